@@ -19,7 +19,7 @@ int analyses_read(struct history *history, const struct analysis *analyses, size
     struct history_event event;
     int result;
 
-    /* stands unless whoever fails says it better */
+    /* stays unless history_next or an analysis sets a better one */
     problem_set(problem, -ENOMEM, "out of memory for the history of the recording");
     while ((result = history_next(history, &event, problem)) == SOURCE_RECORD)
         for (size_t i = 0; i < count; i++) {

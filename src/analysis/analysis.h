@@ -6,9 +6,9 @@
  *                                              +--> parallelism    add(event)
  *                                              '--> causality      add(event) ...
  *
- * Each analysis is made for a history that nothing has been read of, says there what it needs (history_keep_values), and
- * gives its result after the last event; statistics also while events still come. The sources may be finished traces or
- * live ones.
+ * An analysis is made for a history from which nothing has been read, and announces what it needs there
+ * (history_keep_values). It gives its result after the last event; statistics can also be read in between. The sources
+ * may be finished traces or live ones.
  */
 #ifndef DPM_ANALYSIS_H
 #define DPM_ANALYSIS_H
@@ -18,22 +18,23 @@
 struct analysis {
     const char *name; /* "the communication statistics": for errors */
     void *self;
-    /* Takes the next event into account. Returns 0, -ENOMEM, or another negative errno with a line in `problem`; then
+    /* Processes the next event. Returns 0, -ENOMEM, or another negative errno with a line in `problem`. After an error
      * the analysis can only be freed. */
     int (*add)(void *self, const struct history_event *event, struct problem *problem);
 };
 
-/* Hands one event to one analysis. As its `add`, with a line in `problem` also for -ENOMEM. */
+/* Hands one event to one analysis. Like its `add`, but with a line in `problem` also for -ENOMEM. */
 int analysis_add(const struct analysis *analysis, const struct history_event *event,
                  struct problem *problem);
 
 /* Reads the history as far as it goes now, and hands each event to every analysis, in their order. Returns SOURCE_END;
- * SOURCE_NONE_YET, of live sources: call again later; or a negative errno with a line in `problem` (the history's or an
- * analysis'). */
+ * SOURCE_NONE_YET: live sources, call again later; or a negative errno with a line in `problem` (of the history or an
+ * analysis). */
 int analyses_read(struct history *history, const struct analysis *analyses, size_t count,
                   struct problem *problem);
 
-/* The same of sources that have ended: -EAGAIN, with a line in `problem`, if one has not. Returns 0 or a negative errno. */
+/* The same for sources that have ended; -EAGAIN, with a line in `problem`, if one has not. Returns 0 or a negative
+ * errno. */
 int analyses_read_all(struct history *history, const struct analysis *analyses, size_t count,
                       struct problem *problem);
 

@@ -11,7 +11,7 @@
 
 #include <xxhash.h>
 
-/* Names of files and the like may hold them, and a problem is one line. */
+/* A problem is one line, and file names may contain control characters. */
 static void replace_controls(char *text)
 {
     for (; *text != '\0'; text++)
@@ -31,14 +31,14 @@ int problem_set(struct problem *problem, int error, const char *format, ...)
     return error;
 }
 
-/* Keys are often small consecutive numbers with a trace's number above them: multiply to spread
- * them over the slots (Knuth's multiplicative hashing). */
+/* Keys are often small consecutive numbers with an origin in the upper half. The multiplication spreads them over the
+ * slots (Knuth's multiplicative hashing). */
 static uint32_t hash_key(uint64_t key)
 {
     return (uint32_t)((key * 0x9e3779b97f4a7c15ULL) >> 32);
 }
 
-/* Slot that holds `key`, or the free slot where it belongs. Needs at least one free slot. */
+/* The slot that holds `key`, or the free slot where it belongs. Requires at least one free slot. */
 static uint32_t find_slot(const struct intern *table, uint64_t key)
 {
     uint32_t mask = table->slot_count - 1;
@@ -49,7 +49,7 @@ static uint32_t find_slot(const struct intern *table, uint64_t key)
     return slot;
 }
 
-/* Doubles the table; at most half of the slots are ever used. */
+/* Doubles the table. At most half of the slots are in use. */
 static int grow(struct intern *table)
 {
     uint32_t slot_count = table->slot_count == 0 ? 16 : table->slot_count * 2;
@@ -83,7 +83,7 @@ int64_t intern_add(struct intern *table, uint64_t key)
             return result;
     }
     table->keys[table->count] = key;
-    /* find_slot must not see the new key before its slot is known: count grows last. */
+    /* Increment `count` last: find_slot must not see the new key before its slot is set. */
     table->slots[find_slot(table, key)] = table->count + 1;
     return table->count++;
 }
@@ -126,7 +126,7 @@ uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 #define ARENA_BLOCK 65536
 
 struct arena_block {
-    struct arena_block *next; /* filled before */
+    struct arena_block *next; /* the previous block, full */
     size_t size;
     _Alignas(max_align_t) char bytes[];
 };
@@ -172,7 +172,7 @@ void *memory_reserve(size_t size)
 
     if (memory == MAP_FAILED)
         return NULL;
-    madvise(memory, size, MADV_HUGEPAGE); /* without them it is only slower */
+    madvise(memory, size, MADV_HUGEPAGE); /* on failure it is only slower */
     return memory;
 }
 
@@ -182,7 +182,7 @@ void memory_release(void *memory, size_t size)
         munmap(memory, size);
 }
 
-/* What is larger grows by half: it is zeroed, so all of it takes memory. */
+/* Below this capacity an array doubles, above it grows by half: new elements are zeroed, so they take real memory. */
 #define DOUBLED_MOST 4096
 
 int array_reserve(void *array, size_t *capacity, size_t count, size_t size)

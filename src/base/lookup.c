@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.c: tables that forget. See lookup.h.
+ * lookup.c: lookup tables with removal. See lookup.h.
  *
- *      slots   | . | k | k | . | k | . | . | k |     open addressing; a key stands in its own slot or
- *                    '-------'                       behind it, with no free one in between
+ *      slots   | . | k | k | . | k | . | . | k |     open addressing: a key is in its own slot or after it,
+ *                    '-------'                       with no free slot in between
  */
 #include "base/lookup.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Without the hole that a key would have behind it: there are many. */
+/* Packed: padding would take a quarter of the memory of the many slots. */
 struct __attribute__((packed, aligned(4))) lookup_slot {
     uint64_t key;
     uint32_t index_and_1; /* 0: free */
@@ -37,7 +37,7 @@ uint32_t lookup_find(const struct lookup *lookup, uint64_t key)
                                    : lookup->slots[find_slot(lookup, key)].index_and_1 - 1;
 }
 
-#define FULL_AT 3 /* quarters: more takes longer to find, less takes more memory */
+#define FULL_AT 3 /* quarters: fuller tables are slower, emptier ones larger */
 
 static int grow(struct lookup *lookup)
 {
@@ -66,7 +66,7 @@ int lookup_set(struct lookup *lookup, uint64_t key, uint32_t index)
     return 0;
 }
 
-/* Knuth, The Art of Computer Programming 3, 6.4, algorithm R: what would no longer be found moves up. */
+/* Knuth, The Art of Computer Programming 3, 6.4, algorithm R: moves up the entries that the hole would hide. */
 void lookup_remove(struct lookup *lookup, uint64_t key)
 {
     if (lookup->slot_count == 0)
@@ -93,7 +93,7 @@ void lookup_done(struct lookup *lookup)
     *lookup = (struct lookup){0};
 }
 
-/* It begins where a line of the processor's cache does. */
+/* Aligned to a cache line. */
 static void *new_chunk(size_t size)
 {
     size_t whole = (POOL_CHUNK * size + 63) / 64 * 64;
@@ -133,7 +133,7 @@ void pool_done(struct pool *pool)
     *pool = (struct pool){.size = pool->size};
 }
 
-/* ---- rooms ---- */
+/* ---- lists ---- */
 
 static void *take_spare(struct rooms *rooms)
 {

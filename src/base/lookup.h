@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookup.h: tables that forget: numbers that are found, places for what they stand for, and room for lists of it.
+ * lookup.h: lookup tables with removal, pools of objects, and memory for many short lists.
  *
- *      key --lookup--> index --pool--> object, which stays where it is
- *                                        '--rooms--> list, empty at most times
+ *      key --lookup--> index --pool--> object, whose address never changes
+ *                                        '--rooms--> list, usually empty
  */
 #ifndef DPM_LOOKUP_H
 #define DPM_LOOKUP_H
 
 #include "base/base.h"
 
-/* A 64-bit key to an index; all zero is empty. */
+/* Maps a 64-bit key to an index. An all-zero struct is empty. */
 struct lookup {
     struct lookup_slot *slots;
     uint32_t count;
@@ -19,20 +19,20 @@ struct lookup {
 
 #define LOOKUP_NONE UINT32_MAX
 
-/* LOOKUP_NONE: it is not there. */
+/* The index of `key`, or LOOKUP_NONE. */
 uint32_t lookup_find(const struct lookup *lookup, uint64_t key);
 
-/* Sets it, whether it is there or not. Returns 0 or -ENOMEM. */
+/* Adds or replaces the index of `key`. Returns 0 or -ENOMEM. */
 int lookup_set(struct lookup *lookup, uint64_t key, uint32_t index);
 void lookup_remove(struct lookup *lookup, uint64_t key);
 void lookup_done(struct lookup *lookup);
 
-/* Objects of one size, which are used again. An all-zero one with its size is empty. */
+/* Objects of one size that are reused after release. A struct with `size` set and everything else zero is empty. */
 struct pool {
     size_t size;
     char **chunks;
     size_t chunk_capacity;
-    uint32_t used; /* objects that have been in use */
+    uint32_t used; /* objects ever handed out */
     uint32_t *free;
     uint32_t free_count;
     size_t free_capacity;
@@ -40,7 +40,7 @@ struct pool {
 
 #define POOL_CHUNK 256u /* objects */
 
-/* Where the compiler knows the size it need not multiply. */
+/* A constant `size` spares the multiplication. */
 static inline void *pool_at_sized(const struct pool *pool, uint32_t index, size_t size)
 {
     return pool->chunks[index / POOL_CHUNK] + (index % POOL_CHUNK) * size;
@@ -51,26 +51,26 @@ static inline void *pool_at(const struct pool *pool, uint32_t index)
     return pool_at_sized(pool, index, pool->size);
 }
 
-/* Returns the index of an object that is all zero, or -ENOMEM. */
+/* Returns the index of an all-zero object, or -ENOMEM. */
 int64_t pool_take(struct pool *pool);
 
-/* Makes it free, and all zero. */
+/* Releases the object and zeroes it. */
 void pool_give(struct pool *pool, uint32_t index);
 void pool_done(struct pool *pool);
 
-/* Memory of many lists of objects of one size, which are short and empty at most times: the room of one that has become
- * empty is the next one's. All-zero ones with a size are empty. */
+/* Memory for many lists of objects of one size. Most lists are short and usually empty, so a list that becomes empty
+ * passes its memory on to the next one. A struct with `size` set and everything else zero is empty. */
 struct rooms {
     size_t size;
-    void *spare; /* each begins with the address of the next */
+    void *spare; /* free memory of lists; each piece begins with the address of the next */
 };
 
 #define ROOMS_FIRST 2u /* objects */
 
-/* The list with a larger capacity; what is in it stays the same. NULL: out of memory, and the list is as it was.
- * A list without room is NULL with a capacity of 0. */
+/* Returns the list with a larger capacity and the same contents, or NULL (out of memory; the list is unchanged). A
+ * list without memory is NULL with capacity 0. */
 void *rooms_grow(struct rooms *rooms, void *list, uint32_t *capacity);
-/* The list is empty, and without room from now on. */
+/* Takes back the memory of an empty list. */
 void rooms_give(struct rooms *rooms, void *list, uint32_t capacity);
 void rooms_done(struct rooms *rooms);
 

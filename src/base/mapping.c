@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* mapping.c: reads lines of /proc/PID/maps, in which file names stand as programs chose them. */
+/* mapping.c: parses lines of /proc/PID/maps. File names in them are chosen by programs and may contain anything. */
 #include "base/mapping.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Reads a number and the character behind it; NULL if they are not there. */
+/* Reads a number and the character after it. Returns the position after both, or NULL if they are not there. */
 static const char *read_number(const char *at, int base, char behind, uint64_t *ret_number)
 {
     char *end;

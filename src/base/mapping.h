@@ -15,13 +15,13 @@
 
 #define DEVICE_MINOR_BITS 20
 
-/* A device and inode as the kernel has them: (major << 20 | minor). */
+/* Device and inode as in the kernel: the device is (major << 20 | minor). */
 struct file_identity {
     uint32_t device;
     uint64_t inode;
 };
 
-/* That of a device as stat(2) tells it. */
+/* Converts a device number of stat(2) to this form. */
 static inline uint32_t file_device(dev_t device)
 {
     return major(device) << DEVICE_MINOR_BITS | minor(device);
@@ -31,13 +31,13 @@ struct mapping {
     uint64_t begin;
     uint64_t end;
     uint64_t offset;           /* in the file */
-    struct file_identity file; /* inode 0: of none */
+    struct file_identity file; /* inode 0: no file */
     bool writable;
     bool executable;
     bool shared;
 };
 
-/* Reads a line; false: it is none. */
+/* Parses a line. Returns false if it is not a mapping. */
 bool mapping_read(const char *line, struct mapping *ret_mapping);
 
 #endif

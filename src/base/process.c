@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process.c: what /proc tells of a process. See process.h. */
+/* process.c: reads a process's files in /proc. See process.h. */
 #include "base/process.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ size_t process_read(pid_t pid, const char *name, char *text, size_t size)
 
 const char *process_stat_field(const char *stat, unsigned field)
 {
-    const char *at = strrchr(stat, ')'); /* the name may hold anything but ends with the last one */
+    const char *at = strrchr(stat, ')'); /* the name may contain ')': the last one ends it */
 
     for (unsigned is = 2; at != NULL && is < field; is++) {
         at = strchr(at, ' ');
@@ -39,7 +39,8 @@ const char *process_stat_field(const char *stat, unsigned field)
 
 bool process_program(pid_t pid, char *path, size_t size)
 {
-    static const char deleted[] = " (deleted)"; /* replaced since, by an upgrade for example */
+    static const char deleted[] =
+        " (deleted)"; /* the file has been replaced since, for example by an upgrade */
     const size_t more = strlen(deleted);
     char link[64];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.h: what /proc tells of a process, or of a thread.
+ * process.h: what /proc says about a process or a thread.
  *
  *      /proc/PID/status, comm, cgroup ...   --> text
  *      /proc/PID/stat   4711 (a name) S 1 ... --> its fields
@@ -13,16 +13,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Reads the file `name` of a process as text, as far as it has room. Returns how long that is; 0: nothing can be read, and
- * the text is empty. */
+/* Reads the file /proc/PID/`name` as text, cut to `size` - 1 bytes. Returns the length of the text. If nothing can be
+ * read, returns 0 and the text is empty. */
 size_t process_read(pid_t pid, const char *name, char *text, size_t size);
 
-/* Where a field of the text of /proc/PID/stat begins, counted from 1 as in proc(5), behind the name (2); NULL: it has not so
- * many. */
+/* Returns where field number `field` of /proc/PID/stat begins, counted from 1 as in proc(5); `field` must be greater
+ * than 2, the name. NULL: there are fewer fields. */
 const char *process_stat_field(const char *stat, unsigned field);
 
-/* The path of the program that it executes, whether or not the file has been replaced since. Returns whether that can be
- * read; if not, the path is empty. */
+/* Writes the path of the program that the process executes, without the " (deleted)" of a replaced file. If it cannot
+ * be read, returns false and the path is empty. */
 bool process_program(pid_t pid, char *path, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate_local.c: `dpm calibrate` within this machine: a child echoes over each kind of path. See calibrate.h.
+ * calibrate_local.c: `dpm calibrate` within this machine: a child echoes over each kind of connection. See calibrate.h.
  */
 #include "calibrate/calibrate.h"
 
@@ -45,7 +45,7 @@ static int tcp_pair(int pair[2])
     return error;
 }
 
-/* A pipe there, and one back. */
+/* One pipe for each direction. */
 static int pipe_pair(int there[2], int back[2])
 {
     if (pipe2(there, O_CLOEXEC) < 0)
@@ -57,7 +57,7 @@ static int pipe_pair(int there[2], int back[2])
     return error;
 }
 
-/* Both ends of a path of a kind. Returns 0 or a negative errno. */
+/* Makes both ends of a connection. Returns 0 or a negative errno. */
 static int make_links(enum calibrate_kind kind, struct link links[2])
 {
     int pair[2], back[2];

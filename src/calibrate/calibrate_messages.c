@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate_messages.c: the messages of `dpm calibrate`, sent, echoed and timed. See calibrate.h.
+ * calibrate_messages.c: sends, echoes and times the messages of `dpm calibrate`. See calibrate.h.
  *
  *      on the wire:  "DPMC" | n | how many | message, echoed | message, echoed ...
  */
@@ -14,8 +14,8 @@
 #define MAGIC      0x44504d43u /* "DPMC" */
 #define TURNS_MOST 10000u
 
-/* Seconds for one peer, for others wait: more than the longest --time takes for all lengths. Whoever goes on longer is
- * dropped. */
+/* Seconds for one peer, because others are waiting: more than the longest --time takes for all lengths. A peer that
+ * takes longer is dropped. */
 #define PEER_MOST 600
 
 const uint32_t calibrate_sizes[CALIBRATE_SIZES] = {1, 10, 100, 1000, 10000, 100000};
@@ -33,8 +33,8 @@ static uint64_t seconds_from_now(unsigned seconds)
     return clock_now(CLOCK_MONOTONIC) + seconds * 1000000000ULL;
 }
 
-/* Whether to go on with a message of which not all has gone or come. One that comes at once, as most do, pays for no
- * look at a clock; *until is 0 at first. */
+/* Whether to continue with a message that is incomplete. Most messages are complete at once and cost no look at the
+ * clock. *until is 0 at first. */
 static int go_on(uint64_t *until)
 {
     if (calibrate_interrupted)
@@ -44,7 +44,7 @@ static int go_on(uint64_t *until)
     return clock_now(CLOCK_MONOTONIC) < *until ? 0 : -ETIMEDOUT;
 }
 
-/* What a failed call means; 0: try again. A socket's own patience ends with EAGAIN. */
+/* What a failed call means; 0: try again. A socket's own timeout ends with EAGAIN. */
 static int call_failed(void)
 {
     if (errno == EINTR && !calibrate_interrupted)
@@ -71,7 +71,7 @@ static int send_all(int file, const char *data, size_t size)
     return result;
 }
 
-/* Returns 0; 1: the other side has closed before the first byte; or a negative errno. */
+/* Returns 0; 1 if the other side closed before the first byte; or a negative errno. */
 static int receive_all(int file, char *data, size_t size)
 {
     uint64_t until = 0;
@@ -139,7 +139,7 @@ static int ask(struct link link, uint32_t size, uint32_t turns)
     return send_all(link.out, (const char *)&header, sizeof(header));
 }
 
-/* ns there and back, of each of so many messages. */
+/* Stores the round-trip time in ns of each message. */
 static int take_turns(struct link link, char *buffer, uint32_t size, uint32_t turns,
                       uint64_t *times)
 {

@@ -14,7 +14,7 @@
 
 /* ---- addresses ---- */
 
-/* Splits "host:port", "[::1]:port"; the text is cut. Returns false if it is none. */
+/* Splits "host:port" or "[::1]:port"; cuts the text. Returns false if it is neither. */
 static bool split_address(char *text, char **ret_host, char **ret_port)
 {
     char *colon = strrchr(text, ':');
@@ -32,7 +32,7 @@ static bool split_address(char *text, char **ret_host, char **ret_port)
     return true;
 }
 
-/* An address that getaddrinfo does not take: -EINVAL if it is no port at all, which is wrong usage. */
+/* Reports an address that getaddrinfo refused; -EINVAL if the port is invalid, which is wrong usage. */
 static int no_address(const char *address, int error, struct problem *problem)
 {
     return error == EAI_SERVICE
@@ -40,7 +40,7 @@ static int no_address(const char *address, int error, struct problem *problem)
                : problem_set(problem, -ENOENT, "%s: %s", address, gai_strerror(error));
 }
 
-/* As getaddrinfo, which takes the lowest 16 bits of any number for a port. */
+/* As getaddrinfo, which would take the lowest 16 bits of a larger port number. */
 static int find_addresses(const char *name, const char *port, const struct addrinfo *wanted,
                           struct addrinfo **ret_found)
 {
@@ -70,7 +70,7 @@ int calibrate_read_host(const char *address, struct calibrate_host *host, struct
     if ((size_t)snprintf(host->text, sizeof(host->text), "%s", address) >= sizeof(host->text) ||
         !split_address(host->text, &name, &port))
         return problem_set(problem, -EINVAL, "%s: give HOST:PORT", address);
-    /* words of a line that ends before '#': see --delays */
+    /* files of --delays consist of words, and '#' begins a comment */
     if (*name == '\0' || strlen(name) >= MACHINE_NAME_SIZE || strpbrk(name, " \t\n#") != NULL)
         return problem_set(problem, -EINVAL, "%s: not a host name", address);
     int error = find_addresses(name, port, &wanted, &host->found);
@@ -123,7 +123,7 @@ int calibrate_remote(const struct calibrate_host *host, uint64_t time,
                       : 0;
 }
 
-/* ---- to be connected to ---- */
+/* ---- listening ---- */
 
 int calibrate_open_listener(const char *address, struct problem *problem)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checks.c: what to think of the facts that probe.c and trial.c found, and what to do about them.
- * One small function judges one fact; the table `checks` is their order.
+ * checks.c: judges the facts that probe.c and trial.c found, and advises what to do about them. One small function
+ * judges one fact; the table `checks` sets their order.
  *
- * Some things that hinder other users of BPF do not matter and are not asked for: the meter's
- * programs need capabilities whatever kernel.unprivileged_bpf_disabled and perf_event_paranoid say,
- * and since Linux 5.11, older than anything the meter needs, RLIMIT_MEMLOCK does not count its maps.
+ * Some settings that restrict other users of BPF do not matter here, so no check reads them:
+ * - kernel.unprivileged_bpf_disabled and perf_event_paranoid: the meter needs its capabilities whatever they are.
+ * - RLIMIT_MEMLOCK: it has not counted BPF maps since Linux 5.11, which is older than anything the meter needs.
  */
 #include "check/probe.h"
 
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #define METER_MACHINE "x86_64"
-#define OLDEST_KERNEL "6.1" /* the oldest tested; its iterators can visit one process */
+#define OLDEST_KERNEL "6.1" /* the oldest kernel tested; its iterators can visit a single process */
 
 static void judge(struct meter_check *check, enum meter_check_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -65,7 +65,7 @@ static bool is_older(const struct version *version, const struct version *other)
                                           : version->minor < other->minor;
 }
 
-/* Distributors carry hooks back to older releases: those that matter are looked for themselves. */
+/* An old release alone is no fault: distributors backport hooks, and each needed hook has a check of its own. */
 static void check_release(const struct probe *probe, struct meter_check *check)
 {
     struct version version, oldest;
@@ -136,7 +136,7 @@ static void check_lockdown(const struct probe *probe, struct meter_check *check)
     }
 }
 
-/* Every record holds the time: a clock that is read from a device makes each cost a microsecond. */
+/* Each record reads the clock. A clock source that is read from a device adds a microsecond to each record. */
 static void check_clock(const struct probe *probe, struct meter_check *check)
 {
     static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
@@ -162,7 +162,7 @@ static bool has_capability(uint64_t set, unsigned number)
     return (set >> number & 1) != 0;
 }
 
-/* CAP_SYS_ADMIN stands for both of the meter's capabilities. */
+/* CAP_SYS_ADMIN includes both of the meter's capabilities. */
 static bool may(const struct probe *probe, unsigned number)
 {
     bool of_meter = number == CAP_BPF || number == CAP_PERFMON;
@@ -191,7 +191,7 @@ static void check_users(const struct probe *probe, struct meter_check *check)
     }
 }
 
-/* How this process can come by the meter's capabilities. */
+/* How this process can get the meter's capabilities. */
 static void advise_privilege(const struct probe *probe, struct meter_check *check)
 {
     const char *program = probe->program[0] == '\0' ? "dpm" : probe->program;
@@ -213,7 +213,7 @@ static void advise_privilege(const struct probe *probe, struct meter_check *chec
                program, program);
 }
 
-/* A capability without which nothing can be metered. */
+/* A capability that metering requires. */
 static void check_needed(const struct probe *probe, unsigned number, const char *purpose,
                          struct meter_check *check)
 {
@@ -276,7 +276,7 @@ static void check_bpf(const struct probe *probe, struct meter_check *check)
     }
 }
 
-/* A capability that adds comfort. */
+/* A capability that only some features need. */
 static void check_comfort(const struct probe *probe, bool has, const char *with,
                           const char *without, struct meter_check *check)
 {
@@ -298,10 +298,13 @@ static void check_cap_network(const struct probe *probe, struct meter_check *che
         judge(check, METER_CHECK_OK, "not needed: UDP is metered by trampolines");
     else
         check_comfort(probe, may(probe, CAP_NET_ADMIN), "UDP is metered",
-                      "UDP is not metered, all else is (this kernel refuses trampolines)", check);
+                      probe->trampolines == ANSWER_NO
+                          ? "UDP is not metered, all else is (this kernel refuses trampolines)"
+                          : "UDP is not metered, all else is, if this kernel refuses trampolines",
+                      check);
 }
 
-/* (libbpf looks for what an older kernel lacks in its modules, and may not without.) */
+/* Before Linux 6.2 libbpf searches the kernel's modules for types that the kernel lacks, which needs CAP_SYS_ADMIN. */
 static void check_cap_admin(const struct probe *probe, struct meter_check *check)
 {
     if (probe->casts == ANSWER_YES)
@@ -344,11 +347,11 @@ static unsigned mebibytes(uint64_t bytes)
     return (unsigned)(bytes >> 20);
 }
 
-/* The rings take what the user asked for; half of what there is leaves room for the rest. */
+/* The rings take what the user asks for. Half of the available memory stays free for everything else. */
 static void judge_memory(uint64_t there, const char *where, struct meter_check *check)
 {
     uint64_t need = meter_default_rings();
-    unsigned ring = 1; /* MiB; a quarter more for the control ring */
+    unsigned ring = 1; /* MiB; the control ring takes a quarter more */
 
     judge(check, METER_CHECK_OK, "%u MiB %s; the default buffer takes %u", mebibytes(there), where,
           mebibytes(need));
@@ -471,8 +474,8 @@ static const struct hook *find_hook(const char *name)
     return NULL;
 }
 
-/* What cannot be metered without a program. Iterators have no row in the table of hooks: without
- * them no process can be marked. */
+/* The flags that cannot be metered without this program. Iterators are not in the table of hooks; no process can be
+ * marked without them, so they count for all flags. */
 static uint32_t flags_of(const char *name)
 {
     const struct hook *hook = find_hook(name);
@@ -482,13 +485,13 @@ static uint32_t flags_of(const char *name)
     return hook->flags | (hook->queue_kinds != 0 ? EVENT_FLAG(EVENT_MESSAGEQUEUED) : 0);
 }
 
-/* Programs of control groups need CAP_NET_ADMIN; the meter works without them, and sees less. */
+/* Control group programs need CAP_NET_ADMIN. The meter works without them, but records less. */
 static bool is_of_groups(const struct trial_program *program)
 {
     return strncmp(program->section, "cgroup", 6) == 0;
 }
 
-/* What a program is for: flags, and of which kinds of paths. */
+/* The flags, and the kinds of paths, that need this program. */
 static void name_purpose(const struct trial_program *program, char *text, size_t size)
 {
     const struct hook *hook = find_hook(program->name);
@@ -549,7 +552,7 @@ uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
     for (size_t i = 0; i < count; i++) {
         const struct trial_program *program = &programs[i];
         struct meter_check check = {.group = "Hooks"};
-        if (strncmp(program->section, "iter/", 5) == 0) /* several may be run by one iterator */
+        if (strncmp(program->section, "iter/", 5) == 0) /* one iterator may run several programs */
             snprintf(check.name, sizeof(check.name), "%.20s %.40s", program->section,
                      program->name);
         else
@@ -562,7 +565,7 @@ uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
     return (flags & METER_EVENT_FLAGS) == 0 ? 0 : flags;
 }
 
-/* ---- all of it ---- */
+/* ---- everything ---- */
 
 struct missing {
     char *text;
@@ -593,8 +596,7 @@ bool check_hinders_kernel_meter(char *ret_missing, size_t size)
     return true;
 }
 
-/* If the whole meter was taken, so was each program it cannot do without; if not, which ones are to
- * blame? */
+/* If the whole meter loads, so does each program it requires. If not, tries each one to find the culprits. */
 static void try_programs(struct trial_program *programs, size_t count, bool whole)
 {
     for (size_t i = 0; i < count; i++) {
@@ -630,7 +632,7 @@ static void check_whole(int result, uint32_t flags, const char *left_out,
         advise(check, "see the kernel's messages with DPM_DEBUG=1 dpm check");
 }
 
-/* Tries what these facts allow to try, and tells what came of it. Returns the flags that work. */
+/* Tries what these facts permit, and reports the results. Returns the flags that work. */
 static uint32_t check_hooks(const struct probe *probe,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context)
@@ -653,7 +655,7 @@ static uint32_t check_hooks(const struct probe *probe,
     free(programs);
     if (allowed && flags != 0 && flags != METER_ALL_FLAGS)
         result = trial_whole(flags, left_out, &problem);
-    /* single programs may be taken where the whole is not, e.g. for want of memory */
+    /* each program may load although the whole meter does not, e.g. for lack of memory */
     if (count < 0 || (allowed && flags != 0)) {
         check_whole(result, flags, left_out, &problem, &check);
         tell(&check, context);

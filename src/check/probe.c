@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LARGEST_FILE (1u << 20) /* what a longer one says after this is not read */
+#define LARGEST_FILE (1u << 20) /* the rest of a longer file is ignored */
 
 /* The kernel gives its initial namespaces these inodes (include/linux/proc_ns.h). */
 #define INITIAL_USERS "user:[4026531837]"
@@ -23,13 +23,13 @@
 
 /* ---- reading ---- */
 
-/* Puts three parts of a path together. Returns whether they fit. */
+/* Joins three parts of a path. Returns whether the result fits. */
 static bool join(char path[PATH_MAX], const char *root, const char *folder, const char *name)
 {
     return (size_t)snprintf(path, PATH_MAX, "%s%s%s", root, folder, name) < PATH_MAX;
 }
 
-/* The text of a file, to be freed; NULL with errno if it cannot be read. */
+/* The text of a file, which the caller frees; NULL with errno if it cannot be read. */
 static char *read_text(const char *root, const char *name)
 {
     char path[PATH_MAX];
@@ -74,7 +74,7 @@ static void read_line(const char *root, const char *name, char *line, size_t siz
     free(text);
 }
 
-/* What a line `key` + value of a text says, or NULL. */
+/* The value on the line that begins with `key`, or NULL. */
 static const char *value_of(const char *text, const char *key)
 {
     size_t length = strlen(key);
@@ -184,7 +184,7 @@ enum lockdown probe_parse_lockdown(const char *text)
     return LOCKDOWN_UNKNOWN;
 }
 
-/* Type information begins with its magic number; the rest is libbpf's to judge. */
+/* Checks only the magic number at the beginning; libbpf judges the rest. */
 static int probe_types(const char *root)
 {
     char path[PATH_MAX];
@@ -216,7 +216,7 @@ static void probe_kernel(const char *root, struct probe *probe)
 
 /* ---- mounts ---- */
 
-/* Undoes what /proc/self/mountinfo does to blanks and the like: \040. */
+/* Decodes the octal escapes of /proc/self/mountinfo: "\040" is a blank. */
 static void unescape(const char *from, char to[PATH_MAX])
 {
     size_t length = 0;
@@ -232,7 +232,7 @@ static void unescape(const char *from, char to[PATH_MAX])
     to[length] = '\0';
 }
 
-/* Whether a list "rw,memory" has this word. */
+/* Whether a list like "rw,memory" contains `word`. */
 static bool has_option(const char *list, const char *word)
 {
     size_t length = strlen(word);
@@ -252,7 +252,7 @@ static bool hides_pids(const char *options)
     return hide != NULL && !has_option(hide, "hidepid=0") && !has_option(hide, "hidepid=off");
 }
 
-/* The first mount of a kind counts: what comes later repeats it elsewhere. */
+/* The first mount of a kind counts; later ones repeat it elsewhere. */
 static void note_mount(struct probe_mount *mount, const char *root, const char *point)
 {
     if (mount->point[0] != '\0')
@@ -261,7 +261,7 @@ static void note_mount(struct probe_mount *mount, const char *root, const char *
     unescape(root, mount->root);
 }
 
-/* One line, which is cut up: ID PARENT DEVICE ROOT POINT OPTIONS TAG... - TYPE SOURCE OPTIONS */
+/* Parses one line in place: ID PARENT DEVICE ROOT POINT OPTIONS TAG... - TYPE SOURCE OPTIONS */
 static void parse_mount(char *line, struct probe_mounts *mounts)
 {
     char *words[6];
@@ -282,7 +282,8 @@ static void parse_mount(char *line, struct probe_mounts *mounts)
     else if (strcmp(type, "cgroup") == 0 && has_option(rest, "memory"))
         note_mount(&mounts->cgroup_memory, words[3], words[4]);
     else if (strcmp(type, "proc") == 0 && strcmp(words[4], "/proc") == 0)
-        mounts->pids_hidden = hides_pids(rest) ? ANSWER_YES : ANSWER_NO; /* the last is on top */
+        mounts->pids_hidden =
+            hides_pids(rest) ? ANSWER_YES : ANSWER_NO; /* the last one is on top */
 }
 
 void probe_parse_mounts(const char *text, struct probe_mounts *ret_mounts)
@@ -308,7 +309,7 @@ uint64_t probe_parse_memory(const char *text)
     return kilobytes << 10;
 }
 
-/* Lines NUMBER:CONTROLLER,...:PATH; version 2 has no controllers. */
+/* Lines are NUMBER:CONTROLLER,...:PATH; version 2 has no controllers. */
 bool probe_parse_group(const char *text, const char *controller, char ret_path[PATH_MAX])
 {
     for (const char *line = text; *line != '\0';
@@ -329,7 +330,7 @@ bool probe_parse_group(const char *text, const char *controller, char ret_path[P
     return false;
 }
 
-/* Notes the limit that a file tells, if it is the lowest so far. A word ("max") is no limit. */
+/* Applies the limit in a file if it is the lowest so far. A word such as "max" means no limit. */
 static void note_limit(const char *root, const char *folder, const char *file, struct probe *probe)
 {
     char path[PATH_MAX];
@@ -347,7 +348,7 @@ static void note_limit(const char *root, const char *folder, const char *file, s
     free(text);
 }
 
-/* A group obeys its own limit and those of all groups around it. */
+/* A group obeys its own limit and those of all its parents. */
 static void probe_limits(const char *root, const struct probe_mount *mount, const char *group,
                          const char *file, struct probe *probe)
 {
@@ -356,7 +357,7 @@ static void probe_limits(const char *root, const struct probe_mount *mount, cons
 
     if (mount->point[0] == '\0' || strstr(group, "/..") != NULL)
         return;
-    /* in a container only the part below its own group can be seen */
+    /* a container sees only the part below its own group */
     if (strncmp(group, mount->root, shared) != 0)
         shared = strlen(group);
     if (!join(folder, mount->point, group + shared, ""))
@@ -386,7 +387,7 @@ static void probe_memory(const char *root, const struct probe_mounts *mounts, st
     free(groups);
 }
 
-/* ---- all of it ---- */
+/* ---- everything ---- */
 
 void probe_files(const char *root, struct probe *ret_probe)
 {
@@ -404,14 +405,14 @@ void probe_files(const char *root, struct probe *ret_probe)
     probe_memory(root, &mounts, ret_probe);
 }
 
-/* Asks for the smallest map there is, and leaves with what bpf() answered. Never returns. */
+/* Tries to create the smallest possible map, and exits with bpf()'s errno. Never returns. */
 static void ask_bpf(void)
 {
     union bpf_attr map = {
         .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
     struct rlimit none = {0, 0};
 
-    setrlimit(RLIMIT_CORE, &none); /* to be killed here is an answer, not a crash */
+    setrlimit(RLIMIT_CORE, &none); /* being killed here is an answer, not a crash */
     _exit(syscall(SYS_bpf, BPF_MAP_CREATE, &map, sizeof(map)) < 0 ? errno : 0);
 }
 
@@ -420,7 +421,7 @@ void probe_calls(struct probe *probe)
     struct utsname names;
     int status;
 
-    if (probe->machine[0] == '\0' && uname(&names) == 0) /* the file is of Linux 6.1 */
+    if (probe->machine[0] == '\0' && uname(&names) == 0) /* the file exists since Linux 6.1 */
         snprintf(probe->machine, sizeof(probe->machine), "%.63s", names.machine);
     pid_t pid = fork();
     if (pid == 0)

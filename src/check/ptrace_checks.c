@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptrace_checks.c: what to think of what the trial of the ptrace meter has found, and what to do about it.
+ * ptrace_checks.c: judges the results of the ptrace meter's trial, and advises what to do about them.
  *
  *      ptrace_try --> struct ptrace_trial --> check_ptrace_meter --> struct meter_check
  */
@@ -13,13 +13,13 @@
 
 #define ALLOW "have the container or unit allow the system call "
 
-/* One thing that was tried. */
+/* One step of the trial. */
 static const struct {
     const char *name;
-    size_t fact; /* its place in the trial */
+    size_t fact; /* its offset in struct ptrace_trial */
     enum meter_check_state without;
     const char *works;
-    const char *lost; /* what is without it */
+    const char *lost; /* what does not work without it */
     const char *advice;
 } rows[] = {
     {"ptrace()", offsetof(struct ptrace_trial, trace), METER_CHECK_MISSING, "a child can be traced",
@@ -52,7 +52,7 @@ static int fact(const struct ptrace_trial *trial, size_t row)
     return *(const int *)((const char *)trial + rows[row].fact);
 }
 
-/* Who is killed finds out nothing more: which of the rows did it? */
+/* Whether this step killed the process: later steps then stay PTRACE_KILLED, but did not run. */
 static bool has_killed(const struct ptrace_trial *trial, size_t row)
 {
     return fact(trial, row) == PTRACE_KILLED &&
@@ -79,7 +79,7 @@ static void judge(const struct ptrace_trial *trial, size_t row, struct meter_che
         snprintf(check->advice, sizeof(check->advice), "%s", rows[row].advice);
 }
 
-/* Yama, a security module, forbids most tracing; that of descendants only in its stricter modes. */
+/* Yama is a security module that forbids most tracing. Only its stricter modes forbid tracing descendants. */
 static void judge_scope(const struct ptrace_trial *trial, struct meter_check *check)
 {
     check->state = METER_CHECK_OK;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptrace_trial.c: whether ptrace and all that the meter needs with it work here, tried on a process of our own.
+ * ptrace_trial.c: tries on a process of our own whether ptrace works here, and everything else that the meter needs.
  *
  *      caller --fork--> tester --fork--> subject
  *                         |  SEIZE ------->|  waits at a gate
  *                         |  opens it      |  loads the meter's own filter, writes a byte
  *                         |<--- stop ------|
- *                         |  looks at it in every way that the meter does
+ *                         |  examines it in every way that the meter does
  *                         '--> facts, in memory shared with the caller
  *
- * The tester is a process of its own, for a filter of system calls may end whoever calls ptrace: what it was about to
- * find out is then known to be PTRACE_KILLED.
+ * The tester is a process of its own, because a seccomp filter may kill the process that calls ptrace. The step that
+ * killed it, and the later ones, stay PTRACE_KILLED.
  */
 #include "check/ptrace_trial.h"
 
@@ -29,13 +29,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MOST_SECONDS 5 /* nothing here waits; who hangs all the same is ended by a signal */
+#define MOST_SECONDS 5 /* no step waits; a signal ends a process that hangs anyway */
 
 static const char known_text[] = "what the subject has in its memory";
 
 /* ---- the subject ---- */
 
-/* It makes the filter itself, for whoever makes one may be ended, too. */
+/* The subject makes the filter itself, because the process that makes one may be killed. */
 static void be_subject(const int gate[2])
 {
     const struct ptracemeter_options options = {.flags = METER_ALL_FLAGS};
@@ -53,7 +53,7 @@ static void be_subject(const int gate[2])
     _exit(write(gate[1], &byte, 1) == 1 ? 0 : EPIPE);
 }
 
-/* ---- what can be seen of it ---- */
+/* ---- looking at the subject ---- */
 
 static int look_at_call(pid_t pid)
 {
@@ -83,7 +83,7 @@ static int look_at_descriptor(pid_t pid, int descriptor)
     return syscall(SYS_pidfd_getfd, process, descriptor, 0) < 0 ? -errno : 0;
 }
 
-/* It has run, so the kernel knows for how long, if it counts that at all. */
+/* The subject has run, so the kernel shows its CPU time, if it counts CPU time at all. */
 static int look_at_schedule(pid_t pid)
 {
     char path[64], text[80] = "";
@@ -106,7 +106,8 @@ static int look_at_files(pid_t pid)
 
 /* ---- the tester ---- */
 
-/* Until it stops at its call. Returns what its filter did: 0, or the negative errno it ended with. */
+/* Waits until the subject stops at its call. Returns the result of its filter: 0, or the negative errno it exited
+ * with. */
 static int await_call(pid_t pid)
 {
     int status;
@@ -132,14 +133,14 @@ static void look_at(pid_t pid, const int gate[2], struct ptrace_trial *trial)
     trial->schedule = look_at_schedule(pid);
 }
 
-/* All facts are PTRACE_KILLED when it begins. */
+/* Every step is PTRACE_KILLED at the beginning, so that it stays so if the tester is killed. */
 static void test(struct ptrace_trial *trial)
 {
     long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
     struct rlimit none = {0, 0};
     int gate[2];
 
-    setrlimit(RLIMIT_CORE, &none); /* to be killed here is an answer, not a crash */
+    setrlimit(RLIMIT_CORE, &none); /* being killed here is an answer, not a crash */
     alarm(MOST_SECONDS);
     ptracemeter_allow_tracing();
     if (pipe(gate) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trial.c: whether this kernel takes the meter, found out by trying: the whole of it, and each of
- * its programs alone where the whole is refused. See probe.h.
+ * trial.c: tries whether this kernel accepts the meter: first all of it, then, if the kernel refuses, each of its
+ * programs alone. See probe.h.
  */
 #include "check/probe.h"
 
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_SIZE (1u << 20) /* of the verifier: the reason is at its end */
+#define LOG_SIZE (1u << 20) /* of the verifier's log, which ends with the reason */
 
 int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem)
 {
@@ -64,7 +64,7 @@ static const struct hook *find_hook(const char *program, size_t *ret_place)
     return NULL;
 }
 
-/* What the table of hooks does not have: iterators, and programs that are attached to nothing. */
+/* For programs that are not in the table of hooks: iterators, and programs that are attached to nothing. */
 static enum answer is_offered(const struct btf *types, const char *section)
 {
     if (strncmp(section, "iter/", 5) == 0)
@@ -96,10 +96,10 @@ static int add_program(struct trial_list *programs, const char *name, const char
 struct listing {
     struct trial_list programs;
     struct offers offers;
-    enum hook_choice choices[HOOKS_MOST]; /* if the types are known */
+    enum hook_choice choices[HOOKS_MOST]; /* valid if offers.types is set */
 };
 
-/* One that a recording with all flags takes here, or that is missing for it. */
+/* Adds a program that a recording with all flags would load here, or whose hook is missing. */
 static int list_program(const char *name, const char *section, void *context)
 {
     struct listing *listing = context;
@@ -120,7 +120,7 @@ int trial_programs(bool may_try, struct trial_program **ret_list)
 {
     struct listing listing = {0};
 
-    (void)offers_look(&listing.offers, may_try); /* without the types nothing is known */
+    (void)offers_look(&listing.offers, may_try); /* without the types everything stays unknown */
     if (listing.offers.types != NULL)
         hooks_choose(&listing.offers, METER_ALL_FLAGS, METER_ALL_KINDS, listing.choices);
     int result = programs_each(list_program, &listing);
@@ -133,8 +133,8 @@ int trial_programs(bool may_try, struct trial_program **ret_list)
     return (int)listing.programs.count;
 }
 
-/* The log ends with the reason and with figures of what the verifier did; libbpf adds lines about
- * members of kernel types that are missing. */
+/* The log ends with the reason, followed by statistics of the verifier. libbpf adds lines about members of kernel types
+ * that are missing. */
 void trial_reason(const char *log, char ret_reason[TRIAL_REASON_SIZE])
 {
     static const char *const figures[] = {"processed ", "verification time ", "stack depth ", "--",

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock.c: the offset between two clocks, between bounds that messages give. See clock.h.
+ * clock.c: the offset between two clocks, from bounds that messages give. See clock.h.
  *
  *      pieces                                 the latest bounds
  *      [ polygons | polygons | polygons ]     o   o  o     o   from above
  *                                        ^      x   x   x      from below
  *                                      begin
  *
- * That a message of A is a bound from above of B - A, one of B a bound from below, and that convex hulls find
- * the straight lines between them, is from Duda, Harrus, Haddad, Bernard: Estimating global time in distributed
- * systems (ICDCS 1987). Clocks that are slewed do not follow straight lines, though, and a line may lie between all
- * bounds and yet be wrong. What is certain is how fast a clock may drift: then each bound v at time x says
- * v + drift |t - x| at any time t, and the least of these is the best that can be known (Patt-Shamir, Rajsbaum: A
- * theory of clock synchronization, STOC 1994; Ostrovsky, Patt-Shamir: Optimal and efficient clock
- * synchronization under drifting clocks, PODC 1999). So a corridor of such bounds is kept where it is new. What is
- * older lies in pieces, each between two convex hulls of few corners; they make the corridor wider, never wrong. Bounds
- * that contradict each other prove that a clock has jumped in between: there one corridor ends, and
- * another begins.
+ * A message of A bounds B - A from above, one of B from below, and convex hulls find the straight lines between these
+ * bounds: Duda, Harrus, Haddad, Bernard: Estimating global time in distributed systems (ICDCS 1987). But slewed clocks
+ * do not follow straight lines, so a line may lie between all bounds and still be wrong.
+ *
+ * What is certain is how fast a clock may drift. So each bound v at time x implies v + drift |t - x| at any time t, and
+ * the least of these is optimal (Patt-Shamir, Rajsbaum: A theory of clock synchronization, STOC 1994; Ostrovsky,
+ * Patt-Shamir: Optimal and efficient clock synchronization under drifting clocks, PODC 1999).
+ *
+ * The corridor of such bounds is kept exactly for the latest messages. Older parts are pieces, each between two convex
+ * hulls of few corners: these widen the corridor, but are never wrong. Bounds that contradict each other prove that a
+ * clock has jumped in between: one corridor ends there, and another one begins.
  */
 #include "clocks/clock.h"
 
 #include <string.h>
 
 #define TIME_END     (1ULL << 61)
-#define VALUE_END    (1LL << 62) /* no bound is so far away */
+#define VALUE_END    (1LL << 62) /* no bound is that far away */
 #define NO_BOUND     INT64_MAX
 #define MOST_CORNERS (CLOCK_BOUNDS + 2 * CLOCK_CORNERS)
 
@@ -32,7 +33,7 @@ static uint64_t distance(uint64_t time, uint64_t other)
     return time < other ? other - time : time - other;
 }
 
-/* What a bound says `duration` earlier or later. */
+/* The bound that holds `duration` earlier or later. */
 static int64_t grown(int64_t value, uint64_t duration)
 {
     int64_t sum;
@@ -60,7 +61,7 @@ static int64_t bound_at(const struct clock_bound *bound, uint64_t time)
 
 /* ---- the latest bounds ---- */
 
-/* How many bounds are not later. */
+/* How many bounds are not later than `time`. */
 static unsigned place_of(const struct clock_side *side, uint64_t time)
 {
     unsigned place = side->count;
@@ -70,7 +71,7 @@ static unsigned place_of(const struct clock_side *side, uint64_t time)
     return place;
 }
 
-/* As no bound follows from another, at any time one of its two neighbours is the best. */
+/* The least bound at `time`. As no bound follows from another one, it comes from one of the two neighbours. */
 static int64_t side_at(const struct clock_side *side, uint64_t time)
 {
     unsigned place = place_of(side, time);
@@ -83,7 +84,7 @@ static int64_t side_at(const struct clock_side *side, uint64_t time)
     return value;
 }
 
-/* Adds a bound that does not follow from others, and takes those away that follow from it. */
+/* Adds a bound that does not follow from others, and removes those that follow from it. */
 static void side_insert(struct clock_side *side, struct clock_bound bound)
 {
     unsigned end = place_of(side, bound.time);
@@ -116,7 +117,7 @@ static void side_keep_to(struct clock_side *side, uint64_t time)
 
 /* ---- convex hulls ---- */
 
-/* A hull with room for all corners it may have while it is made. */
+/* A hull with space for all corners that it may have while it is built. */
 struct long_hull {
     unsigned count;
     struct clock_bound corners[MOST_CORNERS];
@@ -132,7 +133,7 @@ static bool lies_under(const struct clock_bound *middle, const struct clock_boun
            rise * (int64_t)(middle->time - left->time);
 }
 
-/* Adds a corner that is not earlier, and leaves the hull as seen from above (Andrew's monotone chain, 1979). */
+/* Adds a corner that is not earlier, and restores the hull as seen from above (Andrew's monotone chain, 1979). */
 static void hull_add(struct long_hull *hull, struct clock_bound corner)
 {
     struct clock_bound *corners = hull->corners;
@@ -148,7 +149,7 @@ static void hull_add(struct long_hull *hull, struct clock_bound corner)
     corners[hull->count++] = corner;
 }
 
-/* Of the straight line through two corners, rounded up. */
+/* The straight line through two corners, rounded up. */
 static __int128 line_at(const struct clock_bound *left, const struct clock_bound *right,
                         uint64_t time)
 {
@@ -159,7 +160,7 @@ static __int128 line_at(const struct clock_bound *left, const struct clock_bound
     return left->value + product / width + (product % width > 0);
 }
 
-/* Where the edges that begin at `corners` and end at corners + 3 meet: over the edge between them. */
+/* Where the edge from corners[0] to [1] and the edge from [2] to [3] meet, if extended: above the edge between them. */
 static struct clock_bound meeting(const struct clock_bound *corners)
 {
     double left = ((double)corners[1].value - (double)corners[0].value) /
@@ -171,7 +172,7 @@ static struct clock_bound meeting(const struct clock_bound *corners)
     double part = left > right ? (rise - right * width) / (left - right) : 0;
     uint64_t time = corners[1].time + (uint64_t)(part < 0 ? 0 : part > width ? width : part);
 
-    /* Any time would do: both lines are then below the corner. */
+    /* Rounding of `time` is harmless: the value is above both lines there. */
     __int128 before = line_at(&corners[0], &corners[1], time);
     __int128 after = line_at(&corners[2], &corners[3], time);
     __int128 value = before > after ? before : after;
@@ -183,7 +184,7 @@ static double trapezoid(const struct clock_bound *left, const struct clock_bound
     return ((double)left->value + (double)right->value) / 2 * (double)(right->time - left->time);
 }
 
-/* Takes that edge away whose neighbours meet over it at the least expense of area. */
+/* Removes the edge whose neighbours meet above it at the least cost in area. */
 static void hull_simplify(struct long_hull *hull)
 {
     struct clock_bound *corners = hull->corners;
@@ -201,7 +202,7 @@ static void hull_simplify(struct long_hull *hull)
         best = corner;
         place = i + 1;
     }
-    if (place == 0) { /* so far away that it does not matter */
+    if (place == 0) { /* all meetings are too far away to matter */
         hull->count = 0;
         return;
     }
@@ -210,7 +211,7 @@ static void hull_simplify(struct long_hull *hull)
     memmove(&corners[place + 1], &corners[place + 2], (hull->count - place - 1) * sizeof(*corners));
 }
 
-/* What is so far away is as good as no bound. */
+/* Stores the hull with at most CLOCK_CORNERS corners. A bound that is too far away counts as none. */
 static void hull_store(struct long_hull *hull, struct clock_hull *to)
 {
     while (hull->count > CLOCK_CORNERS)
@@ -233,7 +234,7 @@ static int64_t hull_at(const struct clock_hull *hull, uint64_t time)
     return (int64_t)line_at(&hull->corners[right - 1], &hull->corners[right], time);
 }
 
-/* At its ends. */
+/* Its corner at either end. */
 static const struct clock_bound *hull_begin(const struct clock_hull *hull)
 {
     return &hull->corners[0];
@@ -251,7 +252,7 @@ static bool piece_is_known(const struct clock_piece *piece)
     return piece->hulls[0].count > 0 && piece->hulls[1].count > 0;
 }
 
-/* Of the corridor within the piece: ns * ns. */
+/* Area of the corridor within the piece, ns * ns. */
 static double piece_area(const struct clock_piece *piece)
 {
     double area = 0;
@@ -264,8 +265,8 @@ static double piece_area(const struct clock_piece *piece)
     return area;
 }
 
-/* Covers one side of two neighbours. Where a clock jumped between them, it may have done so at any time
- * from the end of the one to the beginning of the other. */
+/* Covers one side of two neighbours. If a clock jumped between them, it did so at an unknown time between the end of
+ * the left one and the beginning of the right one. */
 static void cover_both(const struct clock_piece *left, const struct clock_piece *right,
                        unsigned side, struct clock_hull *to)
 {
@@ -276,7 +277,7 @@ static void cover_both(const struct clock_piece *left, const struct clock_piece 
     to->count = 0;
     if (after->count == 0 || (before->count == 0 && (left->jumped || right->after_jump)))
         return;
-    if (before->count == 0) /* what came after says something */
+    if (before->count == 0) /* the bounds after it also hold before it, with drift */
         hull_add(&hull,
                  (struct clock_bound){left->begin, bound_at(hull_begin(after), left->begin)});
     for (unsigned i = 0; i < before->count; i++)
@@ -315,10 +316,10 @@ static void set_cost(struct clock_pair *pair, unsigned index)
     struct clock_piece both = piece_merge(left, left + 1);
     left->cost = piece_area(&both) - piece_area(left) - piece_area(left + 1);
     if (!piece_is_known(&both) && (piece_is_known(left) || piece_is_known(left + 1)))
-        left->cost = 1e300; /* after all others */
+        left->cost = 1e300; /* merge all others first */
 }
 
-/* Makes one of those two neighbours for which it costs least. */
+/* Merges the two neighbours for which it costs least. */
 static void merge_two(struct clock_pair *pair)
 {
     unsigned cheapest = 0;
@@ -337,8 +338,8 @@ static void merge_two(struct clock_pair *pair)
 
 /* ---- from bounds to pieces ---- */
 
-/* Between two bounds the corridor is widest where what both say is equal: adds that corner if it lies
- * before `end`. Two more ns make up for what was rounded. */
+/* Between two bounds the corridor is widest where both imply the same value: adds that corner if it lies between
+ * `begin` and `end`. Two more ns make up for rounding. */
 static void add_peak(struct long_hull *hull, const struct clock_bound *left,
                      const struct clock_bound *right, uint64_t begin, uint64_t end)
 {
@@ -367,7 +368,7 @@ static void cover_side(const struct clock_side *side, uint64_t begin, uint64_t e
     hull_store(&hull, to);
 }
 
-/* Makes a piece of the time from `begin` to `end`. */
+/* Turns the time from pair->begin to `end` into a piece. */
 static void add_piece(struct clock_pair *pair, uint64_t end)
 {
     struct clock_piece piece = {.begin = pair->begin, .end = end, .after_jump = pair->after_jump};
@@ -381,7 +382,7 @@ static void add_piece(struct clock_pair *pair, uint64_t end)
         set_cost(pair, pair->piece_count - 2);
 }
 
-/* Makes a piece of the older half of the bounds. What they say of its end stays as a bound. */
+/* Turns the older half of the bounds into a piece. What they imply at its end stays as a bound. */
 static void make_room(struct clock_pair *pair, const struct clock_side *full)
 {
     uint64_t end = full->bounds[CLOCK_BOUNDS / 2].time;
@@ -407,8 +408,8 @@ static bool contradict(const struct clock_bound *bound, const struct clock_bound
     return value != NO_BOUND && bound->value + value < 0;
 }
 
-/* A bound contradicts some of the other side: between it and the nearest of these a clock jumped. What
- * lies between them may have been before or after, and is forgotten. */
+/* Handles a bound that contradicts some of the other side: a clock jumped between it and the nearest of these. Bounds
+ * in between may be from before or after the jump, and are dropped. */
 static void split_at_jump(struct clock_pair *pair, unsigned index, struct clock_bound bound)
 {
     const struct clock_side *other = &pair->sides[!index];
@@ -444,7 +445,7 @@ static void split_at_jump(struct clock_pair *pair, unsigned index, struct clock_
 
 /* ---- adding ---- */
 
-/* Moves a bound that comes late to where bounds are kept. Returns false if it says nothing there. */
+/* Moves a late bound to where bounds are kept. Returns false if it implies nothing there. */
 static bool bring_forward(struct clock_pair *pair, struct clock_bound *bound)
 {
     if (!pair->begun) {
@@ -491,8 +492,8 @@ bool clock_pair_add(struct clock_pair *pair, uint64_t time_a, uint64_t time_b,
 
 /* ---- asking ---- */
 
-/* At a time within a piece. Where one side is not known, what follows without a jump may say
- * something. */
+/* The bound at a time within a piece. If this side has none there, bounds that follow without a jump in between may
+ * apply. */
 static int64_t within_piece(const struct clock_pair *pair, unsigned index, unsigned side,
                             uint64_t time)
 {
@@ -510,7 +511,7 @@ static int64_t within_piece(const struct clock_pair *pair, unsigned index, unsig
                                : hull_at(&piece->hulls[side], time);
 }
 
-/* How many pieces begin not later. */
+/* How many pieces begin at `time` or before. */
 static unsigned pieces_before(const struct clock_pair *pair, uint64_t time)
 {
     unsigned low = 0;
@@ -526,7 +527,7 @@ static unsigned pieces_before(const struct clock_pair *pair, uint64_t time)
     return low;
 }
 
-/* After the end of a piece, and not after what follows a jump: either may hold. */
+/* The bound between the end of a piece and what follows a jump: the weaker one, since either may apply. */
 static int64_t around_jump(const struct clock_pair *pair, unsigned index, unsigned side,
                            uint64_t time)
 {

@@ -1,79 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_chain.c: the clocks of several machines, told in that of the first that messages tie them to. See clock.h.
+ * clock_chain.c: the clocks of several machines, each converted to that of the first machine that messages tie it to.
+ * See clock.h.
  *
  *      origin 2 --clock--> machine 2 ---pair--- machine 1 ---pair--- machine 0
  *      origin 3 ----'                               '-------pair-------'
  *                                          a route: the pairs from a machine to machine 0, its reference
  *
- *      machine 4 ---pair--- machine 3          others have another one: here 3
+ *      machine 4 ---pair--- machine 3          other machines have another reference: here 3
  *
- * The errors of the pairs of a route add up. Routes are found as Bellman and Ford do (Ford 1956,
- * Bellman 1958): there are few machines, and a message costs nothing.
+ * The errors of the pairs of a route add up. The Bellman-Ford algorithm finds routes (Ford 1956, Bellman 1958):
+ * machines are few, and messages do not affect its cost.
  */
 #include "clocks/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define ROUTE_TIME 100000000 /* ns; so far away a route is believed to be the best */
+/* ns: for times within this distance a route is taken to stay the best */
+#define ROUTE_TIME 100000000
 
-/* What is beyond is damage, and not followed. */
+/* Larger values are damaged, and not used. */
 #define MOST_TIME  (1LL << 62)
 #define MOST_ERROR (1ULL << 60)
 
-/* A pair of machines that have talked. */
+/* Two machines that have exchanged messages. */
 struct link {
-    uint32_t a; /* the larger number: ways lead to smaller ones */
+    uint32_t a; /* the larger number: routes lead to smaller ones */
     uint32_t b;
     bool known; /* messages have gone both ways */
     struct clock_pair pair;
 };
 
 struct route {
-    bool found; /* looked for, at least */
+    bool found; /* the search has been done, though it may have failed */
     bool exists;
-    uint64_t time;     /* for which it was looked for */
-    uint64_t messages; /* then ... */
-    uint32_t known;    /* ... and links that are known */
-    uint32_t to;       /* machine */
+    uint64_t time;     /* the time that it was searched for */
+    uint64_t messages; /* messages so far, at that time */
+    uint32_t known;    /* known links, at that time */
+    uint32_t to;       /* the machine that it leads to */
     uint32_t count;
-    uint32_t *links; /* [count], from the machine on */
-    /* what was found last */
-    uint64_t found_for; /* this time ... */
-    uint64_t changes;   /* ... when messages had told so much; 0: nothing was found */
+    uint32_t *links; /* [count], beginning at the machine */
+    /* the latest result */
+    uint64_t found_for; /* its time */
+    uint64_t changes;   /* `changes` of the clocks at that time; 0: no result */
     int64_t offset;
     uint64_t error;
 };
 
-/* A moment, in some machine's clock. */
+/* A moment, by some machine's clock. */
 struct moment {
     int64_t time;
-    uint64_t error; /* at most so wrong; UINT64_MAX: not known */
+    uint64_t error; /* upper bound; UINT64_MAX: not known */
 };
 
 struct step {
     struct moment moment;
-    uint32_t link; /* that leads here ... */
+    uint32_t link; /* the link that leads here ... */
     uint32_t from; /* ... from this machine */
 };
 
 struct clocks {
     uint32_t count;
-    uint32_t *machines;   /* [count]: by origin, the first origin of its machine */
+    uint32_t *machines;   /* [count]: origin -> first origin of its machine */
     struct route *routes; /* [count]: by machine */
-    struct route *aside;  /* [count]: the same, of who asks aside */
-    struct step *steps;   /* [count]: of the search */
-    /* [count]: by machine, the first of those that messages both ways tie it to, when so many links were known, and 1 */
+    struct route *aside;  /* [count]: the same, for clocks_offset_aside */
+    struct step *steps;   /* [count]: used in the search */
+    /* [count]: machine -> first machine that messages in both directions tie it to, as of told_for */
     uint32_t *references;
     uint32_t told_for;
     struct intern keys; /* a << 32 | b */
     struct link **links;
     size_t link_capacity;
     uint32_t link_count;
-    uint32_t known; /* links */
+    uint32_t known; /* how many links are known */
     uint64_t messages;
-    uint64_t changes; /* messages that told something new, and 1 */
+    uint64_t changes; /* messages that added information, + 1 */
 };
 
 int clocks_new(uint32_t count, struct clocks **ret_clocks)
@@ -120,7 +122,7 @@ void clocks_free(struct clocks *clocks)
     free(clocks);
 }
 
-/* A machine has the number of its first origin: so origin 0 is always of machine 0. */
+/* A machine has the number of its first origin, so origin 0 is always on machine 0. */
 void clocks_share(struct clocks *clocks, uint32_t origin, uint32_t with)
 {
     uint32_t machine = clocks->machines[origin];
@@ -150,7 +152,7 @@ static int make_routes(struct clocks *clocks, uint32_t machine)
                : 0;
 }
 
-/* A new link between two machines, which hangs at the end of the links when all memory is there. */
+/* Makes a link between two machines. Appends it only when all memory is allocated. */
 static int make_link(struct clocks *clocks, uint32_t a, uint32_t b)
 {
     struct link *link;
@@ -209,12 +211,12 @@ static uint64_t add_errors(uint64_t error, uint64_t more)
     return __builtin_add_overflow(error, more, &sum) ? UINT64_MAX : sum;
 }
 
-/* B - A at some time that is at most `around` from this one. */
+/* B - A at any time that is at most `around` from `time`. */
 static struct moment offset_around(const struct clock_pair *pair, int64_t time, uint64_t around)
 {
     __int128 lowest = INT64_MAX;
     __int128 highest = INT64_MIN;
-    uint64_t before = 0; /* the clock was started; nothing is told of the time before that */
+    uint64_t before = 0; /* time before the clock was started, for which there are no bounds */
 
     for (int end = -1; end <= 1; end += 2) {
         __int128 at = (__int128)time + (__int128)around * end;
@@ -233,7 +235,7 @@ static struct moment offset_around(const struct clock_pair *pair, int64_t time, 
                            error + (uint64_t)clock_growth(before + 2 * around) + 1};
 }
 
-/* From A's clock to B's. */
+/* Converts A's clock to B's. */
 static struct moment to_b(const struct clock_pair *pair, struct moment a)
 {
     struct moment offset = offset_around(pair, a.time, a.error);
@@ -243,8 +245,8 @@ static struct moment to_b(const struct clock_pair *pair, struct moment a)
     return (struct moment){a.time + offset.time, add_errors(a.error, offset.error)};
 }
 
-/* From B's clock to A's: a time a is looked for with a + offset(a) = b. The offset hardly changes, so each
- * guess is thousands of times better than the one before, unless a clock has jumped. */
+/* Converts B's clock to A's: searches the time a with a + offset(a) = b. The offset hardly changes, so each guess is
+ * thousands of times better than the one before, unless a clock has jumped. */
 static struct moment to_a(const struct clock_pair *pair, struct moment b)
 {
     int64_t guess = (int64_t)pair->begin;
@@ -260,7 +262,7 @@ static struct moment to_a(const struct clock_pair *pair, struct moment b)
         around = add_errors(offset.error + step, b.error);
         guess = better;
     }
-    /* What the offset changes meanwhile makes it a little wider. */
+    /* adds how much the offset may change within it */
     around = add_errors(around, 2 * (uint64_t)clock_growth(around));
     if (around > MOST_ERROR)
         return (struct moment){0, UINT64_MAX};
@@ -270,7 +272,7 @@ static struct moment to_a(const struct clock_pair *pair, struct moment b)
     return (struct moment){b.time - offset.time, add_errors(b.error, offset.error)};
 }
 
-/* The same moment in the clock of the machine at the other end of the link. */
+/* Converts a moment to the clock of the machine at the other end of the link. */
 static struct moment over_link(const struct link *link, uint32_t from, struct moment moment)
 {
     if (moment.error > MOST_ERROR || moment.time > MOST_TIME || moment.time < -MOST_TIME)
@@ -278,7 +280,7 @@ static struct moment over_link(const struct link *link, uint32_t from, struct mo
     return from == link->a ? to_b(&link->pair, moment) : to_a(&link->pair, moment);
 }
 
-/* ---- who is tied to whom ---- */
+/* ---- which machines are tied to each other ---- */
 
 static bool tie(struct clocks *clocks, const struct link *link)
 {
@@ -313,7 +315,7 @@ uint32_t clocks_reference(struct clocks *clocks, uint32_t origin)
 
 /* ---- routes ---- */
 
-/* Goes over a link where that is better than what is known of its other end. */
+/* Follows a link if that improves what is known of its other end. */
 static bool try_link(struct clocks *clocks, uint32_t index, uint32_t from)
 {
     const struct link *link = clocks->links[index];
@@ -360,7 +362,7 @@ static void find_route(struct clocks *clocks, struct route *route, uint32_t mach
         route->links[--place] = clocks->steps[at].link;
 }
 
-/* Where there was no way, a few messages may have made one. */
+/* Whether the route need not be searched again. If there was no route, few new messages may have made one. */
 static bool is_current(const struct clocks *clocks, const struct route *route, uint32_t to,
                        uint64_t time)
 {
@@ -387,7 +389,7 @@ static struct moment follow(const struct clocks *clocks, const struct route *rou
 
 #define NEAR_TIME 100000 /* ns */
 
-/* Whether what was found last holds for this time, too. */
+/* Whether the latest result also holds for this time. */
 static bool is_found(const struct clocks *clocks, const struct route *route, uint64_t time,
                      uint64_t *ret_distance)
 {
@@ -395,7 +397,7 @@ static bool is_found(const struct clocks *clocks, const struct route *route, uin
     return route->changes == clocks->changes && *ret_distance <= NEAR_TIME;
 }
 
-/* Which route serves, and what it was found to lead to last, depends on what was asked before: of `routes`. */
+/* Uses and updates one set of routes. Its results depend on what was asked of the same set before. */
 static void find_offset(struct clocks *clocks, struct route *routes, uint32_t origin, uint64_t time,
                         int64_t *ret_offset, uint64_t *ret_error)
 {
@@ -415,8 +417,8 @@ static void find_offset(struct clocks *clocks, struct route *routes, uint32_t or
     if (!is_current(clocks, route, to, time))
         find_route(clocks, route, machine, to, time);
     struct moment moment = follow(clocks, route, machine, time);
-    if (moment.error == UINT64_MAX &&
-        route->exists) { /* it leads over what is not known any more */
+    /* it uses a link that is no longer known */
+    if (moment.error == UINT64_MAX && route->exists) {
         find_route(clocks, route, machine, to, time);
         moment = follow(clocks, route, machine, time);
     }

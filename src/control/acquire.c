@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * acquire.c: `dpm acquire`: meters processes that run already, and all that they create from then
- * on, for as long as asked; then lets go of them and reports.
+ * acquire.c: `dpm acquire`: meters running processes and all that they create, for as long as requested; then releases
+ * them and reports.
  *
- *      choice --> pids --> the meter: acquire, until nobody new is found --> begin
+ *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
  */
 #include "control/recording_report.h"
@@ -19,7 +19,7 @@
 struct acquire_options {
     struct recording_command_options recorder;
     struct process_choice choice;
-    uint64_t duration; /* ns, 0 = until told to end */
+    uint64_t duration; /* ns; 0: until a signal */
     bool all;
 };
 
@@ -43,7 +43,7 @@ static const struct command_option acquire_options[] = {
     {0},
 };
 
-/* An option of ours. Returns as recording_option does. */
+/* Handles one option. Returns as recording_option does. */
 static int take_option(int option, struct acquire_options *options)
 {
     struct problem problem;
@@ -90,7 +90,7 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     int option, result = -1;
 
     recording_options_init(&options->recorder);
-    /* every system call of the machine pays for the hook on pipes */
+    /* the hook on pipes would slow down every system call on the machine */
     options->recorder.kinds = "all,-pipe";
     while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
@@ -124,8 +124,8 @@ static int acquire_process(pid_t pid, void *context)
     return result;
 }
 
-/* Processes that came up while others were marked are found by the next pass. One that creates
- * processes faster than we look is not waited for for ever. */
+/* Each pass finds the processes that were created during the one before. The limit is for a process that forks faster
+ * than the passes. */
 #define MOST_PASSES 50
 
 static int acquire_chosen(struct acquire_options *options, struct meter_interface *meter,
@@ -166,7 +166,7 @@ static int acquire(struct acquire_options *options, struct meter_interface *mete
 
 static void tell_begin(const struct recording_command *command, const struct meter_begun *begun)
 {
-    /* whoever waits for it reads standard error, also if there is a report's file */
+    /* scripts wait for this line on standard error, even if the report goes to a file */
     command_say("metering %zu process%s", begun->processes, begun->processes == 1 ? "" : "es");
     if (begun->unsettled > 0)
         command_say_to(
@@ -185,7 +185,7 @@ static bool told_to_end(const struct recording_command *command)
     return read(command->signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
 }
 
-/* Until a signal, the duration or the end of the last process; or the recording has ended itself. */
+/* Records until a signal, the duration, or the end of the last process; or until the recording ends itself. */
 static void record(const struct acquire_options *options, struct recording_command *command)
 {
     struct pollfd file = {.fd = command->signals, .events = POLLIN};
@@ -209,7 +209,7 @@ static const char *first_word(const struct process_choice *choice, enum chosen_b
     return NULL;
 }
 
-/* The default trace is named after what was asked for. */
+/* The default trace is named after the choice of processes. */
 static const char *name_of(const struct acquire_options *options)
 {
     const char *name = first_word(&options->choice, CHOSEN_BY_NAME);
@@ -254,7 +254,7 @@ static int command_acquire(int argc, char **argv)
         recording_command_init(&command, &options.recorder, "the processes run on", &old_mask) < 0)
         result = EXIT_FAILURE;
     if (result < 0) {
-        /* A reader of our messages that goes away does not end the recording. */
+        /* if the reader of our messages goes away, the recording continues */
         signal(SIGPIPE, SIG_IGN);
         result = record_acquired(&options, &command);
         recording_command_close(&command);

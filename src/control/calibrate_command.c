@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate_command.c: `dpm calibrate`: how long messages take here, for `dpm parallelism --delays`. See
- * dpm-calibrate(1).
+ * calibrate_command.c: `dpm calibrate`: measures message delays for `dpm parallelism --delays`. See dpm-calibrate(1).
  *
  *      this process  -- message of n bytes -->  a child, or `dpm calibrate --listen` on another machine
- *                    <- message of n bytes --      half of the time there and back; the median of many
+ *                    <- message of n bytes --      half of the round-trip time; the median of many
  */
 #include "calibrate/calibrate.h"
 #include "control/command.h"
@@ -38,13 +37,13 @@ static void print_delay(FILE *file, const uint64_t medians[CALIBRATE_SIZES])
     uint64_t least = 0;
 
     for (size_t i = 0; i < CALIBRATE_SIZES; i++) {
-        least = medians[i] > least ? medians[i] : least; /* no longer message is quicker */
+        least = medians[i] > least ? medians[i] : least; /* a longer message is never faster */
         fprintf(file, "%s%u:%.2fus", i == 0 ? "" : ",", calibrate_sizes[i], (double)least / 1000);
     }
     fputc('\n', file);
 }
 
-/* `local`, of TCP, which `remote` can be compared with; the others as comments. */
+/* Writes `local` as measured with TCP, so that it compares with `remote`; other kinds as comments. */
 static int write_local(FILE *file, uint64_t time, struct problem *problem)
 {
     uint64_t medians[CALIBRATE_SIZES];
@@ -61,7 +60,7 @@ static int write_local(FILE *file, uint64_t time, struct problem *problem)
     return 0;
 }
 
-/* All machines that were asked for, and this one: before anything is measured, which takes its time. */
+/* This machine and those to measure. All are resolved first, because measuring takes long. */
 struct machines {
     char here[MACHINE_NAME_SIZE];
     struct calibrate_host *hosts; /* [count] */
@@ -81,7 +80,7 @@ static int read_machines(const char *const *addresses, size_t count, struct mach
         result = calibrate_read_host(addresses[i], &machines->hosts[i], problem);
     if (result < 0 || count == 0)
         return result;
-    /* one that is too long is cut as in a trace */
+    /* a longer name is truncated, as in a trace */
     if (gethostname(machines->here, sizeof(machines->here) - 1) < 0 && errno != ENAMETOOLONG)
         return problem_set(problem, -errno, "cannot read this machine's host name: %s",
                            strerror(errno));
@@ -98,7 +97,7 @@ static void machines_done(struct machines *machines)
     free(machines->hosts);
 }
 
-/* Both ways, for half of the time there and back is what is known; machines by their names, or as they were asked for. */
+/* Writes both directions, as only the round trip is known. Machines by their host names, or by the names given. */
 static void write_pair(FILE *file, const char *here, const char *there,
                        const uint64_t medians[CALIBRATE_SIZES])
 {

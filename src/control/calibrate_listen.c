@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calibrate_listen.c: `dpm calibrate --listen`, the side that echoes. See calibrate.h. */
+/* calibrate_listen.c: `dpm calibrate --listen`: the side that echoes. See calibrate.h. */
 #include "calibrate/calibrate.h"
 #include "control/command.h"
 
@@ -17,7 +17,7 @@ static void interrupt(int signal)
     calibrate_interrupted = 1;
 }
 
-/* The signals that end it. */
+/* Installs the handlers of the signals that end it. */
 static void set_signals(sigset_t *ret_signals)
 {
     const struct sigaction action = {.sa_handler = interrupt};
@@ -29,8 +29,8 @@ static void set_signals(sigset_t *ret_signals)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Waits for a peer. The signals are blocked but while it waits: one that comes just before is not missed. Returns its
- * socket, or a negative errno; -EAGAIN: there is none after all. */
+/* Waits for a peer. Signals are blocked except in ppoll, so that one which comes just before is not missed. Returns the
+ * peer's socket or a negative errno; -EAGAIN: no peer after all. */
 static int next_peer(int listener, const sigset_t *signals)
 {
     struct pollfd file = {.fd = listener, .events = POLLIN};
@@ -57,7 +57,7 @@ static void answer_peer(int peer, char *buffer)
     close(peer);
 }
 
-/* Answers one after the other: they would disturb each other. Ends with SIGINT or SIGTERM. */
+/* Answers one peer at a time, because several would disturb each other's times. Ends with SIGINT or SIGTERM. */
 static int answer_all(int listener, char *buffer, const char *address, struct problem *problem)
 {
     sigset_t signals;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* causality_command.c: `dpm causality`: which ways requests take through a server. See
- * dpm-causality(1). */
+/* causality_command.c: `dpm causality`: the paths of requests through a server. See dpm-causality(1). */
 #include "control/command.h"
 #include "control/picture.h"
 #include "show/show.h"
@@ -11,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the command line asks for. */
+/* Parsed command line. */
 struct asked {
     struct causality_options options;
     struct causality_face face;
-    const char *diagram; /* file; NULL: none is asked for */
+    const char *diagram; /* file; NULL: none */
     enum graph_format format;
-    char *list; /* of servers, cut in pieces; ours */
+    char *list; /* of servers, cut into words; ours */
     const char **servers;
 };
 
-/* ---- doing it ---- */
+/* ---- running ---- */
 
 struct drawing {
     const struct causality *causality;
@@ -51,7 +50,7 @@ static int show(const struct causality *causality, const struct asked *asked,
     return command_flush_output(problem);
 }
 
-/* Of --server; who sent and received nothing is not among the processes. */
+/* Notes names of --server that match no process. A process without messages is not in the result. */
 static void note_nobody(const struct causality *causality, const struct causality_options *options)
 {
     for (size_t i = 0; i < options->server_count; i++) {
@@ -169,7 +168,7 @@ static int parse_servers(struct asked *asked)
     return -1;
 }
 
-/* Returns -1, or the exit status with which the command ends. */
+/* Returns -1, or the exit status of the command. */
 static int take_option(int option, struct asked *asked)
 {
     switch (option) {
@@ -211,7 +210,7 @@ static int take_option(int option, struct asked *asked)
 static int command_causality(int argc, char **argv)
 {
     struct asked asked = {0};
-    int status = -1; /* go on */
+    int status = -1; /* continue */
     int option;
 
     while (status < 0 && (option = command_next_option(&causality_command, argc, argv)) != -1)

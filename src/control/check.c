@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.c: `dpm check`: what works on this machine for this user, what does not and why, and what
- * to do about it. See dpm-check(1). check/ judges; here it is shown:
+ * check.c: `dpm check`: shows what works on this machine for this user; what does not, why, and what to do. See
+ * dpm-check(1). check/ finds out; this file prints it:
  *
  *      Privilege                                          the group
  *      missing  CAP_BPF     this process has it not ...   state, name, detail
@@ -22,12 +22,12 @@ struct findings {
     struct meter_check *list;
     size_t count;
     size_t capacity;
-    uint32_t flags; /* that the kernel meter can meter */
+    uint32_t flags; /* supported by the kernel meter */
     bool ptrace;    /* the ptrace meter works */
     int error;
 };
 
-#define EXIT_PTRACE 3 /* the kernel meter does not do all, but the ptrace meter works */
+#define EXIT_PTRACE 3 /* the kernel meter lacks something, but the ptrace meter works */
 
 static const struct {
     const char *name;
@@ -39,7 +39,7 @@ static const struct {
     [METER_CHECK_UNKNOWN] = {"unknown", ""},
 };
 
-/* Makes a text safe for terminals and JSON: paths and versions hold what others put there. */
+/* Makes a text safe for terminals and JSON: paths and versions come from elsewhere. */
 #define SAFE(text) make_safe(text, sizeof(text))
 
 static void make_safe(char *text, size_t size)
@@ -66,7 +66,7 @@ static void add_finding(const struct meter_check *check, void *context)
     SAFE(own->advice);
 }
 
-/* ---- the sum ---- */
+/* ---- summary ---- */
 
 #define SUMMARY_SIZE 1024
 
@@ -77,7 +77,7 @@ static void append(char text[SUMMARY_SIZE], const char *more)
     snprintf(text + length, SUMMARY_SIZE - length, "%s", more);
 }
 
-/* The names of all that is missing; where the ptrace meter works, for the kernel meter. */
+/* Appends the names of everything that is missing. If the ptrace meter works, only the kernel meter lacks it. */
 static void append_missing(const struct findings *findings, char text[SUMMARY_SIZE])
 {
     const char *before = "";
@@ -121,7 +121,7 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
     }
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_check(const struct meter_check *check, int width)
 {
@@ -149,7 +149,7 @@ static void print_findings(const struct findings *findings)
                    colours ? "\033[0m" : "");
         group = check->group;
         print_check(check, width);
-        /* what mends one thing often mends the next: said once, and in one line, for it may be copied */
+        /* checks in a row often share the advice: print it once; one line, so that it can be copied */
         if (check->advice[0] != '\0' && strcmp(check->advice, advice) != 0)
             printf("%9s%s\n", "", check->advice);
         if (check->advice[0] != '\0')
@@ -160,10 +160,10 @@ static void print_findings(const struct findings *findings)
     show_indented(stdout, 0, summary);
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
-/* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL:
- * they are counted, and one check at the end is enough. */
+/* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL. The results are added
+ * up, so one check at the end is enough. */
 
 static int add_flag_names(json_t *object, const char *key, uint32_t flags)
 {

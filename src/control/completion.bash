@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash disable=SC2154 # the tables that dpm prints before this set the arrays
-# completion.bash: the words that _dpm_options and _dpm_argument say, as bash wants them.
+# completion.bash: offers the words of _dpm_options and _dpm_argument in the form that bash needs.
 #
-#   dpm run --flags=all,-se|     typed   --flags=all,-se    up to the cursor, from the last blank
-#                                value   all,-se            of it, what is an argument
+#   dpm run --flags=all,-se|     typed   --flags=all,-se    from the last blank to the cursor
+#                                value   all,-se            the argument in it
 
-# _dpm_offer WORD...: offers those that begin with the value, words being as they are to be typed. Of
-# what is typed bash keeps all up to the last of the characters at which it breaks words.
+# _dpm_offer WORD...: offers the words that begin with the value; they are written as the user types
+# them. Bash keeps what is typed up to the last character at which it breaks words.
 _dpm_offer() {
     local word kept=${typed%"${typed##*["$COMP_WORDBREAKS"]}"}
     for word; do
@@ -68,7 +68,7 @@ _dpm_offer_unit() {
     _dpm_offer_found unit
 }
 
-# The command begins at COMP_WORDS[at], and has a completion of its own if that is installed.
+# The command begins at COMP_WORDS[at]. Its own completion is used if bash-completion is installed.
 _dpm_offer_command() {
     if declare -F _command_offset > /dev/null; then
         _command_offset "$at"
@@ -78,8 +78,8 @@ _dpm_offer_command() {
     ((at < COMP_CWORD)) || mapfile -t COMPREPLY < <(compgen -c -- "$typed")
 }
 
-# _dpm_read_line: sets `option` if the cursor is at its argument; `at` to the word where the operands
-# begin, if they must have begun, to that of the cursor otherwise; `only_operands`.
+# _dpm_read_line: sets `option` if the cursor is at its argument. Sets `at` to the word where the
+# operands begin, or to the cursor's word if they need not have begun. Sets `only_operands`.
 _dpm_read_line() {
     local word
     for ((at = 2; at < COMP_CWORD; at++)); do

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * completion.c: `dpm completion`: prints what makes a shell complete the command lines of dpm. What
- * there is comes from the tables of commands and options, so none can be forgotten; how it is offered
- * is written in the shell's own language, in the files beside this one. A script is
+ * completion.c: `dpm completion`: prints a shell's completion script for dpm. Commands and options come from their
+ * tables, so none can be forgotten. The shell's own code is in the files next to this one. A script is
  *
  *      completion.sh     what runs on this machine
  *      tables            for bash: _dpm_options, _dpm_argument
@@ -18,10 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text of the files; scripts/embed makes C of them. */
+/* Contents of the files; scripts/embed turns them into C. */
 extern const char completion_sh[], completion_bash[], completion_zsh[];
 
-/* What follows _dpm_offer_ in the names of functions. */
+/* Suffixes of the functions _dpm_offer_... */
 static const char *const kinds[] = {
     [ARGUMENT_OTHER] = "other",   [ARGUMENT_WORD] = "word",   [ARGUMENT_LIST] = "list",
     [ARGUMENT_FILE] = "file",     [ARGUMENT_TRACE] = "trace", [ARGUMENT_COMMAND] = "command",
@@ -29,7 +28,7 @@ static const char *const kinds[] = {
     [ARGUMENT_CGROUP] = "cgroup", [ARGUMENT_UNIT] = "unit",
 };
 
-/* The function that offers an argument, and the words to call it with. */
+/* Prints the function that offers an argument, and its parameters. */
 static void print_offer(const struct argument *argument)
 {
     const char *word;
@@ -56,7 +55,7 @@ static void print_bash_options(const struct command *command)
     }
 }
 
-/* "'run -o' | 'run --output') action=(_dpm_offer_trace) ;;", and so for each that has an argument. */
+/* "'run -o' | 'run --output') action=(_dpm_offer_trace) ;;" for each option with an argument. */
 static void print_bash_arguments(const struct command *command)
 {
     const struct command_option *option;
@@ -106,7 +105,7 @@ static void print_bash(void)
 
 /* ---- zsh ---- */
 
-/* Text within single quotes, with a backslash before each of the `special` characters. */
+/* Prints text for single quotes, with a backslash before each of the `special` characters. */
 static void print_quoted(const char *text, const char *special)
 {
     for (; *text != '\0'; text++)
@@ -118,7 +117,7 @@ static void print_quoted(const char *text, const char *special)
             printf(strchr(special, *text) == NULL ? "%c" : "\\%c", *text);
 }
 
-/* ":TRACE: _dpm_offer_trace", as _arguments reads it. */
+/* ":TRACE: _dpm_offer_trace", the syntax of _arguments. */
 static void print_zsh_argument(const struct argument *argument)
 {
     putchar(':');
@@ -127,7 +126,7 @@ static void print_zsh_argument(const struct argument *argument)
     print_offer(argument);
 }
 
-/* "'*--output=[record into ...]:TRACE: _dpm_offer_trace'"; * is: may be repeated. */
+/* "'*--output=[record into ...]:TRACE: _dpm_offer_trace'"; '*': may be repeated. */
 static void print_zsh_option(const struct command_option *option, bool as_letter)
 {
     bool has_argument = option->argument.name != NULL;

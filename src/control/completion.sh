@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # Completion for dpm, printed by `dpm completion`. This part is the same in bash and zsh.
 
-# _dpm_find pid|process|cgroup|unit: sets `found` to what there is of it on this machine, without
-# the kernel's own threads, which have no command line.
+# _dpm_find pid|process|cgroup|unit: sets `found` to all of them on this machine. Kernel threads are
+# left out: they have no command line.
 _dpm_find() {
     local folder line
     found=()
@@ -21,7 +21,7 @@ _dpm_find() {
     done 2> /dev/null
 }
 
-# _dpm_find_in_cgroup cgroup|unit PATH: a unit is a folder on the way to the cgroup.
+# _dpm_find_in_cgroup cgroup|unit PATH: a unit is any folder in the cgroup's path.
 _dpm_find_in_cgroup() {
     local rest=$2
     [ "$1" = unit ] || found+=("$2")

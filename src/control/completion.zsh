@@ -24,7 +24,7 @@ _dpm_offer_trace() {
     _files -/
 }
 
-# A -- that follows `run` at once is left to us by _arguments; any other is not.
+# _arguments leaves a -- directly after `run` in the words, but removes any other.
 _dpm_offer_command() {
     if [[ $words[1] == -- ]]; then
         shift words
@@ -67,7 +67,7 @@ _dpm() {
         _dpm_command_$words[1]
 }
 
-# Loaded as a file by compinit, this is called as _dpm; read in by a user, it has to say so itself.
+# compinit loads this file and calls it as _dpm; if a user sources it, it must register itself.
 if [[ ${funcstack[1]} == _dpm ]]; then
     _dpm "$@"
 else

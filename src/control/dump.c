@@ -13,9 +13,8 @@
 #include <stdio_ext.h>
 #include <stdlib.h>
 
-/* Names of program counters stand at the end of a trace: they are read before anything is shown.
- * Each MODULE and PROCEDURE that these traces' control files have. Errors: -EBADMSG where a file is damaged,
- * -ENOMEM ... */
+/* Reads the names of program counters, which are at the end of a trace, before anything is shown: each IMAGE, MODULE
+ * and PROCEDURE in the traces' control files. Errors: -EBADMSG: a file is damaged; -ENOMEM ... */
 static int read_names(struct source *control, struct identities *identities,
                       struct problem *problem)
 {
@@ -27,7 +26,7 @@ static int read_names(struct source *control, struct identities *identities,
         unsigned id = event.header->id;
         if (id == EVENT_MACHINE && control->origins == 1 &&
             !(((const struct machine_record *)event.header)->meter_flags & METER_FLAG_PC))
-            return 0; /* there are none */
+            return 0; /* no names in this trace */
         if ((id == EVENT_IMAGE || id == EVENT_MODULE || id == EVENT_PROCEDURE) &&
             identities_add(identities, &event) < 0)
             return problem_set(problem, -ENOMEM, "out of memory");
@@ -41,14 +40,14 @@ struct dump_options {
     bool matched;
 };
 
-/* What is being listed, and how. */
+/* What to print, and how. */
 struct dump {
     struct dump_choice *choice;
     struct identities *identities;
     struct record_face face;
 };
 
-/* Who and what has ended is forgotten by and by: else a dump would grow with the trace. */
+/* Forgets ended streams and paths after a while; else memory would grow with the trace. */
 static void note_end(struct dump *dump, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -70,11 +69,11 @@ static void begin_dump(struct dump *dump, struct dump_options *options,
                  .json = options->json,
                  .machines = machines},
     };
-    /* Lines are printed in pieces by this one thread: no lock for each. */
+    /* lines are printed in pieces by this one thread: no lock for each piece */
     __fsetlocking(stdout, FSETLOCKING_BYCALLER);
 }
 
-/* Prints the event if it is chosen. Returns whether to go on; *result is a negative errno where not. */
+/* Prints the event if it is chosen. Returns whether to continue; if not, *result may be a negative errno. */
 static bool dump_event(struct dump *dump, const struct event *event, int *result,
                        struct problem *problem)
 {
@@ -87,7 +86,7 @@ static bool dump_event(struct dump *dump, const struct event *event, int *result
     return *result >= 0 && !ferror(stdout);
 }
 
-/* Prints what is chosen of a source, in order of time. Returns 0 when the source has ended. */
+/* Prints the chosen records of a source, in order of time. Returns 0 when the source has ended. */
 static int dump_source(struct source *source, struct dump *dump, struct problem *problem)
 {
     struct event event;
@@ -100,7 +99,7 @@ static int dump_source(struct source *source, struct dump *dump, struct problem 
     return result < 0 ? result : command_flush_output(problem);
 }
 
-/* The same of an event of a history: with what leads to it. */
+/* Prints an event of a history, with the edges that lead to it. */
 static int dump_matched_event(void *self, const struct history_event *event,
                               struct problem *problem)
 {
@@ -113,7 +112,7 @@ static int dump_matched_event(void *self, const struct history_event *event,
     return result < 0 ? result : command_flush_output(problem);
 }
 
-/* The same of a history: in causal order. */
+/* Prints the chosen events of a history, in causal order. */
 static int dump_history(struct history *history, struct dump *dump, struct problem *problem)
 {
     const struct analysis dumping = {"the records", dump, dump_matched_event};
@@ -123,7 +122,7 @@ static int dump_history(struct history *history, struct dump *dump, struct probl
     return result < 0 ? result : command_flush_output(problem);
 }
 
-/* Opens, dumps, and says what is not whole. Errors: a line in `problem`. */
+/* Opens the traces, prints them, and reports incomplete ones. Errors: a line in `problem`. */
 static int dump_plain(const char *const *names, size_t count, struct identities *identities,
                       struct dump_options *options, struct problem *problem)
 {
@@ -170,7 +169,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
     int result = trace_open_control(traces, count, &control, &problem);
     if (result == 0)
         result = read_names(control, identities, &problem);
-    /* A file that is damaged is reported where the records before the damage have been shown. */
+    /* a damaged file is reported after the records before the damage */
     if (result >= 0 || result == -EBADMSG)
         result = options->matched ? dump_matched(traces, count, identities, options, &problem)
                                   : dump_plain(traces, count, identities, options, &problem);
@@ -224,7 +223,7 @@ static int command_dump(int argc, char **argv)
     struct dump_options options = {0};
     struct dump_choice *choice = &options.choice;
     struct problem problem;
-    int status = -1; /* go on */
+    int status = -1; /* continue */
     int option;
 
     while (status < 0 && (option = command_next_option(&dump_command, argc, argv)) != -1) {

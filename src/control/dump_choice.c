@@ -9,14 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* Types that speak of a path. */
+/* Types of records with a path. */
 #define PATH_TYPES                                                                                 \
     (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) |         \
      EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |  \
      EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) |        \
      EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK))
 
-/* Types that speak of no stream. */
+/* Types of records without a stream. */
 #define STREAMLESS_TYPES                                                                           \
     ((EVENT_IDENTITY_FLAGS & ~EVENT_FLAG(EVENT_STREAM)) | EVENT_FLAG(EVENT_END) |                  \
      EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) | EVENT_FLAG(EVENT_COST))
@@ -151,7 +151,7 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 
 /* ---- records ---- */
 
-/* A stream, and what there is to know about it. */
+/* A stream, and what is known about it. */
 struct known_stream {
     const struct stream_record *record;
     const char *user_name; /* or NULL */
@@ -173,7 +173,7 @@ static bool user_matches(const struct wanted *wanted, const struct known_stream 
            (known->user_name != NULL && strcmp(wanted->text, known->user_name) == 0);
 }
 
-/* The short name or the path of its cgroup; an id may have more digits than the short name. */
+/* By short name or path of the cgroup; an id may have more digits than the short name. */
 static bool container_matches(const struct wanted *wanted, const struct known_stream *known)
 {
     char name[CONTAINER_SIZE];
@@ -187,7 +187,7 @@ static bool container_matches(const struct wanted *wanted, const struct known_st
            strstr(known->cgroup_name, wanted->text) != NULL;
 }
 
-/* "tcp", "unix-stream"; "unix" is every kind that begins so. */
+/* "tcp", "unix-stream"; "unix" matches every kind that begins with "unix-". */
 static bool kind_matches(const char *text, const char *kind)
 {
     size_t length = strlen(text);
@@ -245,7 +245,7 @@ static struct known_stream find_stream(const struct identities *identities,
     return known;
 }
 
-/* Whether the record's process is one that was asked for. */
+/* Whether the record's process matches one of the options. */
 static bool accepts_process(struct dump_choice *choice, const struct identities *identities,
                             const struct event *event)
 {
@@ -280,7 +280,7 @@ static bool accepts_path(struct dump_choice *choice, const struct identities *id
 bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
                          const struct event *event)
 {
-    /* Each is asked, so that each notes what it has met. */
+    /* call all of them: each notes what it has matched */
     bool type = choice->types == 0 || (choice->types & EVENT_FLAG(event->header->id)) != 0;
     bool process = accepts_process(choice, identities, event);
     bool path = choice->paths.count == 0 || accepts_path(choice, identities, event);

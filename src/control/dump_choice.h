@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_choice.h: which records `dpm dump` shows. Options of one kind unite, kinds restrict each
- * other: --process a --process b --type SEND shows the SENDs of a and of b. Private to control/.
+ * dump_choice.h: which records `dpm dump` shows. Options of one kind widen the choice, and different kinds narrow it:
+ * --process a --process b --type SEND shows the SENDs of a and of b. Private to control/.
  */
 #ifndef DPM_DUMP_CHOICE_H
 #define DPM_DUMP_CHOICE_H
@@ -12,7 +12,7 @@ struct wanted {
     const char *text;
     bool is_number;
     uint32_t number;
-    bool met; /* something of the trace has matched it */
+    bool met; /* some record of the trace matched it */
 };
 
 struct wanted_list {
@@ -22,7 +22,7 @@ struct wanted_list {
 };
 
 struct dump_choice {
-    uint32_t types; /* EVENT_FLAG bits, 0: all */
+    uint32_t types; /* EVENT_FLAG bits; 0: all */
     struct wanted_list processes;
     struct wanted_list users;
     struct wanted_list containers;
@@ -36,21 +36,19 @@ int dump_choice_container(struct dump_choice *choice, const char *text, struct p
 int dump_choice_path(struct dump_choice *choice, const char *text, struct problem *problem);
 int dump_choice_types(struct dump_choice *choice, const char *list, struct problem *problem);
 
-/* The words that dump_choice_types knows, and the kinds among those of dump_choice_path; NULL behind
- * the last. */
+/* The words that dump_choice_types accepts, and the kinds that dump_choice_path accepts; NULL after the last. */
 const char *dump_choice_type_word(size_t index);
 const char *dump_choice_kind_word(size_t index);
 
-/* After the last option: -EINVAL if no record of any trace can satisfy all of them. */
+/* Call after the last option. -EINVAL if no record can match all options. */
 int dump_choice_check(const struct dump_choice *choice, struct problem *problem);
 
-/* Whether to show the record. Every record of the trace has to be asked about, after
- * identities_add. */
+/* Whether to show the record. Call it for every record of the trace, after identities_add. */
 bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
                          const struct event *event);
 
-/* Says on standard error which process, user, container or path that was asked for was never met. Returns whether there
- * is any. */
+/* Prints on standard error which processes, users, containers and paths matched no record. Returns whether there are
+ * any. */
 bool dump_choice_say_unmet(const struct dump_choice *choice);
 
 void dump_choice_done(struct dump_choice *choice);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* graph.c: `dpm graph`: the program history of traces as a picture or a graph. See dpm-graph(1). */
+/* graph.c: `dpm graph`: draws the program history of traces, as a picture or a graph. See dpm-graph(1). */
 #include "control/command.h"
 #include "control/dump_choice.h"
 #include "control/picture.h"
@@ -20,7 +20,7 @@ struct graph_options {
     struct dump_choice processes;
 };
 
-/* What is to be written, and how. */
+/* What to write, and how. */
 struct drawing {
     const struct history_graph *graph;
     enum graph_format format;
@@ -56,7 +56,7 @@ static void report_left_out(const struct history_graph *graph, const struct dump
         drawn, left);
 }
 
-/* Clocks are learned first, so that events of several machines stand where they belong. */
+/* Learns the clock offsets first, so that events of several machines are at the right times. */
 static int draw(struct traces *traces, struct graph_options *options, struct problem *problem)
 {
     struct picture *picture = &options->picture;
@@ -125,7 +125,7 @@ static int parse_format(struct graph_options *options)
     return status;
 }
 
-/* The file's name says what it is; of one that does not, and of standard output, --format. */
+/* The file name's suffix decides; without one, and for standard output, --format. */
 static int choose_format(struct graph_options *options)
 {
     enum graph_format named;
@@ -145,7 +145,7 @@ static int choose_format(struct graph_options *options)
     return -1;
 }
 
-/* Returns -1, or the exit status with which the command ends. */
+/* Returns -1, or the exit status of the command. */
 static int take_option(int option, struct graph_options *options)
 {
     struct problem problem;
@@ -176,7 +176,7 @@ static int take_option(int option, struct graph_options *options)
 static int command_graph(int argc, char **argv)
 {
     struct graph_options options = {.format = GRAPH_SVG};
-    int status = -1; /* go on */
+    int status = -1; /* continue */
     int option;
 
     while (status < 0 && (option = command_next_option(&graph_command, argc, argv)) != -1)

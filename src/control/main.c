@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* main.c: the program dpm: the table of its commands, and what they share. See command.h. */
+/* main.c: the program dpm: the table of its commands, and functions that they share. See command.h. */
 #include "control/command.h"
 
 #include "launch/launch.h"
@@ -47,9 +47,9 @@ int command_help(const char *name)
     return EXIT_SUCCESS;
 }
 
-#define MESSAGE_SIZE 8192 /* more than the longest name of a file, and what is said of it */
+#define MESSAGE_SIZE 8192 /* more than the longest path name and the text around it */
 
-/* One line, whatever the names in it hold. */
+/* Prints one line, whatever its names contain. */
 static void say(FILE *file, const char *before, const char *after, const char *format,
                 va_list arguments)
 {
@@ -108,8 +108,8 @@ int command_usage_error(const char *name, const char *format, ...)
     return EXIT_USAGE;
 }
 
-/* Of all that was written into a file, 0 or why it failed. Where that was earlier nobody knows why any more: what happens
- * to one more line says it. */
+/* 0, or the errno of writing to the file. If the error is an earlier one, its errno is lost: writing one more line
+ * finds it again. */
 static int flush_error(FILE *file)
 {
     if (!ferror(file))
@@ -132,7 +132,7 @@ static int cannot_write(const char *name, int error, struct problem *problem)
     return problem_set(problem, -error, "%s: cannot be written: %s", name, strerror(error));
 }
 
-/* What is there now is no result; of a device or a pipe nothing can be taken back. */
+/* Removes an incomplete result. Output to a device or a pipe cannot be undone. */
 static void remove_half(const char *name)
 {
     struct stat status;
@@ -324,11 +324,12 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* Large tables grow in place and go back when they are freed: the allocator would put those that come after the first
-     * such one among the small ones, where the room that they leave is often of no use. */
+    /* Keep the threshold fixed: large tables then grow in place and are unmapped when freed. By default, malloc raises
+     * the threshold after the first such free and takes later tables from the heap, where they leave holes that are
+     * often useless. */
     mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     launch_settle();
-    /* Characters as the user's terminal has them; figures as everybody reads them. */
+    /* Characters in the user's encoding; numbers as in the C locale. */
     setlocale(LC_CTYPE, "");
     struct problem problem;
     int status = dispatch(argc, argv);

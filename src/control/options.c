@@ -3,7 +3,7 @@
  * options.c: the options of a command, for getopt_long and for its help. See command.h.
  *
  *      {"output", 'o', {"TRACE", ...}, "record into ..."}     a row
- *      "o:", {"output", required_argument, NULL, 'o'}         what getopt_long is told
+ *      "o:", {"output", required_argument, NULL, 'o'}         what getopt_long gets
  *      -o, --output TRACE  record into ...                    what --help prints
  */
 #include "control/command.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_OPTIONS 32 /* of a command */
+#define MOST_OPTIONS 32 /* per command */
 #define LABEL_SIZE   80
 
 static const struct command_option help_option = {"help", OPTION_HELP, {0}, "show this help"};
@@ -37,9 +37,9 @@ bool command_option_has_letter(const struct command_option *option)
     return option->value < OPTION_HELP && isalpha(option->value);
 }
 
-/* ---- what is no option ---- */
+/* ---- errors ---- */
 
-/* How many long options begin with these characters; 1 if one is exactly this. */
+/* How many long options begin with these characters; 1 if one matches exactly. */
 static size_t count_beginning(const struct command *command, const char *name, size_t length)
 {
     const struct command_option *option;
@@ -65,8 +65,8 @@ static bool has_value(const struct command *command, int value)
     return false;
 }
 
-/* Says what getopt_long found wrong, as everything else is said. `word`: where it stopped; but of letters that stand
- * together ("-ab") it is the word before. */
+/* Prints getopt_long's error in dpm's own style. `word`: the argument where it stopped; within combined letters
+ * ("-ab"), the argument before. */
 static void refuse(const struct command *command, int result, const char *word)
 {
     const char *name = word + 2;
@@ -95,7 +95,7 @@ int command_next_option(const struct command *command, int argc, char **argv)
     opterr = 0;
     if (command->operand.kind == ARGUMENT_COMMAND)
         *end++ = '+';
-    *end++ = ':'; /* tells a missing argument from a wrong option */
+    *end++ = ':'; /* getopt_long then returns ':' for a missing argument, '?' for a wrong option */
     for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
         bool has_argument = option->argument.name != NULL;
         assert(i < MOST_OPTIONS);
@@ -148,7 +148,7 @@ void command_print_options(const struct command *command)
     }
 }
 
-/* ---- what they are given ---- */
+/* ---- arguments of options ---- */
 
 int option_number(const char *command, const char *option, uint64_t least, uint64_t most,
                   uint64_t *ret_number)

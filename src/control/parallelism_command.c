@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallelism_command.c: `dpm parallelism`: how parallel it was, and would be elsewhere. See
+/* parallelism_command.c: `dpm parallelism`: how parallel a computation was, and would be on other machines. See
  * dpm-parallelism(1). */
 #include "control/command.h"
 #include "control/placement_options.h"
@@ -20,9 +20,9 @@ struct asked {
     struct show_options show;
     enum streams streams;
     uint32_t cores;
-    bool seen;     /* delays are those of the traces */
+    bool seen;     /* take the delays from the traces */
     bool each;     /* each trace is a run of its own */
-    bool one_each; /* is asked for, and needs no others */
+    bool one_each; /* --one-each is given; it needs no other assignment */
 };
 
 /* ---- reading ---- */
@@ -129,7 +129,7 @@ static int add_assignment(struct asked *asked, const char *name, enum assignment
                : -1;
 }
 
-/* An assignment with a number of its own. */
+/* Adds an assignment with a number. */
 static int add_numbered(struct asked *asked, bool search)
 {
     char name[64];
@@ -153,7 +153,7 @@ static int take_cores(struct asked *asked)
     return status;
 }
 
-/* Options that choose a word. */
+/* Options whose argument is a word. */
 static int take_word(int option, struct asked *asked)
 {
     size_t word;
@@ -167,7 +167,7 @@ static int take_word(int option, struct asked *asked)
     return status;
 }
 
-/* Returns -1, or the exit status with which the command ends. */
+/* Returns -1, or the exit status of the command. */
 static int take_option(int option, struct asked *asked)
 {
     switch (option) {
@@ -175,7 +175,7 @@ static int take_option(int option, struct asked *asked)
         asked->show.all = true;
         return -1;
     case OPTION_ONE_EACH:
-        asked->one_each = true; /* it is there already */
+        asked->one_each = true; /* the assignment is always there */
         return -1;
     case OPTION_PER_MACHINE:
     case OPTION_SEARCH:
@@ -199,7 +199,7 @@ static int take_option(int option, struct asked *asked)
     }
 }
 
-/* Without any that is asked for: those that can be had of every trace. */
+/* Without an option for an assignment: those that every trace allows. */
 static int choose_assignments(struct asked *asked)
 {
     int status = -1;
@@ -210,7 +210,7 @@ static int choose_assignments(struct asked *asked)
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
 }
 
-/* What is searched for makes step sharing short. */
+/* A search minimises the time of step sharing, so it needs that step. */
 static int check_search(const struct asked *asked)
 {
     for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
@@ -219,7 +219,7 @@ static int check_search(const struct asked *asked)
     return -1;
 }
 
-/* All options are read. Returns the exit status. */
+/* Runs the command after all options are read. Returns the exit status. */
 static int answer(const char *const *names, size_t count, struct asked *asked)
 {
     struct problem problem;

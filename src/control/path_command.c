@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path_command.c: `dpm path`: the longest path through the program history. See dpm-path(1). */
+/* path_command.c: `dpm path`: the critical path through the program history. See dpm-path(1). */
 #include "control/command.h"
 #include "control/placement_options.h"
 #include "control/readings.h"
@@ -21,7 +21,7 @@ struct asked {
     const char *file;   /* of the picture */
     enum graph_format format;
     struct picture picture;
-    bool chosen; /* what is in the picture */
+    bool chosen; /* an option selects what is in the picture */
 };
 
 /* ---- showing ---- */
@@ -113,7 +113,7 @@ static const struct command_option path_options[] = {
     {0},
 };
 
-/* The text is cut in two. */
+/* Cuts the text in two. */
 static int parse_what_if(struct asked *asked)
 {
     char *sign = optarg + strcspn(optarg, "=>"), *end = NULL;
@@ -136,7 +136,7 @@ static int parse_what_if(struct asked *asked)
     return -1;
 }
 
-/* Returns -1, or the exit status with which the command ends. */
+/* Returns -1, or the exit status of the command. */
 static int take_option(int option, struct asked *asked)
 {
     switch (option) {
@@ -171,7 +171,7 @@ static int take_option(int option, struct asked *asked)
     }
 }
 
-/* The one that was asked for. Without delays, and with machines as they were, it makes no difference. */
+/* The assignment that was requested. It makes no difference without delays and with machines as they were. */
 static void choose_assignment(const struct placements *placements,
                               struct critical_path_options *options)
 {
@@ -186,9 +186,9 @@ static void choose_assignment(const struct placements *placements,
                       delays->local.count + delays->remote.count + delays->between_count > 0;
 }
 
-#define OFFERED 5 /* what-ifs, if none are asked for */
+#define OFFERED 5 /* what-ifs, if none are requested */
 
-/* Options that only mean something with another one, or without it. */
+/* Options that need another one, or exclude it. */
 static int check_together(const struct asked *asked)
 {
     const struct graph_choice *choice = &asked->picture.choice;
@@ -199,7 +199,7 @@ static int check_together(const struct asked *asked)
         return command_usage_error("path", "--json and --folded -: give only one");
     if (choice->to != 0 && choice->to <= choice->from)
         return command_usage_error("path", "--to must be later than --from");
-    if (asked->placements.count > 2) /* the first one is there without an option */
+    if (asked->placements.count > 2) /* the first one is always there */
         return command_usage_error("path",
                                    "--as-recorded, --one-machine and --assign: give only one");
     return -1;

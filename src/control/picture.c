@@ -7,7 +7,7 @@
 #include <getopt.h>
 #include <string.h>
 
-/* dump_choice_accepts has to be asked of every record; the graph asks only of what it may draw. */
+/* dump_choice_accepts must see every record, but the graph asks only about events that it may draw. */
 static bool was_accepted(void *context, const struct event *event)
 {
     (void)event;
@@ -40,7 +40,7 @@ static int draw(void *self, const struct history_event *event, struct problem *p
     struct history_event shown = *event;
     uint32_t edge;
 
-    (void)problem; /* who reads says that memory was short */
+    (void)problem; /* the caller reports that memory ran out */
     if (identities_add(picture->identities, &event->event) < 0)
         return -ENOMEM;
     picture->accepted = picture->processes == NULL ||

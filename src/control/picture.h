@@ -13,20 +13,21 @@
 #include "show/show.h"
 
 struct picture {
-    /* to be set by the caller: */
-    struct graph_choice choice;    /* but for its `accepts` */
-    struct dump_choice *processes; /* only events of these; NULL: of all */
-    /* what was drawn: */
+    /* set by the caller: */
+    struct graph_choice choice;    /* except `accepts` */
+    struct dump_choice *processes; /* only events of these processes; NULL: all */
+    /* result: */
     struct identities *identities;
-    struct history_graph *graph; /* NULL: nothing yet */
-    /* while it is drawn: */
+    struct history_graph *graph; /* NULL: nothing drawn yet */
+    /* while drawing: */
     const struct traces *traces;
     const struct critical_path_reading *path;
     bool accepted; /* the event that is being drawn */
 };
 
-/* Draws what is read of the traces from now on, of which nothing has been read; and marks what is on the path in its
- * second reading, whose analysis comes before this one. `path`: or NULL. Returns 0, or -ENOMEM with a line in `problem`. */
+/* Starts a picture of the traces, which must be at their beginning. `path` (or NULL) marks the events on the critical
+ * path. It must be in its second reading, and its analysis must precede this one. Returns 0, or -ENOMEM with a line in
+ * `problem`. */
 int picture_begin(struct picture *picture, struct traces *traces,
                   const struct critical_path_reading *path, struct problem *problem);
 struct analysis picture_analysis(struct picture *picture);
@@ -34,15 +35,16 @@ void picture_done(struct picture *picture);
 
 /* ---- options ---- */
 
-/* What --from, --to and --most of a command were given: as option_number. */
+/* Parse --from, --to and --most of a command. Return as option_number does. */
 int picture_from(const char *command, struct graph_choice *choice);
 int picture_to(const char *command, struct graph_choice *choice);
 int picture_most(const char *command, struct graph_choice *choice);
 
-/* What a file is by its name's ending: .svg a picture, .dot or .gv a graph for Graphviz. */
+/* The format that a file name's suffix stands for: .svg (picture), .dot or .gv (graph for Graphviz). False: none of
+ * these. */
 bool picture_format(const char *file, enum graph_format *ret_format);
 
-/* The same of the file that an option was given: as option_number. */
+/* Parses an option whose argument is such a file name. Returns as option_number does. */
 int picture_file(const char *command, const char *option, enum graph_format *ret_format);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* placement_options.c: options that several commands have: where processes run, how long messages take. See
- * placement_options.h. */
+/* placement_options.c: shared options: where processes run, and how long messages take. See placement_options.h. */
 #include "control/placement_options.h"
 
 #include <getopt.h>
@@ -87,7 +86,8 @@ static int add_without(struct placements *placements)
     return -1;
 }
 
-/* Called for each stream: threads of one process come one after the other, or nearly so. */
+/* Called for each stream. Threads of a process come one after the other, or nearly so; comparing with the last entry
+ * avoids most duplicates. */
 static void note_left_out(struct placements *placements, const struct stream_record *stream)
 {
     struct left_out *last = placements->left_out + placements->left_out_count;
@@ -150,7 +150,7 @@ int placements_take(const char *command, int option, struct placements *placemen
     }
 }
 
-/* ---- who is not there ---- */
+/* ---- names that match nothing ---- */
 
 static bool was_left_out(const struct placements *placements, const char *who)
 {

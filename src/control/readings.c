@@ -17,14 +17,15 @@ const struct critical_path_options report_path_options = {
 
 /* ---- parts ---- */
 
-/* In the order in which they are finished: the path needs room for more files than its own copy of the graph. */
+/* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
+ * graph, and the others have released theirs by then. */
 enum { STATISTICS, REQUESTS, THREADS, PROCESSES, PATH, PART_COUNT };
 
-/* An analysis that takes part in a reading. */
+/* One analysis in a reading. */
 struct part {
-    struct analysis analysis; /* its `self` is NULL: it is not wanted */
-    struct problem
-        *may_fail; /* then its error is left here, and the others go on; NULL: it must not */
+    struct analysis analysis; /* its `self` is NULL: not requested */
+    /* If it fails, its error is stored here and the others continue; NULL: it must not fail. */
+    struct problem *may_fail;
     bool failed;
 };
 
@@ -40,7 +41,7 @@ struct readings {
     struct causality_analysis *causality;
 };
 
-/* What an error of a part means for all: 0 if the others go on. */
+/* What a part's error means for the whole reading: 0 if the others continue. */
 static int settle(struct part *part, int result, const struct problem *problem)
 {
     if (result >= 0 || part->may_fail == NULL)
@@ -105,7 +106,7 @@ static int begin_threads(struct readings *readings, struct problem *problem)
                                    &readings->threads, &readings->parts[THREADS], problem);
 }
 
-/* Without threads it would be the same once more. */
+/* Without threads, the result would equal that of begin_threads. */
 static int begin_processes(struct readings *readings, struct problem *problem)
 {
     const struct analyses_wanted *wanted = readings->wanted;
@@ -140,7 +141,7 @@ static int begin_requests(struct readings *readings, struct problem *problem)
     return 0;
 }
 
-/* ---- after the last event: each gives its memory and its copy of the graph back before the next one is finished ---- */
+/* ---- after the last event: each part frees its memory and graph before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
 {
@@ -219,7 +220,7 @@ static int begin_parts(struct readings *readings, struct problem *problem)
     return result;
 }
 
-/* Reads the traces once for those of the parts that are there. */
+/* Reads the traces once, for the parts that are there. */
 static int feed(struct readings *readings, struct problem *problem)
 {
     struct analysis analyses[PART_COUNT];
@@ -243,7 +244,7 @@ static int finish_parts(struct readings *readings, struct problem *problem)
     return result;
 }
 
-/* They are read to their end: how much was recorded in all of them; which are not whole is said. */
+/* After the traces are read: counts records and losses, and reports incomplete traces. */
 static void note_losses(const struct trace_names *names, const struct traces *traces,
                         struct analyses_found *found)
 {
@@ -262,7 +263,7 @@ static void note_losses(const struct trace_names *names, const struct traces *tr
 
 /* ---- the second reading ---- */
 
-/* Where the interval begins in which most was sent, if there are more events than the picture has room for. */
+/* If there are more events than the picture may show, begins it at the interval with the most messages. */
 static void show_busiest(struct picture *picture, const struct communication *communication)
 {
     size_t busiest = 0;
@@ -308,7 +309,7 @@ static int read_again(struct readings *readings, struct problem *problem)
     return result;
 }
 
-/* ---- both ---- */
+/* ---- both readings ---- */
 
 static void readings_done(struct readings *readings)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* For each call that stops the program; from OVERHEAD in dpm-meter(7). */
+/* Per call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
 int recording_command_init(struct recording_command *command,
@@ -34,7 +34,7 @@ int recording_command_init(struct recording_command *command,
     return 0;
 }
 
-/* For reports while it goes on. */
+/* Starts the analyses for interval reports. */
 static int follow(struct recording_command *command, struct problem *problem)
 {
     int result = recording_follow(&command->recording, &command->history, problem);
@@ -84,7 +84,7 @@ void recording_command_begin(struct recording_command *command)
     command->last_report = clock_now(CLOCK_MONOTONIC);
 }
 
-/* ---- while it goes on ---- */
+/* ---- while recording ---- */
 
 static void stop_following(struct recording_command *command)
 {
@@ -93,7 +93,7 @@ static void stop_following(struct recording_command *command)
     recording_unfollow(&command->recording);
 }
 
-/* What was recorded so far. */
+/* Prints a report on what has been recorded so far. */
 static int report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
@@ -187,7 +187,7 @@ int recording_command_end(struct recording_command *command, const char *name_th
 
     if (command->recording.active && name_the_rest != NULL)
         name_the_living(command, name_the_rest);
-    stop_following(command); /* what comes now is in the report of the trace */
+    stop_following(command); /* the report on the trace covers what comes now */
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_options.c: the options of whoever records. See recording_options.h. */
+/* recording_options.c: options of the commands that record. See recording_options.h. */
 #include "control/recording_options.h"
 
 #include <getopt.h>

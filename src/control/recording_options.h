@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_options.h: the options that `dpm run` and `dpm acquire` have in common. Private to control/. */
+/* recording_options.h: options that `dpm run` and `dpm acquire` share. Private to control/. */
 #ifndef DPM_RECORDING_OPTIONS_H
 #define DPM_RECORDING_OPTIONS_H
 
@@ -8,10 +8,10 @@
 
 struct recording_command_options {
     struct recording_options recording;
-    const char *report; /* NULL = standard error */
+    const char *report; /* file; NULL: standard error */
     const char *flags;
     const char *kinds;
-    uint64_t interval; /* ns between reports while it goes on, 0 = none */
+    uint64_t interval; /* ns between interval reports; 0: none */
 };
 
 enum recording_option_value {
@@ -27,17 +27,17 @@ enum recording_option_value {
 
 extern const struct command_option recording_options[];
 
-/* The defaults: every flag, a trace of at most 4 GiB, the kernel meter. */
+/* Sets the defaults: every flag, a trace of at most 4 GiB, the kernel meter. */
 void recording_options_init(struct recording_command_options *options);
 
-/* Takes what command_next_option has found (its argument is in optarg). Returns -1, or the exit status with
- * which the command ends: its help was asked for, or it is used wrongly, which has been said. */
+/* Handles an option from command_next_option (argument in optarg). Returns -1; or the exit status after printing help
+ * or a usage error. */
 int recording_option(const char *command, int option, struct recording_command_options *options);
 
-/* To be called after the last option: reads the flags. Returns as recording_option. */
+/* Call after the last option: parses the flags. Returns as recording_option. */
 int recording_options_done(const char *command, struct recording_command_options *options);
 
-/* The words of --meter, in the order of enum meter_wish; NULL behind the last. */
+/* The words of --meter, in the order of enum meter_wish; NULL after the last. */
 const char *meter_wish_word(size_t index);
 
 #endif

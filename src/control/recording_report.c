@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording_report.c: what a recording that has ended says. See recording_report.h. */
+/* recording_report.c: the report after a recording has ended. See recording_report.h. */
 #include "control/recording_report.h"
 
 #include "control/command.h"
@@ -16,7 +16,7 @@ static void say(const char *sentence, void *messages)
     command_say_to(messages, "%s", sentence);
 }
 
-/* Why program counters have no names: these are written when all else is. */
+/* Why program counters have no names, which are written after everything else. */
 static const char *why_unnamed(enum end_reason reason)
 {
     switch (reason) {
@@ -29,7 +29,7 @@ static const char *why_unnamed(enum end_reason reason)
     }
 }
 
-/* What became of the recording, in figures of the trace itself. */
+/* Prints how the recording ended, with figures from the trace itself. */
 static void tell_result(const struct recording_command *command, const struct analyses_found *found)
 {
     const struct recording *recording = &command->recording;
@@ -48,11 +48,11 @@ static void tell_result(const struct recording_command *command, const struct an
     recording->meter->report(recording->meter, say, command->messages);
 }
 
-/* The other analyses read up to so many records, which takes half a second; above that the report leaves them to
+/* Up to this many records the report includes the other analyses, which takes half a second. Beyond it, the user runs
  * dpm report. */
 #define ANALYSED_MOST 500000
 
-/* If one of them failed, the others are reported all the same. */
+/* If an analysis failed, the report has the others. */
 static void say_what_is_missing(const struct recording_command *command,
                                 const struct analyses_found *found)
 {

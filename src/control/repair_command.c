@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* repair_command.c: `dpm repair`: makes a trace that was cut whole for other tools. See dpm-repair(1). */
+/* repair_command.c: `dpm repair`: closes a truncated trace so that other tools can read it. See dpm-repair(1). */
 #include "control/command.h"
 #include "trace/trace.h"
 

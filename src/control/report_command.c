@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_command.c: `dpm report`: every analysis of a recording, and what they have found. See dpm-report(1).
+ * report_command.c: `dpm report`: all analyses of a recording, and their findings. See dpm-report(1).
  *
  *      TRACE... --+--> statistics ------------------------> the busiest interval
  *                 +--> parallelism                                   |
- *                 +--> critical path: found --> TRACE... --+--> critical path: what it goes through
+ *                 +--> critical path: found --> TRACE... --+--> critical path: what it consists of
  *                 '--> causality                           '--> picture of that interval
  */
 #include "control/command.h"
@@ -37,7 +37,7 @@ struct reading {
 
 /* ---- the analyses ---- */
 
-#define INTERVAL 1000000 /* ns: the busiest such interval is looked for */
+#define INTERVAL 1000000 /* ns: length of the intervals among which the busiest is found */
 #define DRAWN    200     /* events */
 
 static int choose_assignments(struct reading *reading, struct problem *problem)
@@ -75,7 +75,7 @@ static int read_all(struct reading *reading, struct problem *problem)
     return result < 0 ? result : read_analyses(&reading->names, &wanted, &reading->found, problem);
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static int write_html(const void *what, FILE *file)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.c: names in place of the addresses of ends that are not metered, as this machine's resolver
- * knows them. See resolve.h.
+ * resolve.c: replaces addresses of unmonitored ends by host names from this machine's resolver. See resolve.h.
  *
  *      "10.0.0.7:6379"  -->  "cache-7.example:6379"
  */
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an address has become: addresses are kept once, so the pointer is the key. */
+/* Addresses that were looked up, and their names. Each address is stored once, so its pointer is the key. */
 struct resolver {
     struct communication *communication;
     struct intern known;
@@ -22,7 +21,7 @@ struct resolver {
     size_t capacity;
 };
 
-/* "1.2.3.4:80" or "[::1]:80" as a socket address; false: it is neither. */
+/* Parses "1.2.3.4:80" or "[::1]:80" into a socket address; false: neither. */
 static bool parse_endpoint(const char *text, struct sockaddr_storage *ret_address,
                            const char **ret_port)
 {
@@ -43,7 +42,7 @@ static bool parse_endpoint(const char *text, struct sockaddr_storage *ret_addres
                      text[0] == '[' ? (void *)&six->sin6_addr : (void *)&four->sin_addr) == 1;
 }
 
-/* The name of an endpoint, or the text as it is: "*:80" and UNIX sockets have no other. */
+/* The name of an endpoint; or the text itself: "*:80" and UNIX sockets have no other name. */
 static const char *look_up(struct resolver *resolver, const char *text)
 {
     struct sockaddr_storage address;

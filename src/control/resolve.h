@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* resolve.h: names of addresses, for `dpm stats --resolve`. Private to control/. */
+/* resolve.h: host names for addresses, for `dpm stats --resolve`. Private to control/. */
 #ifndef DPM_RESOLVE_H
 #define DPM_RESOLVE_H
 
 #include "analysis/statistics/statistics.h"
 
-/* Puts the name of its host in place of each address of an end that is not metered, where the resolver
- * of this machine knows one; asks for each address once, and waits for the answer. Returns 0 or
- * -ENOMEM. */
+/* Replaces the addresses of unmonitored ends by host names, where this machine's resolver knows one. Resolves each
+ * address once, and blocks until the answer. Returns 0 or -ENOMEM. */
 int resolve_addresses(struct communication *communication);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * run.c: `dpm run`: starts a command suspended, meters it and all its descendants, records until it
- * ends, and reports. Everything in one process:
+ * run.c: `dpm run`: starts a command suspended, meters it and all its descendants, records until it ends, and reports.
+ * Everything runs in one process:
  *
  *      launch --> command (suspended) ... released, runs
  *                    | meter: the kernel's, or ptrace
  *      recording --> TRACE --> report
  *
- * One loop serves three descriptors: the signals, the command's end, and a timer that empties the
- * rings (which never wake anybody).
+ * One loop polls two descriptors: the signals, and the command's end (or the ptrace meter's events). The rings wake no
+ * process; a timeout empties them.
  */
 #include "control/recording_report.h"
 
@@ -35,10 +35,10 @@ struct run {
     const struct run_options *options;
     struct recording_command recorder;
     struct launched command;
-    unsigned interrupts; /* how often the user asked to end */
+    unsigned interrupts; /* how often the user asked dpm to end */
     int last_signal;
     bool ended; /* the command has ended */
-    int status; /* as wait(2) gives it */
+    int status; /* as from wait(2) */
 };
 
 #define DESCENDANTS_INTERVAL 100 /* ms */
@@ -93,7 +93,7 @@ static int parse_options(int argc, char **argv, struct run_options *options)
 
 /* ---- until it ends ---- */
 
-/* The first signal is the program's (a terminal has sent it one of its own), the second ours. */
+/* The first signal is for the command, the second for dpm. A terminal (SI_KERNEL) has sent the command its own copy. */
 static void take_signal(struct run *run)
 {
     struct signalfd_siginfo info;
@@ -126,7 +126,7 @@ static bool in_foreground(void)
     return is;
 }
 
-/* A shell takes the terminal back when its job stops, which is us: we stop with our command. */
+/* A shell takes the terminal back only if its job stops, and that job is dpm: stop together with the command. */
 static void stop_with_command(struct run *run)
 {
     struct meter_interface *meter = meter_of_run(run);
@@ -147,7 +147,7 @@ static bool finished(const struct run *run)
     return !run->options->wait || !run->recorder.recording.active || meter->live(meter) == 0;
 }
 
-/* Runs until the command (with --wait: every descendant) has ended or the user has had enough. */
+/* Records until the command (with --wait: every descendant) has ended, or the second signal. */
 static void record(struct run *run)
 {
     int descriptor = meter_of_run(run)->descriptor;
@@ -160,7 +160,7 @@ static void record(struct run *run)
         int timeout = run->recorder.recording.active ? RECORDING_INTERVAL
                       : run->ended                   ? DESCENDANTS_INTERVAL
                                                      : -1;
-        /* a process that has ended stays readable: do not spin on it */
+        /* the pidfd of an ended process stays readable: leave it out, or poll would return at once */
         int ready = poll(files, run->ended ? 1 : 2, timeout);
         if (ready > 0 && (files[0].revents & POLLIN) != 0)
             take_signal(run);
@@ -170,9 +170,9 @@ static void record(struct run *run)
     }
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
-/* Where ptrace does not work either, it is not enough to say so. */
+/* If ptrace does not work either, also print why the kernel meter does not. */
 static void tell_refused(const struct run *run)
 {
     const char *refused = run->recorder.recording.kernel_refused;
@@ -229,7 +229,7 @@ static int record_command(struct run *run)
     return exit_status(run);
 }
 
-/* What must be ready before there is a process to meter. */
+/* Prepares what must be ready before there is a process to meter. */
 static int open_meter(struct run *run, struct problem *problem)
 {
     int result = recording_open_meter(&run->recorder.recording, problem);
@@ -272,7 +272,7 @@ static int command_run(int argc, char **argv)
         recording_command_close(&run.recorder);
         return command_error("%s", problem.text);
     }
-    /* A reader of our messages that goes away must end neither the recording nor the status. */
+    /* if the reader of our messages goes away, the recording continues, and the exit status stays the command's */
     signal(SIGPIPE, SIG_IGN);
     result = record_command(&run);
     recording_command_close(&run.recorder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* seen_delays.c: how long messages took on their way, as traces tell themselves. See placement_options.h. */
+/* seen_delays.c: message delays measured in the traces. See placement_options.h. */
 #include "control/placement_options.h"
 #include "control/traces.h"
 #include "show/show.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The median delivery time of a pair, and how many messages it is of. */
+/* The median delivery time of a pair of processes, and its number of messages. */
 struct pair_median {
     uint64_t time;
     uint64_t count;
@@ -22,7 +22,8 @@ static int by_time(const void *left, const void *right)
     return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* The median of pairs' medians, each counting as often as it has messages; *ret_count: of how many. */
+/* The median of the medians, weighted by messages: 10 us of 1 message and 20 us of 9 give 20 us. *ret_count: the number
+ * of messages, 10. */
 static uint64_t median_of(struct pair_median *pairs, size_t count, uint64_t *ret_count)
 {
     uint64_t all = 0, below = 0;
@@ -49,7 +50,7 @@ static void say(const char *where, uint64_t time, uint64_t count)
                 texts[1]);
 }
 
-/* Delays within a machine (`local`) or between machines. Returns 0 or -ENOMEM. */
+/* Takes the delay within machines (`local`) or between them. Returns 0 or -ENOMEM. */
 static int take(const struct communication *communication, bool local, struct delay *delay)
 {
     struct pair_median *pairs = calloc(communication->pair_count + 1, sizeof(*pairs));

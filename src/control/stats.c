@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.c: `dpm stats`: who sent how much to whom. See dpm-stats(1). */
+/* stats.c: `dpm stats`: communication statistics. See dpm-stats(1). */
 #include "control/command.h"
 #include "control/resolve.h"
 #include "control/traces.h"
@@ -11,16 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Who asks for nothing is told of queues and waits, too, as long as that takes a second or two: some five million records. */
+/* Up to this trace size, the default includes queues and waits. That takes a second or two, for some five million
+ * records. */
 #define FOLLOWED_SIZE (256u << 20)
 
 enum depth {
-    DEPTH_BY_SIZE,  /* what takes little time */
-    DEPTH_COUNTS,   /* what is counted at each end alone */
+    DEPTH_BY_SIZE,  /* whatever is quick */
+    DEPTH_COUNTS,   /* only what each end counts by itself */
     DEPTH_FOLLOWED, /* each message is followed from its sender to its receiver */
 };
 
-/* JSON and CSV have no place for what the tables say below. */
+/* A warning, because JSON and CSV cannot contain this note of the tables. */
 static void warn_unknown(const struct communication *communication)
 {
     char streams[COUNTED_SIZE], paths[COUNTED_SIZE];
@@ -46,7 +47,7 @@ static void warn_not_followed(const struct communication *communication)
         size);
 }
 
-/* Replaces the result by that of groups. */
+/* Replaces the result by the result per group. */
 static int group(struct communication **communication, enum communication_by by,
                  struct problem *problem)
 {
@@ -62,12 +63,12 @@ static int group(struct communication **communication, enum communication_by by,
     return 0;
 }
 
-/* What the command line asks for. */
+/* Parsed command line. */
 struct stats_options {
     struct show_options show;
     enum communication_by by;
-    uint64_t every; /* ns, 0: not asked for */
-    bool resolve;   /* names in place of addresses */
+    uint64_t every; /* ns; 0: no intervals */
+    bool resolve;   /* show host names instead of addresses */
     enum depth depth;
 };
 
@@ -85,7 +86,8 @@ static int read_followed(const struct traces *traces, const struct stats_options
                                       ret_communication, problem);
 }
 
-/* Of large traces what is counted is enough, unless it would be wrong: then messages must tell how far clocks are apart. */
+/* Large traces: counts alone, unless they would be wrong: then the clock offsets are needed, which come from following
+ * messages. */
 static int read_large(struct traces *traces, const struct stats_options *options,
                       struct communication **ret_communication, struct problem *problem)
 {
@@ -143,7 +145,7 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 
 /* ---- options ---- */
 
-/* What --by takes: groups of processes, then tables that are shown alone. */
+/* Arguments of --by: groups of processes, then tables that are shown alone. */
 #define BY_TABLES (BY_NAMESPACE + 1)
 
 static const struct {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Two names may lead to the same trace, whose records would count twice. */
+/* Two names may lead to the same trace; its records would count twice. */
 static int refuse_same(const char *const *names, size_t count, struct problem *problem)
 {
     struct intern folders = {0};
@@ -20,7 +20,7 @@ static int refuse_same(const char *const *names, size_t count, struct problem *p
     for (size_t i = 0; result == 0 && i < count; i++) {
         struct stat status;
         if (stat(names[i], &status) < 0)
-            continue; /* who opens it says why */
+            continue; /* trace_open reports why */
         const uint64_t place[] = {status.st_dev, status.st_ino};
         uint32_t others = folders.count;
         int64_t index = intern_add(&folders, hash_bytes(0, place, sizeof(place)));
@@ -152,7 +152,7 @@ int64_t traces_wall_offset(const struct traces *traces, const struct event *even
 
 /* ---- their names ---- */
 
-/* A name as a shell takes it: 'a b' if it holds more than letters, digits and the like. */
+/* Quotes a name for a shell: 'a b' if it holds more than letters, digits and a few other characters. */
 static char *quote_name(const char *name, char *to)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traces.h: traces whose history is read: each is a source of its own, for they are read side by side as
- * their messages ask for it. Private to control/.
+ * traces.h: traces whose history is read. Each trace is a source of its own, because the history reads several traces
+ * in the order that their messages require. Private to control/.
  */
 #ifndef DPM_TRACES_H
 #define DPM_TRACES_H
@@ -14,46 +14,49 @@ struct traces {
     size_t count;
     struct source **sources;
     struct history *history;
-    /* of several traces, from before they were rewound: it knows all that messages tell of their clocks; or NULL */
+    /* several traces: the history of the reading before traces_rewind, which knows all clock offsets; or NULL */
     struct history *before;
 };
 
-/* Errors: those of trace_open and history_new, -EINVAL: a trace is named twice; traces_close is to be called in any case. */
+/* Errors: those of trace_open and history_new; -EINVAL: a trace is named twice. Call traces_close in any case. */
 int traces_open(const char *const *names, size_t count, struct traces *traces,
                 struct problem *problem);
-/* The same traces from the beginning, with a new history, however much was recorded since. Errors as above. */
+/* Restarts the same traces from the beginning with a new history. Records written meanwhile do not matter. Errors as
+ * above. */
 int traces_rewind(struct traces *traces, struct problem *problem);
 void traces_close(struct traces *traces);
 
-/* Bytes of all their files. */
+/* Total size of their files in bytes. */
 uint64_t traces_size(const struct traces *traces);
 
-/* command_report_state of each. */
+/* command_report_state for each trace. */
 void traces_report_losses(const struct traces *traces);
 
-/* The same, and what of their messages could not be matched. */
+/* The same, and how many messages are unmatched. */
 void traces_report_state(const struct traces *traces);
 
-/* Whether some process may have had several threads, as the traces' control records say, which are few. Where they cannot
- * be read, it may. */
+/* Whether a process may have had several threads. Reads only the traces' control records, which are few. If they cannot
+ * be read: true. */
 bool traces_may_have_threads(const struct traces *traces);
 
-/* Reads them to their ends, and rewinds: of several traces what all messages tell of their clocks is known then, and from
- * the first event on. */
+/* Several traces: reads them to their ends and rewinds, so that all clock offsets are known from the first event on.
+ * One trace: does nothing. */
 int traces_learn_clocks(struct traces *traces, struct problem *problem);
 
-/* The event's wall-clock offset as the first trace's machine has it, if messages both ways have told how
- * far the machines' clocks are apart: in all, if the traces were rewound, else so far; else its own. */
+/* The event's wall-clock offset relative to the first trace's machine. Messages in both directions reveal the offset
+ * between the machines' clocks: all messages after traces_rewind, else those read so far. Without such messages, the
+ * event's own offset. */
 int64_t traces_wall_offset(const struct traces *traces, const struct event *event);
 
 /* The traces to read. */
 struct trace_names {
     const char *const *at;
     size_t count;
-    bool quiet; /* which recordings are not whole has been said */
+    bool quiet; /* incomplete recordings have been reported already */
 };
 
-/* As a shell takes them, for the caller to free; what could command a terminal is '?'. NULL: out of memory. */
+/* The names, quoted for a shell; '?' replaces what could control a terminal. The caller frees it; NULL: out of
+ * memory. */
 char *trace_names_quoted(const struct trace_names *names);
 
 #endif

@@ -6,13 +6,14 @@
  *      A 10.0.0.1:4000 > 10.0.0.2:80                A cookie 7, peer 8
  *      B 10.0.0.2:80   > 10.0.0.1:4000              B cookie 8, peer 7 (or 0: not known)
  *
- * Ports are reused, so the starting positions of TCP must agree as well (A's first byte out is B's
- * first byte in), which 64 bits of initial sequence numbers make certain, even where addresses were
- * translated on the way (NAT); an end that is older than the metering does not know them. A loopback
- * address means another host on each machine and in each network namespace. UDP has no beginning: its
- * positions are all 0, and of several ends with the same addresses the latest counts. Cookies are unique on one machine, those of pipes in one recording.
+ * - Ports are reused, so the starting positions of TCP must agree as well: A's first byte out is B's first byte in. The
+ *   64 bits of initial sequence numbers make this certain, even if addresses were translated on the way (NAT). An end
+ *   that is older than its metering does not know them.
+ * - A loopback address means another host on each machine and in each network namespace.
+ * - UDP has no beginning: its positions are all 0. Of several ends with the same addresses the latest counts.
+ * - Cookies are unique on one machine; those of pipes are unique in one recording.
  *
- * Every end is entered under the keys by which its partner will look for it:
+ * Every end is entered under the keys by which its partner will search for it:
  *
  *      KEY_CONNECTION   both addresses and both starting positions; both cookies
  *      KEY_STARTS       both starting positions of TCP, whatever the addresses (they were translated)
@@ -29,31 +30,31 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define ENDPOINT_BYTES 18 /* address in its long form, and port */
+#define ENDPOINT_BYTES 18 /* address in IPv6 form, and port */
 
 enum key_purpose { KEY_CONNECTION = 1, KEY_STARTS, KEY_ADDRESSES, KEY_OLDER, KEY_COOKIE, KEY_PEER };
 
-/* What a key is made of; hashed as bytes, so there is no padding and unused parts are zero. */
+/* The parts of a key. It is hashed as bytes, so there is no padding and unused parts are zero. */
 struct key {
     uint32_t purpose;
-    uint32_t machine; /* + 1, where it matters */
+    uint32_t machine; /* + 1, if it matters */
     uint32_t network;
     uint32_t kind;
     uint64_t cookies[2];                  /* the smaller first */
     uint8_t addresses[2][ENDPOINT_BYTES]; /* address and port, the smaller first */
-    uint32_t starts[2]; /* of the direction out of the smaller, into the smaller */
-    uint32_t origin;    /* + 1, where it matters */
+    uint32_t starts[2]; /* of the direction out of the smaller address, into the smaller one */
+    uint32_t origin;    /* + 1, if it matters */
 };
 
 _Static_assert(sizeof(struct key) == 80, "a key has no padding");
 
-/* Equal keys are checked again by match(), so a collision costs time only. */
+/* match() checks equal hashes again, so a collision only costs time. */
 static uint64_t key_hash(const struct key *key)
 {
     return hash_bytes(0, key, sizeof(*key));
 }
 
-/* The first 12 bytes of an IPv4 address in the long form. */
+/* The first 12 bytes of an IPv4 address in IPv6 form. */
 static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 void long_address(unsigned family, const uint8_t *address, uint8_t to[16])
@@ -82,7 +83,7 @@ static void long_endpoint(unsigned family, const uint8_t address[16], uint16_t p
     to[17] = (uint8_t)port;
 }
 
-/* A UDP or UNIX datagram socket that waits for anybody: what comes makes paths of its own. */
+/* A UDP or UNIX datagram socket without a fixed peer: each sender to it has a path of its own. */
 static bool has_no_peer(const struct path_end *end)
 {
     const struct path_record *record = end->record;
@@ -114,7 +115,7 @@ static struct key internet_key(const struct path_end *end, enum key_purpose purp
     return key;
 }
 
-/* Pipes have no cookies: their meter numbers them, as another one on the same machine does. */
+/* Pipes have no cookies. Their meter numbers them, and another meter on the same machine may use the same numbers. */
 static bool is_of_its_meter(const struct path_end *end)
 {
     return kind_is_pipe(end->record->kind);
@@ -138,13 +139,13 @@ static bool older(const struct path_end *end)
     return end->record->header.flags & RECORD_OLDER;
 }
 
-/* Its starting positions are its meter's own, and say nothing to others. */
+/* Whether its meter has chosen its starting positions, which then mean nothing to other meters. */
 static bool counted(const struct path_end *end)
 {
     return end->record->header.flags & RECORD_COUNTED;
 }
 
-/* Whether it may be joined by its addresses alone. */
+/* Whether its addresses alone suffice to join it. */
 static bool may_join_by_addresses(const struct path_end *end)
 {
     return older(end) || counted(end);
@@ -202,7 +203,9 @@ static enum match match_internet(const struct path_end *a, const struct path_end
     return by_addresses && may_live ? PROBABLE : NO_MATCH;
 }
 
-/* A connected socket has one peer, so who knows it needs no cookie of his own; datagrams come from many. */
+/*
+ * A connected socket has one peer. If that peer is known, its own cookie is not needed. Datagrams come from many peers.
+ */
 static bool knows_its_only_peer(const struct path_end *end)
 {
     return end->record->cookie == 0 && end->record->peer != 0 &&
@@ -226,7 +229,7 @@ static enum match match_unix(const struct path_end *a, const struct path_end *b)
                                                                                   : NO_MATCH;
 }
 
-/* A socket that is connected to itself is both ends: no other can have the same address. */
+/* A socket that is connected to itself is both ends: no other one can have the same address. */
 static bool mirrors_itself(const struct path_end *end)
 {
     const struct path_record *record = end->record;
@@ -244,9 +247,8 @@ static enum match match(const struct path_end *a, const struct path_end *b, bool
     return kind_is_internet(a->record->kind) ? match_internet(a, b, closed_too) : match_unix(a, b);
 }
 
-/* The latest end that waits under `key` and matches `end`; ends that no longer wait are taken out
- * of the chain on the way. An end may hang under keys of an earlier, less complete description:
- * what it is now decides. */
+/* The latest end that waits under `key` and matches `end`. Removes ends that no longer wait from the chain on the way.
+ * An end may still be in chains of an earlier, less complete description; match() uses the latest one. */
 static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct key *key)
 {
     const struct path_end *end = &joiner->ends[index];
@@ -270,7 +272,7 @@ static uint32_t find_waiting(struct joiner *joiner, uint32_t index, const struct
     return NO_END;
 }
 
-/* Hangs an end into the chain of a key. */
+/* Adds an end to the chain of a key. */
 static int hang(struct joiner *joiner, uint32_t index, uint64_t hash)
 {
     int64_t chain = intern_add(&joiner->keys, hash);
@@ -292,14 +294,14 @@ static int hang(struct joiner *joiner, uint32_t index, uint64_t hash)
     return 0;
 }
 
-/* An end waits no more, though it hangs in its chains still. */
+/* Notes that an end no longer waits, though it is still in its chains. */
 static void pass(struct joiner *joiner, struct path_end *end)
 {
     joiner->passed += end->hung;
     end->hung = 0;
 }
 
-/* Makes all chains anew of what still waits: the others may have been forgotten long ago. */
+/* Rebuilds all chains with the ends that still wait. The others may have been forgotten long ago. */
 static int clear_chains(struct joiner *joiner)
 {
     struct intern keys = joiner->keys;
@@ -321,8 +323,7 @@ static int clear_chains(struct joiner *joiner)
     return result;
 }
 
-#define CLEARED_AT                                                                                 \
-    8192 /* that wait, or waited: if half of them have passed, instead of more room for them */
+#define CLEARED_AT 8192 /* entries before chains are rebuilt if half of them no longer wait */
 
 static int wait_under(struct joiner *joiner, uint32_t index, const struct key *key)
 {
@@ -393,7 +394,7 @@ static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
     uint64_t cookie = end->record->cookie;
     uint64_t peer = end->record->peer;
 
-    if (cookie == 0 && !knows_its_only_peer(end)) /* nothing is known of it yet */
+    if (cookie == 0 && !knows_its_only_peer(end)) /* not enough is known of it yet */
         return 0;
     if (peer == 0) {
         struct key mine = unix_key(end, KEY_COOKIE, cookie, 0);
@@ -405,7 +406,7 @@ static int wait_for_unix_partner(struct joiner *joiner, uint32_t index)
     return result < 0 ? result : wait_under(joiner, index, &whom_i_know);
 }
 
-/* Ends up to `index` exist from now on; those in between are not described. */
+/* Makes ends up to `index` exist; new ones are not described. */
 static int reserve_ends(struct joiner *joiner, uint32_t index)
 {
     size_t old = joiner->end_capacity;

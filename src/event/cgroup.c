@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup.c: the root of the cgroup2 hierarchy, wherever it is mounted; where it is not, a mount that
- * no path leads to will do. In a container it is the container's. See event.h.
+ * cgroup.c: opens the root of the cgroup2 hierarchy at its mount point. If it is not mounted, a detached mount serves
+ * instead. In a container it is the container's root. See event.h.
  */
 #include "event/event.h"
 
@@ -16,7 +16,7 @@
 
 #define PATH_SIZE 4096
 
-/* mountinfo writes blanks and '\' as '\' and three octal digits. */
+/* mountinfo writes a blank or '\' as '\' and three octal digits. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -34,7 +34,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* The directory of the root cgroup if this line of mountinfo is about it, or -1. */
+/* If this line of mountinfo is the mount of the root cgroup, opens its directory. Otherwise returns -1. */
 static int open_mount(const char *line)
 {
     char root[16];
@@ -69,7 +69,7 @@ static int open_mounted(void)
     return directory;
 }
 
-/* The same of a mount in no folder: it goes away with its descriptor. */
+/* The same with a detached mount, which disappears when its descriptor is closed. */
 static int open_unattached(void)
 {
     int context = fsopen("cgroup2", FSOPEN_CLOEXEC);
@@ -78,7 +78,7 @@ static int open_unattached(void)
 
     if (context >= 0 && fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
         mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
-    if (mount >= 0) /* which cannot be read, nor handles be opened by it */
+    if (mount >= 0) /* O_PATH: it serves neither reading nor open_by_handle_at */
         directory = openat(mount, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int result = directory < 0 ? -errno : directory;
     if (mount >= 0)

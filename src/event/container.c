@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * container.c: the short name of a container, made from the path of its cgroup.
+ * container.c: derives a container's short name from the path of its cgroup.
  *
  *      /system.slice/docker-8f3a...64 digits.scope          8f3a0c17d2e4   as `docker ps` shows it
  *      /kubepods/burstable/pod1-2/8f3a...64 digits          8f3a0c17d2e4
@@ -12,10 +12,10 @@
 #include <ctype.h>
 #include <string.h>
 
-#define ID_DIGITS    64 /* of a container's id, in base 16 */
+#define ID_DIGITS    64 /* of a container ID, hexadecimal */
 #define SHORT_DIGITS 12
 
-/* One part of a path, between two '/'. */
+/* One component of a path, between two '/'. */
 struct part {
     const char *begin;
     size_t length;
@@ -29,8 +29,8 @@ static bool ends_with(const struct part *part, const char *suffix)
            memcmp(part->begin + part->length - length, suffix, length) == 0;
 }
 
-/* Containers: ID, RUNTIME-ID.scope. A monitor (libpod-conmon-ID.scope) stands beside its container:
- * it is none. Returns where the id begins, or NULL. */
+/* Returns where the container ID begins in a component of the form ID or RUNTIME-ID.scope, or NULL. A monitor
+ * (libpod-conmon-ID.scope) has a cgroup next to its container's; it is not a container. */
 static const char *find_id(const struct part *part)
 {
     size_t length = part->length - (ends_with(part, ".scope") ? strlen(".scope") : 0);
@@ -46,7 +46,7 @@ static const char *find_id(const struct part *part)
     return memmem(part->begin, length, "conmon", strlen("conmon")) == NULL ? id : NULL;
 }
 
-/* How well a part names what its processes belong to. */
+/* How well a component names the unit its processes belong to: 3 container, 2 systemd unit, 1 anything else. */
 static int rank_of(const struct part *part)
 {
     if (find_id(part) != NULL)
@@ -62,7 +62,7 @@ size_t container_name(const char *cgroup, char name[CONTAINER_SIZE])
     for (const char *at = cgroup + strspn(cgroup, "/"); *at != '\0'; at += strspn(at, "/")) {
         struct part part = {at, strcspn(at, "/")};
         int rank = rank_of(&part);
-        if (rank >= best_rank) { /* the innermost */
+        if (rank >= best_rank) { /* among equals the innermost */
             best = part;
             best_rank = rank;
         }

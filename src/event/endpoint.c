@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* endpoint.c: the ends of a path in words. See event.h. */
+/* endpoint.c: the endpoints of a path as text. See event.h. */
 #include "event/event.h"
 
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@ const char *path_kind_name(unsigned kind)
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }
 
-/* Returns where it ends. */
+/* Writes the number in decimal. Returns the position after it. */
 static char *put_number(unsigned number, char *at)
 {
     char digits[10];
@@ -36,7 +36,7 @@ static char *put_number(unsigned number, char *at)
     return at;
 }
 
-/* Without the C library, which takes 2,000 instructions for it: readers do this for every connection that ends. */
+/* inet_ntop takes 2,000 instructions for this, and readers call it for every connection that ends. */
 static char *put_ipv4(const uint8_t address[4], char *at)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -62,8 +62,7 @@ static void internet_endpoint(unsigned family, const uint8_t address[16], unsign
     *put_number(port, end) = '\0';
 }
 
-/* The socket's name if this end has one, else the socket itself, by its cookie (not its inode, which
- * is known of one end only). */
+/* The socket's name if this end has one; otherwise its cookie. The inode would not do: it is known for one end only. */
 static void unix_endpoint(const struct path_record *path, uint64_t cookie, bool named,
                           char text[ENDPOINT_SIZE])
 {
@@ -80,7 +79,7 @@ static void unix_endpoint(const struct path_record *path, uint64_t cookie, bool 
     text[length] = '\0';
 }
 
-/* Both ends are the same: the file, or of a pipe without one what /proc calls it. */
+/* Both ends have the same text: the file's name, or for a pipe without one the name in /proc/PID/fd. */
 static void pipe_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     size_t length = strnlen(path->name, sizeof(path->name));

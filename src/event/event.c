@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event.c: the one table of event types and fields. Names, printing, the CTF metadata, JSON keys
- * and (later) descriptions and rules derive from it.
+ * event.c: the table of event types and fields. Names, printing, the CTF metadata, JSON keys and (later) descriptions
+ * and rules derive from it.
  */
 #include "event/event.h"
 

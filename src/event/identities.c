@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * identities.c: remembers the identity records of every origin, found again by number.
+ * identities.c: stores the identity records of every origin, to be found by number.
  *
  *      (kind, origin, number) --intern--> index --> entries[index] --> copy of the latest record
- *      the same of a path or a stream, which can be forgotten, in tables of their own
+ *      paths and streams: the same, in tables of their own, as they can be forgotten
  *      (device, inode) of an image's file ------------------> its module
  *      (module or image: its index, address) --intern-------> its procedure
  *      (user or cgroup: the index of its number) -----------> its name
  *
- * Numbers come from a file and may be anything: nothing is sized by them.
+ * Numbers come from a file and may have any value: nothing is sized by them.
  */
 #include "event/event.h"
 
@@ -25,13 +25,13 @@ struct entries {
     size_t capacity;
 };
 
-/* Who still needs a record. */
+/* The users that still need a record. */
 enum needed_by {
-    NEEDED_BY_FIRST = 1,  /* who has added it, and has not forgotten it */
+    NEEDED_BY_FIRST = 1,  /* the user that added it */
     NEEDED_BY_SECOND = 2, /* identities_keep_path */
 };
 
-/* Memory of what was forgotten, each piece beginning with the address of the next. */
+/* A free list: each piece of memory begins with the address of the next. */
 struct spare {
     void *first; /* NULL: none */
 };
@@ -39,10 +39,10 @@ struct spare {
 /* Copies of records of one type that can be forgotten. */
 struct passing {
     struct entries entries;
-    uint8_t *needed; /* by index: enum needed_by */
+    uint8_t *needed; /* by index: bits of enum needed_by */
     size_t needed_capacity;
     struct spare whole;
-    struct spare nameless; /* without the room of a name: kept_size() */
+    struct spare nameless; /* pieces without space for a name: kept_size() */
     uint32_t forgotten;    /* keys without a record */
 };
 
@@ -50,13 +50,13 @@ struct identities {
     struct arena memory; /* of the copies */
     struct passing paths;
     struct passing streams;
-    uint64_t
-        *fading; /* [IDENTITIES_FADING], keys of both that have ended, around; NULL: none yet */
+    /* [IDENTITIES_FADING] keys of ended paths and streams, used in rotation; NULL: none yet */
+    uint64_t *fading;
     uint32_t fading_next;
     struct entries numbered;
-    struct entries files;       /* modules by a hash of what file they are */
-    struct entries procedures;  /* by a hash of where they stand */
-    struct intern long_numbers; /* of 64 bits: their index here stands for them in `numbered` */
+    struct entries files;       /* modules, by a hash of device and inode */
+    struct entries procedures;  /* by a hash of module or image and address */
+    struct intern long_numbers; /* 64-bit numbers: their index here stands for them in `numbered` */
 };
 
 static void entries_done(struct entries *entries)
@@ -71,7 +71,7 @@ static void passing_done(struct passing *passing)
     free(passing->needed);
 }
 
-/* Ends the texts that are handed out as such. */
+/* NUL-terminates the texts that are returned as strings. */
 static void end_text(struct record_header *header)
 {
     if (header->id == EVENT_NAME)
@@ -85,13 +85,13 @@ static bool is_nameless(const struct record_header *header)
     return header->id == EVENT_PATH && !path_may_have_name((const struct path_record *)header);
 }
 
-/* Bytes of it that are kept: the room of the name is half of a PATH record, and most paths cannot have one. */
+/* The number of bytes that are stored. The name is half of a PATH record, and most paths cannot have one. */
 static size_t kept_size(const struct record_header *header)
 {
     return is_nameless(header) ? offsetof(struct path_record, name) : event_size(header->id);
 }
 
-/* Keeps a copy of the record, in place of an older one with the same key, which is of the same type and size. */
+/* Stores a copy of the record. It replaces an older one with the same key, which has the same type and size. */
 static int keep_record(struct identities *identities, struct entries *entries, uint64_t key,
                        const struct record_header *header)
 {
@@ -117,7 +117,7 @@ static const void *entries_get(const struct entries *entries, uint64_t key)
 {
     int64_t index = intern_find(&entries->keys, key);
 
-    /* After an -ENOMEM a key may be known without its record. */
+    /* After an -ENOMEM a key may exist without its record. */
     return index < 0 || (size_t)index >= entries->capacity ? NULL : entries->records[index];
 }
 
@@ -185,7 +185,7 @@ static struct spare *spare_of(struct passing *passing, const struct record_heade
     return is_nameless(header) ? &passing->nameless : &passing->whole;
 }
 
-/* NULL: there is none. */
+/* Returns NULL if the list is empty. */
 static void *take_spare(struct spare *spare)
 {
     void *piece = spare->first;
@@ -221,11 +221,11 @@ static int keep_passing(struct identities *identities, struct passing *passing, 
     if (entries->records[index] == NULL)
         entries->records[index] = take_spare(spare_of(passing, header));
     else if (kept_size(entries->records[index]) != kept_size(header))
-        return 0; /* no path becomes one of another kind, and whoever has asked knows where this one lies */
+        return 0; /* a path keeps its kind, and callers may hold this pointer */
     return keep_record(identities, entries, key, header);
 }
 
-/* Makes the table anew of what is not forgotten. The records stay where they are. */
+/* Rebuilds the table without the forgotten keys. The records do not move. */
 static void clear_forgotten(struct passing *passing)
 {
     struct entries *entries = &passing->entries;
@@ -235,7 +235,7 @@ static void clear_forgotten(struct passing *passing)
 
     for (uint32_t i = 0; i < count; i++)
         if (entries->records[i] != NULL && intern_add(&keys, entries->keys.keys[i]) < 0) {
-            intern_done(&keys); /* another time */
+            intern_done(&keys); /* try again later */
             return;
         }
     for (uint32_t i = 0; i < count; i++)
@@ -250,9 +250,9 @@ static void clear_forgotten(struct passing *passing)
     passing->forgotten = 0;
 }
 
-#define FORGOTTEN_LEAST 1024 /* keys without a record are cleared when there are so many ... */
+#define FORGOTTEN_LEAST 1024 /* keys without a record are removed when there are this many ... */
 
-/* The index of a key that has a record, or a negative errno. */
+/* The index of a key that has a record, or -ENOENT. */
 static int64_t find_passing(const struct passing *passing, uint64_t key)
 {
     int64_t index = intern_find(&passing->entries.keys, key);
@@ -260,7 +260,7 @@ static int64_t find_passing(const struct passing *passing, uint64_t key)
     return entries_get(&passing->entries, key) == NULL ? -ENOENT : index;
 }
 
-/* ... and an eighth of all. */
+/* ... and they are an eighth of all keys. */
 static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
 {
     struct entries *entries = &passing->entries;
@@ -282,7 +282,7 @@ static void forget_key(struct identities *identities, uint64_t key)
 {
     struct passing *passing = passing_of(identities, (unsigned)(key >> 56));
 
-    if (passing != NULL) /* 0: nothing has ended there yet */
+    if (passing != NULL) /* 0: an unused entry of `fading` */
         forget(passing, key, NEEDED_BY_FIRST);
 }
 
@@ -330,7 +330,7 @@ void identities_fade_stream(struct identities *identities, uint32_t origin, uint
 
 /* ---- names ---- */
 
-/* Users and cgroups are numbered alike: the last bit tells them apart. -ENOENT: no such index. */
+/* Users and cgroups share one numbering: the last bit is 1 for cgroups. Returns -ENOENT if there is no such index. */
 static int64_t name_number(int64_t index, uint32_t kind)
 {
     if (index < 0 || index > INT32_MAX || (kind != NAME_USER && kind != NAME_CGROUP))
@@ -350,9 +350,9 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
                                     key_of(EVENT_NAME, origin, (uint32_t)number), &name->header);
 }
 
-/* ---- where procedures stand ---- */
+/* ---- where procedures are ---- */
 
-/* Files are many-sided: a hash is the key, and what is found is compared. */
+/* A file has too many parts for a 64-bit key: the key is a hash, and the caller compares what it finds. */
 static uint64_t key_of_file(uint32_t origin, uint32_t device, uint64_t inode)
 {
     uint64_t hash = (uint64_t)origin << 32 | device;
@@ -372,7 +372,7 @@ static const struct module_record *find_file(const struct identities *identities
                : NULL;
 }
 
-/* An address in a module or, of a library, in an image. */
+/* An address in a module, or for a library's procedure a PC in an image. */
 static uint64_t key_of_address(enum event_id id, uint32_t origin, uint32_t number, uint64_t address)
 {
     const uint64_t place[] = {key_of(id, origin, number), address};
@@ -443,7 +443,7 @@ const struct image_record *identities_image(const struct identities *identities,
     return find(identities, EVENT_IMAGE, origin, image);
 }
 
-/* The procedure at an address of a module's own text, or at a PC of an image's libraries. */
+/* The procedure at an address of a module's own text, or at a PC in an image's libraries. */
 static const struct procedure_record *find_procedure(const struct identities *identities,
                                                      enum event_id id, uint32_t origin,
                                                      uint32_t number, uint64_t address)

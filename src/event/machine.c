@@ -11,8 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* Reads an id of 32 hexadecimal digits, hyphens or not, as the kernel and systemd write them.
- * Zero if the file is not there or holds something else. */
+/* Reads an ID of 32 hexadecimal digits, with or without hyphens, as the kernel and systemd write it. All zero if the
+ * file is missing or contains something else. */
 static void read_id(const char *path, uint8_t id[16])
 {
     char text[64] = "";
@@ -45,7 +45,8 @@ static void append_word(char *list, size_t size, const char *word)
     memcpy(list + length, word, strlen(word) + 1);
 }
 
-/* Addresses others can reach the machine by: all that are up, without loopback and link-local. */
+/* Lists the addresses at which other machines can reach this one: interfaces that are up, without loopback and
+ * link-local addresses. */
 static void list_addresses(char *list, size_t size)
 {
     struct ifaddrs *interfaces;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meter_flags.c: meter flags by name, and kinds of paths. A flag is the bit of the event type it
- * records; the papers' names cover groups of them ("fork", "socket"). See event.h.
+ * meter_flags.c: meter flags and kinds of paths by name. A flag is the bit of the event type it records; the papers'
+ * names cover groups of them ("fork", "socket"). See event.h.
  */
 #include "event/event.h"
 
@@ -24,7 +24,7 @@ static const struct {
     {"pc", METER_FLAG_PC},
 };
 
-/* Flags of one word; 0 if there is no such word. */
+/* The flags of one word; 0 if it is unknown. */
 static uint32_t flags_of_word(const char *word)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
@@ -34,7 +34,7 @@ static uint32_t flags_of_word(const char *word)
     return type == NULL ? 0 : EVENT_FLAG(type->id) & METER_EVENT_FLAGS;
 }
 
-/* Adds a word to a list, if there is room. */
+/* Appends a word to a list if it fits. */
 static void append_word(const char *name, char *text, size_t size)
 {
     size_t length = strlen(text);
@@ -104,7 +104,7 @@ void meter_kinds_text(uint32_t kinds, char text[METER_KINDS_TEXT_SIZE])
 /* ---- lists of words ---- */
 
 struct vocabulary {
-    const char *what; /* a word of it is */
+    const char *what; /* what its words are called */
     uint32_t (*bits)(const char *word);
     const char *(*word)(size_t index);
 };

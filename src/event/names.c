@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.c: what the users and cgroups of this machine are called, for NAME records. See event.h.
+ * names.c: the names of this machine's users and cgroups, for NAME records. See event.h.
  *
  *      STREAM --> user 1000 --passwd--------------------------> NAME "anna"
  *             --> cgroup 77 --file handle, or a walk----------> NAME "/system.slice/x.service"
  *
- * A cgroup's id is the inode of its directory in cgroup2's file system.
+ * A cgroup's ID is the inode of its directory in the cgroup2 file system.
  */
 #include "event/event.h"
 
@@ -18,11 +18,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MOST_TOLD  65536 /* numbers that are remembered; then all are told again */
-#define HANDLE_ID  0xfe  /* FILEID_KERNFS: a file handle that is an inode's number alone */
-#define DEEPEST    64    /* cgroups within each other that are looked through */
+#define MOST_TOLD  65536 /* numbers that are remembered; then all names are reported again */
+#define HANDLE_ID  0xfe  /* FILEID_KERNFS: a file handle that consists of an inode number */
+#define DEEPEST    64    /* levels of nested cgroups that are searched */
 #define PATH_SIZE  4096
-#define CUT_PREFIX "/..." /* stands for the beginning of a path that is too long */
+#define CUT_PREFIX "/..." /* replaces the beginning of a path that is too long */
 
 /* ---- users ---- */
 
@@ -40,7 +40,7 @@ static bool find_user(uint64_t number, char name[NAME_SIZE])
 
 /* ---- the path of a cgroup ---- */
 
-/* The path by which the kernel knows an open file. */
+/* The path of an open file in the kernel's view. */
 static bool path_of(int file, char path[PATH_SIZE])
 {
     char link[32];
@@ -53,7 +53,7 @@ static bool path_of(int file, char path[PATH_SIZE])
     return true;
 }
 
-/* Needs a privilege (CAP_DAC_READ_SEARCH). */
+/* Requires CAP_DAC_READ_SEARCH. */
 static bool find_by_handle(int root, uint64_t number, char path[PATH_SIZE])
 {
     union {
@@ -71,7 +71,7 @@ static bool find_by_handle(int root, uint64_t number, char path[PATH_SIZE])
     close(file);
     size_t length = known ? strlen(root_path) : 0;
     if (length == 1)
-        length = 0; /* "/", of an unattached mount */
+        length = 0; /* "/", for a detached mount */
     if (!known || strncmp(whole, root_path, length) != 0 ||
         (whole[length] != '/' && whole[length] != '\0'))
         return false;
@@ -79,7 +79,7 @@ static bool find_by_handle(int root, uint64_t number, char path[PATH_SIZE])
     return true;
 }
 
-/* Looks through the cgroups below a directory, whose path has `length` bytes; closes it. */
+/* Searches the cgroups below a directory, whose path has `length` bytes. Closes `directory`. */
 static bool find_below(int directory, uint64_t number, char path[PATH_SIZE], size_t length,
                        unsigned depth)
 {
@@ -120,7 +120,7 @@ static bool find_by_walk(int root, uint64_t number, char path[PATH_SIZE])
     return copy >= 0 && find_below(copy, number, path, 0, 0);
 }
 
-/* A name has less room than a path: the end of the path tells more. */
+/* A name is shorter than a path. The end of the path is the more specific part. */
 static void keep_end(const char *path, char name[NAME_SIZE])
 {
     size_t length = strlen(path);
@@ -147,9 +147,9 @@ static bool find_cgroup(struct names *names, uint64_t number, char name[NAME_SIZ
     return true;
 }
 
-/* ---- telling ---- */
+/* ---- NAME records ---- */
 
-/* Whether the number was new, and is noted now. Without memory it counts as told. */
+/* Whether the number was new; it is stored now. If memory is short, it counts as already reported. */
 static bool note(struct intern *told, uint64_t number)
 {
     if (told->count >= MOST_TOLD)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_queue.c: copies of records, first in, first out. See record_queue.h. */
+/* record_queue.c: a FIFO of record copies. See record_queue.h. */
 #include "event/record_queue.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ void record_queue_done(struct record_queue *queue)
     *queue = (struct record_queue){0};
 }
 
-/* Where more has been taken than is left, moving that costs less than growing: each byte moves once. */
+/* Moves what is left to the front, if that is no more than has been taken. This is cheaper than growing: it copies at
+ * most one byte for each byte taken. */
 static void reuse_taken(struct record_queue *queue)
 {
     size_t left = queue->end - queue->first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_queue.h: copies of records, one behind the other: the first in is the first out. All zero is an empty one.
+ * record_queue.h: a FIFO of record copies, stored one after the other. An all-zero struct is empty.
  *
  *      | taken | STREAM | PATH   | SEND | ...  | free
  *              ^first                          ^end
@@ -22,7 +22,8 @@ void record_queue_done(struct record_queue *queue);
 /* Appends a copy of a record of a known type. Returns 0 or -ENOMEM. */
 int record_queue_add(struct record_queue *queue, const struct record_header *record);
 
-/* The first, or NULL; takes it away. It stays valid until the next is added. */
+/* record_queue_peek returns the first record, or NULL if the queue is empty; record_queue_take removes it. It stays
+ * valid until the next one is added. */
 const struct record_header *record_queue_peek(const struct record_queue *queue);
 void record_queue_take(struct record_queue *queue);
 

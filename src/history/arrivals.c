@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrivals.c: when what another machine, or who is not metered, sent had come, as MESSAGEQUEUED tells. See history_types.h.
+ * arrivals.c: when data from another machine, or from an unmonitored sender, had arrived, as MESSAGEQUEUED reports. See
+ * history_types.h.
  *
- *      sent ---- under way ----> come ------ in the queue ------> received
- *                                 |                                  '-- a receiver may be late
- *                                 '-- as near as the clocks of two machines can be told
+ *      sent ---- in flight ----> arrived ---- in the queue ------> received
+ *                                  |                                  '-- a receiver may be late
+ *                                  '-- bounds the difference of the two machines' clocks most closely
  */
 #include "history/arrivals.h"
 
@@ -14,12 +15,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ARRIVALS 16 /* the latest, around */
+#define ARRIVALS 16 /* the latest, circular */
 
 struct arrivals {
     struct arrival {
         uint64_t time;
-        uint32_t end; /* up to this position had come by then; of a datagram, behind its number */
+        /* all bytes before this position had arrived by then; datagram: its number + 1 */
+        uint32_t end;
     } at[ARRIVALS];
     uint32_t count; /* so far */
 };

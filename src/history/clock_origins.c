@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock_origins.c: the clocks of the sources, as the history's edges tell, and where none do the wall
+ * clock_origins.c: the clocks of the sources, related by the history's edges or, without edges, by the wall
  * clocks. See clock.h.
  */
 #include "history/clock_origins.h"
@@ -58,7 +58,7 @@ bool history_clock_between(const struct history *history, uint32_t from, uint64_
     if (clocks_reference(clocks, from) != clocks_reference(clocks, to))
         return false;
     clocks_offset_aside(clocks, from, time, &own, &own_error);
-    /* about when it was by that clock is known by what was read last of it */
+    /* the latest record read shows roughly what time it was there */
     clocks_offset_aside(clocks, to, history->origins[to].read_time, &other, &other_error);
     clocks_offset_aside(clocks, to, time + (uint64_t)own - (uint64_t)other, &other, &other_error);
     if (own_error > UINT64_MAX / 2 || other_error > UINT64_MAX / 2)

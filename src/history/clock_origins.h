@@ -5,21 +5,21 @@
 
 #include "history/history_types.h"
 
-/* An origin has said which machine it is. */
+/* An origin has reported its machine. */
 void history_clock_share(struct history *history, uint32_t origin);
 
-/* An exact edge between two machines: sent at `sent` of the one's clock, received by `received` of the
- * other's. Returns 0 or -ENOMEM. */
+/* Notes an exact edge between two machines: sent at `sent` by the one's clock, received by `received` of the other's.
+ * Returns 0 or -ENOMEM. */
 int history_clock_note(struct history *history, uint32_t from, uint64_t sent, uint32_t to,
                        uint64_t received);
 
-/* Of one machine, as far as is known. */
+/* Whether both are origins of one machine, as far as is known. */
 bool history_have_one_clock(const struct history *history, uint32_t a, uint32_t b);
 
 #define UNRELATED (UINT64_MAX - 1)
 
-/* How far an origin must be known for that nothing of it comes any more that was before `time` of another
- * one; UNRELATED: their clocks are not known to each other. */
+/* The progress of `origin` beyond which none of its records can be from before `time` of another origin (`number`).
+ * UNRELATED: no message relates their clocks. */
 uint64_t history_known_beyond(const struct history *history, uint32_t number, uint32_t origin,
                               uint64_t time);
 

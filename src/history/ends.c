@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends.c: the ends of paths: which two belong together, on which machine the other end must lie, and
- * when both can be forgotten.
+ * ends.c: the ends of paths: which two belong together, on which machine the other end must be, and when both can
+ * be forgotten.
  *
  *      PATH ........ first met; perhaps again, when more is known
- *        |  joined with its partner, or it waits for it (joining.c)
+ *        |  joined with its partner, or waits for it (joining.c)
  *      DESTROYPATH . nothing more will be sent or received
- *        |  as long as records are held that speak of it, or what it sent may still be received
+ *        |  while held records refer to it, or what it sent may still be received
  *      forgotten ... both ends at once
  *
- * An end without a partner keeps what it sends, for its partner may be met later, on a machine whose
- * trace is read a little behind. How much is limited, for one end and for all; a closed one with such
- * SENDs is an orphan, and of these there are only so many.
+ * An end without a partner keeps what it sends, since its partner may be met later, on a machine whose trace is read
+ * a little later. The SENDs kept are limited, for one end and for all. A closed end with such SENDs is an orphan; the
+ * number of orphans is limited, too.
  */
 #include "history/ends.h"
 
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_POSITION (1ULL << 40) /* room to go back */
+#define FIRST_POSITION (1ULL << 40) /* leaves space for smaller positions */
 
 struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
 {
@@ -68,7 +68,7 @@ static int add_address(struct history *history, const char *text, uint32_t machi
     return lookup_set(&history->addresses, address_key(address), machine);
 }
 
-/* A list that nearly fills its field may have been cut. */
+/* A list that nearly fills its field may have been truncated, so it does not count as complete. */
 static int add_addresses(struct history *history, const struct machine_record *record,
                          uint32_t machine)
 {
@@ -103,7 +103,8 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
     of->machine = machine;
     history->silent_origins--;
     history_clock_share(history, origin);
-    if (machine < history->machine_count) /* in another network namespace it has other addresses */
+    /* other addresses of the machine, from another network namespace */
+    if (machine < history->machine_count)
         return add_addresses(history, record, machine);
     struct machine *added = &history->machines[history->machine_count++];
     memcpy(added->machine_id, record->machine_id, sizeof(added->machine_id));
@@ -112,7 +113,7 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
     return add_addresses(history, record, machine);
 }
 
-/* For the joiner; an origin that has not said which is a machine of its own. */
+/* For the joiner. An origin that has not reported its machine counts as a machine of its own. */
 static uint32_t machine_number(const struct history *history, uint32_t origin)
 {
     uint32_t machine = history->origins[origin].machine;
@@ -146,8 +147,8 @@ bool end_is_local(struct history *history, const struct end *end, uint32_t *ret_
     return *ret_machine != NO_MACHINE && *ret_machine == history->origins[end->origin].machine;
 }
 
-/* Whether it has an address that its recording knows: else it is in another network namespace, a container's
- * as a rule, whose neighbours nobody has listed. */
+/* Whether its own address is known from a recording. If not, it is in another network namespace, usually a container's,
+ * whose neighbours are not listed anywhere. */
 static bool has_known_address(const struct history *history, const struct end *end)
 {
     uint8_t own[16];
@@ -185,15 +186,16 @@ bool end_leads_away(struct history *history, const struct end *end)
 
 /* ---- joining ---- */
 
-/* Whether two meters have counted, or one of them, each from a number of its own. */
+/* Whether the two ends number positions independently: different origins, and at least one of their meters counts from
+ * a start of its own. */
 static bool have_own_numbers(const struct end *end, const struct end *from)
 {
     return end->kind == PATH_TCP && end->origin != from->origin &&
            ((end->record->header.flags | from->record->header.flags) & RECORD_COUNTED);
 }
 
-/* Positions of what an end receives, in the terms of the end that sends: both are unwrapped, from
- * different beginnings. */
+/* Finds the shift from positions that an end receives to positions that its partner sends: both are unwrapped, from
+ * different starts. */
 static void align(struct end *end)
 {
     const struct end *from = end->partner;
@@ -225,7 +227,7 @@ static void join(struct history *history, struct end *end, struct end *partner)
         both[i]->external = false;
         align(both[i]);
         ends_unlist_unjoined(history, both[i]);
-        if (both[i]->counted) /* until now nobody would have asked */
+        if (both[i]->counted) /* needed only from now on */
             sends_compare_all(both[i], &both[i]->sends);
         if (end->origin != partner->origin)
             history->origins[both[i]->origin].in_flight += sends_count(&both[i]->sends);
@@ -284,7 +286,7 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
 
 /* ---- lists of ends ---- */
 
-/* `index_and_1`: of a list or a link; NULL: none. */
+/* `index_and_1`: from a list or a link. NULL: none. */
 static struct end *end_at(const struct history *history, uint32_t index_and_1)
 {
     return index_and_1 == 0 ? NULL : pool_at(&history->ends, index_and_1 - 1);
@@ -414,7 +416,7 @@ struct beginning *history_fade(struct history *history, uint32_t origin, uint32_
     if (place->any)
         lookup_remove(&history->faded, number_key(place->origin, place->number));
     *place = (struct fading){.any = true, .origin = origin, .number = stream};
-    /* without memory nothing is found of it */
+    /* on -ENOMEM its last event will just not be found */
     lookup_set(&history->faded, number_key(origin, stream), history->fading_next);
     history->fading_next = (history->fading_next + 1) % FADING_MOST;
     identities_fade_stream(history->identities, origin, stream);

@@ -1,13 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flows.c: what one end sends: the SENDs under way, by position.
+ * flows.c: what one end sends: the SENDs in flight, by position.
  *
  *      position  0        10       25        40      60 = out_end
  *                | SEND 0 | SEND 1 | SEND 2  | SEND 3 |.......... |
  *                |<------ received ----->|<-- left -->|<- ahead ->|
- *                                                       out by the word of a SENDCALL, and received
+ *                                                       sent according to a SENDCALL, and received
  *
- * A SEND that is received is freed; but not yet if it counts for the order of others.
+ * A received SEND is freed, unless it still counts for the order of others.
+ *
+ * Example, a TCP connection that two streams write to:
+ *
+ *      stream 1   SEND [0,60)         left 60
+ *      stream 2   SENDCALL [60,100)   its call goes on; [60,100) can already be received
+ *      peer       RECEIVE [0,80)      two edges: 60 bytes from the SEND (left 0, freed), 20 from the SENDCALL;
+ *                                     [60,80) is noted as received ahead of its SEND
+ *      stream 2   SEND [60,110)       the call ends: left 50 - 20 = 30
  */
 #include "history/flows.h"
 
@@ -25,20 +33,20 @@
 
 /* ---- noting ---- */
 
-/* When the call that this record ends had not begun yet. */
+/* The call that this record ends began no earlier than this. */
 static uint64_t began_of(const struct history *history, const struct stream *stream,
                          const struct record *record)
 {
     uint64_t time = record->header.time;
     uint64_t began = stream_call_began(history, stream, record);
 
-    /* the ptrace meter tells of a send from its call's beginning on */
+    /* a SEND's span covers the whole call under the ptrace meter */
     if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND)
         began = time - message_span(record);
     return began < time ? began : time;
 }
 
-/* The first stream that sends makes no list, the second one makes it of both. */
+/* A single sender needs no list; the second one makes a list of both. */
 static int note_sender(struct history *history, struct end *end, const struct stream *stream)
 {
     struct who who = who_is(stream);
@@ -62,8 +70,8 @@ static int note_sender(struct history *history, struct end *end, const struct st
                            &sharing->sender_capacity, who);
 }
 
-/* A sender of IPv4 that uses no identifications: numbers that differ by a multiple of 65,536 are
- * counted, not read from the packets, and neither is certain between machines. */
+/* Senders of IPv4 may use no identifications. Numbers that differ by a multiple of 65,536 are then counted, not read
+ * from the packets, and neither is certain between machines. */
 static void note_repeated(struct end *end, struct sent *sent)
 {
     if (end->kind != PATH_UDP || !end->has_sent || (uint16_t)(sent->position - end->out_last) != 0)
@@ -73,8 +81,8 @@ static void note_repeated(struct end *end, struct sent *sent)
         end->sends.at[end->sends.end - 1].repeated = true;
 }
 
-/* The kernel gives a send that is cut into datagrams (UDP_SEGMENT) one identification of IPv4, and those behind the
- * first the ones that follow: the next send has them again. */
+/* With UDP_SEGMENT the kernel cuts one send into datagrams. The first gets an IPv4 identification, the others the
+ * following ones, which the next send uses again. */
 static void note_cut(struct end *end, const struct record *record)
 {
     if (end->kind == PATH_UDP && end->record->family == AF_INET &&
@@ -82,7 +90,7 @@ static void note_cut(struct end *end, const struct record *record)
         end->repeats = true;
 }
 
-/* Whether a RECEIVE may still come for what it sends. If not, *ret_count is where that is counted. */
+/* Whether a RECEIVE may still come for what it sends. If not, *ret_count is the count to increment. */
 static bool keeps_sends(struct history *history, const struct end *end, uint64_t **ret_count)
 {
     const struct end *partner = end->partner;
@@ -113,7 +121,7 @@ static void count_out(struct history *history, struct end *end, uint32_t count)
         history->origins[end->origin].in_flight -= count;
 }
 
-/* Nobody metered may receive what is sent: his end is not known, or somebody else uses it. */
+/* Limits SENDs that may have no metered receiver: the other end is unknown, or an unmonitored process reads from it. */
 static void limit_sends(struct history *history, struct end *end)
 {
     uint32_t most = end->partner == NULL ? UNJOINED_MOST : IN_FLIGHT_MOST;
@@ -127,7 +135,7 @@ static void limit_sends(struct history *history, struct end *end)
     }
 }
 
-/* Nobody will receive it. */
+/* Counts a SEND that will not be received. */
 static void count_dropped(struct history *history, const struct end *end, const struct sent *sent)
 {
     if (sent->left == 0)
@@ -147,15 +155,15 @@ static void drop(struct history *history, struct end *end, const struct sent *se
         end->forgotten = sent->position + sent_length(end, sent);
 }
 
-/* Positions that come so far out of order are those of no program that was recorded. To keep them sorted would take time
- * that grows with the square of their number; and what they say of others is not to be believed either. */
+/* No recorded program produces positions that far out of order. Keeping them sorted would take quadratic time, and what
+ * they say about others is not to be trusted either. */
 static void leave_out(struct history *history, struct end *end, const struct sent *sent)
 {
     drop(history, end, sent);
     end->disordered = end->packets = true;
 }
 
-/* Keeps a SEND until all of it has been received, if there is room. */
+/* Keeps a SEND until all of it has been received, within the limits. */
 static int keep_send(struct history *history, struct end *end, const struct sent *sent)
 {
     int64_t index = sends_insert(&history->sends, &end->sends, sent);
@@ -225,7 +233,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     return keep_send(history, end, &sent);
 }
 
-/* Who is in a send call is metered, though nothing of it is out yet. */
+/* A stream in a send call is metered, even if it has sent nothing yet. */
 static void note_metered_sender(struct end *end, const struct stream *stream)
 {
     if (end->sender.life == 0) {
@@ -236,8 +244,9 @@ static void note_metered_sender(struct end *end, const struct stream *stream)
         end->partner->external = false;
 }
 
-/* How much of what a SENDCALL tells is its call's own, or may be. In the kernel a pipe does not say whose its bytes are:
- * all are told that were written since the call first slept, and of these others have told of theirs when they ended. */
+/* How many bytes of a SENDCALL belong to its own call, at most. In the kernel, a pipe does not say which call wrote its
+ * bytes: SENDCALL reports all that were written since the call first slept. Other calls that have ended meanwhile have
+ * reported their part of these. */
 static uint32_t own_bytes(const struct history *history, const struct end *end, uint64_t to,
                           uint32_t bytes)
 {
@@ -247,20 +256,20 @@ static uint32_t own_bytes(const struct history *history, const struct end *end, 
     return all && untold < bytes ? (uint32_t)untold : bytes;
 }
 
-/* Positions are counted when calls end: those that the SENDCALL speaks of may meanwhile be others'. What is its own
- * is out beside all SENDs. */
+/* Positions are counted when calls end, so those of a SENDCALL may meanwhile belong to other calls. Its own bytes are
+ * sent in addition to all SENDs. */
 int flows_note_sendcall(struct history *history, struct end *end, struct stream *stream,
                         const struct record *record)
 {
-    /* the end of an earlier piece, if this one has nothing out yet */
+    /* end of an earlier piece, if this one has sent nothing yet */
     uint64_t to = unwrap(end->out_last, record->message.offset);
     uint32_t bytes = own_bytes(history, end, to, record->message.bytes);
-    uint64_t before = to - record->message.bytes; /* was out when the call began */
+    uint64_t before = to - record->message.bytes; /* had been sent when the call began */
 
     note_metered_sender(end, stream);
     if (kind_counts_messages(end->kind) || record->message.bytes == 0)
         return 0;
-    if (end->counted && before > end->out_end) /* SENDs before it were lost */
+    if (end->counted && before > end->out_end) /* SENDs before the call were lost */
         end->out_end = before;
     if (bytes == 0)
         return 0;
@@ -325,7 +334,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
     };
     int64_t index = sends_insert(&history->sends, &sharing->takes, &taken);
     if (index == -ERANGE) {
-        end->doubtful = true; /* whom it overlaps will not be known */
+        end->doubtful = true; /* its overlaps will not be known */
         return 0;
     }
     if (index < 0)
@@ -336,9 +345,9 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
 
 /* ---- handing out ---- */
 
-/* The SEND that is handed out now, from among those noted: mostly the last; NULL: it is not kept. A record has the
- * lowest 32 bits of its position; if all that are kept lie within half of that, the position is known, and those before
- * it need not be looked at. */
+/* The noted SEND that is handed out now, mostly the last; NULL: it is not kept. A record has the low 32 bits of its
+ * position. If all kept SENDs lie within half that range, the full position is known, and smaller ones need not be
+ * looked at. */
 static struct sent *find_noted(const struct sends *sends, const struct record *record,
                                uint32_t stream)
 {
@@ -460,7 +469,7 @@ void flows_took(struct end *end, uint64_t position, uint32_t sequence)
             takes->at[i].left = 0;
 }
 
-/* Another send, or receive, was in progress, of a stream that may not have told of any yet. */
+/* Another send or receive was in progress, of a stream that may not have reported any yet. */
 static bool waits_for_unknown(const struct history *history, const struct end *end,
                               const struct sent *sent)
 {
@@ -490,7 +499,7 @@ uint64_t flows_release_takes(struct history *history, struct end *end, uint64_t 
     if (takes->first < takes->end) {
         const struct sent *first = &takes->at[takes->first];
         uint64_t begins = first->position + end->in_shift;
-        /* a later one, in progress for longer, may reach further back than this */
+        /* a later one, whose call took longer, may reach further back */
         uint64_t before = takes->most_before;
         begins -= before < begins ? before : begins;
         up_to = begins < up_to ? begins : up_to;
@@ -499,8 +508,8 @@ uint64_t flows_release_takes(struct history *history, struct end *end, uint64_t 
     return up_to;
 }
 
-/* Everything below is received, whatever the order was: where the first RECEIVE that is still to be
- * looked at, or counts for others, may begin. */
+/* Everything below this is received, whatever the order was. The first RECEIVE that is still to be looked at, or counts
+ * for others, begins here or later. */
 static uint64_t received_up_to(struct history *history, struct end *end)
 {
     const struct sends *sends = &end->sends;
@@ -535,7 +544,7 @@ static void take_out_first(struct history *history, struct end *end)
     }
 }
 
-/* Takes out what is received behind others that are not: it may lie there for ever. */
+/* Removes received SENDs that lie behind unreceived ones, which may stay for ever. */
 static void close_gaps(struct history *history, struct end *end)
 {
     struct sends *sends = &end->sends;
@@ -551,7 +560,7 @@ static void close_gaps(struct history *history, struct end *end)
     end->done = 0;
 }
 
-/* Another stream's call, or one that is not known yet, may have put its bytes behind those of this one. */
+/* Another stream's call, perhaps not known yet, may have put its bytes behind those of this one. */
 static bool counts_for_others(const struct history *history, const struct end *end,
                               const struct sent *sent)
 {
@@ -598,10 +607,10 @@ void flows_drop_all(struct history *history, struct end *end)
         flows_drop_first(history, end);
 }
 
-#define OVERTAKEN_MOST 1024 /* datagrams that may still come, for others have overtaken them */
+#define OVERTAKEN_MOST 1024 /* datagrams that may still come although others have overtaken them */
 
-/* What the receiver has left behind for a while will not be received: its RECEIVE was lost, or a
- * datagram was. `end` receives. */
+/* What the receiver has passed for a while will not be received: its RECEIVE was lost, or a datagram was. `end`
+ * receives. */
 void flows_drop_old(struct history *history, struct end *end)
 {
     struct end *from = end->partner;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history.c: reads the sources, and hands out what they tell in causal order. See history_types.h.
+ * history.c: reads the sources, and hands out their records in causal order. See history_types.h.
  *
  *      source --next--> record --note--> may it be handed out? --yes--> event
  *                                           | no
@@ -133,7 +133,7 @@ static bool has_stream(const struct record_header *header)
            is_any_of(header->id, ~(EVENT_IDENTITY_FLAGS | EVENT_FLAG(EVENT_END)));
 }
 
-/* The end that an event happens at; NULL: at none, or at one of which nothing is known. */
+/* The end at which an event happens; NULL: none, or an unknown one. */
 static struct end *end_of(struct history *history, uint32_t origin, const struct record *record)
 {
     const uint32_t at_ends = MESSAGES | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_CONNECT) |
@@ -143,7 +143,7 @@ static struct end *end_of(struct history *history, uint32_t origin, const struct
                                                  : NULL;
 }
 
-/* An event whose time has come; its message edges, if any, are in history->edges. */
+/* Hands out an event; its message edges, if any, are in history->edges. */
 static int hand_out(struct history *history, struct stream *stream, struct end *end,
                     const struct event *event, struct history_event *ret_event)
 {
@@ -220,7 +220,7 @@ static int look(struct history *history, struct stream *stream, struct end *end,
     return result != 0 ? result : holding_wait_bytes(history, stream, end, &wait);
 }
 
-/* Nothing of the stream may be held any more. */
+/* To be called when nothing of the stream may be held any more. */
 static void settle(struct history *history, struct stream *stream)
 {
     if (stream->held_count > 0 || stream->waits != WAITS_NOT)
@@ -241,7 +241,7 @@ static int hand_out_streamless(struct history *history, const struct held *held,
     return result < 0 ? result : SOURCE_RECORD;
 }
 
-/* The first held record of a stream is handed out: the next one is looked at. */
+/* The first held record of a stream was handed out: continues with the next one. */
 static void go_on_holding(struct history *history, struct stream *stream)
 {
     holding_remove_first(history, stream);
@@ -251,7 +251,7 @@ static void go_on_holding(struct history *history, struct stream *stream)
         settle(history, stream);
 }
 
-/* Hands out the first held record of a stream, if it can be. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
+/* Hands out the first held record of a stream, if possible. Returns SOURCE_RECORD; 0: not now; or -ENOMEM. */
 static int hand_out_held(struct history *history, struct stream *stream, bool forced,
                          struct history_event *ret_event)
 {
@@ -266,7 +266,7 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
         return result;
     }
     struct end *end = end_of(history, stream->origin, &held->record);
-    /* what is of the same end and of no stream goes first, if it is older */
+    /* older records of the same end without a stream go first */
     if (end != NULL && held->record.header.id == EVENT_RECEIVE &&
         holding_release_older(history, end, &held->record)) {
         holding_ready(history, stream);
@@ -294,14 +294,14 @@ static bool leads_ahead(const struct stream *stream)
 static int note_message(struct history *history, struct stream *stream, struct end *end,
                         const struct record *record)
 {
-    if (end == NULL) { /* its PATH was lost: who receives it cannot be known */
+    if (end == NULL) { /* its PATH was lost, so its receiver is unknown */
         history->counts.unmatched_sends += record->header.id == EVENT_SEND;
         return 0;
     }
     switch (record->header.id) {
     case EVENT_SEND:
-        if (!has_stream(
-                &record->header)) /* it tells of bytes that were sent before, maybe received */
+        /* it reports bytes that were sent before, and perhaps received */
+        if (!has_stream(&record->header))
             return 0;
         return flows_note_send(history, end, stream, record);
     case EVENT_SENDCALL:
@@ -328,7 +328,7 @@ static int note_event(struct history *history, struct stream *stream, struct end
         result = wakeups_note(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
-    /* what a RECEIVE may be waiting for has come, though it is held itself */
+    /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
     if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream) && end != NULL &&
         end->partner != NULL)
         holding_wake_all(history, &end->partner->waiters);
@@ -350,7 +350,7 @@ static int note_event(struct history *history, struct stream *stream, struct end
     return result;
 }
 
-/* Whether a record of no stream must wait; 0: no, 1: it is kept now, or -ENOMEM. */
+/* Whether a record without a stream must wait. 0: no; 1: it is kept now; or -ENOMEM. */
 static int keep(struct history *history, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -387,7 +387,7 @@ static int note_identity(struct history *history, const struct event *event)
 
 /* ---- one record of a source ---- */
 
-/* A RECEIVE of nobody: matched with what is there. */
+/* A RECEIVE without a stream is matched with what is there. */
 static int look_at_streamless(struct history *history, struct end *end, const struct event *event,
                               struct history_event *ret_event)
 {
@@ -399,7 +399,7 @@ static int look_at_streamless(struct history *history, struct end *end, const st
     return receiving_look(history, end, record, event->origin, true, &wait, ret_event);
 }
 
-/* What was lost of a stream that has ended is told after its end, and makes no new one. */
+/* Losses of an ended stream are reported after its end, and make no new stream. */
 static bool is_of_nobody(const struct history *history, uint32_t origin,
                          const struct record_header *header)
 {
@@ -407,7 +407,7 @@ static bool is_of_nobody(const struct history *history, uint32_t origin,
            !streams_is_known(history, origin, header->stream);
 }
 
-/* Returns SOURCE_RECORD, 0: it is held; or -ENOMEM. */
+/* Returns SOURCE_RECORD; 0: it is held; or -ENOMEM. */
 static int take_record(struct history *history, const struct event *event,
                        struct history_event *ret_event)
 {
@@ -432,7 +432,7 @@ static int take_record(struct history *history, const struct event *event,
     result = note_event(history, stream, end, event->origin, record);
     if (result < 0)
         return result;
-    if (end != NULL && end->number != record->message.path) /* forgotten: it had been closed */
+    if (end != NULL && end->number != record->message.path) /* forgotten, as it was closed */
         end = NULL;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
@@ -465,9 +465,9 @@ static int read_one(struct history *history, struct origin *origin, struct histo
     return take_record(history, &event, ret_event);
 }
 
-/* ---- when nothing goes on ---- */
+/* ---- when nothing can proceed ---- */
 
-/* Everything is read: a wait for a creation or the end of a child that did not come. */
+/* Everything is read: ends waits for a creation, or for a child's termination, that did not come. */
 static bool release_others(struct history *history)
 {
     bool released = false;
@@ -484,8 +484,8 @@ static bool release_others(struct history *history)
     return released;
 }
 
-/* Who waits longest for a WAKEUP gives that up: a RECEIVE of which several may have sent the bytes waits for all of them, and
- * so may wait for one whom it has let go itself. */
+/* The stream that waits longest for a WAKEUP gives up. This breaks a cycle: a RECEIVE that waits for all possible
+ * senders may be waiting for one that its own stream has woken. */
 static bool release_woken(struct history *history)
 {
     struct stream *stream = history->for_wakeups.oldest;
@@ -497,7 +497,7 @@ static bool release_woken(struct history *history)
     return true;
 }
 
-/* Releases the RECEIVE that waits longest. Returns SOURCE_RECORD, 0: there is none; or -ENOMEM. */
+/* Releases the RECEIVE that waits longest. Returns SOURCE_RECORD; 0: there is none; or -ENOMEM. */
 static int release_oldest(struct history *history, struct history_event *ret_event)
 {
     struct stream *stream = history->for_bytes.oldest;
@@ -506,7 +506,7 @@ static int release_oldest(struct history *history, struct history_event *ret_eve
         return 0;
     const struct held *held = holding_first(history, stream);
     const struct end *end = ends_find(history, stream->origin, held->record.message.path);
-    /* who sends there is nobody we know: that no proof is at hand says nothing of a loss */
+    /* with an unmonitored sender, missing proof is no sign of a loss */
     bool is_stall = end != NULL && end->partner != NULL;
     holding_wake(history, stream);
     while (holding_take_ready(history) != stream)
@@ -516,7 +516,7 @@ static int release_oldest(struct history *history, struct history_event *ret_eve
     return result;
 }
 
-/* Of go_on(), beside 0 (there is more to do), SOURCE_RECORD and errors. */
+/* Results of go_on(), besides 0 (there is more to do), SOURCE_RECORD and errors. */
 enum { NOTHING_YET = SOURCE_NONE_YET, NOTHING_LEFT };
 
 static int go_on(struct history *history, struct history_event *ret_event, struct problem *problem)
@@ -540,7 +540,7 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
     if (origin != NULL)
         return read_one(history, origin, ret_event);
     if (history->ended_count > ended)
-        return 0; /* which may have woken streams */
+        return 0; /* its end may have woken streams */
     if (history->ended_count < history->origin_count)
         return NOTHING_YET;
     if (release_woken(history))
@@ -550,7 +550,7 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
     return release_others(history) ? 0 : NOTHING_LEFT;
 }
 
-#define ASK_EACH 256 /* events: a live source that had nothing may have something now */
+#define ASK_EACH 256 /* events: then live sources that had nothing are asked again */
 
 int history_next(struct history *history, struct history_event *ret_event, struct problem *problem)
 {

@@ -8,11 +8,9 @@
  *         |-- in the heap of an origin, until a time    (the earliest deadline first)
  *         '-- among all that wait for bytes, or for WAKEUPs      (oldest ... youngest)
  *
- * Records of an end that belong to no stream (MESSAGEQUEUED, DESTROYPATH) wait for what is held of it and
- * older: among that, if it is all one stream's, so that they come in its time among what it does elsewhere; else
- * with the end (end->first_kept).
- * Whatever may be the end of a wait wakes the stream: it becomes ready, and its first record is looked
- * at again.
+ * Records of an end without a stream (MESSAGEQUEUED, DESTROYPATH) wait for the older held records of that end. If one
+ * stream holds all of these, they are queued with it, in the order of time; otherwise with the end (end->first_kept).
+ * Whatever may end a wait wakes the stream: it becomes ready, and its first record is looked at again.
  */
 #include "history/holding.h"
 
@@ -64,7 +62,7 @@ static void note_holder(struct end *end, const struct stream *stream)
     end->held_by_several |= end->holder != stream->index;
 }
 
-/* Behind what is held of the stream. */
+/* Appends to the held records of the stream. */
 static int add_to_stream(struct history *history, struct stream *stream, const struct event *event)
 {
     int64_t index = copy_record(history, event);
@@ -124,7 +122,7 @@ bool holding_release_older(struct history *history, struct end *end, const struc
     return any;
 }
 
-/* Nothing is held any more that speaks of it. */
+/* To be called when no held record refers to the end any more. */
 static void release_end(struct history *history, struct end *end)
 {
     while (end->first_kept != 0)
@@ -132,7 +130,7 @@ static void release_end(struct history *history, struct end *end)
     ends_settle(history, end);
 }
 
-/* It stays where it is until the next one is removed. */
+/* The copy stays in memory until the next one is removed. */
 void holding_remove_first(struct history *history, struct stream *stream)
 {
     struct held *first = held_at(history, stream->first_held);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* positions.h: where the bytes or messages of a record lie, and how sure that is. See history_types.h. */
+/* positions.h: where the bytes or messages of a record are, and how certain that is. See history_types.h. */
 #ifndef DPM_POSITIONS_H
 #define DPM_POSITIONS_H
 
 #include "history/history_types.h"
 
-/* Whether positions of SENDs are counted when the call ends. The ptrace meter sees nothing but calls: it counts all, but
- * for UDP, which is in doubt anyway. */
+/* Whether positions of SENDs are counted when the call ends. The ptrace meter sees only calls, so it counts all of
+ * them, except for UDP, whose order is in doubt anyway. */
 static inline bool is_counted(uint8_t kind, enum meter_kind meter)
 {
     return kind != PATH_UDP && (kind != PATH_TCP || meter == METER_PTRACE);
 }
 
-/* The same of RECEIVEs. */
+/* The same for RECEIVEs. */
 static inline bool is_counted_in(uint8_t kind, enum meter_kind meter)
 {
     return kind_is_pipe(kind) || (kind != PATH_UDP && meter == METER_PTRACE);
@@ -34,13 +34,13 @@ static inline uint64_t unwrap(uint64_t near, uint32_t offset)
     return near + (uint64_t)(int64_t)(int32_t)(offset - (uint32_t)near);
 }
 
-/* Bytes, or messages. */
+/* In bytes, or in messages. */
 static inline uint32_t sent_length(const struct end *end, const struct sent *sent)
 {
     return length_of(end->kind, sent->bytes);
 }
 
-/* Whether whatever began before `time` is known of all these streams. */
+/* Whether everything that these streams began before `time` is known. */
 bool streams_are_past(const struct history *history, const struct end *end, const struct who *who,
                       uint32_t count, uint64_t time, bool in_calls);
 

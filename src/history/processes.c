@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes.c: who created whom, and whose end has ended a wait.
+ * processes.c: which process created which, and whose termination ended a wait.
  *
  *      parent   ------- BLOCK (wait) ~~~~~~~~~~~~~~~~o--
  *                                                   ^ edge: termination
  *      child    o STARTPROCESS ... TERMINATION ~~~~~~'
- *                                              it gives back what it has
+ *                                              it frees its resources
  *
- *      process --ended---> | end | end | ... |  of its children, the last ones, around
- *      origin  --orphans-> | end | end | ... |  of those whose parent had ended before
+ *      process --ended---> | end | end | ... |  of its latest children, circular
+ *      origin  --orphans-> | end | end | ... |  of processes whose parent had terminated before
  *
- * A process that has ended is known as long as children of it live: they are taken by one above it.
+ * A terminated process stays known while children of it live, which one of its ancestors may adopt.
  */
 #include "history/processes.h"
 
@@ -54,7 +54,7 @@ struct process *processes_parent(const struct history *history, const struct pro
     return process->parent == 0 ? NULL : find_process(history, process->origin, process->parent);
 }
 
-/* Who gets the children of those that have ended, if he takes them: the nearest one above that lives. */
+/* The process that may adopt the children of a terminated one: its nearest living ancestor. */
 static struct process *heir_of(const struct history *history, const struct process *process)
 {
     struct process *above = processes_parent(history, process);
@@ -66,7 +66,7 @@ static struct process *heir_of(const struct history *history, const struct proce
 
 static void set_parent(struct history *history, struct process *process, struct process *parent);
 
-/* Nothing speaks of it any more. */
+/* To be called when something stops referring to the process. */
 static void free_if_alone(struct history *history, struct process *process)
 {
     if (process->streams > 0 || process->children > 0)
@@ -93,7 +93,7 @@ static void set_parent(struct history *history, struct process *process, struct 
     }
 }
 
-/* Whether a process is this one, or below it. */
+/* Whether the process with this number is `process` or one of its descendants. */
 static bool is_above(const struct history *history, const struct process *process, uint32_t number)
 {
     const struct process *below = find_process(history, process->origin, number);
@@ -111,11 +111,12 @@ void processes_leave(struct history *history, struct stream *stream)
     if (process == NULL || --process->streams > 0)
         return;
     process->over = true;
-    set_parent(history, process, heir_of(history, process)); /* so rows of the dead stay short */
+    /* keeps chains of terminated processes short */
+    set_parent(history, process, heir_of(history, process));
     free_if_alone(history, process);
 }
 
-/* A process is created by the parent of its first stream; a stream without a STREAM is of none. */
+/* A process is created by the parent of its first stream. A stream without a STREAM record has no process. */
 int processes_note_identity(struct history *history, struct stream *stream,
                             const struct stream_record *record)
 {
@@ -135,7 +136,7 @@ int processes_note_identity(struct history *history, struct stream *stream,
     if (found == LOOKUP_NONE)
         return 0;
     const struct stream *parent = pool_at(&history->streams, found);
-    /* whatever a damaged trace says, no process is its own ancestor: whoever follows parents comes to an end */
+    /* a damaged trace must not make a process its own ancestor: loops over parents have to end */
     if (parent->process != NULL && !is_above(history, stream->process, parent->process->number))
         set_parent(history, stream->process, parent->process);
     return 0;
@@ -166,8 +167,8 @@ static struct ended *find_noted(struct ends *ends, uint32_t stream, uint32_t seq
     return NULL;
 }
 
-/* Where the end of a process is noted: with its parent; or, if that has ended before, among the orphans, for some
- * process above takes it then, and nobody tells which. NULL: there is none above. */
+/* Where the termination of a process is noted: with its parent; or, if the parent has terminated, among the orphans,
+ * since it is not reported which ancestor adopts it. NULL: it has no ancestor. */
 static struct ends **place_of_end(struct history *history, const struct process *process,
                                   const struct process *heir)
 {
@@ -230,8 +231,8 @@ enum { CALL_SIGTIMEDWAIT = 128, CALL_SIGSUSPEND = 130, CALL_WAITID = 247 };
 enum awaited {
     AWAITS_OTHER,
     AWAITS_CHILD,
-    AWAITS_SIGNAL, /* that a child has ended, as a rule, where one has ended then */
-    AWAITS_DATA,   /* of a file: of a signalfd, if it comes with a child's end */
+    AWAITS_SIGNAL, /* usually SIGCHLD, if a child has terminated then */
+    AWAITS_DATA,   /* from a file: a signalfd, if a child terminates at the same time */
 };
 
 static enum awaited awaited_by(const struct record *record)
@@ -253,7 +254,7 @@ static enum awaited awaited_by(const struct record *record)
     }
 }
 
-#define SOON 10000000ull /* ns: what comes so soon after another thing is no coincidence */
+#define SOON 10000000ull /* ns: events so close together are related */
 
 /* A BLOCK. */
 struct sleep {
@@ -263,9 +264,9 @@ struct sleep {
     uint64_t end;
 };
 
-/* Whether this end can have ended a sleep. One that lies before it was mostly waited for without sleeping. One in it that
- * is waited for may come as much earlier as the process has worked, for memory is given back more quickly than it is
- * filled; a wait for a signal may be for another one. */
+/* Whether this termination can have ended a sleep. A parent that calls wait after the termination mostly did not sleep.
+ * A termination within a wait for a child may precede its end by as much CPU time as the child has used, since memory
+ * is freed faster than it is filled. A wait for a signal may be for another signal. */
 static bool can_have_ended(const struct history *history, const struct ended *ended,
                            const void *context)
 {
@@ -287,7 +288,7 @@ static bool can_have_ended(const struct history *history, const struct ended *en
 typedef bool can_function(const struct history *history, const struct ended *ended,
                           const void *context);
 
-/* The last of those that can; NULL: none. */
+/* The latest of those for which `can` holds; NULL: none. */
 static struct ended *last_of(const struct history *history, struct ends *ends, can_function *can,
                              const void *context)
 {
@@ -303,8 +304,8 @@ static struct ended *last_of(const struct history *history, struct ends *ends, c
     return last;
 }
 
-/* What has ended this BLOCK: the last child that can have; or an orphan, if that ended in the sleep, and no child did.
- * NULL: none. */
+/* What ended this BLOCK: the latest child that can have; or an orphan, if that terminated during the sleep and no child
+ * did. NULL: none. */
 static struct ended *child_that_ended(const struct history *history, const struct process *process,
                                       const struct record *record)
 {
@@ -345,7 +346,7 @@ int processes_end_wait(struct history *history, const struct stream *stream,
 
 /* ---- the end of a file ---- */
 
-/* A file is closed by somebody below this process. */
+/* A file that this process or one of its descendants closes. */
 struct closing {
     const struct process *process;
     uint64_t time;

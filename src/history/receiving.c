@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiving.c: looks at a RECEIVE: which SENDs its bytes are of.
+ * receiving.c: looks at a RECEIVE: which SENDs its bytes came from.
  *
  *      position     low |<------ RECEIVE ------>| high
  *      SENDs       |  SEND 4   |  SEND 5  |  SEND 6   |       three edges
  *
- * Which way it looks depends on the path: by position (here); by the datagram's identity, if its machine has
- * another clock (here); among candidates, if the order is not certain (receiving_order.c). What is not known may
- * come later, or is missing (receiving_look.c).
+ * The way depends on the path: by position (here); by the datagram's identification, if its sender has another clock
+ * (here); among candidates, if the order is not certain (receiving_order.c). What is not known may come later, or is
+ * missing (receiving_look.c).
  */
 #include "history/receiving.h"
 
@@ -67,8 +67,8 @@ static const struct sent *find_datagram(const struct look *look, uint64_t positi
     return NULL;
 }
 
-/* The nearest datagram that has the same identification (IPv4), or, where they are counted, the next
- * of the same size. */
+/* The nearest datagram with the same identification (IPv4); or, if datagrams are counted (IPv6), the next of the same
+ * size. */
 static const struct sent *find_like(const struct look *look)
 {
     const struct sends *sends = &look->from->sends;
@@ -91,7 +91,7 @@ static const struct sent *find_like(const struct look *look)
     return nearest;
 }
 
-/* Whether another one may be it: IPv4 counts to 65,536 only, and so many may have been lost. */
+/* Whether another datagram has the same identification: IPv4 counts only to 65,536, and as many may have been lost. */
 static bool is_ambiguous(const struct look *look, const struct sent *sent)
 {
     const struct sends *sends = &look->from->sends;
@@ -139,7 +139,7 @@ static void look_at_datagram(struct look *look)
     look->high = look->low + 1;
 }
 
-/* On one machine datagrams come in the order in which they were sent. */
+/* On one machine datagrams arrive in the order in which they were sent. */
 static void look_at_repeated(struct look *look)
 {
     const struct sends *sends = &look->from->sends;
@@ -157,10 +157,10 @@ static void look_at_repeated(struct look *look)
 
 /* Where the partner of an end may be recorded. */
 struct elsewhere {
-    uint32_t origin;  /* of the end */
-    bool local;       /* only on its machine ... */
+    uint32_t origin;  /* of the known end */
+    bool local;       /* only on the machine of that end ... */
     uint32_t machine; /* ... or only on this one; NO_MACHINE: anywhere */
-    bool patient;     /* though its clock is not known, it may tell of it */
+    bool patient;     /* waits for origins even if their clocks are not known */
 };
 
 static bool may_be_there(const struct history *history, const struct elsewhere *where,
@@ -175,8 +175,8 @@ static bool may_be_there(const struct history *history, const struct elsewhere *
            (!where->local && where->machine == NO_MACHINE);
 }
 
-/* The least known of the origins where the partner may be recorded, and how far it must be known; -1: nothing more
- * is to come of them. */
+/* The origin that is known least far, among those where the partner may be recorded. *ret_deadline: how far it must be
+ * known. -1: none has anything to add. */
 static int64_t least_known(const struct look *look, const struct elsewhere *where,
                            uint64_t *ret_deadline)
 {
@@ -224,13 +224,13 @@ static void look_alone(struct look *look, uint32_t origin)
             return;
         }
     }
-    if (look_is_confused(look)) { /* somebody's, but not known whose */
+    if (look_is_confused(look)) { /* which sender it came from is unknown */
         look_note_missing(look, length_of(end->kind, look->record->message.bytes), REST_UNMATCHED);
         return;
     }
     end->external = true;
     if (end_has_foreign_peer(look->history, end))
-        flows_drop_all(look->history, end); /* what it sends goes the same way */
+        flows_drop_all(look->history, end); /* what it sends has no metered receiver either */
     look_note_missing(look, length_of(end->kind, look->record->message.bytes), REST_EXTERNAL);
 }
 
@@ -243,8 +243,9 @@ static void count_rest(struct history_counts *counts, enum history_rest rest)
     counts->unmatched_receives += rest == REST_UNMATCHED;
 }
 
-/* An exact edge between two machines tells of their clocks: what it brought had come when that was told, if it was, and
- * not when somebody took it. `position`: of the first byte, or one behind it, unless some are missing. */
+/* An exact edge between two machines bounds the difference of their clocks. What counts is when the bytes arrived, if
+ * that was reported, not when the RECEIVE took them. `position`: of the first byte that the edge brought, or one behind
+ * it, unless some bytes are missing. */
 static int note_clocks(const struct look *look, const struct history_edge *edge, uint32_t position)
 {
     uint64_t received = look->record->header.time;
@@ -279,7 +280,7 @@ static void take_repeated(const struct look *look)
     look->from->received_sent = sent->time;
 }
 
-/* What was taken leaves the direction; in_low follows, a moment late. */
+/* Removes what was taken from the direction; in_low follows with a delay of MOMENT. */
 static int take(struct look *look)
 {
     struct end *end = look->end;

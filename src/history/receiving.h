@@ -7,23 +7,24 @@
 
 /* Why a RECEIVE must wait, and until when. */
 struct wait {
-    uint32_t origin;   /* whose records may bring the end of it */
-    uint64_t deadline; /* its progress beyond which it is to be looked at again; UINT64_MAX: none */
-    bool impatient;    /* other streams' going on may be the end of it */
+    uint32_t origin;   /* the origin whose records may end it */
+    uint64_t deadline; /* progress of that origin beyond which to look again; UINT64_MAX: none */
+    bool impatient;    /* progress of other streams may end it, too */
 };
 
-/* Looks at a RECEIVE at the head of its stream; `end` may be NULL. 1: it can be handed out, and edges and
- * rest are in history->edges and *event; what it took is taken. `forced`: with what there is. 0: it must
- * wait, *wait tells for what. -ENOMEM. */
+/* Looks at a RECEIVE at the head of its stream; `end` may be NULL. Returns 1 if it can be handed out: edges and rest
+ * are in history->edges and *event, and what it took is removed. 0: it must wait, as *wait says. -ENOMEM. `forced`:
+ * never waits, but uses what is there. */
 int receiving_look(struct history *history, struct end *end, const struct record *record,
                    uint32_t origin, bool forced, struct wait *wait, struct history_event *event);
 
 struct history_edge *history_add_edge(struct history *history);
-/* One of this kind from where `from` says, at the end with number `path` if it is a path's. Returns 0 or -ENOMEM. */
+/* Adds an edge of this kind from the event `from`, at the end with number `path` if that is at one. Returns 0 or
+ * -ENOMEM. */
 int history_add_edge_from(struct history *history, enum edge_kind kind, uint32_t origin,
                           uint32_t path, const struct beginning *from);
 
-/* An event that is handed out, as where edges may begin; `value` is its place in the values. */
+/* An event that is handed out, as a beginning of edges; `value` is index + 1 in the values. */
 static inline struct beginning beginning_here(const struct history_event *event,
                                               const struct stream *stream,
                                               const struct record *record, uint32_t value)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiving_look.c: what is common to every look at a RECEIVE: its edges, what it waits for, and the gaps among SENDs.
+ * receiving_look.c: what all looks at a RECEIVE share: its edges, what it waits for, and the gaps among SENDs.
  *
  *      RECEIVE       |<------------- bytes ------------->|
  *      SENDs     | SEND 4  |          | SEND 5 |              edges
- *      SENDCALL                                |<- out ->|    an edge: the SEND comes later
- *                          |<- gap -->|                       wait; or it is proven missing
+ *      SENDCALL                                |<- sent ->|   an edge: its SEND comes later
+ *                          |<- gap -->|                       the RECEIVE waits, unless it is proven missing
  *
- * A gap is proven missing when
- *      its sender's end was closed, or its recording has ended, and all that is told is known;
- *      it lies before what was recorded of the path;
- *      sender and receiver have one clock, and the sender's recording is known a moment beyond the RECEIVE: within
- *      a moment SEND or SENDCALL tells of what is out;
- *      a later SEND of the direction is known, and the sender's recording a moment beyond that;
- *      records of the sender were lost, and its recording is known a moment beyond that and beyond the RECEIVE.
+ * A gap is proven missing if one of these holds:
+ * - The sender's end was closed or its recording has ended, so everything reported is known.
+ * - It lies before the recorded part of the path.
+ * - Sender and receiver have one clock, and the sender's recording is known MOMENT beyond the RECEIVE: within that time
+ *   a SEND or SENDCALL reports what was sent.
+ * - A later SEND of the direction is known, and the sender's recording MOMENT beyond that.
+ * - Records of the sender were lost, and its recording is known MOMENT beyond the loss and beyond the RECEIVE.
  */
 #include "history/receiving_look.h"
 #include "history/clock_origins.h"
@@ -67,7 +67,6 @@ void look_wait(struct look *look, uint32_t origin, uint64_t deadline)
     look->waits = true;
 }
 
-/* Whether an origin is known beyond a moment after `time`; if not, that is waited for. */
 bool look_moment_over(struct look *look, uint32_t number, uint64_t time)
 {
     const struct origin *origin = &look->history->origins[number];
@@ -79,7 +78,6 @@ bool look_moment_over(struct look *look, uint32_t number, uint64_t time)
     return false;
 }
 
-/* Among the gaps of one RECEIVE, what says most. */
 void look_note_missing(struct look *look, uint64_t bytes, enum history_rest rest)
 {
     look->missing += (uint32_t)bytes;
@@ -95,7 +93,7 @@ bool look_is_confused(const struct look *look)
            look->history->origins[look->end->origin].meter != METER_PTRACE;
 }
 
-/* Whether positions may be wrong since a hook was skipped: all but TCP's are counted by hooks. */
+/* Whether positions may be wrong since a hook was skipped. Hooks count the positions of all paths but TCP. */
 static bool may_be_miscounted(const struct look *look)
 {
     const struct origin *origins = look->history->origins;
@@ -150,9 +148,9 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
 
     for (uint32_t i = 0; i < look->history->edge_count; i++) {
         struct history_edge *known = &look->history->edges[i];
-        if (known->number == call->number) { /* a gap was filled by it before */
+        if (known->number == call->number) { /* it has filled another gap */
             known->bytes = least(known->bytes + (uint32_t)bytes, look->record->message.bytes);
-            if (kind > known->kind) /* no surer than the least sure of its bytes */
+            if (kind > known->kind) /* an edge is as certain as the least certain of its bytes */
                 known->kind = kind;
             return;
         }
@@ -172,8 +170,8 @@ void look_add_call(struct look *look, enum edge_kind kind, const struct stream *
 
 /* ---- gaps ---- */
 
-/* Whether somebody metered may have sent here, though no SEND has told so: a SENDCALL has, or records were lost, or removed
- * by a selection, since the path is known. */
+/* Whether a metered process may have sent here although no SEND reports it: a SENDCALL does, or records were lost or
+ * removed by a selection since the path is known. */
 static bool may_have_sent(const struct look *look)
 {
     const struct end *from = look->from;
@@ -201,8 +199,8 @@ enum history_rest look_why_missing(const struct look *look)
     return may_have_sent(look) ? REST_UNMATCHED : REST_EXTERNAL;
 }
 
-/* Whether the sender's recording is known beyond the RECEIVE. Clocks that are not known to each other tell nothing:
- * then much must wait before it is believed. */
+/* Whether the sender's recording is known beyond the RECEIVE. If no message relates the clocks, this is assumed once
+ * PATIENCE records are held. */
 static bool is_sender_beyond(struct look *look)
 {
     const struct history *history = look->history;
@@ -231,7 +229,7 @@ static bool were_lost(struct look *look)
            look_moment_over(look, from->origin, sender->lost_time) && is_sender_beyond(look);
 }
 
-/* Whether the sender's recording, if it has the same clock, is read as far as the RECEIVE's. */
+/* Whether the sender's recording, if it has the same clock, is read up to the time of the RECEIVE. */
 static bool is_read_up_to(struct look *look)
 {
     uint32_t number = look->from->origin;
@@ -243,7 +241,7 @@ static bool is_read_up_to(struct look *look)
     return false;
 }
 
-/* Whether nothing comes any more to fill a gap; `next` is a SEND behind it, or NULL. */
+/* Whether a gap will never be filled; `next` is a SEND behind it, or NULL. */
 bool look_is_missing(struct look *look, const struct sent *next)
 {
     const struct end *from = look->from;
@@ -251,7 +249,7 @@ bool look_is_missing(struct look *look, const struct sent *next)
 
     if (look->forced || from->destroyed || origin->ended)
         return true;
-    if (look->end->external && !may_have_sent(look)) /* a loss may have been told since */
+    if (look->end->external && !may_have_sent(look)) /* a loss may have been reported since */
         return is_read_up_to(look);
     if (look->one_clock && origin->tells &&
         look_moment_over(look, from->origin, look->record->header.time))
@@ -264,7 +262,8 @@ bool look_is_missing(struct look *look, const struct sent *next)
     return false;
 }
 
-/* A SENDCALL tells least what is out (send.bpf.h): when nothing else comes, it is its call's. */
+/* SENDCALL reports a lower bound of what was sent (send.bpf.h). Further bytes that nothing else explains came from its
+ * call. */
 static const struct stream *call_in_progress(const struct look *look)
 {
     for (const struct stream *open = look->from->opens; open != NULL; open = open->next_open)
@@ -294,7 +293,7 @@ void look_missing(struct look *look, uint64_t low, uint64_t high, const struct s
         return;
     const struct stream *open = next == NULL ? call_in_progress(look) : NULL;
     if (open != NULL) {
-        /* or of a SEND that was lost */
+        /* it may also be of a SEND that was lost */
         bool loses = look->history->origins[from->origin].gap_time > from->out_time;
         look_add_call(look, loses ? EDGE_INFERRED : EDGE_ORDERED, open, high - low);
         return;
@@ -303,7 +302,7 @@ void look_missing(struct look *look, uint64_t low, uint64_t high, const struct s
     look_note_silence(look);
 }
 
-/* The call in progress that position `low` is of; or the next one, which begins at *ret_next. */
+/* The call in progress that has position `low`; or NULL, and *ret_next is lowered to the beginning of the next one. */
 static const struct stream *find_call(const struct end *from, uint64_t low, uint64_t *ret_next)
 {
     for (const struct stream *open = from->opens; open != NULL; open = open->next_open) {

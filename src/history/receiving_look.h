@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiving_look.h: a look at a RECEIVE, inside history/.
+ * receiving_look.h: one look at a RECEIVE, inside history/.
  *
  *      receiving.c ---> receiving_order.c    order is not certain: candidates
  *           \____________/
@@ -17,46 +17,47 @@ struct look {
     struct end *end;
     struct end *from; /* its partner */
     const struct record *record;
-    uint64_t low; /* what it took: [low, high), in terms of `from` */
+    uint64_t low; /* what it took: [low, high), in positions of `from` */
     uint64_t high;
     struct wait *wait;
     bool forced;
     bool waits;
     bool one_clock;
-    bool gave_up; /* what it waited for was believed after PATIENCE */
+    bool gave_up; /* a wait ended after PATIENCE, without proof */
     int error;
     uint32_t missing;       /* bytes, or messages */
     enum history_rest rest; /* of the missing */
 };
-#define PATIENCE                                                                                   \
-    4096u /* records that are held, until what is likely is believed without other proof */
+#define PATIENCE 4096u /* records held until what is likely is accepted without proof */
 
-/* It is to be looked at again when `origin` is known beyond `deadline`; the first of several counts. */
+/*
+ * Look at it again when the progress of `origin` is beyond `deadline`; of several calls the earliest deadline counts.
+ */
 void look_wait(struct look *look, uint32_t origin, uint64_t deadline);
 
-/* Whether an origin is known beyond a moment after `time`; if not, that is waited for. */
+/* Whether the progress of an origin is more than MOMENT beyond `time`; if not, the look waits for that. */
 bool look_moment_over(struct look *look, uint32_t number, uint64_t time);
 
-/* Some of it has no edge, and why: among the gaps of one RECEIVE what says most. */
+/* Notes bytes without an edge, and why. If a RECEIVE has several gaps, the most specific reason counts. */
 void look_note_missing(struct look *look, uint64_t bytes, enum history_rest rest);
 
-/* `bytes` of a SEND, or of a call in progress (by its SENDCALL), were received. A SEND that is not handed out is
- * waited for. Without memory look->error is set. */
+/* `bytes` of a SEND, or of a call in progress (by its SENDCALL), were received. Waits for a SEND that is not handed
+ * out. Without memory look->error is set. */
 void look_add_send(struct look *look, enum edge_kind kind, const struct sent *sent, uint64_t bytes);
 void look_add_call(struct look *look, enum edge_kind kind, const struct stream *stream,
                    uint64_t bytes);
 
-/* No SEND has [low, high); `next` is one behind it, or NULL. The second also asks calls in progress. */
+/* No SEND has [low, high); `next` is one behind it, or NULL. look_gap also tries calls in progress. */
 void look_missing(struct look *look, uint64_t low, uint64_t high, const struct sent *next);
 void look_gap(struct look *look, uint64_t low, uint64_t high, const struct sent *next);
 
-/* Whether nothing comes any more to fill a gap, and why not. */
+/* Whether a gap will never be filled, and the reason. */
 bool look_is_missing(struct look *look, const struct sent *next);
 enum history_rest look_why_missing(const struct look *look);
-/* It did not come, and nothing told of it before: unless that may be lost, nobody metered sends here. */
+/* Nothing arrived and nothing announced it: unless that may be lost, no metered process sends here. */
 void look_note_silence(struct look *look);
 
-/* Whether the kernel meter says that another receive of the same UDP socket may have taken the datagram. */
+/* Whether the kernel meter reports that another receive of the same UDP socket may have taken the datagram. */
 bool look_is_confused(const struct look *look);
 
 static inline uint32_t least(uint32_t a, uint32_t b)
@@ -66,7 +67,7 @@ static inline uint32_t least(uint32_t a, uint32_t b)
 
 /* ---- receiving_order.c ---- */
 
-/* Whether the order of what may have been received is not certain; and a look that minds it. */
+/* Whether the order of what may have been received is uncertain; and the look for that case. */
 bool look_needs_order(const struct look *look);
 void look_order(struct look *look);
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * receiving_order.c: a RECEIVE whose SENDs' order (or, of a pipe, whose own place) is not certain (flows.c).
+ * receiving_order.c: a RECEIVE, if the order of its SENDs (or, of a pipe, its own position) is not certain (sends.c).
  *
  *      RECEIVE          low |<---------->| high
  *      SENDs      |--- p ---|--- s ---|--- t ---|
- *                   <-------------> after         p may lie in it, s does: each gets an edge
+ *                   <-------------> after         bytes of p may be in it, those of s are: each gets an edge
  *
- * All that may be meant get an edge, and for that the RECEIVE waits until no other can come.
+ * Every possible sender gets an edge. For that the RECEIVE waits until no further one can come.
  */
 #include "history/positions.h"
 #include "history/receiving_look.h"
 
-/* What calls in progress may put before the end of a SEND that ended at `time`, beyond its position. */
+/* How much calls in progress may put before the end of a SEND that ended at `time`, in addition to its position. */
 static uint64_t calls_before(const struct end *from, uint64_t time)
 {
     uint64_t bytes = 0;
@@ -22,8 +22,8 @@ static uint64_t calls_before(const struct end *from, uint64_t time)
     return bytes;
 }
 
-/* Everything up to here is out, as told by SENDs and SENDCALLs; by those handed out. A call that began
- * after the RECEIVE has nothing to do with it, and may come from it. */
+/* Everything before this has been sent, as SENDs and SENDCALLs report; `handed`: those handed out. A call that began
+ * after the RECEIVE does not count: it is unrelated, or even an effect of it. */
 static uint64_t told_up_to(const struct look *look, bool handed)
 {
     const struct end *from = look->from;
@@ -35,7 +35,7 @@ static uint64_t told_up_to(const struct look *look, bool handed)
     return position;
 }
 
-/* Holes among the SENDs, and what lies beyond them and the calls in progress. Returns when the last SEND in
+/* Looks for holes among the SENDs, and for bytes beyond them and the calls in progress. Returns when the last SEND in
  * the range ended. */
 static uint64_t look_for_gaps(struct look *look)
 {
@@ -81,7 +81,7 @@ static void wait_for_others(struct look *look, const struct end *end, const stru
         look_wait(look, end->origin, UINT64_MAX - 1);
 }
 
-/* A SEND has told of another one in progress, whose stream is not known yet. */
+/* A SEND reports that another one was in progress, whose stream is not known yet. */
 static void wait_for_another(struct look *look, uint64_t time)
 {
     if (look->forced || !look->history->origins[look->from->origin].tells)
@@ -90,8 +90,8 @@ static void wait_for_another(struct look *look, uint64_t time)
     look_moment_over(look, look->from->origin, time);
 }
 
-/* Somebody has taken what comes before a RECEIVE from a pipe, and the call that did so is not known yet:
- * it may have been in progress at the same time. */
+/* Whether something took the bytes before this RECEIVE from the pipe in a call that is not known yet: the two calls may
+ * have overlapped. */
 static bool follows_another(const struct look *look)
 {
     const struct end *end = look->end;
@@ -102,7 +102,7 @@ static bool follows_another(const struct look *look)
            look->low > (end->in_end > begins ? end->in_end : begins);
 }
 
-/* The RECEIVE's own place among those of its pipe; NULL: there is none. */
+/* This RECEIVE among the takes of its pipe; NULL: it is not there. */
 static const struct sent *own_place(const struct look *look)
 {
     const struct end *end = look->end;
@@ -131,7 +131,7 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
     if (begin >= high || end <= low)
         return;
     if (!exact && sent->began >= look->record->header.time)
-        return; /* it began when the RECEIVE was over */
+        return; /* it began after the RECEIVE */
     uint64_t bytes = (end < high ? end : high) - (begin > low ? begin : low);
     if (kind_counts_messages(look->from->kind) || bytes > sent->bytes)
         bytes = sent->bytes;
@@ -140,7 +140,7 @@ static void add_candidate(struct look *look, const struct sent *sent, uint64_t l
     look_add_send(look, exact ? EDGE_EXACT : EDGE_ORDERED, sent, bytes);
 }
 
-/* A call in progress may lie before all SENDs that ended after it began. */
+/* Bytes of a call in progress may precede all SENDs that ended after it began. */
 static void add_call_candidate(struct look *look, const struct stream *open, uint64_t low,
                                uint64_t high)
 {
@@ -163,7 +163,7 @@ static void add_call_candidate(struct look *look, const struct stream *open, uin
         look_wait(look, from->origin, UINT64_MAX - 1);
 }
 
-/* The same of what lies behind the RECEIVE's own place, and may be what it took. */
+/* The same for what lies behind the RECEIVE's own position, as it may have taken that. */
 static uint64_t look_behind(struct look *look, uint64_t high)
 {
     struct look behind = *look;
@@ -176,7 +176,7 @@ static uint64_t look_behind(struct look *look, uint64_t high)
     return last;
 }
 
-/* Whether a SEND in the range says that another one was in progress. */
+/* Whether a SEND in the range reports that another one was in progress. */
 static bool is_concurrent(const struct look *look, uint64_t low, uint64_t high)
 {
     const struct sends *sends = &look->from->sends;
@@ -193,13 +193,13 @@ static bool sees_calls_only(const struct look *look)
     return look->history->origins[look->from->origin].meter == METER_PTRACE;
 }
 
-/* Whether the RECEIVE says that another one was in progress, whose stream may not be known yet. */
+/* Whether the RECEIVE reports that another one was in progress, whose stream may not be known yet. */
 static bool is_concurrent_receive(const struct look *look)
 {
     return (look->record->header.flags & RECORD_CONCURRENT) && !look_is_confused(look);
 }
 
-/* What cannot be of any of the candidates: who sent it has lost a record, and others have its place. */
+/* Notes bytes that no candidate can have sent: a sender has lost a record, and others have its position. */
 static void note_shortfall(struct look *look)
 {
     uint64_t found = look->missing;
@@ -225,7 +225,7 @@ void look_order(struct look *look)
         uint64_t behind = look_behind(look, high);
         last = behind > last ? behind : last;
     }
-    /* calls in progress: others may have put bytes among theirs, and not told */
+    /* during calls in progress others may have sent among their bytes, and not reported it yet */
     if (from->opens != NULL && last < look->record->header.time)
         last = look->record->header.time;
     if (from->several)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room.c: what ends a wait at the other end of a path, though it is no message to it.
+ * room.c: what ends a wait at the other end of a path without being a message to it.
  *
  *      sender    SENDCALL ~~~~ full ~~~~ SENDCALL ~~~~~~~~~~~ SEND
  *                                         /                    /      EDGE_ROOM
@@ -10,14 +10,15 @@
  *                                 \                                   EDGE_END
  *      receiver                    '--------- RECEIVE, end of file
  *                                  |
- *      relative  .... TERMINATION -'   who has never sent, where nobody has, or who has ended long before
+ *      relative  .... TERMINATION -'   if nothing was sent, or the sender terminated long before
  *
  *      client    CONNECT -----------------.
  *                                          \                          EDGE_CONNECTION
  *      server              ~~ waits ~~~~~~ ACCEPT
  *
- * Whose RECEIVE it was that made room is not told: it is the latest that happened while the sender was waiting. Nor is
- * who holds an end and does not use it: a pipe is inherited, so it is taken to be a relative that ended just before.
+ * Which RECEIVE freed the buffer space is not reported: the latest one during the sender's wait is taken. Nor is it
+ * reported which process holds an end without using it: pipes are inherited, so a relative that terminated just before
+ * is taken.
  */
 #include "history/room.h"
 
@@ -30,7 +31,7 @@
 
 #include <errno.h>
 
-#define CLOCK_ERROR_MOST 1000000000 /* ns: what is less certain says nothing */
+#define CLOCK_ERROR_MOST 1000000000 /* ns: with a larger error, clocks are not compared */
 
 static struct latest_rooms *rooms_of(const struct history *history, const struct end *end)
 {
@@ -94,7 +95,7 @@ static int add_edge(struct history *history, enum edge_kind kind, const struct e
     return history_add_edge_from(history, kind, other->origin, other->number, from);
 }
 
-/* The end of a stream's wait for room, or for a connection. */
+/* Adds the edge to the end of a stream's wait for buffer space or for a connection. */
 static int add_cause(struct history *history, const struct end *end, const struct stream *stream,
                      const struct record *record)
 {
@@ -120,8 +121,8 @@ static int hand_out_receive(struct history *history, struct end *end, struct str
 
 /* ---- the end of a file ---- */
 
-/* Whether the other end is held by relatives of who holds this one, or those who have got it from them: it came into
- * being with it, in one call, and was not there before the metering. */
+/* Whether the other end is held only by relatives of the process that holds this one, or by processes that got it from
+ * them: both ends were created in one call, after metering began. */
 static bool is_inherited(const struct end *end)
 {
     const struct path_record *path = end->record;
@@ -133,8 +134,8 @@ static bool is_inherited(const struct end *end)
             path->role == PATH_ROLE_UNKNOWN && path->name_end == PATH_NAME_NONE);
 }
 
-/* The process that ended last before a file did for which the stream has waited: of those that its own has created,
- * else of those that its parent has, and so on. NULL: none ended so shortly before. */
+/* The process that terminated last before the end of the file for which the stream waited: among descendants of the
+ * stream's own process, else of its parent, and so on. NULL: none terminated shortly before. */
 static const struct beginning *holder_that_ended(const struct history *history,
                                                  const struct stream *stream, uint64_t time,
                                                  struct process **ret_process)
@@ -151,7 +152,7 @@ static const struct beginning *holder_that_ended(const struct history *history,
     return last;
 }
 
-/* The latest event of who sent last at the other end, if it is another stream; NULL: nothing is known of it. */
+/* The latest event of the stream that sent last at the other end, if that is another stream; NULL: not known. */
 static const struct beginning *latest_of_sender(const struct history *history,
                                                 const struct end *other,
                                                 const struct stream *stream)
@@ -166,7 +167,7 @@ static const struct beginning *latest_of_sender(const struct history *history,
     return sender == stream || latest == NULL || latest->stream == 0 ? NULL : latest;
 }
 
-/* Whether it had ended so long before that somebody else has closed the file. */
+/* Whether it terminated so long before that another process must have closed the file. */
 static bool has_ended_before(const struct history *history, const struct end *end,
                              const struct beginning *latest, uint64_t time)
 {

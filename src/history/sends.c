@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sends.c: a list of SENDs under way (or of a pipe's RECEIVEs), by position, and what is certain of its order.
+ * sends.c: a list of SENDs in flight (or of a pipe's RECEIVEs), by position, and what is certain of their order.
  *
- *      at | (free) | first: 40..60 | 60..75 | 75..90 | end: (room) |
+ *      at | (free) | first: 40..60 | 60..75 | 75..90 | end: (free) |
  *
- * Order. Positions of TCP are exact. Others are counted when the call ends, while the bytes may have
- * been put into the queue earlier in it: of two calls that overlap in time, the one that ends first
- * has the smaller position, whatever lies first in the queue. A call that has begun when another had
- * ended is certainly behind it.
+ * Order. Positions of TCP are exact. Others are counted when the call ends, but the bytes may have entered the queue
+ * earlier in the call. So if two calls overlap in time, the one that ends first has the smaller position, whichever
+ * bytes are first in the queue. A call that began after another had ended is certainly behind it.
  *
  *      call p   |----------|              p and s: not certain
  *      call s        |----------|         s and t: certain
  *      call t                    |----|
  *
- * So `before` of a SEND is how much of what has smaller positions is not certain to be before it,
- * `after` the same of larger ones, and its bytes lie somewhere in
- * [position - before, position + length + after).
+ * So `before` of a SEND is how much of what has smaller positions is not certain to be before it, `after` the same for
+ * larger ones, and its bytes are somewhere in [position - before, position + length + after).
+ *
+ * Example: p sends 10 bytes and ends first: position 0. s sends 20: position 10. t sends 5: position 30.
+ *
+ *      p: before 0,  after 20:  its bytes are in [0, 30)
+ *      s: before 10, after 0:   its bytes are in [0, 30)
+ *      t: before 0,  after 0:   its bytes are in [30, 35)
  */
 #include "history/positions.h"
 
@@ -55,7 +59,7 @@ uint32_t sends_first_behind(const struct end *end, uint64_t position)
     return index;
 }
 
-/* Makes room for one more at the end. */
+/* Makes space for one more at the end. */
 static int make_room(struct rooms *rooms, struct sends *sends)
 {
     if (sends->end < sends->capacity)
@@ -73,7 +77,7 @@ static int make_room(struct rooms *rooms, struct sends *sends)
     return 0;
 }
 
-/* Most directions have nothing under way at most times. */
+/* Most directions have nothing in flight most of the time, so an empty list gives its memory back. */
 void sends_reset_if_empty(struct rooms *rooms, struct sends *sends)
 {
     if (sends->first < sends->end)
@@ -91,7 +95,7 @@ int64_t sends_insert(struct rooms *rooms, struct sends *sends, const struct sent
         return -ERANGE;
     if (make_room(rooms, sends) < 0)
         return -ENOMEM;
-    index += sends->first; /* room may have moved all of them */
+    index += sends->first; /* make_room may have moved them */
     while (index < sends->end && sends->at[index].position == sent->position)
         index++;
     memmove(sends->at + index + 1, sends->at + index, (sends->end - index) * sizeof(*sent));
@@ -109,7 +113,7 @@ static uint32_t add_up(uint32_t a, uint32_t b)
 
 #define LOOKED_BACK 8 /* times of neighbours may be a little out of order */
 
-/* Notes that the one with the smaller position may be later. */
+/* Notes that the one with the smaller position may be the later one. */
 static void put_in_doubt(const struct end *end, struct sends *sends, struct sent *small,
                          struct sent *large)
 {

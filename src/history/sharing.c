@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sharing.c: what only those ends need that several streams use, or whose bytes are received before their SEND
- * is told.
+ * sharing.c: what an end needs only if several streams use it, or if bytes are received before their SEND is
+ * reported.
  *
  *      senders  | stream 3 | stream 8 |     takers  | stream 5 | stream 9 |
- *      ahead    | 60..75 | 80..96 |         received, and their SENDs still come
+ *      ahead    | 60..75 | 80..96 |         received; their SENDs have not been noted yet
  */
 #include "history/positions.h"
 #include "history/streams.h"
@@ -21,7 +21,6 @@ struct sharing *sharing_of(struct end *end)
 
 #define WHO_MOST 4096u
 
-/* Adds a stream to those that use a direction; those that have ended leave their place. */
 int sharing_add_who(struct history *history, struct who **list, uint32_t *count, size_t *capacity,
                     struct who who)
 {

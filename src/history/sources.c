@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sources.c: which of several sources is read. See history_types.h.
+ * sources.c: chooses which of several sources is read. See history_types.h.
  *
  *      source 0   | next | ...      one whose records are waited for;
  *      source 1   | next | ...      else the one that is behind in time, by the clocks as far as they are known;
- *      source 2   | next | ...      or, if very much is under way, as clocks may say anything, that with the least
+ *      source 2   | next | ...      or, if very much is in flight (clocks may be wrong), the one with the least load
  *
- * So none runs far ahead, and recordings of one machine are told in the order of time.
+ * So none runs far ahead, and recordings of one machine are merged in the order of time.
  */
 #include "history/sources.h"
 
@@ -23,7 +23,7 @@ static bool comes_before(const struct origin *a, const struct origin *b)
     bool a_wanted = a->waiters > 0 && load_of(a) < AHEAD_MOST;
     bool b_wanted = b->waiters > 0 && load_of(b) < AHEAD_MOST;
 
-    /* who they are is told in the order in which they were named */
+    /* all begin with their identities, in the order in which they were named */
     if (!a->begun || !b->begun)
         return !a->begun && b->begun;
     if (a_wanted != b_wanted)
@@ -55,8 +55,8 @@ static void advance(struct history *history, struct origin *origin, uint64_t pro
         holding_progress(history, origin);
 }
 
-/* The next record of a source: it stays where it is until the source is asked for another. Returns SOURCE_RECORD, 0:
- * there is none, which may have woken streams; or an error. */
+/* Fetches the next record of a source, which stays valid until the source is asked for another. Returns SOURCE_RECORD;
+ * 0: there is none, and streams may have been woken; or an error. */
 static int look_ahead(struct history *history, struct origin *origin, struct problem *problem)
 {
     uint64_t complete = 0;
@@ -96,8 +96,8 @@ static void note_time(const struct history *history, struct origin *origin)
                                                  : UNCERTAIN_MOST;
 }
 
-/* Until when one may be read while this is the next of another: what comes first within what the clocks are uncertain by
- * nobody knows. */
+/* The time until which `one` may be read while this is the next record of `other`. Within the uncertainty of the clocks
+ * the order is unknown. */
 static int64_t turn_until(const struct origin *one, const struct origin *other)
 {
     uint32_t uncertain = one->uncertain > other->uncertain ? one->uncertain : other->uncertain;
@@ -107,7 +107,7 @@ static int64_t turn_until(const struct origin *one, const struct origin *other)
 
 #define TURN 16 /* records of one source */
 
-/* One source, until another one is behind it. */
+/* Chooses one source, to be read until another one is behind it. */
 static struct origin *begin_turn(struct history *history)
 {
     struct origin *best = NULL, *second = NULL;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * streams.c: streams: who created whom, and when a call may have begun.
+ * streams.c: streams: which created which, and when a call may have begun.
  *
  *      parent   o--- CREATEPROCESS ----o--
  *                        \ edge: creation
  *      child              o STARTPROCESS ... TERMINATION
  *
- * A call ends with its record. It has begun after what its stream recorded before; but some records
- * are made in the middle of a call (SENDCALL, a BLOCK, the CREATEPATH of a path that is met), so only
- * those count that are not.
+ * A record is made when a call ends. The call began after the stream's previous record. But some records are made in
+ * the middle of a call (SENDCALL, a BLOCK, the CREATEPATH when a path is met), and these do not count.
  */
 #include "history/streams.h"
 
@@ -26,8 +25,8 @@
 #define SILENT      60000000000ull /* ns */
 #define FEW_STREAMS 16384u
 
-/* Where ends are not recorded, streams that have been silent for long are forgotten. Looked at when
- * twice as many live as were left the last time. */
+/* If terminations are not recorded, streams that have long been silent are forgotten. This happens whenever the number
+ * of live streams has doubled since the last time. */
 static void forget_silent(struct history *history)
 {
     if (history->swept_at == 0)
@@ -104,8 +103,8 @@ int streams_note_identity(struct history *history, uint32_t origin,
     return stream == NULL ? -ENOMEM : processes_note_identity(history, stream, record);
 }
 
-/* System calls that may send or receive: read, write, readv, writev, sendfile, sendto, recvfrom, sendmsg, recvmsg, splice,
- * tee, vmsplice, recvmmsg, sendmmsg, preadv2, pwritev2, io_uring_enter; none at all. */
+/* System calls that may send or receive: read, write, readv, writev, sendfile, sendto, recvfrom, sendmsg, recvmsg,
+ * splice, tee, vmsplice, recvmmsg, sendmmsg, preadv2, pwritev2, io_uring_enter; and NO_SYSTEM_CALL, to be safe. */
 static bool may_pass_messages(uint32_t call)
 {
     static const uint32_t calls[] = {0,   1,   19,  20,  40,  44,  45,  46,  47,
@@ -117,7 +116,7 @@ static bool may_pass_messages(uint32_t call)
     return false;
 }
 
-/* In a call that passes no message itself. */
+/* A wait in a call that passes no message itself, such as poll. */
 static bool waits_for_any(const struct record *record)
 {
     return record->header.id == EVENT_RECEIVECALL && record->message.path == 0;
@@ -163,7 +162,7 @@ static int note_creation(struct history *history, const struct stream *stream,
     return 0;
 }
 
-/* Up to when all is told of the stream's calls. The ptrace meter tells that a call has waited when that call ends, just
+/* The time up to which the stream's calls are known. The ptrace meter reports a wait in a call when the call ends, just
  * before what it has sent or received. */
 static uint64_t told_up_to(const struct history *history, const struct stream *stream,
                            const struct record *record)
@@ -184,13 +183,13 @@ int streams_note(struct history *history, struct stream *stream, const struct re
 
     stream->has_records = true;
     stream->waits_for_any = waits_for_any(record);
-    if (header->id != EVENT_LOST &&
-        header->id != EVENT_DISCARDED) /* which may stand in the middle of a call */
+    /* these may come in the middle of a call */
+    if (header->id != EVENT_LOST && header->id != EVENT_DISCARDED)
         stream->read_time = told_up_to(history, stream, record);
     if (header->id == EVENT_LOST || header->id == EVENT_DISCARDED) {
         stream->lost_time = header->time;
         stream->discarded = stream->discarded || header->id == EVENT_DISCARDED;
-        flows_close_call(history, stream); /* its SEND may be among them */
+        flows_close_call(history, stream); /* its SEND may be among the lost records */
     } else if (header->id == EVENT_SENDCALL || header->id == EVENT_RECEIVECALL) {
         stream->sendcall = true;
     }
@@ -225,7 +224,7 @@ uint64_t stream_call_began(const struct history *history, const struct stream *s
 
 /* ---- handing out ---- */
 
-/* procTime has 48 bits and only grows; a little backwards is a record that overtook another. */
+/* procTime has 48 bits and only grows. A small step backwards is a record that overtook another one. */
 static uint64_t unwrap_proc_time(struct stream *stream, const struct record_header *header)
 {
     uint64_t now = record_proc_time(header);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* streams.h: who: streams; creation; when a call began. See history_types.h. */
+/* streams.h: streams: their creation; when a call began. See history_types.h. */
 #ifndef DPM_STREAMS_H
 #define DPM_STREAMS_H
 
@@ -14,20 +14,20 @@ static inline struct who who_is(const struct stream *stream)
     return (struct who){stream->index, stream->life};
 }
 
-/* Notes what a record of a stream says of it; a STREAM record. Return 0 or -ENOMEM. */
+/* Note what a record of a stream says of it; a STREAM record. Return 0 or -ENOMEM. */
 int streams_note(struct history *history, struct stream *stream, const struct record *record);
 int streams_note_identity(struct history *history, uint32_t origin,
                           const struct stream_record *record);
 
-/* When the call that this record ends had not begun yet; called before streams_note. */
+/* The call that this record ends began no earlier than this. To be called before streams_note. */
 uint64_t stream_call_began(const struct history *history, const struct stream *stream,
                            const struct record *record);
 
 /* Whether the stream's first event must wait for its CREATEPROCESS. */
 bool streams_wait_for_creation(const struct stream *stream);
 
-/* Adds the edges of creation and termination of an event that is handed out, brings its stream's
- * CPU time up to date, and notes whose creation or termination it is. Returns 0 or -ENOMEM. */
+/* Hands out an event: adds the edges of creation and termination, updates the stream's CPU time, and notes the stream
+ * that it creates or terminates. Returns 0 or -ENOMEM. */
 int streams_hand_out(struct history *history, struct stream *stream, const struct record *record,
                      struct history_event *event);
 

@@ -6,8 +6,8 @@
  *                                                                   ^
  *      RECEIVE ... --edge->value------------------------------------'
  *
- * It lives as long as what it belongs to: until that is received, or dropped, or has ended its wait. An edge may
- * show it once more then, so it is given back only when the next event is asked for.
+ * A value lives as long as its event matters: until that is received or dropped, or has ended its wait. The last edge
+ * may still show the value, so it is freed only when the next event is asked for.
  */
 #include "history/values.h"
 
@@ -19,7 +19,7 @@ size_t history_keep_values(struct history *history, size_t size, uint32_t event_
 {
     size_t offset = history->values.size;
 
-    history->values.size += (size + 7) / 8 * 8; /* the next one's are aligned */
+    history->values.size += (size + 7) / 8 * 8; /* keeps the next one aligned */
     history->value_flags |= event_flags;
     return offset;
 }
@@ -42,7 +42,7 @@ void values_spend(struct history *history, uint32_t *index_and_1)
 {
     if (*index_and_1 == 0)
         return;
-    /* without memory it is lost to the pool, and nothing else */
+    /* on -ENOMEM the pool never gets it back; nothing else happens */
     if (array_reserve(&history->spent, &history->spent_capacity, history->spent_count + 1,
                       sizeof(*history->spent)) == 0)
         history->spent[history->spent_count++] = *index_and_1;

@@ -11,11 +11,12 @@ static inline void *values_at(const struct history *history, uint32_t index_and_
 {
     return index_and_1 == 0 ? NULL : pool_at(&history->values, index_and_1 - 1);
 }
-/* No edge will begin there any more; it stays where it is until the next event is asked for. */
+/* No edge will begin there any more. The value stays in memory until the next event is asked for. */
 void values_spend(struct history *history, uint32_t *index_and_1);
 void values_give_spent(struct history *history);
 
-/* An event that was noted as where one edge may begin is handed out; that edge. Return 0 or -ENOMEM. */
+/* The first hands out an event that was noted as the beginning of one edge; the second adds that edge. Return 0 or
+ * -ENOMEM. */
 int values_begin_at(struct history *history, struct beginning *beginning,
                     struct history_event *event);
 int values_add_edge(struct history *history, enum edge_kind kind, uint32_t origin,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wakeups.c: who has ended whose sleep.
+ * wakeups.c: which stream ended which stream's sleep.
  *
  *      waker    ------------o WAKEUP ---          or  ----o TERMINATION   (a child, a thread that is joined)
  *                            \ edge: wakeup                 \
  *      woken    -----o ~~~~~~~o BLOCK ------          ~~~~~~~~o RECEIVE, BLOCK ...   its first event since then
  *
- *      stream --first_wakeup--> oldest --> ... --> latest <--last_wakeup--       those whose event is held, or was not
- *                                                                                read yet
+ *      stream --first_wakeup--> oldest --> ... --> latest <--last_wakeup--       their edges end at events that are
+ *                                                                                held or not read yet
  */
 #include "history/wakeups.h"
 
@@ -63,10 +63,11 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
     if (woken == NULL || waker == 0 || waker == woken->number)
         return 0;
-    if (!is_held(woken)) /* it has told nothing since the one before */
+    if (!is_held(woken)) /* the stream has had no record since the previous one */
         wakeups_forget(history, woken);
     if (woken->waits_for_any && record->header.time > woken->began_time)
-        woken->began_time = record->header.time; /* whatever call comes next has not begun before */
+        /* its next call, whatever it is, began no earlier */
+        woken->began_time = record->header.time;
     int64_t index = pool_take(&history->wakeups);
     if (index < 0)
         return -ENOMEM;
@@ -88,7 +89,8 @@ int wakeups_note(struct history *history, uint32_t origin, const struct record *
 
 /* ---- the event that follows ---- */
 
-/* What has led to a record of the stream: the latest that is older, and the first in the list then. NULL: nothing. */
+/* The WAKEUP that led to a record of the stream: the latest one that is older. Removes older ones from the list. NULL:
+ * none. */
 static struct wakeup *latest_before(struct history *history, struct stream *stream,
                                     const struct record *record)
 {
@@ -125,7 +127,7 @@ void wakeups_give_up(struct history *history, struct stream *stream, const struc
         remove_first(history, stream);
 }
 
-/* Where the edge begins; NULL: that is not known any more. */
+/* Where the edge begins; NULL: no longer known. */
 static const struct beginning *begins_at(const struct history *history, const struct stream *stream,
                                          const struct wakeup *wakeup)
 {

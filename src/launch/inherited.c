@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherited.c: what dpm changes of what it was started with, so that it works whatever that was. A program that it
- * starts gets all of it as it was.
+ * inherited.c: the inherited settings that dpm changes so that it works however it was started. The programs that it
+ * starts get them unchanged.
  *
- *      shell  -- signals -->  dpm, in launch_settle: as it needs them
- *                               '-- fork, inherited_give_back: as they were -->  exec
+ *      shell  -- signals -->  dpm, in launch_settle: changed
+ *                               '-- fork, inherited_give_back: restored -->  exec
  */
 #include "launch/inherited.h"
 #include "launch/launch.h"
@@ -17,17 +17,17 @@
 static struct {
     bool known;
     bool stops_ignored;
-    struct sigaction file_size; /* what SIGXFSZ does */
-    struct sigaction
-        child_ended; /* what SIGCHLD does: if it is ignored, the kernel reaps our children */
+    struct sigaction file_size; /* disposition of SIGXFSZ */
+    /* disposition of SIGCHLD: if it is ignored, the kernel reaps our children */
+    struct sigaction child_ended;
     struct sigaction stops[3];
-    struct rlimit files; /* how many may be open */
+    struct rlimit files; /* limit of open files */
 } inherited;
 
 static const int stop_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU};
 
-/* Else the next file that we open would be our standard output. What holds the place is closed by exec, and cannot be
- * used: reading or writing fails as it did. */
+/* If a standard file is closed, the next file that we open would take its number. The placeholder is opened in the
+ * wrong mode, so reading or writing fails as before, and exec closes it. */
 static void hold_standard_files(void)
 {
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
@@ -35,7 +35,7 @@ static void hold_standard_files(void)
             open("/dev/null", (file == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
-/* Many traces at once, or many processes to watch, need more than the usual 1,024. */
+/* Opening many traces at once or watching many processes takes more than the usual 1,024. */
 static void raise_open_files(void)
 {
     struct rlimit most;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* inherited.h: what a program that dpm starts gets as dpm got it. Private to launch/. */
+/* inherited.h: passes inherited settings on unchanged to the programs that dpm starts. Private to launch/. */
 #ifndef DPM_INHERITED_H
 #define DPM_INHERITED_H
 
-/* In the program's process, before its exec: takes back what launch_settle has changed, if it was called. It allocates
+/* Reverts what launch_settle changed, if it was called. Runs in the program's process before exec; allocates
  * nothing. */
 void inherited_give_back(void);
 

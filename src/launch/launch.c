@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the child says before exec, when it cannot go on. */
+/* What the child reports if it fails before or in exec. */
 struct complaint {
     int error;
     enum { ABOUT_EXEC, ABOUT_USER, ABOUT_PREPARING } about;
@@ -115,7 +115,7 @@ fail:
     return result;
 }
 
-/* What has become of it is known. */
+/* Reaps a process whose failure is already known. */
 static void reap(struct launched *launched)
 {
     if (!launched->reaped_elsewhere)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * addresses.c: what calls and the kernel say of a socket's addresses, as a PATH has it.
+ * addresses.c: converts socket addresses of calls and of the kernel to the form in a PATH.
  *
- *      struct sockaddr --> family, 16 bytes, port      IPv4 spoken through an IPv6 socket is IPv4
- *      struct sockaddr_un --> name                     '@' for its NULs
+ *      struct sockaddr --> family, 16 bytes, port      IPv4 on an IPv6 socket is IPv4
+ *      struct sockaddr_un --> name                     '@' for NULs
  */
 #include "ptracemeter/addresses.h"
 
@@ -52,7 +52,7 @@ void address_take_both(struct path_record *facts, const struct sockaddr_storage 
     facts->family =
         other == NULL ? own_family : address_take(other, facts->remote, &facts->remote_port);
     if (other != NULL && facts->family == AF_INET && own_family == AF_INET6)
-        memset(facts->local, 0, sizeof(facts->local)); /* bound to any */
+        memset(facts->local, 0, sizeof(facts->local)); /* bound to any address */
 }
 
 bool address_is_any(const uint8_t address[16])

@@ -9,18 +9,18 @@
 
 struct sockaddr_un;
 
-/* Of an internet address: its bytes, as a PATH has them, and its port. Returns the family, 0: it is none. IPv4 spoken
- * through an IPv6 socket is IPv4. */
+/* Converts an internet address to its bytes and port in a PATH. IPv4 on an IPv6 socket is IPv4. Returns the family, or
+ * 0 if it is not an internet address. */
 uint8_t address_take(const struct sockaddr_storage *from, uint8_t bytes[16], uint16_t *port);
-/* Those of both ends; `other` may be NULL. */
+/* The same for both ends; `other` may be NULL. */
 void address_take_both(struct path_record *facts, const struct sockaddr_storage *own,
                        const struct sockaddr_storage *other);
 bool address_is_any(const uint8_t address[16]);
-/* A UDP socket that is bound to any address is told with that which packets to and from this peer have, as
- * far as routing tells. */
+/* If a UDP socket is bound to any address, replaces that by the local address that routing chooses for this peer, if
+ * that can be determined. */
 void address_find_local(struct path_record *facts, const struct sockaddr_storage *peer,
                         socklen_t length);
-/* As the kernel meter shows it: '@' for all NULs but the last ones. False: it has no name. */
+/* The name as the kernel meter records it: '@' for all NULs except those at the end. Returns false if there is none. */
 bool address_take_name(struct path_record *facts, const struct sockaddr_un *address,
                        socklen_t size);
 

@@ -2,10 +2,11 @@
 /*
  * call_filter.c: which system calls matter, and the seccomp filter that lets all others pass without a stop.
  *
- *      system_calls --> libseccomp --> program of the kernel's packet filter --> loaded by the command
+ *      system_calls --> libseccomp --> BPF program --> loaded by the command
  *
- * A call that the command's own filter refuses, or answers by a process (user notification), never stops: such an
- * answer comes before ours. That there is such a process is told. Calls of 32 bits, and of x32, all stop: that there are any is told.
+ * A call that one of the command's own filters refuses, or passes to a process (user notification), never stops: these
+ * actions take precedence over ours. The meter reports that such a process exists. All 32-bit and x32 calls stop, and
+ * the meter reports that there are any.
  */
 #include "ptracemeter/call_filter.h"
 
@@ -27,7 +28,7 @@
 
 #define MESSAGES_OUT (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))
 #define MESSAGES_IN  (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
-/* Positions need both directions: of a pipe, of a socket both ends of which are traced. */
+/* Offsets need both directions: of a pipe, and of a socket whose two ends are traced. */
 #define MESSAGES (MESSAGES_OUT | MESSAGES_IN)
 #define WAITS    EVENT_FLAG(EVENT_RECEIVECALL)
 #define SLEEPS   EVENT_FLAG(EVENT_BLOCK)
@@ -140,7 +141,7 @@ static int add_call(scmp_filter_ctx filter, const struct system_call *call)
     return seccomp_rule_add_array(filter, stop, call->number, 1, &test);
 }
 
-/* Calls after which a program's text may be another one: with any of some bits in an argument. */
+/* Calls that may change a program's text: those with any of certain bits set in an argument. */
 static int add_text_changes(scmp_filter_ctx filter)
 {
     int result = 0;
@@ -160,7 +161,7 @@ static int add_text_changes(scmp_filter_ctx filter)
 
 static int add_calls(const struct ptracemeter *meter, scmp_filter_ctx filter)
 {
-    /* A child that asks not to be traced would have its calls refused: it is traced all the same. */
+    /* The filtered calls of an untraced child would fail. The meter therefore clears CLONE_UNTRACED. */
     const struct system_call untraced = {SYS_clone,      CALL_NOTICED,  0, TEST_MASKED, 0,
                                          CLONE_UNTRACED, CLONE_UNTRACED};
     int result = add_call(filter, &untraced);
@@ -174,7 +175,7 @@ static int add_calls(const struct ptracemeter *meter, scmp_filter_ctx filter)
     return result;
 }
 
-/* As the kernel takes it: it is loaded in a process in which little can be called. */
+/* Exports the filter in the kernel's form. It is loaded between fork and exec, where few functions are safe. */
 static int take_program(struct ptracemeter *meter, scmp_filter_ctx filter)
 {
     int file = memfd_create("filter", MFD_CLOEXEC), result = file < 0 ? -errno : 0;

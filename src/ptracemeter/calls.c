@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c: a system call that matters begins, goes on, ends; and whether its stream slept in it.
+ * calls.c: handles the beginning, progress and end of a system call, and determines whether its stream slept in it.
  *
  *      entry stop           runs .. sleeps .. runs            exit stop
- *      |-- let go: `began` ------------------------------------|--> time
+ *      |-- resumed: `began` ------------------------------------|--> time
  *          arrivals: n      n+1           n+2                  n+2: it got the CPU twice, so it left it once
  *
- * A stream leaves its CPU when it sleeps or is preempted. The latter are counted apart: for its process as a whole with
- * each stop, for the stream itself where that says too little.
+ * A stream leaves its CPU when it sleeps or is preempted. Preemptions are counted separately: at each stop for the
+ * process as a whole, and for the stream itself if that is not enough.
  */
 #include "ptracemeter/calls.h"
 
@@ -31,7 +31,7 @@
 
 #define CALL_NUMBERS 512
 
-/* By number, made when first asked for. */
+/* The table by number is made at the first call. */
 static const struct system_call *find_call(uint64_t number)
 {
     static const struct system_call *by_number[CALL_NUMBERS];
@@ -44,7 +44,7 @@ static const struct system_call *find_call(uint64_t number)
     return number < CALL_NUMBERS ? by_number[number] : NULL;
 }
 
-/* Without the filter the arguments are tested here. */
+/* If there is no seccomp filter, the arguments are tested here. */
 static bool passes_test(const struct ptracemeter *meter, const struct system_call *call,
                         const uint64_t arguments[6])
 {
@@ -65,7 +65,7 @@ static bool passes_test(const struct ptracemeter *meter, const struct system_cal
 
 /* ---- sleeping ---- */
 
-/* ns of the call that it neither ran nor waited for a CPU. */
+/* The part of the call, in ns, in which the stream neither ran nor waited for a CPU. */
 static uint64_t time_asleep(const struct tracee *tracee, uint64_t now)
 {
     uint64_t busy = tracee->schedule.run - tracee->call.before.run + tracee->schedule.delay -
@@ -75,8 +75,8 @@ static uint64_t time_asleep(const struct tracee *tracee, uint64_t now)
     return all > busy ? all - busy : 0;
 }
 
-/* How often it has been preempted so far: where it has no other threads its process tells, with each stop. Else it is
- * asked for, if that of its process has changed since. */
+/* How often the stream has been preempted so far. In a single-threaded process, the process's count is the stream's.
+ * Otherwise the stream's count is read again only if the process's has changed. */
 static uint64_t preempted_so_far(struct tracee *tracee)
 {
     if (tracee->process->streams == 1)
@@ -87,8 +87,9 @@ static uint64_t preempted_so_far(struct tracee *tracee)
     return tracee->preempted;
 }
 
-/* A stop is told before the stream has left its CPU, and it may just then be preempted: that switch is counted in the call
- * that follows. So where switches do not tell, time does: longer than until a stop is looked at, as a rule. */
+/* The kernel reports a stop before the stream has left its CPU. If the stream is preempted just then, that switch is
+ * counted in the next call. If switches do not decide, time does: this limit is longer than a stop usually takes until
+ * we handle it. */
 #define SURELY_ASLEEP 200000 /* ns */
 
 bool call_slept(struct tracee *tracee)
@@ -97,7 +98,8 @@ bool call_slept(struct tracee *tracee)
 
     if (tracee->schedule.arrivals == 0 || left <= 1)
         return false;
-    if (tracee->involuntary == tracee->call.involuntary) /* nobody of its process was preempted */
+    if (tracee->involuntary ==
+        tracee->call.involuntary) /* no stream of the process was preempted */
         return true;
     return left - 1 > preempted_so_far(tracee) - tracee->call.preempted ||
            time_asleep(tracee, clock_now(CLOCK_MONOTONIC)) > SURELY_ASLEEP;
@@ -105,7 +107,7 @@ bool call_slept(struct tracee *tracee)
 
 bool call_took_long(const struct tracee *tracee)
 {
-    /* since the end of the call before it, the stream got a CPU twice anyway */
+    /* two arrivals follow from the stops at the end of the previous call and at the entry of this one */
     return tracee->schedule.arrivals - tracee->call.before.arrivals > 2 &&
            clock_now(CLOCK_MONOTONIC) - tracee->call.began > SURELY_ASLEEP;
 }
@@ -157,7 +159,7 @@ static void sleep_ends(struct ptracemeter *meter, struct tracee *tracee)
 
 /* ---- calls that are noticed ---- */
 
-/* A child that asks not to be traced would be alone with the filter. */
+/* The filtered calls of an untraced child would fail, as it has no tracer. */
 static void have_it_traced(struct tracee *tracee)
 {
     struct user_regs_struct registers;
@@ -168,7 +170,7 @@ static void have_it_traced(struct tracee *tracee)
     ptrace(PTRACE_SETREGS, tracee->tid, NULL, &registers);
 }
 
-/* The same of clone3, whose flags lie in memory. */
+/* The same for clone3, whose flags are in memory. */
 static void have_it_traced_too(const struct tracee *tracee)
 {
     uint64_t address = tracee->call.arguments[0], flags;
@@ -178,7 +180,7 @@ static void have_it_traced_too(const struct tracee *tracee)
                (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
 }
 
-/* Some of what it sends or receives from now on is not seen. */
+/* Some of its later sends and receives will not be seen. */
 static void miss_calls(struct ptracemeter *meter, const struct tracee *tracee,
                        struct shortfall *shortfall)
 {
@@ -232,7 +234,7 @@ static bool begins(struct ptracemeter *meter, struct tracee *tracee)
 }
 
 static const struct system_call text_change = {.what = CALL_CHANGES_TEXT};
-/* Whether it must be known if the stream sleeps in it. (Of a send it is, if it takes long.) */
+/* Whether the meter must know if the stream sleeps in the call. For sends see call_took_long. */
 static bool may_sleep(const struct system_call *what)
 {
     switch ((enum call_class)what->what) {
@@ -249,7 +251,7 @@ static bool may_sleep(const struct system_call *what)
     }
 }
 
-/* What a restart_syscall goes on with: a wait that a signal has interrupted. */
+/* restart_syscall continues a wait that a signal interrupted: restores that call. */
 static void take_up_again(struct tracee *tracee)
 {
     const struct call *restarting = &tracee->restarting;

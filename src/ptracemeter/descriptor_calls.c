@@ -2,8 +2,8 @@
 /*
  * descriptor_calls.c: calls that close, replace and make descriptors; connect and accept.
  *
- *      close, dup2, dup3, close_range    what was behind the descriptor is forgotten
- *      pipe, socketpair                  both ends are known from their beginning
+ *      close, dup2, dup3, close_range    the object behind the descriptor is forgotten
+ *      pipe, socketpair                  both ends are known from the beginning
  *      accept, connect                   a path, with its role
  */
 #include "ptracemeter/descriptor_calls.h"
@@ -48,7 +48,7 @@ static void forget(struct ptracemeter *meter, struct tracee *tracee)
     }
 }
 
-/* Its own descriptors from now on. */
+/* From now on the tracee has a descriptor table of its own. */
 static void leave_table(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct table *own = tracee->table->users > 1 ? table_copy(meter, tracee->table) : NULL;
@@ -59,7 +59,7 @@ static void leave_table(struct ptracemeter *meter, struct tracee *tracee)
     tracee->table = own;
 }
 
-/* What then comes of 0 bytes may be an end. */
+/* After a shutdown, a receive of 0 bytes may be an end of file. */
 static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
 {
     const struct call *call = &tracee->call;
@@ -71,7 +71,7 @@ static void shut_down(struct ptracemeter *meter, struct tracee *tracee)
     object->shut_in = object->shut_in || call->arguments[1] != SHUT_WR;
 }
 
-/* Of a pipe that keeps apart what single writes have written, what a read leaves is gone. */
+/* In packet mode (O_DIRECT), what a read leaves of a packet is lost. */
 static void keep_packets(struct ptracemeter *meter, struct object *object)
 {
     if (object == NULL || object == NO_OBJECT || object->object_kind != OBJECT_PIPE ||

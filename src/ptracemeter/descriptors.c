@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptors.c: which file is behind a descriptor: looked at once, and kept until it is closed.
+ * descriptors.c: finds the object behind a descriptor, and caches it until the descriptor is closed.
  *
  *      table    [0] NO_OBJECT  [1] -> pipe  [2] NULL  [3] -> socket ...
  *                 no path                   not looked at yet
  *
- * Threads share a table, a fork copies it. While a thread is inside a call that closes, what others look up is not
- * kept: the number may lead to another file before that call has ended.
+ * Threads share a table; a fork copies it. While a thread is inside a call that closes descriptors, nothing is cached:
+ * a number may refer to another file before that call ends.
  */
 #include "ptracemeter/descriptors.h"
 
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST_DESCRIPTORS (1u << 20) /* of a table; of others each use is looked up */
+#define MOST_DESCRIPTORS (1u << 20) /* in a table; higher ones are looked up at each use */
 
 struct table *table_new(void)
 {
@@ -126,7 +126,7 @@ int descriptor_borrow(struct tracee *tracee, int descriptor)
     return process->pid_fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process->pid_fd, descriptor, 0);
 }
 
-/* Whether descriptors of its process can be looked at at all. */
+/* Checks whether the process's descriptors can be looked at. Reports once per process if not. */
 static void look_whether_readable(struct ptracemeter *meter, struct tracee *tracee)
 {
     char path[64];
@@ -135,7 +135,7 @@ static void look_whether_readable(struct ptracemeter *meter, struct tracee *trac
     if (tracee->process->unreadable || access(path, R_OK | X_OK) == 0 || errno != EACCES)
         return;
     tracee->process->unreadable = true;
-    meter->doubtful = true; /* what it sends and receives is not counted */
+    meter->doubtful = true; /* its sends and receives are not counted */
     tracee_falls_short(tracee, &meter->shortfalls.unreadable);
 }
 

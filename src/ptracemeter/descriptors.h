@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* descriptors.h: which file is behind a descriptor, once looked at. See ptracemeter_types.h. */
+/* descriptors.h: the object behind a descriptor, cached. See ptracemeter_types.h. */
 #ifndef DPM_DESCRIPTORS_H
 #define DPM_DESCRIPTORS_H
 
@@ -8,19 +8,19 @@
 struct table *table_new(void);
 struct table *table_copy(struct ptracemeter *meter, const struct table *table);
 void table_leave(struct ptracemeter *meter, struct table *table);
-/* The object behind a descriptor of a stopped tracee; NULL: there is no such descriptor, or it cannot be
- * looked at; NO_OBJECT: no path. */
+/* The object behind a descriptor of a stopped tracee. NULL: there is no such descriptor, or it cannot be looked at.
+ * NO_OBJECT: not a path. */
 struct object *descriptor_object(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
 void descriptor_set(struct ptracemeter *meter, struct table *table, int descriptor,
                     struct object *object);
 void descriptor_forget(struct ptracemeter *meter, struct table *table, int descriptor);
 void descriptors_forget_range(struct ptracemeter *meter, struct table *table, uint32_t first,
                               uint32_t last);
-/* The tracee has executed a program: those that were closed. */
+/* Forgets the descriptors that the tracee's exec has closed. */
 void descriptors_after_exec(struct ptracemeter *meter, struct tracee *tracee);
-/* Whether a descriptor can be written to, read from. */
+/* Whether a descriptor is open for writing. */
 bool descriptor_is_written(const struct tracee *tracee, int descriptor);
-/* A copy of a tracee's descriptor; the caller closes it before the tracee is let go. -1: refused. */
+/* A copy of a tracee's descriptor, or -1 if refused. The caller closes it before the tracee is resumed. */
 int descriptor_borrow(struct tracee *tracee, int descriptor);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diagnosis.c: what the kernel says of sockets to anybody who asks (sock_diag(7)), in our network namespace: who is
- * the other end, which is bound to a name, and what a socket is whose descriptor cannot be copied.
+ * diagnosis.c: asks the kernel about sockets in our network namespace, which needs no privilege (sock_diag(7)): which
+ * socket is the other end, which one is bound to a name, and what a socket is whose descriptor cannot be copied.
  */
 #include "ptracemeter/diagnosis.h"
 
@@ -22,8 +22,8 @@
 
 #define ANSWER_SIZE 32768
 
-/* Questions are numbered, and answers say to which they are: what is left of an answer that was not read to its end
- * is passed over. Returns the size, or -1. */
+/* Questions are numbered, and each answer carries its question's number. The rest of an answer that was not read to
+ * its end is skipped. Returns the size, or -1. */
 static ssize_t receive(struct ptracemeter *meter, char answer[ANSWER_SIZE])
 {
     const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
@@ -75,7 +75,7 @@ static bool ask(struct ptracemeter *meter, uint64_t inode, uint32_t show, bool a
            send(meter->diag, &question, sizeof(question), 0) == (ssize_t)sizeof(question);
 }
 
-/* The data of an attribute of an answer, and its size; NULL: it has none. */
+/* The data of an answer's attribute, and its size; NULL: it has none. */
 static const void *find_attribute(const struct nlmsghdr *answer, unsigned type, size_t *ret_size)
 {
     const struct unix_diag_msg *message = NLMSG_DATA(answer);
@@ -196,8 +196,8 @@ static bool unix_facts(struct ptracemeter *meter, uint64_t inode, struct socket_
         return true;
     facts->other_size = offsetof(struct sockaddr_un, sun_path);
     facts->other.ss_family = AF_UNIX;
-    answer =
-        *peer == 0 ? NULL : ask_one(meter, *peer, UDIAG_SHOW_NAME, bytes); /* 0: not accepted yet */
+    /* peer 0: not accepted yet */
+    answer = *peer == 0 ? NULL : ask_one(meter, *peer, UDIAG_SHOW_NAME, bytes);
     if (answer != NULL)
         take_unix_address(answer, &facts->other, &facts->other_size);
     return true;
@@ -234,7 +234,7 @@ static void take_internet_socket(const struct inet_diag_msg *message, int protoc
                                              message->id.idiag_dport, &facts->other);
 }
 
-/* Reads a list to its end. Whether the socket is in it. */
+/* Reads a list to its end. Returns whether the socket is in it. */
 static bool find_internet(struct ptracemeter *meter, uint64_t inode, int protocol,
                           struct socket_facts *facts)
 {

@@ -2,12 +2,20 @@
 /*
  * message_calls.c: SEND, RECEIVE, SENDCALL, RECEIVECALL.
  *
- *      send      let go |------------ visible? ------------| end: out += bytes     SEND [out, out + bytes), span back
- *      receive       let go |-----------------------| end: in += bytes             RECEIVE [in, in + bytes)
+ *      send      resumed |------------ visible? ------------| end: out += bytes     SEND [out, out + bytes), span back
+ *      receive       resumed |-----------------------| end: in += bytes             RECEIVE [in, in + bytes)
  *
- * Positions are counted when calls end, as of pipes by the kernel meter: of sends on one object that overlap, or
- * receives, the order is not certain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if
- * that send does not end soon, SENDCALL tells how much of it is out.
+ * Offsets are counted when calls end, as in the kernel meter for pipes. If sends on one object overlap, or receives
+ * do, their order is uncertain (RECORD_CONCURRENT). A receive may end before the send whose bytes it took: if that
+ * send takes long, a SENDCALL records how many of its bytes have been received. Example: a write to a pipe (path 1 is
+ * its written end, path 2 its read end):
+ *
+ *      0 ms    write of 200,000 bytes begins; it blocks when the pipe's buffer of 65,536 bytes is full
+ *      20 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 0        bytes 60,000
+ *      60 ms   the write is in progress      SENDCALL  path 1  offset 60,000   bytes 60,000
+ *      70 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 60,000   bytes 60,000
+ *      90 ms   a read ends, 60,000 bytes     RECEIVE   path 2  offset 120,000  bytes 60,000
+ *      90 ms   the write ends                SEND      path 1  offset 0        bytes 200,000  span 90 ms
  */
 #include "ptracemeter/message_calls.h"
 
@@ -27,7 +35,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#define MOST_MESSAGES 1024 /* of sendmmsg, as the kernel has it */
+#define MOST_MESSAGES 1024 /* of sendmmsg: the kernel's limit */
 #define SENDS_LONG    (50 * MILLISECOND)
 
 static bool restarts(int64_t result)
@@ -35,7 +43,8 @@ static bool restarts(int64_t result)
     return result >= FIRST_RESTART && result <= LAST_RESTART;
 }
 
-/* What a descriptor leads to. False: to no path, and nothing of the call matters. */
+/* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path: the call does not
+ * matter. */
 static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
                     struct object **ret_object)
 {
@@ -65,7 +74,7 @@ static void enter_objects(struct call *call)
     }
 }
 
-/* It ends. */
+/* The call ends. */
 static void leave_objects(struct call *call)
 {
     if (!call->counted)
@@ -77,7 +86,7 @@ static void leave_objects(struct call *call)
         call->from->receiving--;
 }
 
-/* Whether others were sending, receiving meanwhile. */
+/* Whether other calls were sending, or receiving, on the object meanwhile. */
 static bool sends_concurrently(const struct call *call)
 {
     return call->other_sends != call->to->sent;
@@ -136,7 +145,7 @@ static void tell_send(struct ptracemeter *meter, struct tracee *tracee, struct p
     tell_message(meter, tracee, EVENT_SEND, &message);
 }
 
-/* It waited for room, as is seen at its end. */
+/* Records that the send waited for buffer space, which is known only at its end. */
 static void tell_waited(struct ptracemeter *meter, struct tracee *tracee, const struct path *path)
 {
     const struct call *call = &tracee->call;
@@ -147,7 +156,7 @@ static void tell_waited(struct ptracemeter *meter, struct tracee *tracee, const 
         tell_message(meter, tracee, EVENT_SENDCALL, &message);
 }
 
-/* The address in the arguments of a send or receive call, and its length; 0: there is none. */
+/* Reads the address in the arguments of a send or receive call. Returns its length; 0: there is none. */
 static size_t read_address(const struct tracee *tracee, uint64_t address, uint64_t length,
                            struct sockaddr_storage *ret_address)
 {
@@ -157,7 +166,7 @@ static size_t read_address(const struct tracee *tracee, uint64_t address, uint64
     return tracer_read(tracee, address, ret_address, length) ? length : 0;
 }
 
-/* Where what this header, or this address, speaks of goes to. */
+/* The path to the address in an argument or in a header. */
 static struct path *path_to_address(struct ptracemeter *meter, struct tracee *tracee,
                                     struct object *object, uint64_t address, uint64_t length)
 {
@@ -191,8 +200,7 @@ static struct path *path_of_send(struct ptracemeter *meter, struct tracee *trace
     return path_to_address(meter, tracee, object, 0, 0);
 }
 
-/* The headers of a sendmmsg or recvmmsg, which the caller frees; NULL: there is none, or they cannot be read, which
- * is counted. */
+/* The headers of a sendmmsg or recvmmsg, which the caller frees; NULL: none, or they cannot be read (counted). */
 static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee *tracee,
                                  int64_t count)
 {
@@ -212,9 +220,9 @@ static struct mmsghdr *read_many(struct ptracemeter *meter, const struct tracee 
     return NULL;
 }
 
-/* ---- descriptors that are passed on ---- */
+/* ---- descriptors passed over UNIX sockets ---- */
 
-#define MOST_CONTROL 4096 /* the kernel passes 253 descriptors at most */
+#define MOST_CONTROL 4096 /* the kernel passes at most 253 descriptors */
 
 static void pass(struct ptracemeter *meter, struct tracee *tracee, int descriptor, bool outside)
 {
@@ -222,12 +230,12 @@ static void pass(struct ptracemeter *meter, struct tracee *tracee, int descripto
 
     if (object == NULL || object == NO_OBJECT)
         return;
-    object->in_flight = true; /* alive, though nobody may hold it for a while */
+    object->in_flight = true; /* still open, though no table may hold it for a while */
     if (outside)
         object_doubt(meter, object);
 }
 
-/* Whoever is not traced and gets a socket or pipe may use it unseen. */
+/* An untraced process that receives a socket or pipe may use it unseen. */
 static void look_for_rights(struct ptracemeter *meter, struct tracee *tracee,
                             const struct msghdr *header)
 {
@@ -277,7 +285,7 @@ static void look_for_passed_on(struct ptracemeter *meter, struct tracee *tracee)
 
 /* ---- sending, from its beginning to its end ---- */
 
-/* The kernel gives a UDP socket that was not bound its port when it first sends: what path that is is known at the end. */
+/* The kernel assigns a port to an unbound UDP socket at its first send. The path is therefore known only at the end. */
 static bool has_no_port(const struct object *object)
 {
     return object->kind == PATH_UDP && object->facts.local_port == 0;
@@ -316,7 +324,7 @@ static int flags_of_send(const struct call *call)
                                          : 0;
 }
 
-/* Positions behind may be wrong: an urgent byte is taken out of its turn, or skipped; the kernel may make several
+/* Later offsets may be wrong: an urgent byte is received out of order, or skipped, and the kernel may make several
  * messages of one splice. */
 static void doubt_both(struct ptracemeter *meter, struct path *path)
 {
@@ -327,7 +335,7 @@ static void doubt_both(struct ptracemeter *meter, struct path *path)
         partner->doubtful = true;
 }
 
-/* Whether it sends nothing, not even an empty message, if it is given no bytes. */
+/* Whether the call sends nothing, not even an empty message, if it is given no bytes. */
 static bool needs_bytes(const struct call *call)
 {
     return (call->number == SYS_writev || call->number == SYS_pwritev2) && is_message(call->to);
@@ -355,11 +363,11 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     }
     if (path == NULL && call->to->kind == PATH_UDP) {
         path = path_of_send(meter, tracee, call->to);
-    } else if (path == NULL && result > 0) { /* it was not connected yet: fast open */
+    } else if (path == NULL && result > 0) { /* not connected yet: TCP Fast Open */
         object_look_again(meter, tracee, call->to, (int)call->arguments[0]);
         call->to->role = PATH_ROLE_CONNECTED;
         path = path_of_send(meter, tracee, call->to);
-        call->to->missed = call->to->missed || path == NULL; /* positions will be wrong */
+        call->to->missed = call->to->missed || path == NULL; /* offsets will be wrong */
     }
     if (path == NULL || (result == 0 && needs_bytes(call)))
         return;
@@ -403,10 +411,10 @@ static bool may_have_ended(const struct path *path, const struct object *other)
     return path->object->shut_in || other == NULL || other->shut_out || other->holders == 0;
 }
 
-/* Whether 0 bytes are the end of the file, and no message. */
+/* Whether 0 bytes mean end of file, rather than an empty message. */
 static bool is_end(struct ptracemeter *meter, struct path *path)
 {
-    /* has no path yet as long as its first send has not ended */
+    /* the other end has no path before its first send has ended */
     const struct path *partner = path_partner(meter, path);
     const struct object *other =
         partner != NULL ? partner->object : object_of_cookie(meter, path->peer);
@@ -421,7 +429,7 @@ static bool is_end(struct ptracemeter *meter, struct path *path)
         return false;
     if ((partner != NULL ? partner->out : path->peer_out) == path->in)
         return true;
-    /* another receiver, whose call has not ended yet, may have taken the last one */
+    /* another receive, still in progress, may have taken the last message */
     if (path->object->receiving > 0)
         path->doubtful = true;
     return false;
@@ -439,14 +447,14 @@ static void tell_receive(struct ptracemeter *meter, struct tracee *tracee, struc
     if (!tracee->call.told && !tracee->waited && wants(meter, EVENT_RECEIVECALL))
         flags |= RECORD_CALL_IMPLIED;
     tracee->waited = false;
-    tracee->call.told = false; /* of the first message of several */
+    tracee->call.told = false; /* only the first of several messages */
     if (receives_concurrently(&tracee->call))
         flags |= RECORD_CONCURRENT;
     message.flags = flags | doubt(meter, path);
     tell_message(meter, tracee, EVENT_RECEIVE, &message);
 }
 
-/* Whose datagram a receive has taken, as far as it asked. */
+/* The path from a datagram's sender. The address is known only if the call asked for it. */
 static struct path *path_of_sender(struct ptracemeter *meter, struct tracee *tracee,
                                    struct object *object, uint64_t address, uint64_t length)
 {
@@ -476,7 +484,7 @@ static struct path *path_of_receive(struct ptracemeter *meter, struct tracee *tr
     return path_from_anybody(meter, tracee, object);
 }
 
-/* What a call that has nothing to receive waits for. */
+/* The path that a call waits for if it has nothing to receive. */
 static struct path *path_of_wait(struct ptracemeter *meter, struct tracee *tracee,
                                  struct object *object)
 {
@@ -484,7 +492,7 @@ static struct path *path_of_wait(struct ptracemeter *meter, struct tracee *trace
                                : path_of(meter, tracee, object, PIPE_READ);
 }
 
-/* How many bytes so many pieces have room for; UINT64_MAX: not known. */
+/* The capacity in bytes of this many pieces; UINT64_MAX: not known. */
 static uint64_t room_in(const struct tracee *tracee, uint64_t address, uint64_t count)
 {
     struct iovec pieces[64];
@@ -554,8 +562,8 @@ static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, 
     free(headers);
 }
 
-/* Some calls return 0 for they were asked for nothing: that is no end, and takes no message, unless by a call that is made
- * for sockets. */
+/* A call that asks for no bytes returns 0, which is neither an end of file nor a message. Exception: recvfrom and
+ * recvmsg take a message all the same. */
 static bool asked_for_nothing(const struct tracee *tracee)
 {
     uint64_t number = tracee->call.number;
@@ -604,9 +612,9 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     tell_receive(meter, tracee, path, least((uint64_t)result, room), 0);
 }
 
-/* ---- from one to another ---- */
+/* ---- from one descriptor to another ---- */
 
-/* As far as calls that have ended tell. */
+/* Whether there is nothing to receive, as far as the calls that have ended show. */
 static bool has_nothing(struct ptracemeter *meter, const struct path *path)
 {
     const struct path *partner = path == NULL ? NULL : path_partner(meter, path);
@@ -614,7 +622,7 @@ static bool has_nothing(struct ptracemeter *meter, const struct path *path)
     return partner == NULL || partner->out == path->in;
 }
 
-/* What it waited for, if it did: bytes, or else room. */
+/* Records what the call waited for, if it did: data to receive, or else buffer space. */
 static void tell_moves_wait(struct ptracemeter *meter, struct tracee *tracee,
                             const struct path *from, const struct path *to)
 {
@@ -640,7 +648,7 @@ bool move_begins(struct ptracemeter *meter, struct tracee *tracee)
     case SYS_tee:
         to = (int)call->arguments[1];
         break;
-    case SYS_vmsplice: /* whichever end it is */
+    case SYS_vmsplice: /* the descriptor may be either end */
         to = descriptor_is_written(tracee, from) ? from : -1;
         from = to >= 0 ? -1 : from;
         break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* message_calls.h: bytes sent, received. See ptracemeter_types.h. */
+/* message_calls.h: data sent and received. See ptracemeter_types.h. */
 #ifndef DPM_MESSAGE_CALLS_H
 #define DPM_MESSAGE_CALLS_H
 
@@ -12,7 +12,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
 bool move_begins(struct ptracemeter *meter, struct tracee *tracee);
 void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
 void message_dropped(struct tracee *tracee);
-/* SENDCALL of a send in progress, if something of it is out or it has waited for long. */
+/* Records a SENDCALL for a send that takes long, and another one whenever more of it has been received. */
 void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now);
 
 #endif

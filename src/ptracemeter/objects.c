@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.c: sockets and pipes that are known, by their inodes, until they are closed.
+ * objects.c: the known sockets and pipes, by their inodes, until they are closed.
  *
  *      descriptor --> device, inode --> object --> paths (paths.c)
  *                                         '-- what it is: socket_facts.c, addresses.c
@@ -62,7 +62,7 @@ static int take_cookie(struct ptracemeter *meter, struct object *object, uint64_
     return cookie == 0 ? 0 : index_cookie(meter, object);
 }
 
-/* What a socket is; false: nothing that is metered, or it cannot be looked at. */
+/* Finds out what a socket is. Returns false if it is not metered, or cannot be looked at. */
 static bool look_at_socket(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                            int descriptor)
 {
@@ -142,7 +142,7 @@ static void forget_object(struct ptracemeter *meter, struct object *object)
     pool_give(&meter->objects, object->index);
 }
 
-/* With device 0 where it is not in use. */
+/* An unused entry of the pool has inode 0. */
 static struct object *add_object(struct ptracemeter *meter, const struct stat *file)
 {
     int64_t index = pool_take(&meter->objects);
@@ -253,7 +253,7 @@ static bool is_in_use(const struct ptracemeter *meter, const struct object *obje
     return false;
 }
 
-/* Notes the files that a process holds. */
+/* Adds the sockets and pipes that a process holds to `held`. */
 static int note_files(pid_t pid, struct intern *held)
 {
     struct dirent *entry;

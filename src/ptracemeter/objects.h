@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* objects.h: sockets and pipes that are known. See ptracemeter_types.h. */
+/* objects.h: the known sockets and pipes. See ptracemeter_types.h. */
 #ifndef DPM_OBJECTS_H
 #define DPM_OBJECTS_H
 
@@ -7,20 +7,22 @@
 
 #include <sys/stat.h>
 
-/* Of this file, which descriptor `descriptor` of the tracee is; made if it is new. NULL: no memory. */
+/* The object of this file, which is behind `descriptor` of the tracee; it is created if it is new. NO_OBJECT: it is
+ * not metered or cannot be looked at, or there is no memory. */
 struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
                               const struct stat *file);
-/* It is made by who is traced: known from its beginning. */
+/* The same for a file that the tracee has just made: the object is known from its beginning. NULL: the descriptor
+ * cannot be looked at. */
 struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
 void object_pair(struct object *one, struct object *other);
-/* What a socket is connected to, looked at again. */
+/* Looks again at what a socket is connected to. */
 void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                        int descriptor);
-/* An entry of a table leads there no more. */
+/* An entry of a descriptor table no longer refers to the object. */
 void object_released(struct ptracemeter *meter, struct object *object);
-/* From now on its positions may be wrong, in both directions. */
+/* From now on the object's offsets may be wrong, in both directions. */
 void object_doubt(struct ptracemeter *meter, struct object *object);
-/* DESTROYPATH of what is closed. `all`: of everything. */
+/* Records DESTROYPATH for all objects that are closed; with `all`, for every object. */
 void objects_sweep(struct ptracemeter *meter, bool all);
 void objects_free(struct ptracemeter *meter);
 struct object *object_of_cookie(const struct ptracemeter *meter, uint64_t cookie);

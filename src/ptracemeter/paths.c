@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.c: the paths of sockets and pipes, and who is at their other end.
+ * paths.c: the paths of sockets and pipes, and their other ends.
  *
  *      pipe                    two ends, two paths
  *      TCP, UNIX streams       one path, once connected
- *      datagrams               a path for each peer, and one for nobody in particular
+ *      datagrams               a path for each peer, and one for unknown peers
  *
- * A path is told when it is first used. What was not made by who is traced is older: others may use it, too, and its positions
- * are doubtful.
+ * A path is reported when it is first used. If no tracee made it, it is older than the metering: untraced processes
+ * may use it, too, and its offsets are doubtful.
  */
 #include "ptracemeter/paths.h"
 
@@ -25,7 +25,7 @@
 
 /* ---- paths ---- */
 
-/* Where the ends of a connection find each other. */
+/* The key of a connection in this direction; `turned`: as the other end has it. */
 static uint64_t connection_key(const struct path_record *record, bool turned)
 {
     struct {
@@ -121,7 +121,7 @@ static struct path *pipe_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
-/* Who is at the other end of a UNIX connection, if nobody has told. */
+/* Finds the other end of a UNIX connection, if it is not known yet. */
 static void look_for_peer(struct ptracemeter *meter, struct object *object)
 {
     if (object->family != AF_UNIX || object->peer != 0 || !object->connected)
@@ -131,15 +131,15 @@ static void look_for_peer(struct ptracemeter *meter, struct object *object)
         object->peer = diagnosis_cookie(meter, inode);
 }
 
-/* A socket may connect to itself: what it sends it receives. */
+/* A socket may be connected to itself: it receives what it sends. */
 static bool leads_to_itself(const struct path_record *path)
 {
     return path->local_port == path->remote_port &&
            memcmp(path->local, path->remote, sizeof(path->local)) == 0;
 }
 
-/* The two ends of a TCP connection find each other by their starting positions, whoever has used the same ports before: numbers
- * that nobody else has, and that each end has of the other. */
+/* The two ends of a TCP connection have the same pair of start offsets, in opposite order. These are random numbers,
+ * so that the ends match each other even if the same ports were used before. */
 static void pair_connection(struct ptracemeter *meter, struct path *path)
 {
     struct path_record *own = &path->record;
@@ -165,7 +165,7 @@ static void pair_connection(struct ptracemeter *meter, struct path *path)
     path->in = own->start_in;
 }
 
-/* A connection is told with its peer, if that is known by now. */
+/* If the peer is known by now, the connection is reported with it. */
 static struct path *connection_path(struct ptracemeter *meter, struct tracee *tracee,
                                     struct object *object)
 {
@@ -202,13 +202,13 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
     if (object->object_kind == OBJECT_PIPE)
         return pipe_path(meter, tracee, object, end);
     if (object->kind == PATH_UDP || object->kind == PATH_UNIX_DATAGRAM)
-        return NULL; /* path_to */
+        return NULL; /* see path_to */
     return connection_path(meter, tracee, object);
 }
 
 /* ---- datagrams ---- */
 
-/* The socket of somebody traced that had this name: it may have been closed since it was sent to. */
+/* The socket of a tracee that had this name: it may have been closed since the datagram was sent. */
 static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct sockaddr_un *address,
                                  size_t length)
 {
@@ -222,7 +222,7 @@ static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct s
         if (object->inode != 0 && object->kind == PATH_UNIX_DATAGRAM &&
             object->facts.name_end == PATH_NAME_LOCAL && object->cookie > found &&
             memcmp(object->facts.name, named.name, sizeof(named.name)) == 0)
-            found = object->cookie; /* the youngest has the greatest */
+            found = object->cookie; /* the youngest has the greatest cookie */
     }
     return found;
 }
@@ -299,7 +299,7 @@ struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct ob
                                     : pair_path(meter, tracee, object, address, length);
 }
 
-/* Whether what is sent on a path comes to this socket. */
+/* Whether datagrams sent on a path arrive at this socket. */
 static bool leads_to(const struct path *path, const struct object *object)
 {
     const struct path_record *from = &path->record, *to = &object->facts;
@@ -311,7 +311,7 @@ static bool leads_to(const struct path *path, const struct object *object)
            (address_is_any(to->local) || memcmp(from->remote, to->local, sizeof(to->local)) == 0);
 }
 
-/* The only path that leads there; NULL: none, or several. */
+/* The only path that leads to this socket; NULL: there is none, or several. */
 static const struct path *find_only_sender(const struct ptracemeter *meter,
                                            const struct object *object)
 {
@@ -346,11 +346,11 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
 {
     if (object->connected)
         return path_to(meter, tracee, object, NULL, 0);
-    if (!object->missed) /* others may send there, too: no count of a pair is sure any more */
+    if (!object->missed) /* others may send to it, too: no pair's count is certain any more */
         object_doubt(meter, object);
     const struct path *sender = find_only_sender(meter, object);
     struct path *path = sender == NULL ? NULL : find_mirror(object, sender);
-    /* somebody else's, if all that the sender has sent is received */
+    /* if all datagrams of this sender have been received, this one is another sender's */
     if (sender == NULL ||
         (sender->object->sending == 0 && sender->out == (path == NULL ? 0 : path->in))) {
         meter->shortfalls.anonymous++;
@@ -367,7 +367,7 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
         path->record.remote_port = sender->record.local_port;
     }
     path->peer = object->kind == PATH_UDP ? 0 : sender->object->cookie;
-    path->doubtful = true; /* others may send there, too */
+    path->doubtful = true; /* others may send to it, too */
     path->next = object->paths;
     object->paths = path;
     tell_path(meter, tracee, object, path);

@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_callers.c: see program_callers.h. The algorithm is that of event/caller.h; this is what it
- * reads, and what is remembered of it:
+ * program_callers.c: see program_callers.h. The algorithm is in meter/shared/caller.h. This file provides the memory
+ * that it reads, and remembers what it found:
  *
- *      stack  of the stopped thread: read once for each call, STACK_READ bytes
- *      text   by pages, read once; kept if nobody can have changed it unseen
- *      else   (a table of library functions) read each time
+ *      stack  of the stopped thread: STACK_READ bytes, read once per call
+ *      text   by pages, read once; kept if nothing can change it unseen
+ *      other  (a table of library functions) read each time
  *
- * A way that was found is a chain: where it began, then the return addresses that lay on the stack.
- * All ways together are a tree, in which each link says where the next return address lies. Whoever comes
- * the same way again needs to know no code:
+ * A way is a call chain that was found: the address where it began, then the return addresses on the stack. All ways
+ * form a tree, in which each link has the position of the next return address. A known way can be followed without
+ * reading code:
  *
  *      ip ---offset---> return address ---offset---> return address: the PC
  *                '----> another one: the PC
  *
- * Which text is kept: mappings of files that are private, executable and not writable, and no memfd. So
- * what a program writes into its own text (JIT) is read anew each time, also where it has the same memory
- * mapped twice. Kept text changes only by mapping or protecting memory anew so that it is executable:
- * these calls are seen (callers_changes). That a mapping has gone is not seen; nothing runs there until
- * there is another one, which is.
+ *      0x7f21c4f14a37   --0--> 0x7f21c5201d4e          --56--> 0x401182
+ *      in write (libc)         in send_line (a library)        in main: the PC
+ *
+ * Text is kept if its mapping is a file's, private, executable and not writable, and the file is not a memfd. Code
+ * that a program generates (JIT) is therefore read each time, even if the program has the same memory mapped twice.
+ * Kept text changes only if memory is mapped or protected anew so that it is executable; the meter sees these calls
+ * (callers_changes). It does not see that a mapping is removed, but nothing runs there before there is a new one,
+ * which it sees.
  */
 #include "ptracemeter/program_callers.h"
 
 #include <sys/cdefs.h>
 
-/* All steps of a way: what is remembered has no fixed room here. */
+/* By default caller.h notes 3 steps of a way, for the kernel meter. Memory is not as scarce here: note all steps. */
 #define PC_STEPS 8
 
 #include "base/lookup.h"
@@ -50,17 +53,17 @@
 
 #define STACK_READ 2048u
 #define PAGE       4096u
-#define PAGES_MOST 4096u  /* of text; then it begins anew */
-#define WAYS_MOST  65536u /* links; the same */
+#define PAGES_MOST 4096u  /* of text; then all are dropped */
+#define WAYS_MOST  65536u /* links; likewise */
 
 _Static_assert(PC_STEPS >= PC_FRAMES, "every way without frame pointers can be noted");
 
-/* A link of a way. */
+/* One link of a way. */
 struct way {
-    uint64_t word;   /* where it began, or a return address */
-    uint64_t pc;     /* the way ends here; 0: it goes on */
-    uint32_t before; /* the link before, LOOKUP_NONE: it begins here */
-    uint32_t offset; /* of the next return address, from the stack pointer */
+    uint64_t word;   /* the address where it began, or a return address */
+    uint64_t pc;     /* the result if the way ends here; 0: it continues */
+    uint32_t before; /* index of the previous link; LOOKUP_NONE: none */
+    uint32_t offset; /* of the next return address, in bytes from the stack pointer */
 };
 
 struct range {
@@ -68,13 +71,13 @@ struct range {
     uint64_t end;
 };
 
-/* What is known of the text of one address space, or of several that are copies. */
+/* What is known about the text of one address space, or of several copies of it. */
 struct known {
     unsigned users;
-    struct range *kept; /* text that is kept, by address */
+    struct range *kept; /* text to keep, sorted by address */
     size_t kept_count;
     size_t kept_capacity;
-    bool looked;         /* for what to keep, since the last change */
+    bool looked;         /* `kept` is up to date */
     struct lookup pages; /* address --> index in page_list */
     uint8_t **page_list; /* PAGE bytes each */
     size_t page_capacity;
@@ -105,7 +108,7 @@ static void forget_ways(struct known *known)
     known->way_pool = (struct pool){.size = sizeof(struct way)};
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static struct known *new_known(void)
 {
     struct known *known = calloc(1, sizeof(*known));
@@ -129,18 +132,18 @@ static void leave_known(struct known **known)
     *known = NULL;
 }
 
-/* ---- the thread that is looked at ---- */
+/* ---- the thread being looked at ---- */
 
 static _Thread_local struct {
     struct known *known;
     pid_t tid;
     bool unkept;         /* code was read that is not kept */
-    uint64_t stack;      /* where `bytes` begins */
-    uint32_t stack_size; /* how many of `bytes` there are */
+    uint64_t stack;      /* the address of `bytes` */
+    uint32_t stack_size; /* valid bytes in `bytes` */
     uint8_t bytes[STACK_READ];
 } now;
 
-/* As many as can be read; 0: none. */
+/* Reads as many bytes as possible. Returns their number; 0: none. */
 static uint32_t read_memory(void *to, uint32_t size, uint64_t from)
 {
     struct iovec here = {to, size}, there = {(void *)(uintptr_t)from, size};
@@ -168,15 +171,15 @@ static const struct range *find_kept(const struct known *known, uint64_t address
     return NULL;
 }
 
-/* Whether this line of /proc/PID/maps is of text that nobody changes unseen. (A file whose name looks
- * like a memfd's is not kept, either.) */
+/* Whether this line of /proc/PID/maps is text that cannot change unseen. (A file whose name looks like a memfd's is
+ * not kept, either.) */
 static bool is_to_keep(const char *line, struct mapping *ret_mapping)
 {
     return mapping_read(line, ret_mapping) && ret_mapping->executable && !ret_mapping->writable &&
            !ret_mapping->shared && ret_mapping->file.inode != 0 && strstr(line, "/memfd:") == NULL;
 }
 
-/* The text to keep, of the thread that is looked at. What cannot be found out is not kept. */
+/* Reads which text to keep, from the thread being looked at. What cannot be determined is not kept. */
 static void read_kept(struct known *known)
 {
     char path[64], *line = NULL;
@@ -201,7 +204,7 @@ static void read_kept(struct known *known)
     fclose(file);
 }
 
-/* Looks again; pages may be of mappings that have gone meanwhile. */
+/* Reads again which text to keep. Drops pages and ways, as their mappings may be gone. */
 static void look_for_kept(struct known *known)
 {
     forget_pages(known);
@@ -279,7 +282,7 @@ static __always_inline long caller_read(void *to, uint32_t size, uint64_t from)
 {
     if (read_stack(to, size, from) || read_kept_text(to, size, from))
         return 0;
-    /* a single word may be of a table; what is larger is code here, for of the stack only words count */
+    /* A single word may be from a table. Anything larger is code: from the stack only words are read. */
     if (size > sizeof(uint64_t))
         now.unkept = true;
     return read_memory(to, size, from) == size ? 0 : -EFAULT;
@@ -292,7 +295,7 @@ static uint64_t key_of_link(uint32_t before, uint64_t word)
     return word ^ (before + 1ULL) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* LOOKUP_NONE: there is none. */
+/* Returns LOOKUP_NONE if there is none. */
 static uint32_t find_link(const struct known *known, uint32_t before, uint64_t word)
 {
     uint32_t index = lookup_find(&known->ways, key_of_link(before, word));
@@ -301,7 +304,7 @@ static uint32_t find_link(const struct known *known, uint32_t before, uint64_t w
     return way != NULL && way->before == before && way->word == word ? index : LOOKUP_NONE;
 }
 
-/* Where the way leads that the return addresses on the stack make; 0: that is not known. */
+/* Follows a way along the return addresses on the stack. Returns its PC, or 0 if the way is not known. */
 static uint64_t follow_way(const struct known *known, uint64_t ip, uint64_t stack)
 {
     uint32_t index = find_link(known, LOOKUP_NONE, ip);
@@ -334,7 +337,7 @@ static uint32_t add_link(struct known *known, uint32_t before, uint64_t word)
     return (uint32_t)index;
 }
 
-/* Without memory it is not remembered, or a part of it, which leads nowhere. */
+/* If memory is short, remembers nothing, or a part, which leads nowhere. */
 static void remember_way(struct known *known, const struct pc_memory *memory)
 {
     uint32_t index;
@@ -350,7 +353,7 @@ static void remember_way(struct known *known, const struct pc_memory *memory)
         ((struct way *)pool_at(&known->way_pool, index))->pc = memory->pc;
 }
 
-/* Whether a way can be remembered: all code that told of it is kept. */
+/* Whether the way can be remembered: all code that it was derived from is kept. */
 static bool can_remember(struct known *known, const struct pc_memory *memory)
 {
     if (memory->ip == 0 || now.unkept || !is_kept(known, memory->ip))
@@ -363,7 +366,7 @@ static bool can_remember(struct known *known, const struct pc_memory *memory)
 
 /* ---- finding ---- */
 
-/* The text of the program, as the kernel sees it: fields 26 and 27 of /proc/PID/stat. */
+/* The program's text as the kernel reports it: fields 26 and 27 of /proc/PID/stat. */
 static void read_text(struct callers *callers)
 {
     char stat[2048];
@@ -372,13 +375,13 @@ static void read_text(struct callers *callers)
     process_read(now.tid, "stat", stat, sizeof(stat));
     const char *at = process_stat_field(stat, 26);
     if (at == NULL || sscanf(at, "%" SCNu64 " %" SCNu64, &text.begin, &text.end) != 2 ||
-        text.begin <= 1) /* to those who may not know it 1 is said */
+        text.begin <= 1) /* 1 replaces an address that we are not allowed to see */
         return;
     callers->text = text;
     callers->has_text = true;
 }
 
-/* 0 if it cannot be read. */
+/* Returns 0 if it cannot be read. */
 static uint64_t frame_pointer(void)
 {
     errno = 0;
@@ -387,7 +390,7 @@ static uint64_t frame_pointer(void)
     return errno == 0 ? (uint64_t)pointer : 0;
 }
 
-/* 0: the way is lost. */
+/* Returns 0 if the way is lost. */
 static uint64_t walk(struct callers *callers, uint64_t ip, uint64_t stack)
 {
     struct known *known = callers->known;
@@ -417,14 +420,14 @@ uint16_t callers_find(struct callers *callers, pid_t tid, uint64_t ip, uint64_t 
         now.stack = stack;
         now.stack_size = read_memory(now.bytes, sizeof(now.bytes), stack);
         pc = follow_way(callers->known, ip, stack);
-        if (pc == 0 && now.stack_size != 0) /* else its memory may not be read */
+        if (pc == 0 && now.stack_size != 0) /* otherwise we may not be allowed to read its memory */
             pc = walk(callers, ip, stack);
     }
     *ret_pc = (pc != 0 ? pc : ip) & PC_ADDRESS;
     return pc != 0 ? 0 : RECORD_LIBRARY;
 }
 
-/* ---- who shares what ---- */
+/* ---- sharing ---- */
 
 int callers_new(struct callers **ret_callers)
 {
@@ -488,7 +491,7 @@ bool callers_change_begins(const struct callers *callers, uint32_t streams)
     return callers->known != NULL || callers->users > 1 || streams > 1;
 }
 
-/* What may have changed. */
+/* The range that may have changed. */
 static struct range range_of_change(int call, const uint64_t arguments[6], int64_t result)
 {
     struct range range = {0, UINT64_MAX};
@@ -509,7 +512,7 @@ static struct range range_of_change(int call, const uint64_t arguments[6], int64
         range.end = range.begin + arguments[2];
         break;
     }
-    /* the kernel takes whole pages; what is no range at all may be anything */
+    /* the kernel rounds up to whole pages; an invalid range may stand for any */
     range.end = range.end > UINT64_MAX - PAGE ? UINT64_MAX : range.end + PAGE - 1;
     if (range.end <= range.begin)
         range = (struct range){0, UINT64_MAX};
@@ -531,7 +534,7 @@ void callers_changed(struct callers *callers, int call, const uint64_t arguments
 
     if (known == NULL)
         return;
-    /* others that are copies have not changed */
+    /* copies of the address space have not changed: they keep what is known */
     if (touches_kept(known, range_of_change(call, arguments, result)) ||
         (of_file && known->users > 1))
         leave_known(&callers->known);

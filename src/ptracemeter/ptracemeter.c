@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ptracemeter.c: the meter as others' threads see it. See ptracemeter.h. */
+/* ptracemeter.c: the meter's interface, which other threads call. See ptracemeter.h. */
 #include "ptracemeter/ptracemeter.h"
 
 #include "ptracemeter/call_filter.h"
@@ -21,9 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- programs of 32 bits ---- */
+/* ---- 32-bit programs ---- */
 
-/* The file that exec would find; false: none. */
+/* Finds the file that exec would execute. Returns false if there is none. */
 static bool find_program(const char *command, char path[PATH_MAX])
 {
     const char *folders = getenv("PATH");
@@ -86,7 +86,7 @@ static const char *why_not_seized(int error)
     return error == -EPERM ? "it has another tracer, or may not be traced" : strerror(-error);
 }
 
-/* Each stop of a tracee would be a SIGCHLD to the whole process, and wake whoever waits for signals. */
+/* Otherwise each stop of a tracee would send us SIGCHLD, and wake any thread that waits for signals. */
 static void want_no_signals_of_stops(void)
 {
     const struct sigaction action = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
@@ -152,7 +152,7 @@ static void stop(struct meter_interface *interface)
     enter_phase(ptracemeter_of(interface), PHASE_STOPPED);
 }
 
-/* It looks what there is to do now, or with its next tick. */
+/* The tracer checks for work now instead of at its next tick. */
 static void wake_tracer(const struct ptracemeter *meter)
 {
     if (meter->running && meter->seize_error == 0)
@@ -181,7 +181,7 @@ static int list_processes(struct meter_interface *interface, struct meter_proces
 {
     const struct ptracemeter *meter = ptracemeter_of(interface);
 
-    /* who runs on is known when they have been let go of */
+    /* which processes run on is known once they are released */
     detach(interface);
     struct meter_process *list = calloc(meter->left_count + 1, sizeof(*list));
     if (list == NULL)
@@ -195,7 +195,7 @@ static int list_processes(struct meter_interface *interface, struct meter_proces
 
 typedef void tell_line_function(const char *sentence, void *context);
 
-/* "postgres[12] has used io_uring (3 rings in all): ..." */
+/* "postgres[12] used io_uring (3 rings in all): ..." */
 static void tell_shortfall(const struct shortfall *shortfall, const char *what, const char *unit,
                            const char *so, tell_line_function *tell_line, void *context)
 {
@@ -257,7 +257,7 @@ static void end_tracer(struct ptracemeter *meter)
 {
     if (!meter->running)
         return;
-    stop(&meter->interface); /* nobody reads any more */
+    stop(&meter->interface); /* there is no reader any more */
     detach(&meter->interface);
     if (meter->running)
         pthread_join(meter->thread, NULL);
@@ -290,7 +290,7 @@ static void close_meter(struct meter_interface *interface)
     free(meter);
 }
 
-/* ---- all of it ---- */
+/* ---- the meter ---- */
 
 #define PTRACE_UNKNOWN (EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_WAKEUP))
 

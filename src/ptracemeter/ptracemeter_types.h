@@ -2,24 +2,24 @@
 /*
  * ptracemeter_types.h: the parts of a ptrace meter, and what its files are for.
  *
- *      ptracemeter.c   opened, marked, closed by others' threads
- *      tracer.c        the thread: waits for stops, and lets go
- *        |-- tracees.c       streams and processes: created, executing, ended; who they are
- *        |-- calls.c         a system call begins, ends: which it is, what of it is told
- *        |     |-- message_calls.c bytes sent, received
+ *      ptracemeter.c   the interface, called by other threads
+ *      tracer.c        the tracing thread: waits for stops, resumes tracees
+ *        |-- tracees.c       streams and processes: creation, exec, end, identity
+ *        |-- calls.c         beginning and end of a system call, and what is recorded of it
+ *        |     |-- message_calls.c     data sent and received
  *        |     |-- descriptor_calls.c  descriptors made, copied, closed
- *        |     '-- program_callers.c   from where in its program a call is made
- *        |-- descriptors.c   which file is behind a descriptor, once looked at
- *        |-- objects.c       sockets and pipes that are known
+ *        |     '-- program_callers.c   the place in the program that a call comes from
+ *        |-- descriptors.c   the object behind a descriptor, cached
+ *        |-- objects.c       the known sockets and pipes
  *        |     |-- socket_facts.c  what a socket is
- *        |     |     '-- diagnosis.c  what the kernel says of it by its inode
+ *        |     |     '-- diagnosis.c  asks the kernel by its inode
  *        |     |-- addresses.c     its addresses
- *        |     '-- paths.c         its paths, and who is at their other end
+ *        |     '-- paths.c         its paths, and their other ends
  *        '-- telling.c       records
  *      call_filter.c   which calls stop at all (seccomp)
  *
- *      tracee --> process --> table --[descriptor]--> object --> path --> number, positions
- *                 (threads share it)   (forks have an own one)
+ *      tracee --> process --> table --[descriptor]--> object --> path --> number, offsets
+ *                 (threads share it)   (each fork has its own)
  */
 #ifndef DPM_PTRACEMETER_TYPES_H
 #define DPM_PTRACEMETER_TYPES_H
@@ -36,9 +36,9 @@
 
 #define TICKSIGNAL (SIGRTMIN + 3) /* interrupts the tracer's wait */
 
-/* What the kernel's calls return inside when they are to go on after a signal: from the first on ... */
-#define FIRST_RESTART (-516) /* ... which goes on by restart_syscall ... */
-#define LAST_RESTART  (-512) /* ... to the last */
+/* The results with which the kernel internally marks calls that continue after a signal. */
+#define FIRST_RESTART (-516) /* ERESTART_RESTARTBLOCK: continues by restart_syscall */
+#define LAST_RESTART  (-512) /* ERESTARTSYS */
 
 /* ---- the object behind a descriptor ---- */
 
@@ -51,87 +51,87 @@ struct object;
 
 /* One end of a path. */
 struct path {
-    struct path *next; /* of the same object */
+    struct path *next; /* next one of the same object */
     struct object *object;
     uint32_t number;
-    uint32_t out; /* bytes, or messages, that calls have sent that have ended */
+    uint32_t out; /* bytes or messages sent, counted when calls end */
     uint32_t in;
     uint64_t peer;             /* cookie; 0: not known */
     uint8_t kind;              /* enum path_kind */
-    bool older;                /* than the metering */
-    bool doubtful;             /* positions may be wrong from now on */
+    bool older;                /* older than the metering */
+    bool doubtful;             /* offsets may be wrong from now on */
     bool paired;               /* TCP: the other end is known */
     bool peer_gone;            /* the other end is closed ... */
-    uint32_t peer_out;         /* ... and had sent so much */
-    struct path_record record; /* as it was told */
+    uint32_t peer_out;         /* ... and had sent this much */
+    struct path_record record; /* as it was reported */
 };
 
 struct object {
-    uint64_t device; /* with the inode the key under which it is found */
+    uint64_t device; /* key of the object, together with `inode` */
     uint64_t inode;
-    uint64_t cookie;  /* of a pipe twice its serial number */
-    uint32_t index;   /* of the pool, for the lookup */
-    uint32_t holders; /* entries of tables */
+    uint64_t cookie;  /* of a pipe: twice its serial number */
+    uint32_t index;   /* in the pool */
+    uint32_t holders; /* table entries that refer to it */
     uint32_t sending; /* calls in progress */
     uint32_t receiving;
-    uint32_t sent; /* calls that have begun so far */
+    uint32_t sent; /* calls begun so far */
     uint32_t received;
-    bool shut_out; /* shutdown */
+    bool shut_out; /* by shutdown */
     bool shut_in;
-    bool in_flight; /* in a message that passes it on */
-    bool missed;    /* something was sent before it had a path */
+    bool in_flight; /* inside a message that passes it on */
+    bool missed;    /* data may have been sent before it had a path: new paths are doubtful */
     uint8_t object_kind;
-    uint8_t kind; /* enum path_kind, 0: it is no path */
+    uint8_t kind; /* enum path_kind; 0: not a path */
     uint8_t family;
-    uint8_t role; /* enum path_role, as far as calls told */
-    bool older;   /* than the metering: not made by who is traced, as far as is known */
-    bool packets; /* O_DIRECT */
+    uint8_t role; /* enum path_role, as far as calls show it */
+    bool older;   /* older than the metering: not made by a tracee, as far as is known */
+    bool packets; /* pipe in packet mode (O_DIRECT) */
     bool connected;
     uint64_t peer;            /* cookie; 0: not known */
     struct path *paths;       /* of a socket; datagrams: one for each peer */
     struct path *ends[2];     /* of a pipe: written, read */
-    struct path_record facts; /* what a PATH of it has to say */
+    struct path_record facts; /* what all its PATH records have in common */
 };
 
 #define PIPE_WRITTEN 0
 #define PIPE_READ    1
 
-/* A descriptor that leads to no path. */
+/* A descriptor that is not a path. */
 #define NO_OBJECT ((struct object *)-1)
 
-/* Descriptors of processes that share them. */
+/* Descriptors, shared by the tracees that use them. */
 struct table {
     uint32_t users; /* tracees */
-    uint32_t
-        changing; /* calls in progress that close or replace some: what is looked up is not kept */
+    /* calls in progress that close or replace descriptors: meanwhile nothing is cached */
+    uint32_t changing;
     struct object **at; /* [capacity] NULL: not looked at yet */
     size_t capacity;
 };
 
-/* ---- who is traced ---- */
+/* ---- tracees ---- */
 
 struct process {
     pid_t pid;
-    uint32_t number;  /* that of its first stream */
-    uint32_t streams; /* that live */
+    uint32_t number;  /* number of its first stream */
+    uint32_t streams; /* live streams */
     uint32_t image;
     int pid_fd;       /* -1: not opened yet */
-    bool other_bits;  /* executes a program of 32 bits, or x32: its calls are not seen */
-    bool other_calls; /* makes some calls of 32 bits, which has been told */
-    bool unreadable;  /* has been told of */
+    bool other_bits;  /* 32-bit or x32 program: its calls are not seen */
+    bool other_calls; /* has made 32-bit or x32 calls, and this was reported */
+    bool unreadable;  /* its descriptors cannot be looked at, and this was reported */
     uint32_t user;
     uint32_t pid_inside;
     uint32_t pid_namespace;
     uint32_t network;
     uint64_t cgroup;
-    struct callers *callers; /* of its address space; NULL: nobody asks, or no memory */
+    struct callers *callers; /* of its address space; NULL: not asked for, or no memory */
 };
 
-/* The CPU's view of a stream. */
+/* The scheduler's figures for a stream. */
 struct schedule {
     uint64_t run;      /* ns of CPU time */
-    uint64_t delay;    /* ns it waited for a CPU */
-    uint64_t arrivals; /* how often it got one */
+    uint64_t delay;    /* ns waiting for a CPU */
+    uint64_t arrivals; /* how often it got a CPU */
 };
 
 struct system_call;
@@ -141,55 +141,55 @@ struct call {
     const struct system_call *what; /* NULL: none that matters */
     uint64_t number;
     uint64_t arguments[6];
-    uint64_t began; /* let go at its entry */
+    uint64_t began; /* when it was resumed at its entry */
     struct schedule before;
-    uint64_t involuntary;    /* switches of its process, as of `began` */
-    uint64_t preempted;      /* how often its stream was, then */
-    struct object *from;     /* receives; may be NULL */
-    struct object *to;       /* sends */
-    struct path *path;       /* where it sends to; NULL: not known yet, or several */
-    uint32_t other_sends;    /* begun on `to` until then; 0: some were in progress */
-    uint32_t other_receives; /* the same on `from` */
-    bool told;               /* RECEIVECALL */
-    uint32_t told_bytes;     /* + 1: SENDCALL */
-    bool changing;           /* of its table */
-    bool starved;            /* splice: there was nothing to read when it began */
-    bool counted;            /* among those of its objects that are sending, receiving */
+    uint64_t involuntary;    /* involuntary switches of its process at `began` */
+    uint64_t preempted;      /* preemptions of its stream at `began` */
+    struct object *from;     /* the object it receives from; may be NULL */
+    struct object *to;       /* the object it sends to; may be NULL */
+    struct path *path;       /* the path it sends on; NULL: not known yet, or several */
+    uint32_t other_sends;    /* sends begun on `to` by then; 0: some were in progress */
+    uint32_t other_receives; /* the same for `from` */
+    bool told;               /* RECEIVECALL was recorded */
+    uint32_t told_bytes;     /* 1 + bytes of the latest SENDCALL; 0: none */
+    bool changing;           /* counted in its table's `changing` */
+    bool starved;            /* splice ...: there was nothing to read when it began */
+    bool counted;            /* counted in its objects' `sending` and `receiving` */
 };
 
 struct tracee {
     pid_t tid;
-    uint32_t number; /* of its STREAM; 0: not told yet */
+    uint32_t number; /* of its STREAM; 0: not reported yet */
     uint32_t sequence;
     uint32_t parent;
     struct process *process;
     struct table *table;
     struct call call;
-    struct call restarting; /* that goes on by restart_syscall */
-    int schedstat;          /* descriptor, -1: not opened */
+    struct call restarting; /* a call that continues by restart_syscall */
+    int schedstat;          /* descriptor; -1: not opened, -2: it cannot be */
     struct schedule schedule;
-    uint64_t involuntary; /* switches of its process, at its latest stop */
-    uint64_t ip;          /* where it was at its latest stop ... */
-    uint64_t stack;       /* ... and its stack pointer */
-    uint64_t pc;          /* the place in its program, if it has been looked for ... */
-    uint16_t pc_flags;    /* ... RECORD_LIBRARY or 0 */
+    uint64_t involuntary; /* involuntary switches of its process, at its latest stop */
+    uint64_t ip;          /* instruction pointer at its latest stop */
+    uint64_t stack;       /* stack pointer there */
+    uint64_t pc;          /* the PC in its program, valid if `pc_found` */
+    uint16_t pc_flags;    /* of `pc`: RECORD_LIBRARY or 0 */
     bool pc_found;
-    bool stands;           /* it is stopped there */
-    uint64_t preempted;    /* how often it was, when that was last asked for */
-    uint64_t preempted_at; /* `involuntary` then, + 1 */
+    bool stands;           /* it is stopped at `ip` */
+    uint64_t preempted;    /* its preemptions when last read */
+    uint64_t preempted_at; /* `involuntary` then, + 1; 0: never read */
     uint64_t started;      /* when it was created */
     uint32_t failed_sends;
     uint32_t failed_receives;
     bool born;        /* its creator's stop has been seen */
-    bool waits;       /* stopped, and not let go until it is born */
-    bool from_exec;   /* nothing is told before it executes a program */
-    bool begun;       /* STARTPROCESS has been told */
-    bool exit_wanted; /* the end of its call must stop it */
+    bool waits;       /* stopped, and held until it is born */
+    bool from_exec;   /* nothing is recorded before it executes a program */
+    bool begun;       /* STARTPROCESS has been recorded */
+    bool exit_wanted; /* must stop at the end of its call */
     bool stopped;     /* by a signal */
-    bool
-        waited; /* RECEIVECALL of a tee, which takes nothing, or of a call that begins again: the next RECEIVE had to wait */
-    bool ended; /* TERMINATION has been told */
-    uint64_t held_since; /* not born, and waits */
+    /* a RECEIVECALL was recorded for a tee, which takes nothing, or a restarted call: the next RECEIVE had to wait */
+    bool waited;
+    bool ended;          /* its end has been handled */
+    uint64_t held_since; /* when `waits` was set */
 };
 
 /* ---- records between the threads ---- */
@@ -204,29 +204,29 @@ struct buffer {
 
 enum phase {
     PHASE_RECORDS,
-    PHASE_STOPPED,  /* goes on tracing, records nothing */
-    PHASE_DETACHES, /* lets go of everybody */
+    PHASE_STOPPED,  /* still traces, but records nothing */
+    PHASE_DETACHES, /* releases all tracees */
 };
 
-/* How often it was, and who was the first. */
+/* How often it happened, and to which process first. */
 struct shortfall {
     uint64_t count;
     char first[32];
 };
 
-/* What could not be metered: counted, told at the end. */
+/* What could not be metered. It is counted, and reported at the end. */
 struct shortfalls {
-    struct shortfall unreadable;  /* descriptors and memory that could not be looked at */
-    struct shortfall other_bits;  /* programs of 32 bits */
-    struct shortfall other_calls; /* programs of 64 bits with calls of 32 bits */
-    struct shortfall uring;       /* rings of io_uring */
+    struct shortfall unreadable;  /* descriptors and memory that cannot be looked at */
+    struct shortfall other_bits;  /* 32-bit programs */
+    struct shortfall other_calls; /* 64-bit programs with 32-bit calls */
+    struct shortfall uring;       /* io_uring rings */
     struct shortfall answered;    /* filters of calls that a process answers */
-    struct shortfall mapped;      /* receives that map what has come */
-    struct shortfall tracers;     /* calls of ptrace by who is traced */
+    struct shortfall mapped;      /* receives that map the data */
+    struct shortfall tracers;     /* ptrace calls by tracees */
     uint64_t anonymous;           /* datagrams received without their sender's address */
     uint64_t no_memory;           /* for paths, streams, programs */
     uint64_t no_schedule;         /* streams without schedstat */
-    uint64_t dropped;             /* records, while everybody is let go of and nobody reads */
+    uint64_t dropped;             /* records, while tracees are released and nothing reads */
 };
 
 struct ptracemeter {
@@ -234,17 +234,17 @@ struct ptracemeter {
     struct ptracemeter_options options;
     struct sock_fprog filter;
     int64_t wall_offset;
-    /* shared, under the lock */
+    /* shared by both threads, under the lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct buffer filling;
     struct buffer reading; /* the reader's own */
     bool finished;         /* no more records will come */
-    bool seized;           /* or failed */
+    bool seized;           /* the command is traced, or that failed */
     int seize_error;
     atomic_uint phase;          /* enum phase */
-    atomic_bool kills;          /* whoever is left */
-    struct meter_process *left; /* let go of */
+    atomic_bool kills;          /* kill all tracees */
+    struct meter_process *left; /* processes that were released */
     size_t left_count, left_capacity;
     atomic_bool command_ended;
     atomic_bool command_stopped;
@@ -255,7 +255,7 @@ struct ptracemeter {
     bool running;
     pid_t command;
     pid_t tracer_tid;
-    /* the tracer's */
+    /* the tracer's own */
     uint64_t last_time;
     uint32_t stops; /* so far */
     uint64_t last_tick;
@@ -272,11 +272,11 @@ struct ptracemeter {
     int diag;
     bool diag_tried;
     uint32_t diag_questions;
-    bool no_copies; /* of descriptors: pidfd_getfd is refused */
-    bool doubtful;  /* calls are made that are not seen: all positions */
-    bool
-        identities_change; /* somebody may have got another user, other namespaces: all are asked */
-    bool closings;         /* objects that may be closed */
+    bool no_copies; /* pidfd_getfd is refused */
+    bool doubtful;  /* some calls are not seen: all offsets may be wrong */
+    /* some process may have changed its user or namespaces: they are read again for each */
+    bool identities_change;
+    bool closings; /* some objects may be closed */
     struct shortfalls shortfalls;
 };
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * socket_facts.c: what a tracee's socket is: kind, cookie, addresses.
+ * socket_facts.c: finds out what a tracee's socket is: kind, cookie, addresses. It tries in this order:
  *
- *      a copy of its descriptor (pidfd_getfd)          tells all of it
- *        refused, as in many containers
- *      the kernel's list of sockets (sock_diag(7))     by inode; TCP and UDP only when they have a port
- *        not in it
+ *      a copy of its descriptor (pidfd_getfd)          everything; refused in many containers
+ *      the kernel's list of sockets (sock_diag(7))     by inode; contains TCP and UDP only if they have a port
  *      the arguments of socket(2), at its end          the kind
  */
 #include "ptracemeter/socket_facts.h"
@@ -54,7 +52,7 @@ static int usual_protocol(int family, int type)
     return type == SOCK_STREAM ? IPPROTO_TCP : type == SOCK_DGRAM ? IPPROTO_UDP : 0;
 }
 
-/* It has just been made. */
+/* For a socket that has just been made. */
 static bool facts_of_call(const struct tracee *tracee, struct socket_facts *facts)
 {
     const struct call *call = &tracee->call;
@@ -70,7 +68,7 @@ static bool facts_of_call(const struct tracee *tracee, struct socket_facts *fact
 
 #define ANONYMOUS offsetof(struct sockaddr_un, sun_path)
 
-/* Who has not been accepted yet has no place in the list, but the call that connects says to whom. */
+/* The list lacks a peer that has not been accepted yet, but the connect call has its address. */
 static void take_connected(const struct tracee *tracee, struct socket_facts *facts)
 {
     const struct call *call = &tracee->call;
@@ -96,9 +94,9 @@ bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t ino
     }
     if (!meter->no_copies && errno == EBADF)
         return false;
+    /* in general: a filter refuses the call, or the kernel is too old */
     if (!meter->no_copies && (errno == EPERM || errno == ENOSYS))
-        meter->no_copies =
-            true; /* to anybody: a filter refuses the call, or the kernel is too old */
+        meter->no_copies = true;
     if (!diagnosis_facts(meter, inode, ret_facts))
         return facts_of_call(tracee, ret_facts);
     if (ret_facts->other_size == ANONYMOUS)

@@ -12,14 +12,14 @@ struct socket_facts {
     int type;
     int protocol;
     uint64_t cookie;      /* 0: not known yet */
-    socklen_t own_size;   /* 0: it has no address */
-    socklen_t other_size; /* 0: it is not connected */
+    socklen_t own_size;   /* 0: no address */
+    socklen_t other_size; /* 0: not connected */
     struct sockaddr_storage own;
     struct sockaddr_storage other;
 };
 
-/* What the socket is that a stopped tracee has as `descriptor`. False: errno is EBADF, it is no
- * descriptor any more; or another, it cannot be looked at. */
+/* Finds out what socket a stopped tracee has as `descriptor`. If false, errno says why: EBADF, it is not a descriptor
+ * any more; anything else, it cannot be looked at. */
 bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
                   struct socket_facts *ret_facts);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * telling.c: records, on their way from the tracer to the reader.
+ * telling.c: passes records from the tracer to the reader.
  *
- *      tracer --> | filling |  swapped when the reader has read all of  | reading | --> reader
+ *      tracer --> | filling |  swapped when all of `reading` is read  | reading | --> reader
  *
- * Nothing is lost: a tracer that finds its buffer full waits, and who is traced with it.
+ * If its buffer is full, the tracer waits, and the tracees with it: no record is lost. Only while tracees are released
+ * at the end, when there is no reader, records are dropped and counted.
  */
 #include "ptracemeter/telling.h"
 
@@ -40,8 +41,8 @@ void tell(struct ptracemeter *meter, const struct record_header *record)
 
 /* ---- records of a stream ---- */
 
-/* Where in its program the call is made. It is looked for once for each call, and while the stream is stopped: of one
- * that runs, where it entered the library is all there is. */
+/* The PC in the program. It is determined once per call, and only while the stream is stopped. For a running stream,
+ * only the address where it entered the library is known. */
 static uint64_t pc_of(const struct ptracemeter *meter, struct tracee *tracee, uint32_t id)
 {
     bool asked = (meter->options.flags & METER_FLAG_PC) != 0;
@@ -137,7 +138,7 @@ void tell_unowned(struct ptracemeter *meter, uint32_t id, uint32_t path)
 
 /* ---- the reader ---- */
 
-/* Takes over what the tracer has filled. Returns whether no more will come. */
+/* Swaps the buffers. Returns whether no more records will come. */
 static bool swap(struct ptracemeter *meter)
 {
     pthread_mutex_lock(&meter->lock);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracees.c: who is traced: streams and processes, how they begin, change and end, and what /proc says of them.
+ * tracees.c: streams and processes: how they begin, change and end, and what /proc says about them.
  *
  *      creator's stop: CREATEPROCESS, STREAM    child's first stop: STARTPROCESS    exit: TERMINATION
  *
- * The creator's stop and the child's first one come in any order: a child that comes first is held.
+ * The creator's stop and the child's first stop come in either order. A child that comes first is held.
  */
 #include "ptracemeter/tracees.h"
 
@@ -33,7 +33,7 @@
 
 /* ---- reading /proc ---- */
 
-/* The number behind a word at the beginning of a line. */
+/* Finds the line that begins with a word. Returns the position after the word. */
 static const char *find_line(const char *text, const char *word)
 {
     size_t length = strlen(word);
@@ -52,7 +52,7 @@ static uint32_t number_of(const char *line)
     return line == NULL ? 0 : (uint32_t)strtoul(line, NULL, 10);
 }
 
-/* The last number of a line: that of the innermost namespace. */
+/* The last number in a line: that of the innermost namespace. */
 static uint32_t last_number_of(const char *line)
 {
     uint32_t number = 0;
@@ -75,7 +75,7 @@ static uint32_t inode_of(pid_t tid, const char *name)
     return stat(path, &status) < 0 ? 0 : (uint32_t)status.st_ino;
 }
 
-/* Its cgroup's number is the inode of a directory below the root. */
+/* A cgroup's number is the inode of its directory below the root. */
 static uint64_t cgroup_of(const struct ptracemeter *meter, pid_t tid)
 {
     char text[4096];
@@ -93,7 +93,8 @@ static uint64_t cgroup_of(const struct ptracemeter *meter, pid_t tid)
     return fstatat(meter->cgroup_root, name, &status, 0) < 0 ? 0 : status.st_ino;
 }
 
-/* What cannot change unseen, or is not as it was in who has created it, or executed. */
+/* Reads the identity. It cannot change unseen, so that this is needed only if it may differ from the creator's, or
+ * from that before an exec. */
 static void read_identity(struct process *process)
 {
     char text[4096];
@@ -134,7 +135,7 @@ struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid)
     return tracee;
 }
 
-/* `like`: who has created it; NULL: not known. */
+/* `like`: the creator; NULL: not known. */
 static struct process *process_new(const struct ptracemeter *meter, pid_t pid, uint32_t number,
                                    const struct process *like)
 {
@@ -153,7 +154,7 @@ static struct process *process_new(const struct ptracemeter *meter, pid_t pid, u
         process->pid_namespace = like->pid_namespace;
         process->network = like->network;
     }
-    process->cgroup = cgroup_of(meter, pid); /* anybody may have moved its creator */
+    process->cgroup = cgroup_of(meter, pid); /* its creator may have been moved unseen */
     return process;
 }
 
@@ -183,7 +184,7 @@ void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
     pool_give(&meter->tracees, index);
 }
 
-/* ---- what the scheduler says ---- */
+/* ---- the scheduler's figures ---- */
 
 static void open_schedstat(struct ptracemeter *meter, struct tracee *tracee)
 {
@@ -287,7 +288,7 @@ static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
     tell(meter, &record.header);
 }
 
-#define STARTCODE 26 /* field of /proc/PID/stat */
+#define STARTCODE 26 /* field number in /proc/PID/stat */
 
 static uint64_t address_of_text(pid_t tid)
 {
@@ -300,7 +301,7 @@ static uint64_t address_of_text(pid_t tid)
 
 #define PAGE_BYTES 4096
 
-/* A text of at most size - 1 bytes: what is behind it may not be there, so each page by itself. */
+/* Reads a text of at most size - 1 bytes. The memory after it may not exist, so each page is read separately. */
 static void read_text(const struct tracee *tracee, uint64_t address, char *text, size_t size)
 {
     size_t done = 0;
@@ -317,7 +318,7 @@ static void read_text(const struct tracee *tracee, uint64_t address, char *text,
     memset(text + length, 0, size - length);
 }
 
-/* The file name as given to exec, which lies on the new program's stack. */
+/* Reads the file name as given to exec, from the new program's stack. */
 static void read_image_name(const struct tracee *tracee, char name[IMAGE_NAME_SIZE])
 {
     char path[64];
@@ -401,7 +402,7 @@ int tracee_mark(struct ptracemeter *meter, pid_t pid)
     return 0;
 }
 
-/* Flags of the call that creates, of its caller, who is stopped in it. False: it has been killed. */
+/* The flags of the call that creates a stream. Its caller, `parent`, is stopped in it; false: it was killed. */
 static bool creation_flags(const struct tracee *parent, uint64_t *ret_flags)
 {
     struct user_regs_struct registers;
@@ -417,7 +418,7 @@ static bool creation_flags(const struct tracee *parent, uint64_t *ret_flags)
            tracer_read(parent, registers.rdi, ret_flags, sizeof(*ret_flags));
 }
 
-/* Without memory its calls have no place in their program. */
+/* If memory is short, records have no PC in the program. */
 static void begin_callers(struct ptracemeter *meter, struct process *process)
 {
     callers_free(process->callers);
@@ -478,7 +479,7 @@ void tracee_born(struct ptracemeter *meter, struct tracee *parent, pid_t tid)
     atomic_fetch_add(&meter->live, 1);
     if (!join_parent(meter, tracee, parent, flags)) {
         meter->shortfalls.no_memory++;
-        return; /* held, until it is adopted */
+        return; /* held until it is adopted */
     }
     tracee->born = true;
     tell_stream(meter, tracee);
@@ -486,7 +487,7 @@ void tracee_born(struct ptracemeter *meter, struct tracee *parent, pid_t tid)
                        (flags & CLONE_THREAD) != 0, 0, 0);
 }
 
-/* Who has created it was killed at that moment. */
+/* The creator was killed at that moment: its stop never comes. */
 void tracee_adopt(struct ptracemeter *meter, struct tracee *tracee)
 {
     char text[4096] = "";
@@ -524,7 +525,7 @@ void tracee_starts(struct ptracemeter *meter, struct tracee *tracee)
 
 /* ---- executing ---- */
 
-/* Programs of 32 bits have another set of registers, x32 ones another kind of file. */
+/* 32-bit programs have another register set, x32 programs another kind of file. */
 static bool has_other_bits(const struct tracee *tracee, const struct program *program)
 {
     struct user_regs_struct registers;
@@ -535,7 +536,7 @@ static bool has_other_bits(const struct tracee *tracee, const struct program *pr
             set.iov_len < sizeof(registers));
 }
 
-/* A thread that executes a program takes its leader's place; all others have ended. */
+/* A thread that executes a program takes over its leader's ID. All other threads have ended. */
 static void take_leaders_place(struct ptracemeter *meter, struct tracee **tracee, pid_t former)
 {
     struct tracee *thread = tracee_find(meter, former), *leader = *tracee;
@@ -566,8 +567,8 @@ static void look_at_bits(struct ptracemeter *meter, struct tracee *tracee,
     if (!process->other_bits || before)
         return;
     tracee_falls_short(tracee, &meter->shortfalls.other_bits);
-    meter->doubtful = true;          /* what it sends and receives is not counted ... */
-    meter->identities_change = true; /* ... nor seen what else it does */
+    meter->doubtful = true;          /* its sends and receives are not counted ... */
+    meter->identities_change = true; /* ... and its other calls not seen */
 }
 
 struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee, pid_t former)
@@ -587,7 +588,7 @@ struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee,
         read_identity(tracee->process);
     tracee->process->cgroup = cgroup_of(meter, tracee->tid);
     begin_callers(meter, tracee->process);
-    if (tracee->table->users > 1) { /* with another process */
+    if (tracee->table->users > 1) { /* shared with another process */
         struct table *own = table_copy(meter, tracee->table);
         table_leave(meter, tracee->table);
         tracee->table = own;
@@ -629,11 +630,11 @@ void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee)
     if (tracee->process == NULL || tracee->ended || tracee->from_exec)
         return;
     tracee_look(meter, tracee);
-    tell_stream(meter, tracee); /* for its processor time */
+    tell_stream(meter, tracee); /* for its CPU time */
     note_left(meter, tracee);
 }
 
-/* Streams of its process that have not told their end. */
+/* Whether all other streams of its process have ended. */
 static bool is_last(const struct ptracemeter *meter, const struct tracee *tracee)
 {
     for (uint32_t i = 0; tracee->process->streams > 1 && i < meter->tracees.used; i++) {
@@ -656,8 +657,8 @@ void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status)
         tell_process_event(meter, tracee, EVENT_TERMINATION, (uint32_t)status,
                            is_last(meter, tracee), tracee->failed_sends, tracee->failed_receives);
     else if (!tracee->from_exec)
-        tell_stream(meter, tracee); /* for its processor time */
-    /* it will close what it holds, before its end is reported */
+        tell_stream(meter, tracee); /* for its CPU time */
+    /* the kernel closes its descriptors before it reports its end */
     table_leave(meter, tracee->table);
     tracee->table = NULL;
 }

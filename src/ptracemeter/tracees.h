@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tracees.h: streams and processes: created, executing, ended; who they are. See ptracemeter_types.h. */
+/* tracees.h: streams and processes: creation, exec, end, identity. See ptracemeter_types.h. */
 #ifndef DPM_TRACEES_H
 #define DPM_TRACEES_H
 
@@ -8,21 +8,21 @@
 struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid);
 struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid);
 void tracee_forget(struct ptracemeter *meter, struct tracee *tracee);
-/* The first stream of all. */
+/* Adds the command's first stream. */
 int tracee_mark(struct ptracemeter *meter, pid_t pid);
-/* Its creator's stop tells of it. */
+/* A new stream, reported by its creator's stop. */
 void tracee_born(struct ptracemeter *meter, struct tracee *parent, pid_t tid);
-/* Its creator's stop never came. */
+/* A new stream whose creator's stop never came. */
 void tracee_adopt(struct ptracemeter *meter, struct tracee *tracee);
 void tracee_starts(struct ptracemeter *meter, struct tracee *tracee);
-/* Returns the tracee that it is: a thread takes its leader's place. */
+/* Returns the tracee that continues: a thread takes its leader's place. */
 struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee, pid_t former);
 void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status);
-/* It is let go of, and runs on. */
+/* The tracee is released and runs on. */
 void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee);
-/* Its CPU time and so on, as of now; it is stopped. */
+/* Reads its CPU time and the scheduler's other figures. It must be stopped. */
 void tracee_look(struct ptracemeter *meter, struct tracee *tracee);
-/* How often it was preempted, ever. */
+/* How often the stream has been preempted since it began. */
 uint64_t tracee_preempted(const struct tracee *tracee);
 void tracee_name(const struct tracee *tracee, char text[32]);
 void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracer.c: the thread that traces: waits for whoever stops, sees why, and lets go.
+ * tracer.c: the tracing thread: waits for stops of tracees, handles them, and resumes the tracees.
  *
  *      a call begins     seccomp stop (with `survive`: system call stop)   calls.c
  *      a call ends       system call stop                                  calls.c
  *      fork, clone       the creator's event; the child begins stopped     tracees.c
  *      exec, exit        events                                            tracees.c
- *      a signal          is handed on
+ *      a signal          is delivered
  *      SIGSTOP ...       a group stop: it stays stopped (PTRACE_LISTEN) until it is continued
  *
- * A timer interrupts the wait, for calls that go on for long.
+ * A timer interrupts the wait, to look at calls that take long.
  */
 #include "ptracemeter/tracer.h"
 
@@ -49,14 +49,14 @@ bool tracer_read(const struct tracee *tracee, uint64_t address, void *to, size_t
     return process_vm_readv(tracee->tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* ---- letting go ---- */
+/* ---- resuming ---- */
 
 static void let_go(struct ptracemeter *meter, struct tracee *tracee, int signal)
 {
     bool stops = tracee->exit_wanted || meter->options.survive;
 
     tracee->stands = false;
-    /* whoever has been killed meanwhile is gone */
+    /* fails if the tracee has been killed meanwhile */
     ptrace(stops ? PTRACE_SYSCALL : PTRACE_CONT, tracee->tid, NULL, (void *)(long)signal);
 }
 
@@ -70,14 +70,14 @@ static long options_of(const struct ptracemeter *meter)
 
 /* ---- stops ---- */
 
-/* What wait4 says. */
+/* A result of wait4. */
 struct stop {
     pid_t tid;
     int status;
-    uint64_t involuntary; /* switches of its process */
+    uint64_t involuntary; /* involuntary switches of its process */
 };
 
-/* Where it stands. False: it is gone. */
+/* Reads where the tracee is stopped. Returns false if it is gone. */
 static bool look_where(struct tracee *tracee, struct __ptrace_syscall_info *info)
 {
     if (ptrace(PTRACE_GET_SYSCALL_INFO, tracee->tid, sizeof(*info), info) < 0)
@@ -91,9 +91,9 @@ static bool look_where(struct tracee *tracee, struct __ptrace_syscall_info *info
     return true;
 }
 
-#define X32_BIT 0x40000000u /* of a call's number */
+#define X32_BIT 0x40000000u /* in a call's number */
 
-/* A call of 32 bits, or of x32, which is another set of calls: nothing is known of it. */
+/* Whether this is a 32-bit or x32 call. Those have call numbers of their own, which the meter does not know. */
 static bool is_other_call(const struct __ptrace_syscall_info *info)
 {
     return info->op != PTRACE_SYSCALL_INFO_EXIT &&
@@ -118,8 +118,8 @@ static void at_other_call(struct ptracemeter *meter, struct tracee *tracee)
 #define SYS_SECCOMP 1 /* si_code */
 #endif
 
-/* Whether a filter of its own has refused the call with a signal: that is on its way, and the call's number stands where
- * the result would be. */
+/* Whether a filter of its own has refused the call with a signal, which is then pending. The result is the call's
+ * number. */
 static bool is_refused(const struct tracee *tracee, int64_t result)
 {
     struct __ptrace_peeksiginfo_args which = {.nr = 1};
@@ -180,7 +180,7 @@ static bool stops_group(int signal)
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* A stop of the whole group, its end, or the first stop of all. */
+/* A group stop, its end, or the first stop of a new tracee. */
 static void at_group(struct ptracemeter *meter, struct tracee *tracee, int signal)
 {
     if (!tracee->born) {
@@ -208,7 +208,7 @@ static void at_group(struct ptracemeter *meter, struct tracee *tracee, int signa
     let_go(meter, tracee, 0);
 }
 
-/* One that is stopped, and is let go on by its creator's stop. */
+/* Resumes a tracee that was held until its creator's stop. */
 static void release(struct ptracemeter *meter, struct tracee *tracee)
 {
     if (!tracee->waits)
@@ -233,8 +233,8 @@ static void at_creation(struct ptracemeter *meter, struct tracee *tracee)
         release(meter, created);
 }
 
-/* Killed in a call: its end does not stop it, but what it has moved is its result. One that has not begun, or is to begin
- * again, has a negative one: it has not failed for anybody. */
+/* The tracee was killed in a call. There is no stop at the call's end, but its result says what it has moved. If the
+ * call had not begun, or was to be restarted, the result is negative; this does not count as a failure. */
 static void at_call_cut(struct ptracemeter *meter, struct tracee *tracee)
 {
     struct user_regs_struct registers;
@@ -289,11 +289,11 @@ static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status
         at_call(meter, tracee);
         let_go(meter, tracee, 0);
     } else {
-        let_go(meter, tracee, signal); /* a signal on its way */
+        let_go(meter, tracee, signal); /* a signal to deliver */
     }
 }
 
-/* ---- now and then ---- */
+/* ---- at intervals ---- */
 
 static void look_at_each(struct ptracemeter *meter, uint64_t now)
 {
@@ -310,7 +310,7 @@ static void look_at_each(struct ptracemeter *meter, uint64_t now)
     }
 }
 
-/* Again and again: they may create others meanwhile. */
+/* Called repeatedly, as tracees may create others meanwhile. */
 static void kill_all(const struct ptracemeter *meter)
 {
     for (uint32_t i = 0; i < meter->tracees.used; i++) {
@@ -336,9 +336,9 @@ static void look_at_time(struct ptracemeter *meter)
     objects_sweep(meter, false);
 }
 
-/* ---- detaching: without the filter only ---- */
+/* ---- detaching, only without the filter ---- */
 
-/* Stopped as they come, and let go of. */
+/* Interrupts all tracees, and releases each when it stops. */
 static void detach(struct ptracemeter *meter)
 {
     int status;
@@ -444,7 +444,7 @@ static void at_event(struct ptracemeter *meter, const struct stop *stop)
     struct tracee *tracee = tracee_find(meter, stop->tid);
     if (tracee == NULL)
         tracee = tracee_add(meter, stop->tid);
-    if (tracee == NULL) { /* without memory it runs on, unmetered */
+    if (tracee == NULL) { /* no memory: it runs on, unmetered */
         ptrace(PTRACE_CONT, stop->tid, NULL, NULL);
         return;
     }
@@ -453,10 +453,10 @@ static void at_event(struct ptracemeter *meter, const struct stop *stop)
 }
 
 #define MOST_STOPS 64
-#define ALL_EACH   8 /* stops: how often all are collected */
+#define ALL_EACH   8 /* stops: how often all pending ones are collected */
 
-/* All who have stopped by now: the kernel gives the oldest tracees first, and the others would starve behind those that
- * stop again at once. Returns how many, or -1: nobody is left. */
+/* Waits for a stop. Every ALL_EACH times, collects all pending ones: the kernel reports the oldest tracees first, so
+ * that others would starve behind those that stop again at once. Returns the number of stops; -1: no tracee is left. */
 static int collect(struct ptracemeter *meter, struct stop stops[MOST_STOPS])
 {
     struct rusage used;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* tracer.h: the thread that traces. See ptracemeter_types.h. */
+/* tracer.h: the tracing thread. See ptracemeter_types.h. */
 #ifndef DPM_TRACER_H
 #define DPM_TRACER_H
 
 #include "ptracemeter/ptracemeter_types.h"
 
 void *tracer_run(void *meter);
-/* Reads of the memory of a stopped tracee. True: all of it. */
+/* Reads memory of a stopped tracee. Returns whether all of it was read. */
 bool tracer_read(const struct tracee *tracee, uint64_t address, void *to, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* live.c: the history of a recording that goes on. See live.h. */
+/* live.c: the history of a running recording. See live.h. */
 #include "recorder/live.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static int live_next(struct source *source, struct event *ret_event, uint64_t *r
 
     (void)problem;
     if (record == NULL || live->budget == 0) {
-        /* of those that wait here none is older than the first, but some may be as old */
+        /* records in the queue are not older than its first, but some may have the same time */
         *ret_complete = record == NULL ? live->complete : record->time - 1;
         return SOURCE_NONE_YET;
     }

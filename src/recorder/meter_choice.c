@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter_choice.c: opens the meter that is wished for, or the one that works here. See recorder.h. */
+/* meter_choice.c: opens the meter that was chosen, or one that works here. See recorder.h. */
 #include "recorder/recorder.h"
 
 #include "check/check.h"
@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Opens the kernel meter, or notes why it does not open. What plainly speaks against it is looked for first: it costs
- * less than trying, and a filter may kill whoever calls bpf(). */
+/* Opens the kernel meter, or notes why it cannot. Checks the obvious obstacles first: that is cheaper than trying, and
+ * a seccomp filter may kill a process that calls bpf(). */
 static bool try_kernel(const struct meter_choice *choice, struct meter_interface **ret_meter,
                        char refused[METER_REFUSED_SIZE])
 {
@@ -37,7 +37,7 @@ static int open_ptrace(const struct meter_choice *choice, struct meter_interface
     return ptracemeter_open(&options, ret_meter, problem);
 }
 
-/* Where neither meter works, both reasons are of interest. */
+/* If neither meter works, the message has both reasons. */
 static void append_refused(struct problem *problem, const char *refused)
 {
     size_t length = strlen(problem->text);

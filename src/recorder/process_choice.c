@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* process_choice.c: chosen processes, found in /proc. See process_choice.h. */
+/* process_choice.c: finds the chosen processes in /proc. See process_choice.h. */
 #include "recorder/process_choice.h"
 #include "base/process.h"
 
@@ -24,7 +24,7 @@ void process_choice_done(struct process_choice *choice)
 
 /* ---- choosing ---- */
 
-/* The number that a text of digits is; 0: it is no pid. */
+/* The pid in a text of digits; 0: not a pid. */
 static pid_t pid_of(const char *text)
 {
     char *end;
@@ -96,7 +96,7 @@ static bool lies_in(const char *path, const char *cgroup)
     return strncmp(path, cgroup, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* Bytes of the longest folder where a hierarchy of cgroups is mounted that the path lies in. */
+/* Length of the longest mount point of a cgroup hierarchy that contains the path; 0: none. */
 static size_t mount_length(const char *path)
 {
     static const char usual[] = "/sys/fs/cgroup";
@@ -119,7 +119,7 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
 {
     size_t mount = mount_length(path);
 
-    /* the mount itself is the root of all cgroups */
+    /* the mount point itself is the root of all cgroups */
     const char *below = mount > 0 && path[mount] == '\0' ? "/" : path + mount;
     if (*below != '/')
         return problem_set(problem, -EINVAL,
@@ -128,13 +128,13 @@ int process_choice_cgroup(struct process_choice *choice, const char *path, struc
     return add_word(choice, CHOSEN_BY_CGROUP, below, problem);
 }
 
-/* Where the file of a unit lies: the first folder that has one counts. */
+/* Folders of unit files; the first one that has the file counts. */
 static const char *const unit_folders[] = {
     "/etc/systemd/system",     "/run/systemd/system", "/usr/local/lib/systemd/system",
     "/usr/lib/systemd/system", "/lib/systemd/system",
 };
 
-/* What the unit's file is a link to. Returns false if it is none. */
+/* Reads the symbolic link that the unit's file is. Returns false if it is none. */
 static bool read_unit_link(const char *unit, char file[PATH_MAX])
 {
     char link[PATH_MAX];
@@ -149,11 +149,10 @@ static bool read_unit_link(const char *unit, char file[PATH_MAX])
     return length >= 0;
 }
 
-#define ALIASES_MOST 8 /* links in a row: a ring of them is damage */
+#define ALIASES_MOST 8 /* links in a row; more are a cycle */
 
-/* A unit's other name is a link to its own, or to one more:
- * /etc/systemd/system/redis.service -> .../redis-server.service. Writes the own name into `unit`; without a
- * link it stays. */
+/* An alias is a link to the unit, or to another alias: /etc/systemd/system/redis.service -> .../redis-server.service.
+ * Writes the unit's own name into `unit`; without a link, `unit` stays. */
 static void follow_alias(char unit[NAME_MAX + 1])
 {
     char file[PATH_MAX];
@@ -161,7 +160,7 @@ static void follow_alias(char unit[NAME_MAX + 1])
     for (unsigned i = 0; i < ALIASES_MOST && read_unit_link(unit, file); i++) {
         const char *slash = strrchr(file, '/');
         const char *name = slash == NULL ? file : slash + 1;
-        /* a unit that is switched off is a link to /dev/null; one that lies elsewhere is a link to its like */
+        /* a masked unit is a link to /dev/null; a unit file stored elsewhere is a link to a file of the same name */
         if (strcmp(file, "/dev/null") == 0 || strcmp(name, unit) == 0)
             return;
         snprintf(unit, NAME_MAX + 1, "%.*s", NAME_MAX, name);
@@ -208,10 +207,10 @@ static bool has_folder(const char *path, const char *name)
     return false;
 }
 
-/* What a process may be chosen by. */
+/* The properties by which a process may be chosen. */
 struct traits {
     char name[64];       /* as ps(1) shows it */
-    char file[PATH_MAX]; /* that it executes */
+    char file[PATH_MAX]; /* the program file */
     char cgroups[8192];  /* lines "0::/system.slice/redis.service", one for each hierarchy */
 };
 
@@ -230,7 +229,7 @@ static bool fits_name(const char *name, const struct traits *traits)
     return strcmp(name, traits->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
 }
 
-/* Whether the path in one of the lines lies in a cgroup, or goes through the folder of a unit. */
+/* Whether the path in one of the lines lies in the cgroup, or contains the unit's folder. */
 static bool fits_cgroup(const struct chosen_word *word, const struct traits *traits)
 {
     char path[sizeof(traits->cgroups)];

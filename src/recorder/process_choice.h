@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_choice.h: which running processes are meant: by pid, name, cgroup or systemd unit.
+ * process_choice.h: selects running processes by pid, name, cgroup or systemd unit.
  */
 #ifndef DPM_PROCESS_CHOICE_H
 #define DPM_PROCESS_CHOICE_H
@@ -11,14 +11,14 @@
 
 enum chosen_by {
     CHOSEN_BY_NAME,   /* of the program's file, or as ps(1) shows it */
-    CHOSEN_BY_CGROUP, /* "/system.slice", below the cgroup mount: all in it and below it */
-    CHOSEN_BY_UNIT,   /* "redis.service": a folder of that name on the way to the cgroup */
+    CHOSEN_BY_CGROUP, /* "/system.slice", relative to the cgroup mount; with all below it */
+    CHOSEN_BY_UNIT,   /* "redis.service": any folder of that name in the cgroup's path */
 };
 
 struct chosen_word {
     enum chosen_by by;
     char *text;
-    bool fits; /* a process that was found */
+    bool fits; /* it matched a process */
 };
 
 struct process_choice {
@@ -32,20 +32,20 @@ struct process_choice {
 
 void process_choice_done(struct process_choice *choice);
 
-/* Each of these returns 0, or a negative errno with a line in `problem`: -EINVAL, -ESRCH (no process
- * has this pid), -ENOMEM. A thread's id stands for its process. A unit without a type is a service; one that is
- * another's alias stands for that. */
+/* Each returns 0, or a negative errno with a line in `problem`: -EINVAL, -ESRCH (no process has this pid), -ENOMEM. A
+ * thread's id stands for its process. A unit without a type is a service. An alias stands for the unit it is a link
+ * to. */
 int process_choice_pid(struct process_choice *choice, const char *text, struct problem *problem);
 int process_choice_name(struct process_choice *choice, const char *name, struct problem *problem);
 int process_choice_cgroup(struct process_choice *choice, const char *path, struct problem *problem);
 int process_choice_unit(struct process_choice *choice, const char *unit, struct problem *problem);
 
-/* Calls `found` for each chosen process that is there now, but not for our own. Stops when it
- * returns a negative errno. Returns that, 0, or the error of reading /proc with a line in `problem`. */
+/* Calls `found` for each chosen process that exists now, except our own. Stops if it returns a negative errno. Returns
+ * that, 0, or the error of reading /proc with a line in `problem`. */
 int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem);
 
-/* Whether a word has fitted no process so far; a line in `problem` then names all of these. */
+/* Whether any word has matched no process so far. If so, a line in `problem` lists these words. */
 bool process_choice_misses(const struct process_choice *choice, struct problem *problem);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recorder.h: a recording in progress. It knows no options of commands and prints nothing: the caller chooses which
- * processes to mark, for how long, and what to say.
+ * recorder.h: a running recording. It knows no command-line options and prints nothing: the caller decides which
+ * processes to mark, for how long, and what to print.
  *
  *      meter --> names, trace writer --> TRACE
- *                  '-- live history --> analyses, while it goes on (recording_follow)
+ *                  '-- live history --> analyses, while recording (recording_follow)
  *
  *      recording_open     hooks in the kernel, an empty trace
  *      recording_begin    from now on there is something to record
@@ -28,22 +28,22 @@
 /* ---- which meter ---- */
 
 enum meter_wish {
-    WISH_AUTO, /* the kernel meter where it works, else ptrace */
+    WISH_AUTO, /* the kernel meter if it works, else ptrace */
     WISH_KERNEL,
     WISH_PTRACE,
 };
 
 struct meter_choice {
     enum meter_wish wish;
-    bool survive; /* ptrace: the metered outlive us */
+    bool survive; /* ptrace: if dpm is killed, the metered processes run on */
     struct meter_options options;
 };
 
 #define METER_REFUSED_SIZE 512
 
-/* Opens the meter that is wished for. Whether the kernel meter works is tried, not guessed: what is open is then used.
- * refused: why WISH_AUTO is not the kernel meter; "" if it is, or if the meter was named.
- * Errors: with a line in `problem`; nothing is open then. */
+/* Opens a meter. WISH_AUTO tries whether the kernel meter works, and keeps it open if it does. `refused`: why WISH_AUTO
+ * did not choose the kernel meter; "" if it did, or if the meter was named. On an error nothing is open, and `problem`
+ * has a line. */
 int meter_choose(const struct meter_choice *choice, struct meter_interface **ret_meter,
                  char refused[METER_REFUSED_SIZE], struct problem *problem);
 
@@ -51,53 +51,54 @@ int meter_choose(const struct meter_choice *choice, struct meter_interface **ret
 
 struct recording_options {
     const char *trace; /* NULL: ./dpm-NAME-PID.trace */
-    uint64_t max_size; /* bytes of the trace at most */
+    uint64_t max_size; /* limit on the trace, bytes */
     struct meter_choice meter;
 };
 
 struct live;
 
-/* All zero but for `options`, which must live as long, is one that has not been opened. */
+/* All zero except `options` is a recording that is not open. `options` must outlive it. */
 struct recording {
     const struct recording_options *options;
-    struct meter_interface *meter;           /* NULL: not opened */
-    char kernel_refused[METER_REFUSED_SIZE]; /* as meter_choose says */
+    struct meter_interface *meter;           /* NULL: not open */
+    char kernel_refused[METER_REFUSED_SIZE]; /* as meter_choose writes it */
     char path[PATH_MAX];                     /* of the trace */
     struct trace_writer *writer;
     struct machine_record machine;
-    struct names names;      /* of users and cgroups that are recorded so far */
+    struct names names;      /* of users and cgroups recorded so far */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
-    struct live *live;       /* NULL: nothing follows it */
+    struct live *live;       /* NULL: no analyses follow it */
     uint64_t records;        /* in the trace */
-    uint32_t wakeups;        /* how often records were looked for */
-    uint64_t cost_told;      /* `records` when the last COST was written; 0: none was */
+    uint32_t wakeups;        /* how often recording_step looked for records */
+    uint64_t cost_told;      /* `records` when the last COST was written; 0: none yet */
     uint64_t last_flush;
     uint64_t complete; /* all records up to this time are stored */
     bool active;
     enum end_reason reason;
 };
 
-/* Opens the meter, ahead of recording_open: where something must be ready before the command's process is made. */
+/* Opens the meter before recording_open does, if it must be ready before the command's process is created. */
 int recording_open_meter(struct recording *recording, struct problem *problem);
 
-/* Opens the meter, if it is not open, and makes the trace: as asked for, or ./dpm-NAME-PID.trace, NAME being the last
- * part of `name`. Errors: with a line in `problem`; recording_discard is then to be called. */
+/* Opens the meter, if it is not open yet, and creates the trace: at the path in the options, or ./dpm-NAME-PID.trace,
+ * where NAME is the last part of `name`. On an error `problem` has a line; call recording_discard then. */
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);
 
 void recording_begin(struct recording *recording);
 
-/* Moves what the meter has into the trace; flushes it once a second. Errors: a write error, or -EFBIG: the largest
- * size, with a line in `problem`. The recording has then ended itself, and is not active any more; the metered run on.
- * A recording that is not active does nothing. */
+/* Moves the meter's records into the trace; flushes it once a second. Errors, with a line in `problem`: a write error,
+ * or -EFBIG at the size limit. The recording then has stopped and is no longer active; the metered processes run on.
+ * Does nothing if the recording is not active. */
 int recording_step(struct recording *recording, struct problem *problem);
 
-/* The same until all is stored that there is now, a second at most. The files of programs that are recorded are open
- * then: a process that ends a moment later has names for its program counters. */
+/* Repeats recording_step until all records made before the call are stored, for about a second at most. After that the
+ * program files of recorded processes are open: a process that ends a moment later has names for its program
+ * counters. */
 int recording_catch_up(struct recording *recording, struct problem *problem);
 
-/* Ends the recording in order: detaches the meter, stores the rest of the records, the names of program counters and
- * END. Errors: as recording_step; or END cannot be written; the trace is closed in any case. */
+/* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END.
+ * Errors: as recording_step, or END cannot be written. The trace is closed in any case. */
 int recording_end(struct recording *recording, struct problem *problem);
 
 /* Removes the trace of a recording that did not begin. */
@@ -105,27 +106,27 @@ void recording_discard(struct recording *recording);
 
 void recording_close(struct recording *recording);
 
-/* ---- analyses while it goes on ---- */
+/* ---- analyses while recording ---- */
 
-/* From now on what is recorded goes into a history, too, matched as that of the trace will be. To be called between
- * recording_open and recording_begin. The history is the recording's: analyses are made for it (analysis.h). Without
- * this call nothing is kept for any. Returns 0, or -ENOMEM with a line in `problem`. */
+/* Feeds everything that is recorded from now on into a history, too; it matches messages as the trace's history will.
+ * Call it between recording_open and recording_begin. The recording owns the history; analyses are made for it
+ * (analysis.h). Without this call no records are kept in memory. Returns 0, or -ENOMEM with a line in `problem`. */
 int recording_follow(struct recording *recording, struct history **ret_history,
                      struct problem *problem);
 
-/* Hands the analyses what has been stored since, in order of cause and effect; of much a part only, so that the rings
- * do not wait long: the next call goes on. To be called after each step. Errors: -ENOMEM and those of analyses_read,
- * with a line in `problem`: then it is over (recording_unfollow). */
+/* Feeds the analyses with the events stored since the last call, in causal order. Call it after each step. It takes a
+ * limited number of events so that the rings do not wait long; the next call continues. Errors: -ENOMEM and those of
+ * analyses_read, with a line in `problem`; call recording_unfollow then. */
 int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
                       struct problem *problem);
 
-/* Frees the history and what waits for it; the recording goes on. Analyses of it are to be freed before. */
+/* Frees the history and its queue; the recording continues. Free the analyses first. */
 void recording_unfollow(struct recording *recording);
 
 /* ---- signals ---- */
 
-/* Blocks the signals that end a recording, and SIGCHLD, and opens a descriptor (signalfd) that shows them. SIGHUP stays
- * ignored where nohup has said so. Returns it or a negative errno; *ret_old_mask: what was blocked before. */
+/* Blocks SIGCHLD and the signals that end a recording, and opens a signalfd for them. SIGHUP stays ignored if it is
+ * (nohup). Returns the descriptor or a negative errno; *ret_old_mask: the previous mask. */
 int recording_signals(sigset_t *ret_old_mask);
 
 #endif

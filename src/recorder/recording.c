@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recording.c: a recording in progress. See recorder.h. */
+/* recording.c: a running recording. See recorder.h. */
 #include "recorder/live.h"
 #include "recorder/recorder.h"
 
@@ -10,13 +10,13 @@
 #include <unistd.h>
 
 #define FLUSH_INTERVAL 1000000000ULL /* ns */
-#define COST_EVERY     1024          /* records, and once a second at most */
+#define COST_EVERY     1024          /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
 
-/* ---- while it goes on ---- */
+/* ---- while recording ---- */
 
-/* A write error or the largest size ends the recording, never who is metered. */
+/* A write error or the size limit ends the recording, never the metered processes. */
 static int give_up(struct recording *recording, int error)
 {
     recording->active = false;
@@ -35,7 +35,7 @@ static int store_one(struct recording *recording, const struct record_header *re
     return result;
 }
 
-/* Stores a record, behind the names that it needs. */
+/* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
     struct name_record names[2];
@@ -57,7 +57,7 @@ static void note_lost(struct recording *recording)
                           recording->meter->lost(recording->meter, (enum ring_id)ring));
 }
 
-/* Moves what the meter has into the trace. Returns an enum source_result or a negative errno. */
+/* Moves the meter's records into the trace. Returns an enum source_result or a negative errno. */
 static int drain(struct recording *recording, struct problem *problem)
 {
     struct source *source = &recording->meter->source;
@@ -74,7 +74,7 @@ static int drain(struct recording *recording, struct problem *problem)
     return result;
 }
 
-/* What all of this has cost so far. */
+/* DPM's own overhead so far. */
 static struct record cost_so_far(const struct recording *recording)
 {
     const struct meter_interface *meter = recording->meter;
@@ -92,8 +92,8 @@ static struct record cost_so_far(const struct recording *recording)
     return cost;
 }
 
-/* For a trace that is cut: its last COST is what is known of it. Where little is recorded a page of its own each second
- * would be most of the trace. */
+/* Writes a COST record. If the trace is truncated, its last COST is all that is known of the overhead. Not every second
+ * if there are few records: a page for each COST would be most of the trace. */
 static int tell_cost(struct recording *recording, struct problem *problem)
 {
     struct record cost = cost_so_far(recording);
@@ -105,7 +105,7 @@ static int tell_cost(struct recording *recording, struct problem *problem)
     return trace_writer_append(recording->writer, &cost.header, problem);
 }
 
-/* What was closed, for which there may be no hook. */
+/* Records closed paths for which there may be no hook. */
 static int sweep(struct recording *recording, struct problem *problem)
 {
     struct meter_interface *meter = recording->meter;
@@ -154,7 +154,7 @@ int recording_catch_up(struct recording *recording, struct problem *problem)
     return result;
 }
 
-/* ---- analyses while it goes on ---- */
+/* ---- analyses while recording ---- */
 
 int recording_follow(struct recording *recording, struct history **ret_history,
                      struct problem *problem)
@@ -163,13 +163,13 @@ int recording_follow(struct recording *recording, struct history **ret_history,
 
     if (result < 0)
         return result;
-    /* the trace's writer makes that of the trace itself */
+    /* the trace writer adds this record to the trace itself */
     live_add(recording->live, &recording->machine.header, 0);
     *ret_history = recording->live->history;
     return 0;
 }
 
-/* In order among the others, whose times are earlier than now. */
+/* Adds a COST record to the history. It takes the last record's time, so that the order by time holds. */
 static void follow_cost(struct recording *recording)
 {
     struct live *live = recording->live;
@@ -204,7 +204,7 @@ void recording_unfollow(struct recording *recording)
 
 /* ---- before and after ---- */
 
-/* The trace's path: as asked for, or ./dpm-NAME-PID.trace. */
+/* The trace's path: as requested, or ./dpm-NAME-PID.trace. */
 static int name_trace(struct recording *recording, const char *name, pid_t pid,
                       struct problem *problem)
 {
@@ -264,7 +264,7 @@ void recording_begin(struct recording *recording)
     recording->last_flush = clock_now(CLOCK_MONOTONIC);
 }
 
-/* Names of the program counters follow the last record. */
+/* The names of program counters follow the last record. */
 static int append_names(struct recording *recording, struct problem *problem)
 {
     const struct record_header *record;
@@ -275,7 +275,7 @@ static int append_names(struct recording *recording, struct problem *problem)
     return result;
 }
 
-/* The rest of the records, and names. */
+/* Stores the remaining records, and names. */
 static int store_rest(struct recording *recording, struct problem *problem)
 {
     int result = sweep(recording, problem);

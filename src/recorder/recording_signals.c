@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <sys/signalfd.h>
 
-/* SIGINT is ignored by whatever a script starts in the background, and yet is how recordings are ended. */
+/* SIGINT is blocked even if it is ignored, as it is in background jobs of scripts, because it is the way to end a
+ * recording. */
 int recording_signals(sigset_t *ret_old_mask)
 {
     struct sigaction hangup;

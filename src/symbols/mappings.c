@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mappings.c: which files a process has mapped where, from /proc/PID/maps (base/mapping.h).
+ * mappings.c: reads which files a process has mapped, and where, from /proc/PID/maps (base/mapping.h).
  *
- * Only executable mappings of files are kept.
+ * Only executable mappings of files are stored.
  */
 #include "symbols/symbols_private.h"
 
@@ -43,7 +43,7 @@ int mappings_read(pid_t pid, struct mappings *ret_mappings)
     free(line);
     fclose(file);
     if (result == 0 && mappings.count == 0)
-        result = -ESRCH; /* a process that is ending has none any more */
+        result = -ESRCH; /* a process that is ending has no mappings any more */
     if (result < 0)
         mappings_done(&mappings);
     else
@@ -51,7 +51,7 @@ int mappings_read(pid_t pid, struct mappings *ret_mappings)
     return result;
 }
 
-/* Copies what stands behind the five columns of a line. */
+/* Copies the text after the five columns of a line. */
 static bool read_name(const char *line, char ret_name[PATH_MAX])
 {
     for (unsigned column = 0; column < 5; column++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * naming.c: names the places of one file, by its symbol tables or those of a separate debug file
- * with the same build id, if one is installed.
+ * naming.c: names the places of one file, from its symbol tables or those of a separate debug file with the same build
+ * ID, if one is installed.
  *
  *      parent  naming_next <--pipe-- MODULE, PROCEDURE ...  child: elfutils reads the file
  *
- * What a metered program's file holds was made by somebody else, and reading symbols is much code.
- * So a child process does it, with limits on memory and time: if it dies or hangs, the places it
- * has not named by then have no names.
+ * The file of a metered program is untrusted input, and reading symbols takes much code. A child process therefore
+ * does it, with limits on memory and time. If it dies or hangs, the places that it has not named by then have no
+ * names.
  *
  *      symbol      |----------- size ---|      |-- size --|       sorted by address
  *      places             x        x                x
@@ -37,7 +37,7 @@ struct symbol {
     uint64_t address;
     uint64_t size;
     const char *name;
-    int rank; /* of several at one address, the highest counts */
+    int rank; /* among symbols at the same address, the highest wins */
 };
 
 struct reading {
@@ -45,7 +45,7 @@ struct reading {
     int out;
     Elf *elf;
     uint64_t text;  /* address of the first executable segment */
-    uint64_t begin; /* of the first segment */
+    uint64_t begin; /* address of the first segment */
     struct symbol *symbols;
     size_t count;
     size_t capacity;
@@ -70,7 +70,7 @@ static bool find_segments(struct reading *reading)
     return reading->text != UINT64_MAX;
 }
 
-/* The segment that an offset in the file, or an address, lies in. */
+/* Finds the segment that contains an offset in the file, or an address. */
 static bool find_segment(const struct reading *reading, uint64_t at, bool is_offset,
                          GElf_Phdr *ret_segment)
 {
@@ -86,7 +86,7 @@ static bool find_segment(const struct reading *reading, uint64_t at, bool is_off
     return false;
 }
 
-/* The address of a place in the terms of the file. */
+/* The address of a place, as the file has it. */
 static bool find_address(const struct reading *reading, const struct place *place,
                          uint64_t *ret_address)
 {
@@ -131,7 +131,8 @@ static int compare_symbols(const void *left, const void *right)
         return one->address < other->address ? -1 : 1;
     if (one->rank != other->rank)
         return one->rank < other->rank ? -1 : 1;
-    return strcmp(other->name, one->name); /* whatever the order in the table: always the same */
+    return strcmp(other->name,
+                  one->name); /* the choice must not depend on the order in the table */
 }
 
 static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf_Addr bias)
@@ -155,8 +156,8 @@ static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf
         qsort(reading->symbols, reading->count, sizeof(*reading->symbols), compare_symbols);
 }
 
-/* The procedure an address lies in: the last one that begins at or before it, if its size, or
- * without one the next procedure, leaves room. */
+/* The procedure that contains an address: the last one that begins at or before it. If its size is known, the address
+ * must be within it. */
 static const struct symbol *find_symbol(const struct reading *reading, uint64_t address)
 {
     size_t low = 0, high = reading->count;
@@ -174,7 +175,7 @@ static const struct symbol *find_symbol(const struct reading *reading, uint64_t 
     return symbol->size == 0 || address - symbol->address < symbol->size ? symbol : NULL;
 }
 
-/* Whether a call, or a system call, stands just before an address. */
+/* Whether a call, or a system call, ends just before an address. */
 static bool follows_call(const struct reading *reading, uint64_t address)
 {
     unsigned char code[7];
@@ -189,8 +190,9 @@ static bool follows_call(const struct reading *reading, uint64_t address)
            code[4] == 0xff || code[3] == 0xff || code[1] == 0xff || code[0] == 0xff;
 }
 
-/* A PC is behind the call it stands for, which may be the last instruction of its procedure; but
- * where a stream was interrupted it is the instruction itself, which may be the first. */
+/* A PC is normally the address after a call. The call may be its procedure's last instruction, and then the PC is the
+ * beginning of the next one. If a stream was interrupted, the PC is the instruction itself, which may be its
+ * procedure's first. */
 static const struct symbol *find_procedure(const struct reading *reading, uint64_t address)
 {
     const struct symbol *symbol = find_symbol(reading, address);
@@ -210,7 +212,7 @@ static void fill_name(char name[PROCEDURE_NAME_SIZE], const char *symbol)
 {
     char *plain = cplus_demangle(symbol, DMGL_AUTO | DMGL_ANSI);
     const char *text = plain != NULL ? plain : symbol;
-    size_t size = plain != NULL ? strlen(plain) : strcspn(symbol, "@"); /* there: a version */
+    size_t size = plain != NULL ? strlen(plain) : strcspn(symbol, "@"); /* '@' begins a version */
 
     memcpy(name, text, size < PROCEDURE_NAME_SIZE ? size : PROCEDURE_NAME_SIZE - 1);
     free(plain);
@@ -274,12 +276,12 @@ static void limit_resources(void)
 {
     limit(RLIMIT_CPU, SECONDS_MOST);
     limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__ /* which needs address space without end */
+#ifndef __SANITIZE_ADDRESS__ /* it needs unlimited address space */
     limit(RLIMIT_AS, MEMORY_MOST);
 #endif
 }
 
-/* Only by build id, and only what is installed here: nothing is fetched from anywhere. */
+/* Debug files are found by build ID, and only if installed here: nothing is downloaded. */
 static char debug_folder[] = "/usr/lib/debug";
 static char *debug_path = debug_folder;
 static const Dwfl_Callbacks callbacks = {
@@ -296,7 +298,7 @@ static void read_module(const struct module *module, int out)
     if (dwfl == NULL)
         return;
     dwfl_report_begin(dwfl);
-    /* the descriptor becomes elfutils' own */
+    /* elfutils takes over this descriptor */
     Dwfl_Module *dwfl_module =
         dwfl_report_elf(dwfl, module->name, module->name, dup(module->file), 0, false);
     if (dwfl_module == NULL || dwfl_report_end(dwfl, NULL, NULL) < 0)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program_file.c: opens the file that a process executes, and makes sure that it is that file.
+ * program_file.c: opens the file that a process executes, and verifies that it is that file.
  *
- * By the process's own link it is the right file even where the name now leads to another one. A
- * process may have gone, or have executed something else since: then the name may still lead to
- * the file.
+ * The process's own link in /proc leads to the right file even if the name now leads to another one. If the process
+ * has ended, or has executed something else since, the name may still lead to the file.
  */
 #include "symbols/symbols_private.h"
 
@@ -17,9 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Some file systems (btrfs, overlayfs) tell programs another device than the kernel has; both are
- * numbers without a driver, of major 0. There the inode alone must agree: the file was found by
- * the process's own link or by its name. */
+/* Some file systems (btrfs, overlayfs) show programs another device number than the kernel uses. Both have major
+ * number 0. Then only the inode is compared: the file was found by the process's own link or by its name. */
 static bool is_file(const struct stat *status, struct file_identity identity)
 {
     uint32_t device = file_device(status->st_dev);
@@ -32,7 +30,7 @@ static bool is_file(const struct stat *status, struct file_identity identity)
 int program_file_open_path(const char *path, struct file_identity identity)
 {
     struct stat status;
-    /* the name may by now lead to a FIFO or a device, which must not hold us up */
+    /* the name may lead to a FIFO or a device by now: opening it must not block */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (file < 0)
@@ -71,7 +69,7 @@ void program_file_name(int file, char name[MODULE_NAME_SIZE])
     snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
     ssize_t length = readlink(link, path, sizeof(path));
     size_t size = length < 0 ? 0 : (size_t)length;
-    /* of a long path the end says more */
+    /* the end of a long path is the more specific part */
     size_t skipped = size < MODULE_NAME_SIZE ? 0 : size - (MODULE_NAME_SIZE - 1);
     memset(name, 0, MODULE_NAME_SIZE);
     memcpy(name, path + skipped, size - skipped);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbols.c: what is noted during a recording, and the names at its end. See symbols.h.
+ * symbols.c: notes images, streams and PCs during a recording, and names the PCs at its end. See symbols.h.
  *
  *      stream number --streams--> note: image, pid
- *      image number ---images---> image: where its text lies --> module: the open file
- *      a PC of the program is (module, offset in its text): one place for all that execute it
+ *      image number ---images---> image: the address of its text --> module: the open file
+ *      a PC of the program is (module, offset in its text): one place for all processes that execute it
  *      a PC of a library is (image, PC) --mappings of the process--> (module, offset in the file)
  *
- * Everything is bounded; what is over is counted among the PCs without a name.
+ * All tables are limited. What does not fit is counted among the PCs without a name.
  */
 #include "symbols/symbols_private.h"
 
@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #define STREAMS_MOST  (1u << 20)
-#define IMAGES_MOST   65535u /* the number of an image and a PC make one key of 64 bits */
+#define IMAGES_MOST   65535u /* an image's index (16 bits) and a PC (48 bits) make one 64-bit key */
 #define MODULES_MOST  256u   /* each keeps a file open */
 #define PLACES_MOST   (1u << 17)
 #define MAPPINGS_KEPT 16u
-#define READS_MOST    8u /* of one image's mappings: a program may load libraries at any time */
+#define READS_MOST    8u /* times an image's mappings are read: it may load libraries later */
 
 #define NO_MODULE (-1)
 
@@ -35,13 +35,13 @@ struct image {
     uint32_t number;
     uint64_t load;
     struct file_identity identity;
-    int module;                  /* its program's, or NO_MODULE */
-    struct image_record *record; /* until the STREAM follows that executes it */
-    unsigned reads;              /* of mappings */
+    int module;                  /* of its program, or NO_MODULE */
+    struct image_record *record; /* kept until the STREAM that executes it */
+    unsigned reads;              /* how often its mappings were read */
 };
 
 struct kept_mappings {
-    uint32_t image; /* number, 0: none */
+    uint32_t image; /* number; 0: none */
     struct mappings mappings;
 };
 
@@ -53,16 +53,16 @@ struct symbols {
     struct image *images;
     size_t image_capacity;
     struct intern program_places;
-    struct intern other_places; /* of libraries, and what has no module */
+    struct intern other_places; /* of libraries, and of programs without a module */
     struct module modules[MODULES_MOST];
     int module_count;
     struct kept_mappings kept[MAPPINGS_KEPT];
     unsigned next_kept;
-    uint64_t time;      /* of the last record */
-    uint64_t forgotten; /* PCs there was no room for, each time they were met */
-    uint64_t unknown;   /* different PCs in a program whose file there is not */
-    uint64_t named;     /* different PCs in a program that have a PROCEDURE */
-    int naming_module;  /* whose names are next, or are being read */
+    uint64_t time;      /* the latest of all records */
+    uint64_t forgotten; /* PCs that did not fit, each time they occurred */
+    uint64_t unknown;   /* distinct PCs in programs whose file is not available */
+    uint64_t named;     /* distinct PCs in programs that have a PROCEDURE */
+    int naming_module;  /* the one being named, or named next */
     struct naming naming;
     union naming_record record;
 };
@@ -110,7 +110,7 @@ static int find_module(const struct symbols *symbols, struct file_identity ident
     return NO_MODULE;
 }
 
-/* Takes over an open file. */
+/* Takes ownership of an open file. */
 static int add_module(struct symbols *symbols, struct file_identity identity, int file)
 {
     if (file < 0)
@@ -214,7 +214,7 @@ static void add_place(struct module *module, struct place place)
         module->places[module->count++] = place;
 }
 
-/* Mappings of the process, if they are those of the image: its program must lie where it should. */
+/* Reads the process's mappings, and checks that they are the image's: its program must be where the image says. */
 static int read_mappings(const struct image *image, pid_t pid, struct mappings *ret_mappings)
 {
     int result = mappings_read(pid, ret_mappings);
@@ -229,7 +229,7 @@ static int read_mappings(const struct image *image, pid_t pid, struct mappings *
     return -ESRCH;
 }
 
-/* The mapping of a PC in a process that executes the image, or NULL. */
+/* The mapping that contains a PC of a process that executes the image, or NULL. */
 static const struct mapping *find_mapping(struct symbols *symbols, struct image *image, pid_t pid,
                                           uint64_t pc)
 {
@@ -252,7 +252,7 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct image 
     return mappings_find(&kept->mappings, pc);
 }
 
-/* Who lacks the privilege for map_files has the name, which may lead to another file by now: that is looked at. */
+/* Without the privilege for map_files there is only the name. It may lead to another file by now, which is checked. */
 static int open_by_name(const struct mapping *mapping, pid_t pid)
 {
     char name[PATH_MAX], path[PATH_MAX + 32];
@@ -271,7 +271,7 @@ static int open_mapped(struct symbols *symbols, const struct mapping *mapping, p
 
     if (module != NO_MODULE)
         return module;
-    /* leads to the file that is mapped, whatever its name leads to by now */
+    /* leads to the mapped file, wherever its name leads by now */
     snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
              (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
     int file = program_file_open_path(path, mapping->file);

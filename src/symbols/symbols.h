@@ -3,12 +3,12 @@
  * symbols.h: names for the program counters of a recording.
  *
  *      record --note--> image --> its file, opened while the process lives
- *                       PC -----> a place in that file, noted once
+ *                       PC -----> a place (a position in that file), noted once
  *      end of the recording: files, places --next--> MODULE and PROCEDURE records
  *
- * The files are kept open, so that names survive a program that is replaced or removed while it is
- * recorded. They may hold anything: they are read at the end only, each by a process of its own
- * with limits, and what goes wrong there costs no more than that file's names.
+ * The files are kept open, so that names survive if a program is replaced or removed while it is recorded. They may
+ * contain anything. Therefore they are read only at the end, each by a process of its own with limits; a failure there
+ * costs only that file's names.
  */
 #ifndef DPM_SYMBOLS_H
 #define DPM_SYMBOLS_H
@@ -21,20 +21,19 @@ struct symbols;
 int symbols_new(struct symbols **ret_symbols);
 void symbols_free(struct symbols *symbols);
 
-/* Shows a record of the recording; all of them must be shown, in their order and soon, while the
- * processes they speak of are alive. What there is no memory for is counted as without a name.
- * NULL: nothing is noted. */
+/* Notes a record of the recording. Call it for all records, in their order and soon, while the processes that they
+ * refer to are alive. If memory is short, PCs are counted as unnamed. With NULL it does nothing. */
 void symbols_note(struct symbols *symbols, const struct record_header *record);
 
-/* The next MODULE or PROCEDURE record to be appended to the recording, valid until the next call;
- * NULL: there are no more. To be called when the last record has been noted, whose time they
- * bear. A MODULE stands before its PROCEDUREs. Takes at most some seconds for each file. */
+/* Returns the next MODULE or PROCEDURE record to append to the recording, valid until the next call; NULL after the
+ * last. Call it after the last record has been noted; the records get that record's time. A MODULE comes before its
+ * PROCEDUREs. Takes at most a few seconds per file. */
 const struct record_header *symbols_next(struct symbols *symbols);
 
-/* How many different program counters in programs, of how many that were noted, got no PROCEDURE:
- * the process and its file had gone, the file could not be read, or there were too many. Known when
- * symbols_next has returned NULL. Of NULL: none. Those in libraries are not counted: with a process
- * that has ended goes where its libraries were. */
+/* The number of distinct PCs in programs that got no PROCEDURE; *ret_noted is the number that were noted. Reasons: the
+ * process and its file were gone, the file could not be read, or there were too many PCs. Final when symbols_next has
+ * returned NULL. With NULL both are 0. PCs in libraries are not counted: when a process ends, the addresses of its
+ * libraries are lost. */
 uint64_t symbols_unnamed(const struct symbols *symbols, uint64_t *ret_noted);
 
 #endif

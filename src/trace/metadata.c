@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metadata.c: the file `metadata`, which tells any CTF 1.8 reader what a trace's bytes mean. The
- * text is made from the table in event.c; what the table does not name is padding, so that the
- * events of the text are exactly as long as the records:
+ * metadata.c: the file `metadata`, which describes a trace's bytes to any CTF 1.8 reader. The text is generated from
+ * the table in event.c. Bytes that the table does not name are padding, so that the events in the text are exactly as
+ * long as the records:
  *
  *      CREATEPROCESS  32 child  36 thread  40 ........  48
  *                                          unused40[8]
  *
- * Our own reader knows the records from the same table; from the text it takes only the version
- * of the format and the uuid.
+ * Our own reader uses the same table; from the text it takes only the format version and the UUID.
  */
 #include "trace/trace_internal.h"
 
@@ -67,7 +66,7 @@ static void write_uuid(FILE *file, const uint8_t uuid[TRACE_UUID_SIZE])
         fprintf(file, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-/* A name from outside must not end its string; the MACHINE event has it as it is. */
+/* A host name must not end the string. The MACHINE event has it unchanged. */
 static void write_host(FILE *file, const char *host)
 {
     for (size_t i = 0; i < MACHINE_NAME_SIZE && host[i] != '\0'; i++) {
@@ -138,7 +137,7 @@ static void write_padding(FILE *file, unsigned from, unsigned to)
         fprintf(file, "        uint8_t unused%u[%u];\n", from, to - from);
 }
 
-/* The fields that lie in bytes `from` to `to` of a record. */
+/* Writes the fields that are in bytes `from` to `to` of a record. */
 static void write_fields(FILE *file, const struct event_field *fields, unsigned from, unsigned to)
 {
     for (const struct event_field *field = fields; field->name != NULL; field++) {
@@ -151,8 +150,8 @@ static void write_fields(FILE *file, const struct event_field *fields, unsigned 
     write_padding(file, from, to);
 }
 
-/* CTF's event header is the time and the id. What follows them in every record stands in the
- * events' context: readers show it, but would pass over other fields of the header. */
+/* CTF's event header is the time and the ID. The other fields that every record has are in the events' context:
+ * readers show it, but would ignore further fields of the header. */
 static void write_stream(FILE *file)
 {
     unsigned context = offsetof(struct record_header, load);
@@ -207,7 +206,7 @@ int trace_metadata_make(const uint8_t uuid[TRACE_UUID_SIZE], const char *host,
 
 /* ---- reading ---- */
 
-/* What follows `line` in the text, or NULL. */
+/* The text after `line`, or NULL. */
 static const char *find_value(const char *text, size_t length, const char *line)
 {
     const char *found = memmem(text, length, line, strlen(line));
@@ -221,7 +220,7 @@ static int hex_digit(char digit)
     return found == NULL ? -1 : (int)(found - digits);
 }
 
-/* `text` ends with NUL. Returns 0 or -EINVAL. */
+/* `text` is NUL-terminated. Returns 0 or -EINVAL. */
 static int parse_uuid(const char *text, uint8_t ret_uuid[TRACE_UUID_SIZE])
 {
     uint8_t uuid[TRACE_UUID_SIZE];

@@ -6,7 +6,7 @@
  *                         data    --+ (END after all data)
  *      source:            heap of origins by their heads' wall-clock time, then by number
  *
- * Records come from files (stream_file.c).
+ * stream_file.c reads the files.
  */
 #include "trace/stream_file.h"
 
@@ -23,9 +23,9 @@
 
 struct origin {
     struct stream_file files[RING_COUNT];
-    struct stream_file *head; /* whose record is next, NULL: none is left */
-    int64_t wall;             /* wall-clock time of it */
-    bool ended;               /* END has been handed out */
+    struct stream_file *head; /* the file whose record is next; NULL: none is left */
+    int64_t wall;             /* wall-clock time of that record */
+    bool ended;               /* END has been returned */
     char name[TRACE_NAME_SIZE];
 };
 
@@ -34,10 +34,10 @@ struct trace_source {
     struct origin *origins;
     uint32_t *heap; /* numbers of origins with a head; heap[0] is next */
     uint32_t heap_count;
-    const struct origin *second; /* that is next once heap[0] is behind it; NULL: there is none */
-    bool handed;                 /* the head of heap[0] has been handed out */
+    const struct origin *second; /* next after heap[0]; NULL: none */
+    bool handed;                 /* the head of heap[0] has been returned */
     uint64_t until;              /* data of heap[0] before this time come before all else */
-    int failed;                  /* the error that ended the source, with its problem */
+    int failed;                  /* the error that ended the source; see `problem` */
     struct problem problem;
     uint16_t sizes[RING_COUNT][RECORD_TYPES];
 };
@@ -49,7 +49,7 @@ static unsigned record_id(const struct stream_file *file)
     return ((const struct record_header *)file->record)->id;
 }
 
-/* Whose record is next; NULL: none is left. Of the same time control comes first, but for END. */
+/* The file whose record is next; NULL: none is left. At equal times, control comes first, except END. */
 static inline struct stream_file *earlier(struct origin *origin)
 {
     struct stream_file *control = &origin->files[RING_CONTROL];
@@ -62,7 +62,7 @@ static inline struct stream_file *earlier(struct origin *origin)
     return control->time > data->time || record_id(control) == EVENT_END ? data : control;
 }
 
-/* Chooses whose record is next. */
+/* Sets origin->head to the file whose record is next. */
 static inline int choose_head(struct origin *origin, struct problem *problem)
 {
     struct stream_file *head = origin->head = earlier(origin);
@@ -80,11 +80,11 @@ static uint64_t add_saturating(uint64_t one, uint64_t other)
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
 
-/* END counts all records. If there are fewer, then a file was cut after it had been written, for
- * instance by a copy to a full disk: those records are lost as well. */
+/* END counts all records. If there are fewer, a file was truncated after it was written, for example by a copy to a
+ * full disk. Those records count as lost. */
 static int note_end(struct origin *origin, struct source_state *state, struct problem *problem)
 {
-    uint64_t records = state->records + 1; /* with END, which is about to be handed out */
+    uint64_t records = state->records + 1; /* including END, which is returned next */
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct end_record *end = (const struct end_record *)control->record;
 
@@ -131,7 +131,7 @@ static int open_origin(struct origin *origin, const char *path, unsigned rings,
         return problem_set(problem, -errno, "%s: cannot be opened: %s; a trace is a directory",
                            origin->name, strerror(errno));
     int result = trace_metadata_read(directory, origin->name, uuid, problem);
-    /* Control first: what it says of data is then already there, if the trace is being written. */
+    /* Control first: if the trace is being written, the data that it refers to are then already there. */
     for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
         result =
             stream_file_open(&origin->files[ring], directory, origin->name, ring, uuid, problem);
@@ -139,7 +139,7 @@ static int open_origin(struct origin *origin, const char *path, unsigned rings,
     return result < 0 ? result : read_beginning(origin, problem);
 }
 
-/* The writer holds a lock as long as it writes (writer.c). */
+/* The writer holds a lock while it writes (writer.c). */
 static bool is_being_written(const struct origin *origin)
 {
     int file = origin->files[RING_CONTROL].file;
@@ -153,13 +153,13 @@ static bool is_being_written(const struct origin *origin)
 
 /* ---- the source ---- */
 
-/* Origins stand in an array, in the order of their numbers. */
+/* The origins are in an array, in the order of their numbers. */
 static inline bool is_before(const struct origin *one, const struct origin *other)
 {
     return one->wall < other->wall || (one->wall == other->wall && one < other);
 }
 
-/* Restores the heap below `at`, whose origin may now be later. */
+/* Restores the heap below `at`, whose origin may have become later. */
 static void sift_down(struct trace_source *traces, uint32_t at)
 {
     uint32_t *heap = traces->heap;
@@ -179,7 +179,7 @@ static void sift_down(struct trace_source *traces, uint32_t at)
     }
 }
 
-/* The smaller one of those below the first. */
+/* The earlier one of heap[0]'s children; NULL: it has none. */
 static const struct origin *find_second(const struct trace_source *traces)
 {
     const struct origin *second = NULL;
@@ -192,7 +192,7 @@ static const struct origin *find_second(const struct trace_source *traces)
     return second;
 }
 
-/* Packets tell what was lost so far, and END in the end. */
+/* Packets contain how many records were lost so far, and END contains the final number. */
 static void note_lost(struct trace_source *traces, uint32_t number)
 {
     const struct origin *origin = &traces->origins[number];
@@ -202,8 +202,8 @@ static void note_lost(struct trace_source *traces, uint32_t number)
                                                             origin->files[RING_DATA].discarded);
 }
 
-/* Up to when data of a trace come next, if its head is data: control of the same time comes first, and another trace
- * when it is earlier. */
+/* The time before which data of `origin` come next, if its head is data; otherwise 0. At that time control comes
+ * first, or another trace is earlier. */
 static uint64_t data_until(const struct trace_source *traces, const struct origin *origin)
 {
     const struct stream_file *control = &origin->files[RING_CONTROL];
@@ -220,7 +220,7 @@ static uint64_t data_until(const struct trace_source *traces, const struct origi
     return second < until ? second : until;
 }
 
-/* Goes on from the record handed out last to the next one of its trace, where its file is at already. */
+/* Advances from the record returned last to the next one of its trace. Its file has already advanced. */
 static int leave_record(struct trace_source *traces, uint64_t packets)
 {
     uint32_t number = traces->heap[0];
@@ -249,7 +249,7 @@ static void give(struct event *ret_event, const struct stream_file *file, uint32
     ret_event->wall_offset = file->wall_offset;
 }
 
-/* What LOST says of records that were not made. */
+/* Counts the hooks that the kernel skipped, from a LOST record. */
 static void note_skipped(const struct stream_file *control, struct source_state *state)
 {
     const struct record *record = (const struct record *)control->record;
@@ -258,7 +258,7 @@ static void note_skipped(const struct stream_file *control, struct source_state 
         state->skipped = add_saturating(state->skipped, record->lost.count);
 }
 
-/* Counts the record at the head of heap[0]. */
+/* Returns the record at the head of heap[0], and counts it. */
 static int hand_out(struct trace_source *traces, struct event *ret_event)
 {
     uint32_t number = traces->heap[0];
@@ -279,8 +279,8 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
     return SOURCE_RECORD;
 }
 
-/* What comes after the record handed out last, if it is data as well, of the same packet, and nothing else can come
- * before: so are nearly all. Returns 0 if not, and the file is at its next record then. */
+/* Returns the record after the last one if it is data of the same packet and nothing else can come before it, as is
+ * nearly always the case. Otherwise returns 0, and the file is at its next record. */
 static int hand_out_next(struct trace_source *traces, struct event *ret_event)
 {
     uint32_t number = traces->heap[0];
@@ -304,7 +304,7 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
     struct trace_source *traces = (struct trace_source *)source;
     int result = traces->failed;
 
-    (void)ret_complete; /* a finished trace has no NONE_YET */
+    (void)ret_complete; /* a finished trace never has SOURCE_NONE_YET */
     if (result == 0 && traces->handed)
         result = hand_out_next(traces, ret_event);
     if (result == 0 && traces->heap_count == 0)
@@ -360,7 +360,7 @@ static void make_heap(struct trace_source *traces)
     traces->second = find_second(traces);
 }
 
-/* Each trace is at its first record. */
+/* Requires that each trace is at its first record. */
 static void begin(struct trace_source *traces)
 {
     make_heap(traces);
@@ -368,7 +368,7 @@ static void begin(struct trace_source *traces)
         note_lost(traces, number);
 }
 
-/* Opens the first `rings` files of each trace; one that is not opened has no records. */
+/* Opens the first `rings` files of each trace. A file that is not opened has no records. */
 static int open_traces(const char *const *paths, size_t count, unsigned rings,
                        struct source **ret_source, struct problem *problem)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repair.c: closes a trace that was cut by kill -9, a full disk, a lost power supply or a copy that
- * stopped. First the whole trace is read, with all checks, and nothing is touched if anything but
- * its end is damaged. Then:
+ * repair.c: closes a trace that was truncated by kill -9, a full disk, a power failure or an interrupted copy. It
+ * first reads the whole trace, with all checks, and changes nothing if anything but its end is damaged. Then:
  *
- *      | packet | packet | parti       the tail is cut off
- *      | packet | packet | END |       control: END is added, or corrected where it counts records
- *                                      that a cut of `data` took away afterwards
+ *      | packet | packet | parti       the partial packet is cut off
+ *      | packet | packet | END |       control: END is added, or corrected if it counts records
+ *                                      that were cut off `data` later
  *
- * Each step leaves a trace that can be read, and repaired again.
+ * After each step the trace can be read, and repaired again.
  */
 #include "trace/trace_internal.h"
 
@@ -23,7 +22,7 @@ struct repair {
     char name[TRACE_NAME_SIZE];
     int directory;
     int files[RING_COUNT];
-    /* from reading the trace: */
+    /* the results of reading the trace */
     struct source_state state;
     struct trace_tail tails[RING_COUNT];
     bool has_end;
@@ -42,7 +41,7 @@ static int open_stream(struct repair *repair, enum ring_id ring, struct problem 
     return 0;
 }
 
-/* The writer holds this lock as long as it writes. */
+/* The writer holds this lock while it writes. */
 static int lock_trace(struct repair *repair, struct problem *problem)
 {
     if (flock(repair->files[RING_CONTROL], LOCK_EX | LOCK_NB) == 0)
@@ -131,7 +130,7 @@ static int correct_end(struct repair *repair, struct problem *problem)
     return 0;
 }
 
-/* Fills the packet that holds END alone. */
+/* Fills in a packet that contains only END. */
 static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRACE_UUID_SIZE],
                             unsigned char packet[TRACE_PAGE_SIZE])
 {
@@ -150,7 +149,7 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
         packet, uuid, RING_CONTROL, TRACE_CONTENT + sizeof(end), TRACE_PAGE_SIZE, time);
     context->packet_seq_num = control->packets;
     context->events_discarded = control->discarded;
-    /* This may be another machine: its clocks say nothing about the trace, its last packet does. */
+    /* This may be another machine. Its clocks do not fit the trace, but the trace's last packet does. */
     context->monotonic = time;
     context->real_time = time + (uint64_t)control->wall_offset;
 }

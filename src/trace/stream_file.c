@@ -6,8 +6,8 @@
  *                        |<-- window -->|                        pread, at most 1 MiB
  *                          ^record                               the file's next record
  *
- * Nothing a file says is believed before it is checked: every packet's header when it is entered,
- * every record's type, size and time when it becomes the file's next record.
+ * Everything in a file is checked before use: a packet's header when the packet is entered, a record's type, size and
+ * time when it becomes the file's next record.
  */
 #include "trace/stream_file.h"
 
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WINDOW_SIZE TRACE_PACKET_SIZE /* grows to TRACE_LAST_PACKET where a packet needs it */
+#define WINDOW_SIZE TRACE_PACKET_SIZE /* grows to TRACE_LAST_PACKET if a packet needs it */
 
 /* ---- files ---- */
 
@@ -28,7 +28,7 @@ int trace_file_open(int directory, const char *path, const char *name, int flags
                     uint64_t *ret_size, struct problem *problem)
 {
     struct stat status;
-    /* O_NONBLOCK: the name may lead to a FIFO, whose opening would wait for a writer. */
+    /* O_NONBLOCK: the name may lead to a FIFO, and opening that would wait for a writer. */
     int file = openat(directory, name, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int error;
 
@@ -101,8 +101,8 @@ static int grow_window(struct stream_file *file, size_t size)
     return file->window == NULL ? -ENOMEM : 0;
 }
 
-/* Brings bytes offset .. offset + size, which the file has, into the window; gives where they are.
- * What the window showed before is gone. */
+/* Reads bytes offset .. offset + size, which the file must have, into the window, and returns where they are. The
+ * window's previous contents become invalid. */
 static int show(struct stream_file *file, uint64_t offset, size_t size,
                 const unsigned char **ret_bytes, struct problem *problem)
 {
@@ -129,8 +129,8 @@ static int show(struct stream_file *file, uint64_t offset, size_t size,
 
 /* ---- packets ---- */
 
-/* Whether everything from `offset` to the file's end is zero; 1, 0 or a negative errno. A machine
- * that loses power can leave such a tail. Holes are skipped, however large they are. */
+/* Whether everything from `offset` to the end of the file is zero: 1, 0 or a negative errno. A power failure can leave
+ * such a tail. Holes of any size are skipped. */
 static int is_zero_to_end(struct stream_file *file, uint64_t offset, struct problem *problem)
 {
     while (offset < file->size) {
@@ -182,7 +182,7 @@ static const char *wrong_context(const struct stream_file *file,
     return NULL;
 }
 
-/* What is left at file->next is no whole packet: notes it as the partial tail. */
+/* What is left at file->next is not a whole packet: notes it as the partial tail. */
 static int end_file(struct stream_file *file)
 {
     file->partial = file->size - file->next;
@@ -203,7 +203,7 @@ static void enter_packet(struct stream_file *file, const unsigned char *bytes,
     file->content = bytes + context->content_size / 8;
 }
 
-/* Enters the packet at file->next. Returns 1, 0 at the file's end, or a negative errno. */
+/* Enters the packet at file->next. Returns 1, 0 at the end of the file, or a negative errno. */
 static int load_packet(struct stream_file *file, struct problem *problem)
 {
     uint64_t left = file->size - file->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_internal.h: what the files of this folder share and nobody else may use: the version of the
- * format, the metadata, writing one packet, and where a stream file's whole packets end.
+ * trace_internal.h: shared by the files of this folder only: the format version, the metadata, writing one packet, and
+ * where a stream file's whole packets end.
  */
 #ifndef DPM_TRACE_INTERNAL_H
 #define DPM_TRACE_INTERNAL_H
@@ -11,48 +11,46 @@
 #define TRACE_FORMAT      2
 #define TRACE_UUID_SIZE   16
 #define TRACE_CONTENT     (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
-#define TRACE_LAST_PACKET (1u << 20) /* bytes; the largest packet of anybody that we read */
+#define TRACE_LAST_PACKET (1u << 20) /* bytes; the largest packet of any writer that we read */
 
 _Static_assert(TRACE_CONTENT == 88, "records begin at byte 88 of a packet");
 
-/* Names of the stream files, by enum ring_id. */
+/* File names of the streams, by enum ring_id. */
 extern const char *const trace_file_names[RING_COUNT];
 
 #define TRACE_NAME_SIZE 200
 
-/* A trace's name for problems: its path, or the end of a long one, so that what is wrong fits into
- * the line too. */
+/* The name of a trace in problems: its path, or the end of a long one, so that the rest of the line fits, too. */
 void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE]);
 
 /* ---- metadata.c ---- */
 
-/* The TSDL text of a trace. `clock_offset`: real time - monotonic, ns. `host` need not end with
- * NUL; at most MACHINE_NAME_SIZE bytes of it are used. Returns 0 and a text to free, or -ENOMEM. */
+/* The TSDL text of a trace. `clock_offset`: real time - monotonic, ns. `host` need not be NUL-terminated; at most
+ * MACHINE_NAME_SIZE bytes of it are used. Returns 0 and a text that the caller frees, or -ENOMEM. */
 int trace_metadata_make(const uint8_t uuid[TRACE_UUID_SIZE], const char *host,
                         uint64_t clock_offset, char **ret_text, size_t *ret_length);
 
-/* Checks that the directory's metadata is that of a trace we can read, and gives its uuid. `path`
- * is the directory's name for `problem`. */
+/* Checks that the directory has the metadata of a trace that we can read, and returns its UUID. `path` is the
+ * directory's name in `problem`. */
 int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
                         struct problem *problem);
 
 /* ---- writer.c ---- */
 
-/* Writes a packet of `size` bytes at `offset`; if not all of it can be written, the file is cut
- * back to `offset`. Returns 0 or a negative errno. */
+/* Writes a packet of `size` bytes at `offset`. If it cannot be written completely, the file is truncated to `offset`.
+ * Returns 0 or a negative errno. */
 int trace_packet_write(int file, const void *packet, size_t size, uint64_t offset);
 
-/* Fills in header and context of a packet that holds records up to `content` bytes (at least one;
- * `last_time` is the last one's time), and the padding up to `size`. The two clocks are left to the
- * caller. */
+/* Fills in the header and context of a packet whose records (at least one) end at byte `content`, and the padding up
+ * to `size`. `last_time` is the last record's time. The caller sets the two clocks. */
 struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uuid[TRACE_UUID_SIZE],
                                                  enum ring_id ring, size_t content, size_t size,
                                                  uint64_t last_time);
 
 /* ---- stream_file.c ---- */
 
-/* Opens a regular file of a trace's directory; `flags` as open(2) has them. Returns a descriptor
- * and its size, or a negative errno. */
+/* Opens a regular file in a trace's directory; `flags` as for open(2). Returns a descriptor, and the size in
+ * *ret_size, or a negative errno. */
 int trace_file_open(int directory, const char *path, const char *name, int flags,
                     uint64_t *ret_size, struct problem *problem);
 
@@ -61,14 +59,14 @@ int trace_file_read(int file, void *buffer, size_t size, uint64_t offset);
 
 /* ---- reader.c ---- */
 
-/* What is known of a stream file once the source has ended. */
+/* The end of a stream file; known once the source has ended. */
 struct trace_tail {
     uint64_t end;        /* bytes of whole packets */
     uint64_t partial;    /* bytes after them */
     uint64_t packets;    /* whole packets */
-    uint64_t time;       /* of the last record, 0 if there is none */
+    uint64_t time;       /* of the last record; 0: none */
     uint64_t discarded;  /* largest events_discarded */
-    uint64_t last;       /* where the last record begins */
+    uint64_t last;       /* offset of the last record */
     int64_t wall_offset; /* of the last packet */
 };
 

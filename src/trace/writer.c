@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer.c: writes a trace. Each stream has one buffer, which is the packet being filled:
+ * writer.c: writes a trace. Each stream has one buffer, the packet being filled:
  *
  *      0      88            used           room                       TRACE_PACKET_SIZE
  *      +------+--------------+--------------+ - - - - - - - - - - - - - -+
  *      | head | records      | free         | not granted yet           |
  *      +------+--------------+--------------+ - - - - - - - - - - - - - -+
  *
- * Pages of a packet are granted one by one from what max_size leaves. So whatever was accepted can
- * still be written when the largest size is reached, and appending is a bounds check and a copy.
- * A page for END is taken out at the beginning.
+ * The pages of a packet are granted one by one from what is left of max_size. Every accepted record can therefore be
+ * written even when the maximum size is reached, and appending is a bounds check and a copy. A page for END is
+ * reserved at the beginning.
  *
  *      max_size >= committed = metadata + packets written + pages granted + page of END
  */
@@ -39,7 +39,7 @@ void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE])
 
 struct stream_buffer {
     unsigned char *packet; /* page-aligned */
-    size_t used;           /* TRACE_CONTENT: no record */
+    size_t used;           /* bytes, headers included; TRACE_CONTENT: no record */
     size_t room;
     uint64_t records;   /* in the buffer */
     uint64_t last_time; /* of the stream */
@@ -58,8 +58,8 @@ struct trace_writer {
     uint64_t accepted;       /* records appended */
     uint64_t written;        /* records in whole packets */
     uint64_t dropped;        /* records appended whose packet could not be written */
-    enum end_reason stopped; /* END_SIZE or END_DISK: nothing more is accepted; or 0 */
-    struct record last;      /* stands before END; its id is 0: none */
+    enum end_reason stopped; /* END_SIZE or END_DISK: nothing more is accepted; else 0 */
+    struct record last;      /* written just before END; its ID is 0: none */
     int directory;
     char name[TRACE_NAME_SIZE];
 };
@@ -77,7 +77,7 @@ int trace_packet_write(int file, const void *packet, size_t size, uint64_t offse
             continue;
         if (written <= 0) {
             int error = written == 0 ? -EIO : -errno;
-            /* If this fails too, a partial packet remains, which readers know to leave out. */
+            /* If this fails, too, a partial packet remains, which readers skip. */
             if (ftruncate(file, (off_t)offset) < 0)
                 return error;
             return error;
@@ -130,7 +130,7 @@ static int stop_for_disk(struct trace_writer *writer, enum ring_id ring, int err
                        writer->name, trace_file_names[ring], strerror(-error));
 }
 
-/* Writes the buffer, if it holds anything, as one packet, and empties it, also on error. */
+/* Writes the buffer, if it contains records, as one packet, and empties it, even on error. */
 static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
 {
     struct stream_buffer *stream = &writer->streams[ring];
@@ -169,7 +169,7 @@ static int stop_for_size(struct trace_writer *writer, struct problem *problem)
         writer->name, writer->max_size);
 }
 
-/* Makes `room` suffice for a record of `size` bytes. */
+/* Grants pages until a record of `size` bytes fits. Writes the buffer first if its packet is full. */
 static int make_room(struct trace_writer *writer, enum ring_id ring, size_t size,
                      struct problem *problem)
 {
@@ -188,7 +188,7 @@ static int make_room(struct trace_writer *writer, enum ring_id ring, size_t size
     return 0;
 }
 
-/* Copies a record for which there is room. */
+/* Copies a record that fits. */
 static void put_record(struct trace_writer *writer, enum ring_id ring,
                        const struct record_header *record, size_t size)
 {
@@ -377,8 +377,8 @@ static int make_streams(struct trace_writer *writer, struct problem *problem)
             return file;
         writer->streams[ring].file = file;
     }
-    /* Tells trace_repair that the trace is being written. A file system without locks is no reason
-     * not to record: repair then refuses, since it cannot tell. */
+    /* The lock shows trace_repair that the trace is being written. A file system without locks is no reason not to
+     * record: trace_repair then refuses, as it cannot know. */
     (void)flock(writer->streams[RING_CONTROL].file, LOCK_EX | LOCK_NB);
     return 0;
 }
@@ -394,7 +394,7 @@ static int write_machine(struct trace_writer *writer, const struct machine_recor
     if (result < 0)
         return result;
     put_record(writer, RING_CONTROL, &record.header, sizeof(record));
-    /* Written at once: from now on the trace can be read, whatever happens. */
+    /* Written at once: from now on the trace is readable, whatever happens. */
     return write_buffer(writer, RING_CONTROL, problem);
 }
 
@@ -460,8 +460,8 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* The last record and END have a packet to themselves, for which a page was kept back, so that they have room where
- * the records before them had none. */
+/* The last record and END have a packet of their own. A page is reserved for it, so that they fit even if earlier
+ * records did not. */
 static int write_end(struct trace_writer *writer, enum end_reason reason, struct problem *problem)
 {
     struct stream_buffer *control = &writer->streams[RING_CONTROL];
@@ -496,7 +496,7 @@ static int close_files(struct trace_writer *writer, struct problem *problem)
 {
     int result = 0;
 
-    /* The control stream last: its lock tells that the trace is being written. */
+    /* The control stream last: its lock shows that the trace is being written. */
     for (enum ring_id ring = RING_COUNT; ring-- > 0;) {
         struct stream_buffer *stream = &writer->streams[ring];
         if (close(stream->file) < 0 && result == 0)
@@ -511,9 +511,9 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason, stru
 {
     if (writer == NULL)
         return 0;
-    /* Each step is tried whatever became of the one before; the first error is told. */
+    /* Each step is tried even if an earlier one failed. The first error is reported. */
     int result = 0;
-    /* Control first: what room is left belongs to the identities. */
+    /* Control first: if the disk is nearly full, the space that is left goes to the identities. */
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
         int written = write_buffer(writer, ring, result < 0 ? NULL : problem);
         result = result < 0 ? result : written;

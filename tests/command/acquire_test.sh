@@ -5,7 +5,8 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-crowd=$1/tests/programs/crowd
+crowd=$scratch/crowd-$$ # a name that no other process has
+cp "$1/tests/programs/crowd" "$crowd"
 load=$1/tests/programs/load
 cd "$scratch" || exit 1
 
@@ -97,7 +98,7 @@ done
 # ---- by name, cgroup, duration, interval ----
 
 started=$(date +%s%N)
-check_equal "by name" 0 "$(usage --name crowd --duration 700ms -o name.trace)"
+check_equal "by name" 0 "$(usage --name "${crowd##*/}" --duration 700ms -o name.trace)"
 check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
 check "... it meters the processes of that name" grep -q '^dpm: metering 2 processes$' err
 group=$(sed -n 's/^0:://p' /proc/$holder/cgroup)

@@ -194,12 +194,12 @@ check "tables, and two diagrams" "$dpm" causality --strings --slowest 2 --diagra
 "$dpm" causality --strings --context 3 --diagram web.dot web.trace > web.txt
 check "there are sequences" grep -q '^Message sequences' web.txt
 check "it says how it is known" grep -q '^Messages were attributed to requests: proved' web.txt
-check "it says what was matched" grep -q '^Receives were matched with sends' web.txt
+check "it says what was matched" grep -q '^Matched receives: ' web.txt
 "$dpm" causality --json --strings --context 3 web.trace > notes.json
 check_equal "it notes what its JSON counts" \
     "$(jq '.requests.not_metered, .requests.of_later_servers,
         (.precision | del(.proved, .proved_share, .assumed) | .[]) | select(. > 0)' notes.json)" \
-    "$(sed -n '/^Receives were matched/,$s/^\([0-9,]*\) .*\.$/\1/p' web.txt | tr -d ,)"
+    "$(sed -n '/^Matched receives: /,$s/^\([0-9,]*\) .*\.$/\1/p' web.txt | tr -d ,)"
 if command -v xmllint > /dev/null; then
     check "the picture is XML" xmllint --noout web.svg
 fi

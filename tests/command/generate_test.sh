@@ -129,8 +129,8 @@ refuses "one process" 2 "--processes '1': give a number from 2 to 10000" --proce
 refuses "more than 64 bits" 2 "--seed '99999999999999999999'" --seed 99999999999999999999 a b
 refuses "an unknown option" 2 "unrecognized option '--size'" --size 3 a b
 refuses "one trace" 2 '^usage: generate' a
-refuses "a trace that exists" 1 'alpha: cannot be made: File exists' alpha c
-refuses "the same trace twice" 1 'twice: cannot be made: File exists' twice twice
+refuses "a trace that exists" 1 'alpha: cannot be created: File exists' alpha c
+refuses "the same trace twice" 1 'twice: cannot be created: File exists' twice twice
 
 # ---- for large traces the counts are reported ----
 

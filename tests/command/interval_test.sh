@@ -14,8 +14,8 @@ so_far() {
 
 # lines that do not depend on the length of the recording: waits between processes, and the matching of messages
 lasting() {
-    awk '/^Receives were matched / || /^Who waits for whom$/ { on = 1 } on { print } /^$/ { on = 0 }
-         /^Receives were matched / { on = 0 }'
+    awk '/^Matched receives: / || /^Who waits for whom$/ { on = 1 } on { print } /^$/ { on = 0 }
+         /^Matched receives: / { on = 0 }'
 }
 
 # Messages, then silence: everything has been reported when the command ends.
@@ -27,7 +27,7 @@ compare() {
     lasting < report > live
     "$dpm" stats "$name.trace" | lasting > whole
     check "$name: there are reports while it goes on" test "$(grep -c ', so far$' err)" -ge 2
-    check "... which match receives with sends" grep -q '^Receives were matched with sends: ' live
+    check "... which match receives with sends" grep -q '^Matched receives: ' live
     check_equal "... and agree with the trace" "$(cat whole)" "$(cat live)"
     check "... messages that wait are among them" grep -q '^Messages that wait to be received' report
     check "... and what it costs" grep -q '^DPM itself: ' report

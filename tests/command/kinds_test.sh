@@ -44,7 +44,7 @@ only() {
     check "... there are messages" test "$(wc -l < some)" -gt 500
     check_equal "... every message as when all are metered" "" "$(diff all some | head -n 5)"
     check "... the report says what is not metered" \
-        grep -qx "Paths of these kinds were not metered: $4\." some.report
+        grep -qx "Connections of these kinds were not metered: $4\." some.report
     check_equal "... and the JSON object" "$4" \
         "$("$dpm" stats --json some.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 }

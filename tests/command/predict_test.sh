@@ -79,8 +79,8 @@ check_equal 'T is what the shell says its children used' near "$(jq -r --argjson
 
 "$dpm" parallelism pipe.trace > pipe.txt
 matches 'a table' '^one-machine +max +[0-9.]+ +[0-9]+ ' pipe.txt
-matches 'what it rests on' 'It rests on [0-9,]+ events, 0 lost; [0-9,]+ arcs of messages' pipe.txt
-matches 'what it assumes' 'assumed that events would stand in the same order' pipe.txt
+matches 'what it rests on' 'Based on [0-9,]+ events, 0 lost; [0-9,]+ edges of messages' pipe.txt
+matches 'what it assumes' 'events are assumed to keep their order' pipe.txt
 
 # ---- the path itself ----
 
@@ -204,11 +204,11 @@ check_equal 'as long as the same assignment from a file' "$(jq '.searches[0].tma
 check 'no longer than on one machine' test "$(jq '.searches[0].tmax_ns' search.json)" -le "$(row sharing one-machine tmax_ns one.json)"
 "$dpm" parallelism --search 2 --local-delay 1us --remote-delay 1ms pipe.trace > search.txt
 check_equal 'in words: how good it is, and which processes are together' "$(jq -r '.searches[0] as $found | .processes as $processes |
-    "search-2 (of \($found.tried) that were tried; ", ([range($processes | length)] | group_by($found.machines[.])[] |
+    "search-2 (best of \($found.tried) tried; ", ([range($processes | length)] | group_by($found.machines[.])[] |
     "  " + (map($processes[.] | "\(.name)[\(.pid)]") | join(", ")))' search.json)" \
     "$(sed -n '/^search-2 (/,/^$/p' search.txt | sed '1s/tried; .*/tried; /; /^$/d')"
 jq '.searches[0] | (.tmax_ns - .bound_ns) / .bound_ns * 100' search.json > above
-sed -n 's/^search-2 (.*; \([0-9.<]*\) % above what no assignment can be below):$/\1/p' search.txt |
+sed -n 's/^search-2 (.*; at most \([0-9.<]*\)% longer than the best possible):$/\1/p' search.txt |
     sed 's/^<0.1$/0.05/' >> above
 # one decimal below ten, none above
 check "... in per cent above the bound ($(paste -sd ' ' above))" awk '{ percent[NR] = $1 }

@@ -90,7 +90,7 @@ for i in range(40):
     one.sendall(b"x" * 10)
     one.recv(10)' > out 2> err
     check "what a connection to itself sends it receives" \
-        grep -q 'matched with sends: 40 exactly\.' self.trace.report
+        grep -q 'Matched receives: 40 exact\.' self.trace.report
     traced unbound.trace -- python3 -c '
 import socket
 here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -184,7 +184,7 @@ check "who sends one long message is blocked, and the receiver late" jq -e "$rec
 check_equal "... whose queue was as long as the kernel says" \
     "$("$dpm" dump --json --type messagequeued long.trace | jq -s 'map(.queue) | max')" \
     "$(jq '[.processes[].queue.bytes_max] | max' long.json)"
-check "... in the words of the report, too" sh -c "'$dpm' report long.trace | grep -q 'had no room to send to'"
+check "... in the words of the report, too" sh -c "'$dpm' report long.trace | grep -q 'was blocked for .* while sending to'"
 
 # ---- a wait for the first message of a connection ----
 

@@ -34,7 +34,7 @@ def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] 
     $strange,
     before: ($parts | map(select((.key | startswith("u") | not) and $recorded[.key] == null).value) | add // 0),
     other_bytes: [$found[] | select(.read != .bytes)] | length,
-    exact: [$found[].edges[] | select(.kind == "exact")] | length,
+    edges: [$found[].edges[]] | length,
     wrong: [$found[] | .truth as $truth | .edges[] |
         select(.kind == "exact" and .bytes > ($truth[.block] // 0))],
     nobody: [$found[] | select(.why == "external" or .why == "unmatched").rest] | add
@@ -49,7 +49,8 @@ look() {
     check "... what was read is what is recorded, some of it the stranger's" jq -e \
         '.sends > 100 and .receives > 100 and .strange > 1000 and .other_bytes == 0' edges.json
     check_equal "... no exact edge is wrong" "[]" "$(jq -c '.wrong[:3]' edges.json)"
-    check "... and there are some" jq -e '.exact > 0' edges.json # on a busy machine more calls overlap
+    # (how many are exact depends on how many calls overlap)
+    check "... and receives have edges" jq -e '.edges > 100' edges.json
     check_equal "... bytes of the unmonitored writer, and older ones, have no sender" \
         "$(jq '.strange + .before' edges.json)" "$(jq .nobody edges.json)"
 }

@@ -281,7 +281,7 @@ static void a_small_picture(void **state)
     expect_once(text, "wait|wait2|waits for a processor for 1.00 ms, until 0.001000000 s\n");
     expect_once(text, "wait|wait3|is blocked for 2.00 ms, until 0.008000000 s\n");
     assert_int_equal(count_of(text, "way|"), 5);
-    assert_int_equal(count_of(text, "way||1.50 ms of processor time in 3.00 ms\n"), 1);
+    assert_int_equal(count_of(text, "way||1.50 ms of CPU time in 3.00 ms\n"), 1);
     free(text);
 
     text = read_again(sample, GRAPH_DOT);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality.c: paths of causality, event by event. See causality.h, and causality_private.h for its
- * parts.
+ * causality.c: paths of causality, event by event. See causality.h, and causality_private.h for its parts.
  *
  *      history --> causality_add --+--> SEND, SENDCALL  causality_sending.c
  *                                  +--> RECEIVE         causality_receiving.c
- *                                  '--> who is there    causality_parties.c
+ *                                  '--> participants    causality_parties.c
  *              --> causality_finish --> struct causality causality_result.c
  */
 #include "analysis/causality/causality_private.h"
@@ -81,7 +80,7 @@ void causality_analysis_free(struct causality_analysis *analysis)
 
 /* ---- events ---- */
 
-/* A process or thread goes on with what its creator was doing. */
+/* A new process or thread continues what its creator was doing. */
 static void create(struct causality_analysis *analysis, const struct causality_event *at)
 {
     struct sent_value *value = causality_value(analysis, at->event->value);
@@ -149,7 +148,7 @@ static bool has_stream(const struct record_header *header)
     return !(header->flags & RECORD_NO_STREAM) && header->stream != 0;
 }
 
-/* From the first record to the last of its origin. */
+/* Updates first and last time of its origin. */
 static int note_extent(struct causality_analysis *analysis, const struct event *event)
 {
     if (event->origin >= analysis->extent_count) {
@@ -188,12 +187,12 @@ int causality_add(struct causality_analysis *analysis, const struct history_even
     case EVENT_STREAM:
         return parties_renamed(analysis, event);
     default:
-        /* whatever a new stream does first tells who created it */
+        /* the first event of a new stream has the edge from its creator */
         return of_stream && has_creation(event) ? add_of_stream(analysis, event) : 0;
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the result ---- */
 
 static void sum_up(const struct causality_analysis *analysis, uint32_t origins,
                    struct causality *result)
@@ -256,7 +255,7 @@ void causality_free(struct causality *causality)
 
 static int add_event(void *analysis, const struct history_event *event, struct problem *problem)
 {
-    (void)problem; /* who reads says that memory was short */
+    (void)problem; /* analyses_read reports that memory ran out */
     return causality_add(analysis, event) < 0 ? -ENOMEM : 0;
 }
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_last.c: the rule of what was received last: "where will that process next send a message?"
- * (B. P. Miller: Performance Characterization of Distributed Programs, 5.2.4, figure 5.18)
+ * causality_last.c: the rule of the latest receive: "where will that process next send a message?" (B. P. Miller:
+ * Performance Characterization of Distributed Programs, 5.2.4, figure 5.18)
  *
  *      stream   RECEIVE from X   SEND to Y   SEND to Z   RECEIVE from Y   SEND ...
  *               |<----- interval: a step ---------->|    |<---- the next
  *
- * Whatever the stream sends until it receives again is of this step, whichever connection it uses. An
- * interval also ends with the end of a connection; receives from system processes end none. Who sends
- * outside of all intervals does it by himself, and begins a chain that is of no request.
+ * Whatever the stream sends until it receives again belongs to this step, on any connection. The end of a connection
+ * also ends an interval; receives from system processes do not. A send outside of all intervals begins a chain that
+ * belongs to no request.
  */
 #include "analysis/causality/causality_private.h"
 
-/* A connection tells what is answered: maybe something else than the stream has received last. */
+/* The connection shows what a send answers, which may differ from the stream's latest receive. */
 static enum attribution attribute(struct causality_analysis *analysis,
                                   const struct causality_event *at, const struct step *step)
 {
@@ -38,7 +38,7 @@ static void count_reply(struct causality_analysis *analysis, const struct causal
     analysis->strings.at[step->string].replies++;
 }
 
-/* Nothing was received before, or it was so long ago that it is forgotten. */
+/* Nothing was received before, or its step is forgotten. */
 static int begin_chain(struct causality_analysis *analysis, const struct causality_event *at)
 {
     bool forgotten = at->stream->current.index_and_1 != 0;

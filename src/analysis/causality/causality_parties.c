@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_parties.c: who takes part: streams, processes and their roles, ends of paths and which
- * of two calls.
+ * causality_parties.c: participants: streams, processes and their roles, ends of paths and their sides.
  *
  *      (origin, stream) --> stream --> process --> member       live ones; members are remembered
  *      (origin, path)   --> end
  *
- * A process is a server process once it uses an end that serves: one that accepted, or that got the
- * first message; until then it is a requestor. (Or just those that were named are.)
+ * A process becomes a server process when it uses an end that serves: one that accepted, or that got the first message.
+ * Until then it is a requestor. (With `servers` only the listed ones are server processes.)
  */
 #include "analysis/causality/causality_private.h"
 
@@ -15,15 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where the history has it, it was before ---- */
+/* ---- cache, by the history's indexes ---- */
 
-/* Returns the index, or LOOKUP_NONE: then it is to be looked up. */
+/* Returns the index. LOOKUP_NONE: it must be looked up. */
 static uint32_t index_at(const struct places *places, uint32_t place)
 {
     return place < places->capacity ? places->at[place] - 1 : LOOKUP_NONE;
 }
 
-/* If there is no memory for it, it will be looked up. */
+/* Without memory for it, it will be looked up again. */
 static void note_place(struct places *places, uint32_t place, uint32_t index)
 {
     if (place != 0 &&
@@ -35,7 +34,7 @@ static void note_place(struct places *places, uint32_t place, uint32_t index)
 
 #define FIRST_EPHEMERAL 32768u /* Linux gives clients ports from here on */
 
-/* The end with a port that no client gets serves, if the other one has such a port. */
+/* If exactly one end has an ephemeral port, the other end serves. */
 static enum side guess_side(const struct path_record *path)
 {
     bool local_low = path->local_port < FIRST_EPHEMERAL;
@@ -74,7 +73,7 @@ static void describe_end(struct causality_analysis *analysis, struct causality_e
     end->older = (path->header.flags & RECORD_OLDER) != 0;
 }
 
-/* Returns 0, with NULL if nothing is known of the path, or -ENOMEM. */
+/* Returns 0, with NULL if the path is not known, or -ENOMEM. */
 static int look_up_end(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
                        struct causality_end **ret_end)
 {
@@ -100,7 +99,7 @@ static int look_up_end(struct causality_analysis *analysis, uint32_t origin, uin
     return 0;
 }
 
-/* The same. */
+/* The same, with the cache. */
 static int find_end(struct causality_analysis *analysis, const struct history_event *event,
                     uint32_t number, struct causality_end **ret_end)
 {
@@ -158,7 +157,7 @@ void parties_close(struct causality_analysis *analysis, struct causality_end *en
     end->open = false;
     struct causality_stream *stream = pool_at(&analysis->streams, end->stream.index_and_1 - 1);
     if (stream->life != end->stream.life)
-        return; /* it has ended, with all that was open */
+        return; /* it has ended, with all its open requests */
     stream->open--;
     ((struct causality_live_process *)pool_at(&analysis->processes, stream->process))->open--;
 }
@@ -179,8 +178,7 @@ static bool is_named(const struct causality_options *options, const struct membe
     return false;
 }
 
-/* Its first message: it has a row in the result from now on. Before, it may have had another name.
- * */
+/* Its first message: from now on it has a row in the result. Its name may have changed before. */
 static int note_member(struct causality_analysis *analysis, struct causality_live_process *process)
 {
     const struct stream_record *stream = identity_of(analysis, process->origin, process->number);
@@ -232,7 +230,7 @@ static int find_process(struct causality_analysis *analysis, uint32_t origin, ui
     return 0;
 }
 
-/* A stream whose identity was lost is a process of its own. */
+/* A stream whose identity was lost counts as a process of its own. */
 static int look_up_stream(struct causality_analysis *analysis, uint32_t origin, uint32_t number,
                           struct causality_stream **ret_stream)
 {
@@ -298,11 +296,11 @@ void parties_forget_stream(struct causality_analysis *analysis, uint32_t origin,
     uint32_t life = stream->life + 1;
     analysis->past_steps -= stream->past_capacity;
     free(stream->past);
-    process->open -= stream->open; /* the ends find out by its life */
+    process->open -= stream->open; /* ends notice by the stream's life */
     lookup_remove(&analysis->stream_numbers, key);
     pool_give(&analysis->streams, found);
     stream->life = life;
-    process->ended |= last; /* others of its streams may have nothing to tell for long */
+    process->ended |= last; /* its other streams may be silent for long */
     if (--process->streams == 0 && process->ended)
         forget_process(analysis, process->index);
 }
@@ -330,7 +328,7 @@ int parties_find(struct causality_analysis *analysis, const struct history_event
 
 /* ---- roles ---- */
 
-/* A name's letter, if its processes share one. Returns the letter or -ENOMEM. */
+/* The process's letter, which is shared by name with by_program. Returns the letter or -ENOMEM. */
 static int64_t letter_for(struct causality_analysis *analysis, const struct member *member)
 {
     uint64_t key = hash_bytes(0, member->name, strnlen(member->name, sizeof(member->name)));
@@ -369,7 +367,7 @@ int parties_take_part(struct causality_analysis *analysis, const struct causalit
 {
     struct causality_live_process *process = at->process;
 
-    if (at->end->side == SIDE_UNKNOWN) { /* who sends first calls */
+    if (at->end->side == SIDE_UNKNOWN) { /* the first sender calls */
         at->end->side = at->record->header.id == EVENT_RECEIVE ? SIDE_SERVES : SIDE_CALLS;
         analysis->sums.assumed_sides++;
     }
@@ -385,7 +383,7 @@ int parties_take_part(struct causality_analysis *analysis, const struct causalit
     return 0;
 }
 
-/* The main thread speaks for its process. A new name may be one that was asked for. */
+/* The name of a process is that of its main thread. A new name may be one of `servers`. */
 int parties_renamed(struct causality_analysis *analysis, const struct history_event *event)
 {
     const struct stream_record *record = (const struct stream_record *)event->event.header;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_receiving.c: what a RECEIVE of a server process means for the request it is of.
+ * causality_receiving.c: what a RECEIVE of a server process means for the request that it belongs to.
  *
  *      from                          a new step                  the stream is then in
  *      requestor                     root of a new request       it
@@ -10,11 +10,11 @@
  *      server process, no request    none                        none; if it was called: the step
  *                                                                that had called it
  *
- * More of a message that has begun brings the stream back to the step which that message began.
+ * Further parts of a message return the stream to the step that the message began.
  */
 #include "analysis/causality/causality_private.h"
 
-/* Which parts of one RECEIVE have been of requestors, so that they make one request. */
+/* Parts of one RECEIVE that come from requestors, which make one request. */
 struct receiving {
     bool request_begun;
     struct reference last_from; /* step of the sender of the last part */
@@ -62,13 +62,13 @@ static int continue_request(struct causality_analysis *analysis, struct causalit
     return 0;
 }
 
-/* An answer that belongs to no request we know: what was asked here goes on. */
+/* An answer that belongs to no known request: the step that asked on this end continues. */
 static void resume(struct causality_analysis *analysis, struct causality_event *at)
 {
     struct causality_end *end = at->end;
 
     if (analysis->options.last)
-        return; /* what was received before still is what counts */
+        return; /* the previous receive still counts */
     if (end->side == SIDE_CALLS && step_of(analysis, end->forwarded) != NULL)
         causality_enter(analysis, at, end->forwarded);
     else if (end->side == SIDE_SERVES)
@@ -76,7 +76,7 @@ static void resume(struct causality_analysis *analysis, struct causality_event *
     end->in = at->stream->current;
 }
 
-/* Something was received, and nobody knows because of what. */
+/* Something with an unknown cause was received. */
 static int from_unknown(struct causality_analysis *analysis, struct causality_event *at)
 {
     if (analysis->options.last)
@@ -85,7 +85,7 @@ static int from_unknown(struct causality_analysis *analysis, struct causality_ev
     return 0;
 }
 
-/* ---- from whom it is ---- */
+/* ---- by sender ---- */
 
 static int from_requestor(struct causality_analysis *analysis, struct causality_event *at,
                           uint32_t requestor, struct receiving *receiving)
@@ -152,8 +152,7 @@ static int from_edge(struct causality_analysis *analysis, struct causality_event
     return 0;
 }
 
-/* Of somebody who is not metered: of his sends nothing is known, but that they follow each other.
- * */
+/* From an unmonitored peer: its sends are unknown, except that they follow each other. */
 static int from_stranger(struct causality_analysis *analysis, struct causality_event *at,
                          struct receiving *receiving)
 {
@@ -186,7 +185,7 @@ static bool says_something(const struct causality_event *at)
            (!at->end->is_bytes && !(at->record->header.flags & RECORD_END_OF_FILE));
 }
 
-/* Of several who may have sent the same bytes the first are taken. */
+/* If several streams may have sent the same bytes, the first ones are taken. */
 static int from_edges(struct causality_analysis *analysis, struct causality_event *at,
                       struct receiving *receiving)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_requests.c: the trees of requests, as long as they may grow.
+ * causality_requests.c: the trees of requests, while they may grow.
  *
  *      request --first--> step --next--> step --next--> step      in the order of receiving
  *         |
  *         '-- over, when the connection that it came by has another one or is closed: it goes to
- *             the end of a queue, for its processes may still work on it; the oldest of the queue
+ *             the end of a queue, as its processes may still work on it; the oldest of the queue
  *             are counted and forgotten
  *
- * So memory is bounded by paths and the constants in causality_private.h. Who refers to a step
- * names its life, too, and finds nothing when that has ended.
+ * So memory is bounded by paths and the constants in causality_private.h. A reference to a step includes its life, and
+ * finds nothing when the step is gone.
  */
 #include "analysis/causality/causality_private.h"
 
@@ -24,8 +24,8 @@ static struct request *request_at(const struct causality_analysis *analysis, uin
 
 /* ---- the slowest ---- */
 
-/* From the beginning of the request; 0 if clocks that are not known well enough say that it was
- * before, TIME_UNKNOWN if they are not known. */
+/* ns since the request began. 0 if imprecise clocks place it before that; TIME_UNKNOWN if no messages relate the
+ * clocks. */
 static uint64_t since_begin(const struct causality_analysis *analysis,
                             const struct request *request, const struct step *step, uint64_t time)
 {
@@ -126,7 +126,7 @@ static void free_step(struct causality_analysis *analysis, uint32_t index)
     step->life = life;
 }
 
-/* Counts the leaf that a step is. Returns 0 or -ENOMEM. */
+/* Counts a step that is a leaf. Returns 0 or -ENOMEM. */
 static int count_leaf(struct causality_analysis *analysis, const struct request *request,
                       const struct step *step, uint64_t *ret_latency)
 {
@@ -137,8 +137,8 @@ static int count_leaf(struct causality_analysis *analysis, const struct request 
     return strings_add_leaf(&analysis->strings, step->string, *ret_latency);
 }
 
-/* The first step of a long request was not looked at for long: the processor is told to fetch it and
- * its successor from memory before the request gets its next message. */
+/* The first step of a long request has not been used for long. Prefetches it and its successor before the request gets
+ * its next message. */
 static void look_ahead(const struct causality_analysis *analysis, const struct request *request)
 {
     const struct step *first = pool_at(&analysis->steps, request->first_and_1 - 1);
@@ -148,7 +148,7 @@ static void look_ahead(const struct causality_analysis *analysis, const struct r
         __builtin_prefetch(pool_at(&analysis->steps, first->next_and_1 - 1));
 }
 
-/* A request of very many steps lets the first go. */
+/* Drops the first step of a request that has too many. */
 static int free_first_step(struct causality_analysis *analysis, struct request *request)
 {
     uint32_t first = request->first_and_1 - 1;
@@ -257,8 +257,8 @@ static bool has_too_many(const struct causality_analysis *analysis, const struct
            (request->step_count > STEPS_FEW && analysis->steps_above > STEPS_ABOVE);
 }
 
-/* Whether it is this request that its process answers there: it may have answered it, and got another one, before the
- * last that it asked for the first one came back. */
+/* Whether the process at this end still answers this request there: it may have answered already, and got another
+ * request, before the last of its own calls returned. */
 static bool is_open_for(const struct causality_analysis *analysis,
                         const struct causality_end *entry, uint32_t request)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_result.c: processes with their letters, the strings with their latencies, the slowest
- * requests.
+ * causality_result.c: processes with their letters, the strings with their latencies, the slowest requests.
  *
  *      tree of strings --> the leaves, as text, sorted --> paths
  */
@@ -17,7 +16,7 @@
 
 static const char alphabet[ALPHABET + 1] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* Returns its length. There are many of them, most of one character. */
+/* Returns its length. Called very often, mostly for a single character. */
 static size_t write_letter(uint16_t letter, char text[LETTER_SIZE])
 {
     if (letter < ALPHABET) {
@@ -137,7 +136,7 @@ static int build_paths(struct causality_analysis *analysis, struct causality *re
         result->path_count++;
         path->count = string->leaves;
         result->long_strings += string->cut ? string->leaves : 0;
-        if (string->latency != NULL) { /* it is the result's from now on */
+        if (string->latency != NULL) { /* now owned by the result */
             path->latency = *string->latency;
             *string->latency = (struct histogram){0};
         }
@@ -148,7 +147,7 @@ static int build_paths(struct causality_analysis *analysis, struct causality *re
     return 0;
 }
 
-/* ---- where requests come to ---- */
+/* ---- servers that receive requests ---- */
 
 static int build_entries(const struct causality_analysis *analysis, struct causality *result)
 {
@@ -254,7 +253,7 @@ int causality_build(struct causality_analysis *analysis, struct causality *resul
                : 0;
 }
 
-/* ---- words ---- */
+/* ---- names ---- */
 
 const char *attribution_name(enum attribution attribution)
 {
@@ -280,7 +279,7 @@ const char *causality_role_name(enum causality_role role)
     return role <= ROLE_SYSTEM ? names[role] : "unknown";
 }
 
-/* ---- the commonest ---- */
+/* ---- the most common ---- */
 
 static int by_count(const void *left, const void *right)
 {

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_sending.c: to which step a SEND belongs, and how that is known.
+ * causality_sending.c: which step a SEND belongs to, and how that is known.
  *
  *      end that serves    a request is open there    --> it is answered: its latest step here
- *                         the answer is being sent   --> more of it
+ *                         the answer is being sent   --> continues it
  *      end that calls     connected, not yet used    --> the step that connected
  *      any other                                     --> the step that the stream is in
  *
- * (That is the rule of requests. The other one is in causality_last.c.)
- *
- * In a process that serves several requests at once, the last one is no more than likely; see enum
- * attribution.
+ * This is the rule of requests; causality_last.c has the other rule. If a process serves several requests at once, the
+ * last row is only likely: see enum attribution.
  */
 #include "analysis/causality/causality_private.h"
 
@@ -18,13 +16,13 @@
 
 /* ---- how it is known ---- */
 
-/* Of a step that the stream is in, or was when so many requests were open. Its own request does not
- * compete with it. */
+/* For a step that the stream is in, or was in when so many requests were open. The step's own request does not count as
+ * another one. */
 static enum attribution attribute(const struct causality_analysis *analysis,
                                   const struct causality_event *at, const struct step *step,
                                   uint32_t process_open, uint32_t stream_open)
 {
-    if (process_open > 1 && stream_open > 1) /* one of them is another's: no need to look which */
+    if (process_open > 1 && stream_open > 1) /* at least one of them is another request */
         return ATTRIBUTION_LATEST;
     const struct causality_end *entry = end_of(analysis, step->entry);
     const struct step *open =
@@ -45,7 +43,6 @@ enum attribution causality_attribute(const struct causality_analysis *analysis,
 
 /* ---- messages ---- */
 
-/* Whether it is more of what was sent here before. */
 bool causality_is_same_message(const struct causality_analysis *analysis,
                                const struct causality_event *at, struct reference step)
 {
@@ -59,13 +56,13 @@ bool causality_is_same_message(const struct causality_analysis *analysis,
            end->turn == TURN_SENT && same_reference(end->answer, step);
 }
 
-/* A SENDCALL tells of a call whose SEND comes later. */
+/* A SENDCALL reports a call whose SEND comes later. */
 static void note_call(const struct causality_event *at)
 {
     at->end->in_call = at->record->header.id == EVENT_SENDCALL ? at->stream->index + 1 : 0;
 }
 
-/* Gives the RECEIVE what it needs to know. */
+/* Stores with the event what its RECEIVE needs. */
 static void tell(struct causality_analysis *analysis, const struct causality_event *at,
                  const struct sent_value *like)
 {
@@ -90,7 +87,7 @@ static void tell(struct causality_analysis *analysis, const struct causality_eve
 
 /* ---- the step ---- */
 
-/* The latest step of the open request, in this stream if it has one. */
+/* The latest step of the open request; that of this stream, if it is in one. */
 static struct reference answering_step(const struct causality_analysis *analysis,
                                        const struct causality_event *at)
 {
@@ -102,7 +99,7 @@ static struct reference answering_step(const struct causality_analysis *analysis
                : at->end->latest;
 }
 
-/* The request that is open at this end has its answer now. */
+/* Answers the request that is open at this end. */
 static struct sent_value answer(struct causality_analysis *analysis,
                                 const struct causality_event *at)
 {
@@ -119,7 +116,7 @@ static struct sent_value answer(struct causality_analysis *analysis,
     return value;
 }
 
-/* More of an answer, or of what a call has begun. */
+/* Whether it continues an answer, or what a call has begun. */
 static bool goes_on(const struct causality_analysis *analysis, const struct causality_event *at)
 {
     const struct causality_end *end = at->end;
@@ -132,7 +129,7 @@ static bool goes_on(const struct causality_analysis *analysis, const struct caus
            end->turn == TURN_SENT;
 }
 
-/* What is sent before anything was received here is older than the recording, maybe. */
+/* Whether it may answer something from before the recording: nothing was received here yet. */
 static bool is_of_the_past(const struct causality_end *end)
 {
     return end->older && end->side == SIDE_SERVES && end->turn == TURN_NONE;
@@ -171,7 +168,7 @@ static int enter_inherited(struct causality_analysis *analysis, const struct cau
     return result;
 }
 
-/* The first of a process that was created for a request: it has its letter, as if it had been
+/* The first send of a process that was created for a request: the process gets a step of its own, as if it had been
  * called. */
 static int inherit(struct causality_analysis *analysis, const struct causality_event *at)
 {
@@ -198,7 +195,7 @@ static bool says_something(const struct causality_event *at)
     return record->message.bytes > 0 || !at->end->is_bytes;
 }
 
-/* What a process outside the server sends. */
+/* For the send of a process that is not a server process. */
 static struct sent_value outside(const struct causality_event *at)
 {
     return (struct sent_value){
@@ -251,12 +248,12 @@ static void make_past(struct causality_analysis *analysis, struct causality_stre
 
     stream->past = calloc(most, sizeof(*stream->past));
     if (stream->past == NULL)
-        return; /* connections have no maker then, which is counted */
+        return; /* its connections will be unknown, which is counted */
     stream->past_capacity = most;
     analysis->past_steps += most;
 }
 
-/* Who looks that far back may soon look further: there is room for twice as many then. */
+/* Doubles the capacity after a look far back, since the next one may go further. */
 static void extend_past(struct causality_analysis *analysis, struct causality_stream *stream,
                         uint32_t looked_back)
 {
@@ -288,7 +285,7 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
 
     stream->current = step;
     if (analysis->options.last)
-        return; /* a connection is of nobody until it is used */
+        return; /* this rule needs no past steps */
     if (stream->past == NULL)
         make_past(analysis, stream);
     if (stream->past == NULL)
@@ -302,7 +299,7 @@ void causality_enter(struct causality_analysis *analysis, const struct causality
     };
 }
 
-/* What the stream was in then. Returns false: something that is not known any more. */
+/* Finds what the stream was in at `time`. Returns false if that is no longer known. */
 static bool find_past(struct causality_analysis *analysis, struct causality_stream *stream,
                       uint64_t time, struct past_step *ret_past)
 {
@@ -320,8 +317,8 @@ static bool find_past(struct causality_analysis *analysis, struct causality_stre
     return back <= kept || !has_more;
 }
 
-/* CONNECT is told when the connection is used first, and others may have come since it was made.
- * What it was made for, it is used for first. */
+/* CONNECT is reported when the connection is first used, and other requests may have come since it was made. What it
+ * was made for uses it first. */
 int causality_connected(struct causality_analysis *analysis, struct causality_event *at)
 {
     uint64_t made = at->record->header.time - message_span(at->record);
@@ -331,7 +328,7 @@ int causality_connected(struct causality_analysis *analysis, struct causality_ev
         return 0;
     struct past_step past;
     if (!find_past(analysis, at->stream, made, &past)) {
-        at->end->connecting = true; /* for nobody we know */
+        at->end->connecting = true; /* no known step */
         analysis->sums.unknown_connections++;
         return 0;
     }
@@ -340,7 +337,7 @@ int causality_connected(struct causality_analysis *analysis, struct causality_ev
         return 0;
     enum attribution then = attribute(analysis, at, step, past.process_open, past.stream_open);
     enum attribution now = causality_attribute(analysis, at, step);
-    bool threads = at->process->streams > 1; /* others may have got requests since */
+    bool threads = at->process->streams > 1; /* other threads may have got requests since */
     at->end->connecting = true;
     at->end->forwarded = past.step;
     at->end->attribution = (uint8_t)(threads && now > then ? now : then);

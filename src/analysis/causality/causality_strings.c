@@ -4,11 +4,11 @@
  *
  *      0 "" --A--> 3 "A" --B--> 4 "AB" --A--> 5 "ABA"       arrivals, leaves, replies of each
  *                                   '----C--> 6 "ABC"
- *      1 ".." --B--> 7 "..B" ...            the last 16 letters of what is longer than 64
- *      2 "nobody" --D--> 8 ...              what a server process has sent by itself
+ *      1 ".." --B--> 7 "..B" ...            the last 16 letters of strings longer than 64
+ *      2 "nobody" --D--> 8 ...              what a server process sends without having received
  *
- * A step counts once, for its prefix; how often each substring occurs follows from these counts at
- * the end (causality_substrings.c).
+ * A step counts once, for its prefix. How often each substring occurs follows from these counts at the end
+ * (causality_substrings.c).
  */
 #include "analysis/causality/causality_private.h"
 
@@ -20,8 +20,8 @@
 
 /* ---- children: a table of strings by parent and letter ---- */
 
-/* A slot is 0, or so many bits of the hash above the index: others with them are rare, so strings are
- * looked at only when they are found. */
+/* A slot is 0, or the index with 15 bits of the hash above it. Other strings rarely have the same bits, so a string is
+ * mostly read only when it is the right one. */
 #define CHILD_SLOTS_LEAST 64u
 
 static uint64_t child_hash(uint32_t parent, uint16_t letter)
@@ -34,7 +34,7 @@ static uint32_t child_slot(uint64_t hash, uint32_t index)
     return (uint32_t)(hash >> 17) << STRING_BITS | index;
 }
 
-/* The slot where it is, or a free one. */
+/* The slot that has it, or a free one. */
 static uint32_t find_slot(const struct strings *strings, uint32_t parent, uint16_t letter)
 {
     uint64_t hash = child_hash(parent, letter);
@@ -57,7 +57,7 @@ static uint64_t letter_bit(uint16_t letter)
     return 1ULL << (letter % 64);
 }
 
-/* Returns 0: there is none. */
+/* Returns 0 if there is none. */
 static uint32_t find_child(const struct strings *strings, uint32_t parent, uint16_t letter)
 {
     if (!(strings->at[parent].child_letters & letter_bit(letter)))
@@ -73,7 +73,7 @@ static void put_child(struct strings *strings, uint32_t index)
         child_slot(child_hash(string->parent, string->letter), index);
 }
 
-/* No more than half of the slots are used. */
+/* Keeps at most half of the slots in use. */
 static int reserve_child(struct strings *strings)
 {
     uint32_t slots = strings->child_slots == 0 ? CHILD_SLOTS_LEAST : 2 * strings->child_slots;
@@ -117,8 +117,7 @@ void strings_done(struct strings *strings)
     free(strings->children);
 }
 
-/* Two letters behind STRING_CUT have room when longer ones have no more, and single ones have it
- * always. */
+/* Single letters behind STRING_CUT always fit. Pairs of letters there still fit when longer strings no longer do. */
 static bool has_room(const struct strings *strings, uint32_t parent)
 {
     const struct string *at = &strings->at[parent];
@@ -182,7 +181,7 @@ unsigned strings_letters(const struct strings *strings, uint32_t string, unsigne
     return count;
 }
 
-/* The last letters of a full string, as many as leave room for one more. */
+/* The last letters of a full string, one less than fit. */
 static int64_t find_shorter(struct strings *strings, uint32_t string)
 {
     struct string *at = &strings->at[string];
@@ -199,7 +198,7 @@ static int64_t find_shorter(struct strings *strings, uint32_t string)
     return found;
 }
 
-/* The last letters of it, and the new one. */
+/* The last letters of the string, and the new one. */
 static int64_t go_on_cut(struct strings *strings, uint32_t string, uint16_t letter)
 {
     int64_t shorter = find_shorter(strings, string);
@@ -207,7 +206,7 @@ static int64_t go_on_cut(struct strings *strings, uint32_t string, uint16_t lett
     return shorter < 0 ? shorter : find_or_add(strings, (uint32_t)shorter, letter);
 }
 
-/* The string of two letters behind STRING_CUT. Once it is there, it is found without looking at any string. */
+/* The string of two letters behind STRING_CUT. Cached, so that it is mostly found without reading any string. */
 static int64_t find_pair(struct strings *strings, const uint16_t letters[2])
 {
     uint32_t place = (letters[0] * 64u + letters[1]) % PAIRS;
@@ -223,7 +222,7 @@ static int64_t find_pair(struct strings *strings, const uint16_t letters[2])
     return found;
 }
 
-/* There is no room for all of it: its last two letters, or the last one. */
+/* The whole string does not fit: continues with its last two letters, or with the last one. */
 static int64_t go_on_short(struct strings *strings, uint32_t string, uint16_t letter)
 {
     const struct string *at = &strings->at[string];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_substrings.c: what the strings contain: substrings, and who sends to whom next.
+ * causality_substrings.c: what the strings contain: substrings, and transitions from process to process.
  *
- *      string "ABCBA", so many arrivals --> "BA" "CBA" "BCBA" "ABCBA" have occurred so often more
+ *      string "ABCBA" with n arrivals --> n occurrences each of "BA", "CBA", "BCBA" and "ABCBA"
  *
- * Every step of a tree stands for the substrings that end with it, so that each occurrence is
- * counted once, however many leaves are behind it. A tail is what a string ends with:
+ * Every step of a tree stands for the substrings that end with it, so each occurrence is counted once, however many
+ * leaves are behind it. A tail is the end of a string:
  *
  *      letters of the string    . . . [ B C B A ]      length 4
  *      all of it, and more      requestor [ A B ]      length 3, of a string of 2
@@ -31,7 +31,7 @@ struct tails {
     size_t capacity;
     uint32_t count;
     struct lookup hashes;
-    uint64_t others; /* occurrences that found no room */
+    uint64_t others; /* occurrences that did not fit */
 };
 
 static void tails_done(struct tails *tails)
@@ -40,8 +40,9 @@ static void tails_done(struct tails *tails)
     lookup_done(&tails->hashes);
 }
 
-/* The letters of a tail, the requestor or nobody before those of a string that is shorter; returns `length`.
- * */
+/*
+ * Writes the letters of a tail, after the requestor or nobody if the tail is longer than its string; returns `length`.
+ */
 static unsigned tail_letters(const struct strings *strings, uint32_t string, unsigned length,
                              uint16_t *letters)
 {
@@ -77,7 +78,7 @@ static int add_new_tail(struct tails *tails, uint64_t key, const struct tail *ta
     return 0;
 }
 
-/* Counts these letters, which the string ends with. */
+/* Counts a tail of the string, which has these letters. */
 static int add_tail(struct tails *tails, uint32_t string, const uint16_t *letters, unsigned length,
                     uint64_t count)
 {
@@ -89,14 +90,13 @@ static int add_tail(struct tails *tails, uint32_t string, const uint16_t *letter
             tails->at[found].count += count;
             return 0;
         }
-        key++; /* another one has the same hash */
+        key++; /* another tail has the same hash */
     }
     const struct tail tail = {string, length, count};
     return add_new_tail(tails, key, &tail);
 }
 
-/* ---- short ones and the commonest strings first: if there is too little room, the others are left
- * out ---- */
+/* ---- short substrings and frequent strings first: if the table is full, the others are left out ---- */
 
 static int compare_arrivals(const void *left, const void *right, void *context)
 {
@@ -122,13 +122,13 @@ static uint32_t *by_arrivals(struct strings *strings)
 /* ---- substrings ---- */
 
 /*
- * What a string ends with, of one length, is what its parent ends with, one letter shorter, and its own letter. So
- * each tail has a class, found by that of the shorter one:
+ * The tail of a string is the tail of its parent, one letter shorter, and the string's own letter. So each tail has a
+ * class, which is found from the class of the shorter tail:
  *
  *      length 2    (B) C --> 1         (B) A --> 2
  *      length 3    1   B --> 3         2   B --> 4        "BCB", "BAB"
  *
- * A class is the index of its tail + 1, 0: there is none or no room; of a single letter that letter + 1.
+ * A class is the index of its tail + 1; 0: there is none, or it did not fit. For a single letter it is that letter + 1.
  */
 
 static uint64_t class_key(uint32_t shorter, uint16_t letter, unsigned length)
@@ -150,7 +150,8 @@ static int64_t find_class(struct tails *tails, uint32_t string, uint32_t shorter
     return add_new_tail(tails, key, &tail) < 0 ? -ENOMEM : (int64_t)tails->count;
 }
 
-/* Counts what it ends with, of this length, and notes its class. `shorter`: those of one letter less, by string. */
+/* Counts the string's tail of this length, and returns its class. `shorter`: classes of tails one letter shorter, by
+ * string. */
 static int add_substring(struct tails *tails, uint32_t string, unsigned length,
                          const uint32_t *shorter, uint32_t *ret_class)
 {
@@ -159,7 +160,7 @@ static int add_substring(struct tails *tails, uint32_t string, unsigned length,
 
     *ret_class = 0;
     if (at->depth < length) {
-        tails->others += at->cut ? at->arrivals : 0; /* what stood before it is not known */
+        tails->others += at->cut ? at->arrivals : 0; /* its first letters are not known */
         return 0;
     }
     if (shorter[at->parent] != 0)
@@ -194,7 +195,7 @@ static int add_substrings(struct tails *tails, const uint32_t *order, unsigned m
     return result;
 }
 
-/* The first eight characters stand before the text: most of two texts differ in them. */
+/* The first eight characters are compared first, since most texts differ in them. */
 struct listed {
     uint64_t first;
     struct causality_substring substring;
@@ -220,14 +221,14 @@ static uint64_t first_characters(const char *text)
     return first;
 }
 
-/* Those that have occurred, as text, in `list`, which has room for all. */
+/* Lists the tails that have occurred, as text. `list` has capacity for all. */
 static int list_tails(const struct tails *tails, struct causality *result, struct listed *list)
 {
     uint16_t letters[TAIL_SIZE];
 
     for (uint32_t i = 0; i < tails->count; i++) {
         const struct tail *tail = &tails->at[i];
-        if (tail->count == 0) /* only what goes on with it has */
+        if (tail->count == 0) /* only longer tails have occurred */
             continue;
         tail_letters(tails->strings, tail->string, tail->length, letters);
         const char *text = letters_text(&result->memory, letters, tail->length, false);
@@ -241,14 +242,14 @@ static int list_tails(const struct tails *tails, struct causality *result, struc
 
 static int list_substrings(struct tails *tails, struct causality *result)
 {
-    lookup_done(&tails->hashes); /* nothing is looked for any more: there is room for the list */
+    lookup_done(&tails->hashes); /* no more lookups: frees memory for the list */
     struct listed *list = malloc((tails->count + 1UL) * sizeof(*list));
 
     if (list == NULL || list_tails(tails, result, list) < 0) {
         free(list);
         return -ENOMEM;
     }
-    free(tails->at); /* for the same reason */
+    free(tails->at); /* frees memory for the result */
     tails->at = NULL;
     qsort(list, result->substring_count, sizeof(*list), compare_listed);
     result->substrings = calloc(result->substring_count + 1UL, sizeof(*result->substrings));
@@ -274,8 +275,8 @@ int causality_build_substrings(struct causality_analysis *analysis, struct causa
 
 /* ---- transitions ---- */
 
-/* The last letters of a string, one more than the context has, or all of them behind the requestor.
- * Returns how many; 0: the beginning is not known. */
+/* The length of a context and the letter behind it, or of the whole string behind the requestor. 0: the beginning is
+ * not known. */
 static unsigned tail_length(const struct strings *strings, uint32_t string, unsigned most)
 {
     const struct string *at = &strings->at[string];
@@ -285,7 +286,7 @@ static unsigned tail_length(const struct strings *strings, uint32_t string, unsi
     return at->cut ? 0 : at->depth + 1u;
 }
 
-/* A message to a server process; of the first, from the requestor, nobody's choice is told. */
+/* Counts a message to a server process. A first message from a requestor is no choice of a server process. */
 static int add_transition(struct tails *tails, uint32_t string, unsigned context, uint64_t *others)
 {
     const struct string *at = &tails->strings->at[string];
@@ -302,7 +303,7 @@ static int add_transition(struct tails *tails, uint32_t string, unsigned context
     return add_tail(tails, string, letters, length, at->arrivals);
 }
 
-/* Replies to requestors, by their context: no letter follows. */
+/* Counts replies to requestors, by their context. No letter follows. */
 static int add_reply(struct tails *tails, uint32_t string, unsigned context, uint64_t *others)
 {
     const struct string *at = &tails->strings->at[string];
@@ -338,7 +339,7 @@ static int compare_contexts(const struct causality_transition *a,
 {
     unsigned length = a->length < b->length ? a->length : b->length;
 
-    for (unsigned i = 1; i <= length; i++) { /* who sends counts first, then who sent to him */
+    for (unsigned i = 1; i <= length; i++) { /* by the sender first, then by its predecessor */
         int order = strcmp(a->context[a->length - i], b->context[b->length - i]);
         if (order != 0)
             return order;
@@ -379,7 +380,7 @@ static int list_transitions(const struct tails *tails, bool replies, struct caus
     return 0;
 }
 
-/* What all of a context have sent. */
+/* Sums up what was sent in each context. */
 static void sum_contexts(struct causality *result)
 {
     struct causality_transition *rows = result->transitions;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* findings.c: what all analyses of a recording have found, topic by topic. See findings.h. */
+/* findings.c: collects the findings of all analyses, topic by topic. See findings.h. */
 #include "analysis/findings/findings_private.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ int findings_find(const struct findings_from *from, struct findings *findings)
     int result = 0;
 
     *findings = (struct findings){0};
-    if (all.path != NULL) /* the same, and it is there whenever the path is */
+    if (all.path != NULL) /* equal to from->parallelism, and always there */
         all.parallelism = all.path->parallelism;
     for (size_t i = 0; i < ARRAY_SIZE(topics) && result == 0; i++)
         result = topics[i](&all, findings);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * findings.h: what the analyses of a recording have found that matters, as figures. Sentences are made of them elsewhere.
+ * findings.h: what the analyses of a recording show that matters, as figures. show/ makes sentences of them.
  *
  *      struct communication --+
  *      struct parallelism   --+--> findings_find --> a list of struct finding, by topic: work, parallelism, critical
  *      struct critical_path --+                      path, late, queues, answers, requests, network, waits
  *      struct causality     --+
  *
- * What is too small to matter (FINDING_SMALL of the elapsed time) is not among them. All times are ns.
+ * Findings below FINDING_SMALL of the elapsed time are left out. All times are ns.
  */
 #ifndef DPM_FINDINGS_H
 #define DPM_FINDINGS_H
@@ -21,32 +21,33 @@
 enum finding_kind {
     FINDING_WORK_OF_FEW, /* few processes did most of the work: .work */
     FINDING_WORK_SHARED, /* many did: .work, of the busiest alone */
-    FINDING_IDLE,    /* processes did next to nothing, where others of their name did much: .idle */
+    FINDING_IDLE,    /* processes did almost nothing, while others of their name did much: .idle */
     FINDING_CREATED, /* a process created many: .created */
     FINDING_SILENT,  /* processes sent and received no message: .silent */
 
-    FINDING_ONE_STREAM,   /* nothing could run beside it */
+    FINDING_ONE_STREAM,   /* a single stream, so nothing could run in parallel */
     FINDING_FACTOR,       /* P: .factor */
-    FINDING_ARCS_MISSING, /* P may be less in truth, for events were not metered: .missing */
+    FINDING_ARCS_MISSING, /* the true P may be smaller, as events were not metered: .missing */
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
-    FINDING_CRITICAL, /* processes of one name, made faster, would shorten the critical path: .critical */
-    FINDING_PATH_WAITS, /* much of the critical path is no processor time: .path_waits */
+    /* speeding up the processes of one name would shorten the critical path: .critical */
+    FINDING_CRITICAL,
+    FINDING_PATH_WAITS, /* much of the critical path is no CPU time: .path_waits */
 
     FINDING_LATE_SENDER,    /* its receiver waited for messages: .wait */
-    FINDING_BLOCKED_SENDER, /* it had no buffer space: .wait */
+    FINDING_BLOCKED_SENDER, /* its sends were blocked (buffer full): .wait */
     FINDING_LATE_RECEIVER,  /* messages waited in its queue: .wait */
     FINDING_QUEUE,          /* where most messages wait: .queue */
 
     FINDING_ANSWERS,    /* a server's service times: .answers */
     FINDING_ANSWER_LAG, /* a client's request latencies: .answers */
-    FINDING_REQUESTS,   /* a request path that many took: .requests */
+    FINDING_REQUESTS,   /* a common request path: .requests */
 
     FINDING_RETRANSMITS, /* .retransmits */
-    FINDING_DROPPED,     /* .dropped: datagrams that found their receiver's queue full */
+    FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
-    FINDING_WAITS_UNEXPLAINED, /* for what no message explains, timers and disks: .waits */
+    FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
     FINDING_WAITS_LOCKS,       /* of threads for each other: .waits */
     FINDING_KIND_COUNT,
 };
@@ -59,7 +60,7 @@ struct finding_processes {
 
 /* How many processors a computation can keep busy. */
 enum factor_verdict {
-    FACTOR_PATH_WAITS, /* most of the critical path is nobody's processor time */
+    FACTOR_PATH_WAITS, /* most of the critical path is no CPU time of metered processes */
     FACTOR_IN_TURN,
     FACTOR_HARDLY_PARALLEL,
     FACTOR_NEARLY_ALL,
@@ -68,21 +69,21 @@ enum factor_verdict {
 
 struct finding {
     enum finding_kind kind;
-    double
-        weight; /* how much of the elapsed time it concerns, 0 to 1, more where several wait; 0: it is not about time */
+    /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
+    double weight;
     union {
         struct {
             struct finding_processes who; /* busiest first */
-            size_t of;                    /* processes there are */
-            uint64_t cpu;                 /* theirs ... */
+            size_t of;                    /* number of all processes */
+            uint64_t cpu;                 /* of these processes ... */
             uint64_t total_cpu;           /* ... and of all */
         } work;
         struct {
             struct finding_processes who;
-            size_t of; /* processes of their name */
+            size_t of; /* processes with this name */
             uint64_t cpu;
             uint64_t messages; /* sent and received */
-            uint32_t busiest;  /* of their name */
+            uint32_t busiest;  /* busiest process with this name */
             uint64_t busiest_cpu, busiest_messages;
         } idle;
         struct {
@@ -92,7 +93,8 @@ struct finding {
         struct {
             struct finding_processes who;
             size_t of;
-            uint32_t kinds; /* METER_TCP ...: of paths of these kinds; 0: of all */
+            /* METER_TCP ...: only paths of these kinds were metered; 0: all kinds */
+            uint32_t kinds;
         } silent;
         struct {
             double factor;
@@ -106,14 +108,15 @@ struct finding {
         } missing;
         double load_balance;
         struct {
-            uint32_t process; /* index into path->parallelism->processes: one of its name */
-            size_t count;     /* processes of its name */
-            uint64_t cpu;     /* theirs on the path ... */
-            uint64_t longest; /* ... whose length this is, */
-            uint64_t less;    /* and so much less it would be if they were twice as fast */
+            /* index into path->parallelism->processes: any process with the name */
+            uint32_t process;
+            size_t count;     /* processes with the name */
+            uint64_t cpu;     /* of these on the path ... */
+            uint64_t longest; /* ... the path's length ... */
+            uint64_t less;    /* ... and by how much it shrinks if they are twice as fast */
         } critical;
         struct {
-            uint64_t time, longest; /* of the path, and its length */
+            uint64_t time, longest; /* waits on the path, and its length */
         } path_waits;
         struct {
             const struct communication_pair *pair;
@@ -121,7 +124,7 @@ struct finding {
         } wait;
         struct {
             uint32_t process;
-            double mean; /* messages, over the elapsed time */
+            double mean; /* messages, averaged over the elapsed time */
             uint64_t most;
         } queue;
         struct {
@@ -130,7 +133,7 @@ struct finding {
         } answers;
         struct {
             const struct causality_path *path;
-            uint64_t of; /* ways that requests took, in all */
+            uint64_t of; /* all paths that requests took */
             uint64_t median, p99;
         } requests;
         struct {
@@ -142,11 +145,11 @@ struct finding {
     };
 };
 
-/* The results that findings are made of. */
+/* The results from which findings are made. */
 struct findings_from {
-    const struct communication *communication; /* always; by process */
-    const struct parallelism
-        *parallelism; /* each thread a stream; NULL: that of `path`, or nobody has looked */
+    const struct communication *communication; /* required; by process */
+    /* each thread is a stream; NULL: that of `path`, or not computed */
+    const struct parallelism *parallelism;
     const struct critical_path *path;  /* or NULL */
     const struct causality *causality; /* or NULL */
 };
@@ -158,7 +161,8 @@ struct findings {
     struct arena memory;
 };
 
-/* Fills *findings, which point into the results and live no longer. Returns 0 or -ENOMEM; findings_done either way. */
+/* Fills *findings, which point into the results and must not outlive them. Returns 0 or -ENOMEM; call findings_done in
+ * both cases. */
 int findings_find(const struct findings_from *from, struct findings *findings);
 void findings_done(struct findings *findings);
 

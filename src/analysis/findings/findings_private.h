@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* findings_private.h: what the files of findings/ share. Private to it. */
+/* findings_private.h: what the files of findings/ share. Private to findings/. */
 #ifndef DPM_FINDINGS_PRIVATE_H
 #define DPM_FINDINGS_PRIVATE_H
 
 #include "analysis/findings/findings.h"
 
-#define FINDINGS_FEW 3 /* of a topic */
+#define FINDINGS_FEW 3 /* per topic */
 
-/* Adds one, whose figures the caller fills in. NULL: out of memory. */
+/* Adds a finding; the caller fills in its figures. NULL: out of memory. */
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight);
 
-double findings_share(uint64_t part, uint64_t whole); /* 0 of nothing */
+double findings_share(uint64_t part, uint64_t whole); /* 0 if `whole` is 0 */
 
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_work(const struct findings_from *from, struct findings *findings);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message_findings.c: which processes are late, where messages wait, how long answers take, which paths requests take, and
- * how the network served. See findings.h.
+ * message_findings.c: late processes, queues, service times and request latencies, request paths, and how well the
+ * network worked. See findings.h.
  */
 #include "analysis/findings/findings_private.h"
 #include "analysis/statistics/statistics_figures.h"
@@ -91,7 +91,8 @@ static int add_answers(const struct communication *communication, uint32_t proce
     return 0;
 }
 
-/* The process whose answers took most time in all, but less than `below`, which becomes that; NO_PROCESS: none. */
+/* The process whose answers took the most time in all, but less than `below`, which is set to that time. NO_PROCESS:
+ * none. */
 static uint32_t next_answering(const struct communication *communication, enum time_kind kind,
                                uint64_t *below)
 {
@@ -154,7 +155,7 @@ static int add_requests(const struct causality_path *path, uint64_t of, struct f
     return 0;
 }
 
-/* Only where there are requests, which are answered, and not all stay where they come to. */
+/* Only if requests are answered, and some pass from one server process to another. */
 int findings_of_requests(const struct findings_from *from, struct findings *findings)
 {
     const struct causality *causality = from->causality;

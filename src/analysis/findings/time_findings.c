@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * time_findings.c: how parallel it was, what the critical path goes through, and waits that no message explains. See
- * findings.h.
+ * time_findings.c: parallelism, what the critical path consists of, and waits that no message explains. See findings.h.
  */
 #include "analysis/findings/findings_private.h"
 
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Events without which the program history has fewer arcs, or waits that nothing explains. */
+/* Events without which the program history lacks arcs, or explanations of waits. */
 #define TELL_OF_ARCS                                                                               \
     (METER_EVENT_FLAGS & ~(EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |        \
                            EVENT_FLAG(EVENT_DESTROYPATH)))
@@ -39,7 +38,7 @@ static uint64_t longest_of(const struct findings_from *from)
                                               : 0;
 }
 
-/* What was not metered leaves no arcs, and without them the critical path is too short. */
+/* Events that were not metered leave no arcs, so the critical path is too short. */
 static int find_missing(const struct communication *communication, struct findings *findings)
 {
     uint32_t flags = communication->flags_left_out & TELL_OF_ARCS;
@@ -94,7 +93,7 @@ static int find_factor(const struct findings_from *from, struct findings *findin
 
 /* ---- the critical path ---- */
 
-/* Processor time on the path of all processes of one name. */
+/* CPU time on the path of all processes with the name of this one. */
 static uint64_t cpu_of_name(const struct critical_path *path, uint32_t process, size_t *ret_count)
 {
     const struct parallelism_process *processes = path->parallelism->processes;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * traffic_graph.c: who sends to whom as a graph of few nodes. See traffic_graph.h.
+ * traffic_graph.c: traffic between parties, as a graph of few nodes. See traffic_graph.h.
  *
  *      pairs --> parties --> the heaviest, and one node of the others --> in an order
  *
- * The order: the heaviest first, then always the one that has most traffic with those that have an index; so parties
- * that are active together stand together.
+ * The order begins with the heaviest. The next one is always that with the most traffic to those already placed, so
+ * parties that are active together are close to each other.
  */
 #include "analysis/findings/traffic_graph.h"
 
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every party, while it is made. */
+/* All parties, while the graph is made. */
 struct parties {
-    struct intern keys; /* hash of what it is */
+    struct intern keys; /* hash of the party */
     struct traffic_node *nodes;
     size_t capacity;
     uint32_t *place; /* [keys.count]: index of its node in the graph */
@@ -47,7 +47,7 @@ static void add(struct traffic *sum, const struct traffic *more)
     sum->bytes += more->bytes;
 }
 
-/* Places of the two parties of a pair. */
+/* Indexes of the two parties of a pair. */
 static int parties_of(struct parties *parties, const struct communication_pair *pair,
                       int64_t *ret_from, int64_t *ret_to)
 {
@@ -123,7 +123,7 @@ static int choose(struct parties *parties, size_t most, struct traffic_graph *gr
     return 0;
 }
 
-/* Of single parties: what all others have together would hide it. */
+/* Maxima over single parties: the sum of all others would dwarf them. */
 static void find_most(struct traffic_graph *graph)
 {
     size_t last = graph->count - (graph->others > 0);
@@ -159,7 +159,7 @@ static uint64_t between(const struct traffic_graph *graph, size_t one, size_t ot
            graph->sent[other * graph->count + one].bytes;
 }
 
-/* Of those from `placed` on, the one that has most to do with those before; of equals the heaviest. */
+/* The node from `placed` on with the most traffic to those before it; if equal, the heaviest. */
 static size_t next_node(const struct traffic_graph *graph, const uint32_t *order, size_t placed)
 {
     size_t best = placed, last = graph->count - (graph->others > 0);

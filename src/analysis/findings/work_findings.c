@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work_findings.c: which processes did the work, and which were there for nothing. See findings.h.
+ * work_findings.c: which processes did the work, and which did almost nothing. See findings.h.
  *
- *      processes by CPU time   404 ms | 57 ms  0.9 ms  0.8 ms  0.7 ms     1 of 5 did 87 % of the work
- *      peers: of one name             tsp-server: 404  0.9  0.8  0.7      3 of 4 did next to nothing
+ *      processes by CPU time   404 ms | 57 ms  0.9 ms  0.8 ms  0.7 ms     1 of 5 did 87% of the work
+ *      peers: of one name             tsp-server: 404  0.9  0.8  0.7      3 of 4 did almost nothing
  *      by parent                      tsp: 4 x tsp-server                 tsp created 4 processes
  *
- * Processes of one name are expected to have shares of the same work. One that did next to nothing has both less
- * processor time and fewer messages than a tenth of what the busiest of its peers has.
+ * Processes of one name are expected to share the same work. One did almost nothing if it has less than a tenth of both
+ * the CPU time and the messages of its busiest peers.
  */
 #include "analysis/findings/findings_private.h"
 
@@ -15,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_OF_IT      0.8 /* of all processor time */
-#define EVENLY          0.6 /* of all processes, if so many are needed for it, it is shared */
-#define NEXT_TO_NOTHING 10  /* a tenth of the most */
+#define MOST_OF_IT 0.8 /* of all CPU time */
+/* share of all processes: if more are needed for MOST_OF_IT, the work is shared */
+#define EVENLY          0.6
+#define NEXT_TO_NOTHING 10 /* one tenth of the maximum */
 
 typedef const struct communication_process *process_row;
 
@@ -45,7 +46,7 @@ static int keep(struct findings *findings, const struct communication *communica
     return 0;
 }
 
-/* ---- the few who did most ---- */
+/* ---- the busiest ---- */
 
 static int find_busiest(const struct communication *communication, const process_row *by_cpu,
                         struct findings *findings)
@@ -73,8 +74,8 @@ static int find_busiest(const struct communication *communication, const process
 struct peers {
     const process_row *rows; /* [count], by CPU time */
     size_t count;
-    uint64_t cpu;      /* the most of a process ... */
-    uint64_t messages; /* ... and of another one, maybe */
+    uint64_t cpu;      /* maximum of one process ... */
+    uint64_t messages; /* ... and maximum of perhaps another one */
 };
 
 static bool is_idle(const struct peers *peers, process_row row)
@@ -121,7 +122,7 @@ static int by_idle(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* Rows of one name stand together. Returns how many groups of several there are. */
+/* Rows of one name are adjacent. Returns how many names have several processes, some of them idle. */
 static size_t find_peers(const process_row *by_name, size_t count, struct peers *groups)
 {
     size_t found = 0;
@@ -159,7 +160,7 @@ static int find_idle(const struct communication *communication, const process_ro
     return result;
 }
 
-/* ---- which were created, and which are silent ---- */
+/* ---- created processes, silent processes ---- */
 
 static int add_created(const struct communication *communication, uint32_t parent,
                        process_row *children, struct findings *findings)

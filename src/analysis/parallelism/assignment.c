@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * assignment.c: which process runs on which machine, and how long messages between them take.
+ * assignment.c: which process runs on which machine, and how long messages between machines take.
  *
  *      process 0 1 2 3 4        ONE_EACH     0 1 2 3 4
  *                               PER_MACHINE  0 0 1 1 2      (two to a machine)
- *                               ASSIGNED     1 0 0 1 0      (the first rule that is true)
+ *                               ASSIGNED     1 0 0 1 0      (the first rule that matches)
  */
 #include "analysis/parallelism/program_graph.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DELAY_MOST 1e15 /* ns, eleven days: sums of it stay numbers */
+#define DELAY_MOST 1e15 /* ns, eleven days: sums must not overflow */
 
 uint64_t delay_of(const struct delay *delay, uint64_t bytes)
 {
@@ -31,14 +31,14 @@ uint64_t delay_of(const struct delay *delay, uint64_t bytes)
     return time <= 0 ? 0 : time < DELAY_MOST ? (uint64_t)(time + 0.5) : (uint64_t)DELAY_MOST;
 }
 
-/* The machines of an assignment, or those where it was recorded. */
+/* The machines of an assignment, or those of the recording. */
 struct machines {
     const struct assigned_machine *assigned;
-    const struct graph_machine *recorded; /* NULL: the others */
+    const struct graph_machine *recorded; /* NULL: `assigned` counts */
     size_t count;
 };
 
-/* A machine has its name, and where it was recorded its addresses, too. */
+/* Whether a machine has this name; a machine of the recording may also be named by an address. */
 static bool is_called(const struct machines *machines, size_t index, const char *name)
 {
     size_t length = strlen(name);
@@ -55,7 +55,7 @@ static bool is_called(const struct machines *machines, size_t index, const char 
     return false;
 }
 
-/* A table of all pairs of machines, if some are told apart. */
+/* Makes a table of all pairs of machines, if some pairs have their own delay. */
 static int make_between(struct placed *placed, const struct delays *delays,
                         const struct machines *machines)
 {

@@ -2,11 +2,11 @@
 /*
  * assignment_search.c: a good assignment of processes to so many machines: one with a small t_max of step sharing.
  *
- *      begin    the best of: all on one machine, as recorded, the largest processes first to where least is
+ *      begin    the best of: all on one machine; as recorded; largest processes first, each to the least loaded machine
  *      climb    move one process to another machine, or exchange two, while that makes it shorter
  *
- * Every step simulates the whole graph, so there are only so many. What is found need not be the best there is; no
- * assignment can be better than the bound: all work spread evenly, or the longest path without delays.
+ * Every step simulates the whole graph, so the number of steps is limited. The result need not be the optimum. No
+ * assignment can be better than the bound: work spread evenly, or the longest path without delays.
  */
 #include "analysis/parallelism/program_graph.h"
 
@@ -15,23 +15,24 @@
 #include <string.h>
 
 #define STRETCHES_MOST 400000000ull /* simulated in all ... */
-#define TRIALS_LEAST   30           /* ... but so often at least ... */
+#define TRIALS_LEAST   30           /* ... but at least so many trials */
 #define TRIALS_MOST    2000
-#define MOVED_MOST     48 /* processes, the largest */
+#define MOVED_MOST     48 /* processes that are moved, the largest ones */
 
 struct search {
     const struct graph *graph;
     struct placed *placed;
     uint32_t machines;
     uint32_t processes;
-    uint32_t *order; /* processes, the largest first */
+    uint32_t *order; /* processes, largest first */
     uint32_t *best;  /* [processes] machines */
     uint64_t longest;
     uint32_t trials;
     uint32_t trials_most;
 };
 
-/* Simulates the assignment in placed->machines; keeps it if it is the best so far. Returns 1 if it is, 0 or an error. */
+/* Simulates the assignment in placed->machines, and keeps it if it is the best so far. Returns 1 if it is, 0 or an
+ * error. */
 static int try_it(struct search *search)
 {
     uint64_t longest;
@@ -62,7 +63,7 @@ static int by_cpu(const void *left, const void *right, void *context)
     return a < b ? -1 : 1;
 }
 
-/* The largest first, each to the machine with the least so far. */
+/* Assigns processes, largest first, each to the machine with the least work so far. */
 static int spread_evenly(struct search *search)
 {
     uint64_t *loads = calloc(search->machines, sizeof(*loads));
@@ -99,7 +100,7 @@ static bool has_time(const struct search *search)
     return search->trials < search->trials_most;
 }
 
-/* Returns how many moves have made it shorter, or an error. */
+/* Returns how many moves were improvements, or an error. */
 static int move_each(struct search *search, uint32_t moved)
 {
     int better = 0;

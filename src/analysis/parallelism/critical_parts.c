@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_parts.c: what the longest path goes through: each event is read again, makes the stretches that it
- * made the first time, and those that are on the path count for its process, its procedure and its path.
+ * critical_parts.c: what the critical path consists of. Each event is read again and makes the same stretches as
+ * before. Those on the path count for their process, procedure and path.
  *
  *      event --> graph (replayed) --stretch 17--> on the path? --> process, PC, arc
  */
@@ -26,7 +26,7 @@ static uint64_t mix(uint64_t key, uint64_t more)
     return hash_bytes(key, &more, sizeof(more));
 }
 
-#define MOST_PCS  16384 /* of all processes; what is beyond counts for no procedure */
+#define MOST_PCS  16384 /* of all processes; CPU time of further ones has no procedure */
 #define MOST_ARCS 65536
 
 static int count_pc(struct critical_path_reading *reading, const struct chain *chain, uint64_t cpu)
@@ -74,7 +74,7 @@ static int count_arc(struct critical_path_reading *reading, const struct critica
     return 0;
 }
 
-/* An arc of the path, to an event. */
+/* Counts an arc of the path to an event. */
 static int count_wait(struct critical_path_reading *reading, const struct stretch *stretch,
                       const struct history_event *event, const struct history_edge *edge)
 {
@@ -86,7 +86,7 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
 
     if (stretch->wait == STRETCH_SINCE) {
         result->outside += delay;
-        /* with an edge it is time of who is at its other end: until he has closed a file */
+        /* with an edge, the time is that of the other end's process, until it closed a file */
         result->processes[edge == NULL ? graph->starts[stretch->chain].process : from].outside +=
             delay;
         if (edge == NULL)
@@ -111,7 +111,7 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
     return count_arc(reading, &arc);
 }
 
-/* The graph has come to a stretch again. */
+/* Called when the replay comes to a stretch again. */
 static int see_stretch(void *context, uint32_t index, const struct chain *chain, uint32_t edge)
 {
     struct critical_path_reading *reading = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_path.c: the longest path, found in the condensed graph. See critical_path.h; what it goes through:
- * critical_parts.c.
+ * critical_path.c: the critical path, found in the condensed graph. See critical_path.h, and critical_parts.c for what
+ * it consists of.
  *
  *      forward    when each stretch ends: the later one of its own chain and of what it waits for
  *      backward   from the one that ends last: to the one that made it end when it did, and so on
@@ -9,7 +9,7 @@
  *
  *      slack = t_max - (end + tail)
  *
- * Both go through the stretches once, in their order or against it; only sources are looked up.
+ * Both passes read the stretches once, in order or in reverse; only sources need random access.
  */
 #include "analysis/parallelism/critical_path_private.h"
 
@@ -29,7 +29,7 @@ static bool has_name(const struct graph *graph, uint32_t process, uint32_t like)
     return strcmp(graph->result->processes[process].name, graph->result->processes[like].name) == 0;
 }
 
-/* Processor time of a stretch, as it is asked for. */
+/* CPU time of a stretch, with the change of `what_if`. */
 static uint64_t cpu_of(const struct critical_path_reading *reading, const struct what_if *what_if,
                        const struct stretch *stretch)
 {
@@ -66,7 +66,7 @@ uint64_t critical_delay(const struct critical_path_reading *reading, const struc
                         stretch->wait == STRETCH_MESSAGE ? stretch->weight : 0);
 }
 
-/* When a stretch ends if its chain has come to `own`; *ret_by_wait: its wait has decided. */
+/* When a stretch ends, if its chain has come to `own`. *ret_by_wait: its wait determined that. */
 static uint64_t end_of(const struct critical_path_reading *reading, const struct what_if *what_if,
                        uint32_t index, uint64_t own, bool *ret_by_wait)
 {
@@ -109,11 +109,11 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
 
 /* ---- backward ---- */
 
-/* What the path comes from, while it is followed backwards. */
+/* The predecessor on the path, while it is followed backwards. */
 struct wanted {
     uint32_t index;   /* this stretch ... */
-    uint32_t chain;   /* ... or the one before, of this chain ... */
-    uint32_t creates; /* ... or the one that creates it */
+    uint32_t chain;   /* ... or the next one to be met of this chain ... */
+    uint32_t creates; /* ... or the one that creates this chain */
 };
 
 static bool is_wanted(const struct wanted *wanted, uint32_t index, const struct stretch *stretch)
@@ -147,14 +147,14 @@ static void mark_path(struct critical_path_reading *reading, uint64_t longest)
     }
 }
 
-#define CHAIN_COMPUTES (1ULL << 63) /* what comes next uses processor time */
+#define CHAIN_COMPUTES (1ULL << 63) /* the next stretch of the chain uses CPU time */
 
 static void raise_tail(uint64_t *tail, uint64_t to)
 {
     *tail = later(*tail, to);
 }
 
-/* The next stretch of a chain uses processor time from `begin` on: that may take so much longer. */
+/* The next stretch of a chain uses CPU time from `begin` on, and may take this much longer. */
 static void note_slack(struct critical_path_reading *reading, uint32_t chain, uint64_t begin,
                        uint64_t longest)
 {
@@ -169,11 +169,12 @@ static void note_slack(struct critical_path_reading *reading, uint32_t chain, ui
     process->has_slack = true;
 }
 
-/* The tail of a stretch is known when all that come behind it have been seen. */
+/* Finds slacks. The tail of a stretch is known when all stretches behind it have been visited. */
 static void find_slack(struct critical_path_reading *reading, uint64_t longest)
 {
     const struct graph *graph = &reading->graph;
-    uint64_t *chains = reading->chains; /* from the beginning of what comes next */
+    /* length of the longest path from the beginning of the next stretch */
+    uint64_t *chains = reading->chains;
 
     memset(chains, 0, graph->chain_count * sizeof(*chains));
     memset(reading->tails, 0, graph->stretches.count * sizeof(*reading->tails));
@@ -233,7 +234,7 @@ int critical_what_ifs(struct critical_path_reading *reading, struct problem *pro
     return 0;
 }
 
-/* Those with most processor time on the path, one for each name, at twice their speed. */
+/* Tries the processes with the most CPU time on the path, one for each name, at twice their speed. */
 int critical_offer(struct critical_path_reading *reading)
 {
     struct critical_path *result = reading->result;
@@ -263,7 +264,7 @@ int critical_offer(struct critical_path_reading *reading)
 
 /* ---- all of it ---- */
 
-/* Room in a file without a name, as the stretches have. NULL: none. */
+/* Memory in a file without a name, as for the stretches. NULL: none. */
 static void *scratch(struct stretches *file, const char *directory, size_t bytes,
                      struct problem *problem)
 {
@@ -319,7 +320,7 @@ int critical_path_new(struct history *history, const struct critical_path_option
     reading->place_file.file = reading->tail_file.file = reading->graph.stretches.file = -1;
     reading->edge = UINT32_MAX;
     reading->options = *options;
-    reading->options.parallelism.sharing = true; /* that is, with stretches */
+    reading->options.parallelism.sharing = true; /* needed for the stretches */
     reading->result = calloc(1, sizeof(*reading->result));
     if (reading->result != NULL)
         reading->parallelism = reading->result->parallelism =

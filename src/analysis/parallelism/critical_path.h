@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_path.h: the longest path through the program history graph itself: what it goes through, what is not
- * on it, and how much shorter it would be if something were quicker.
+ * critical_path.h: the critical path (the thesis' longest path) through the program history graph: what it consists of,
+ * what is not on it, and how much shorter it would be if something were faster.
  *
  *      stream 1  ==== 3 ms ====o SEND                    === on the path
  *                               \\
  *      stream 2  - 1 ms - RECEIVE o==== 5 ms =====       1 ms of slack
  *
- * Traces are read twice: first the graph is made, and the path found in it from its end; then each event is seen
- * again and told whether it is on the path, for only the events know their procedures and paths.
+ * Traces are read twice. The first reading makes the graph, in which the path is found from its end. The second reading
+ * finds the events on the path, since only events have procedures and paths.
  */
 #ifndef DPM_CRITICAL_PATH_H
 #define DPM_CRITICAL_PATH_H
 
 #include "analysis/parallelism/parallelism.h"
 
-/* What it goes through of one process. */
+/* The part of the path in one process. */
 struct critical_process {
-    uint64_t cpu;     /* ns on the path */
-    uint64_t outside; /* ns of waits on it for answers from outside, timers, disks */
-    /* ns: so much longer could any part of its processor time take, and no path were longer */
+    uint64_t cpu; /* ns of CPU time on the path */
+    /* ns of waits on the path: for answers from unmonitored peers, timers, disks */
+    uint64_t outside;
+    /* ns: any part of its CPU time could take that much longer without making the longest path longer */
     uint64_t slack;
-    bool has_slack; /* it used some */
+    bool has_slack; /* it has used CPU time */
 };
 
-/* Arcs on the path from one process to another, of messages over one path, or of another kind. */
+/* Arcs on the path from one process to another: messages over one path, or arcs of another kind. */
 struct critical_arcs {
-    enum edge_kind kind; /* EDGE_EXACT for all messages */
-    uint32_t from, to;   /* processes: index into parallelism.processes */
-    uint32_t path_kind;  /* enum path_kind; 0: of no path */
+    enum edge_kind kind; /* EDGE_EXACT for messages of any certainty */
+    uint32_t from, to;   /* processes: indexes into parallelism.processes */
+    uint32_t path_kind;  /* enum path_kind; 0: no path */
     uint64_t count;
     uint64_t bytes;
     uint64_t delay; /* ns */
@@ -38,26 +39,26 @@ struct critical_procedure {
     char module[MODULE_NAME_SIZE + 1];  /* "": not known */
     char name[PROCEDURE_NAME_SIZE + 1]; /* "": not known */
     uint32_t process;                   /* index into parallelism.processes */
-    uint64_t cpu;                       /* ns on the path, up to calls that it made */
+    uint64_t cpu;                       /* ns on the path, up to the calls that it made */
 };
 
-/* If something were different: */
+/* The effect of one change. */
 struct what_if {
-    uint32_t process; /* every process of this name (index of one) ... */
-    double speed;     /* ... were so many times as fast; 0: instead */
-    uint32_t to;      /* ... its messages to processes of this one's name took no time */
-    uint64_t longest; /* then t_max were, ns */
+    uint32_t process; /* every process with the name of this one (index) ... */
+    double speed;     /* ... is so many times as fast; 0: instead ... */
+    uint32_t to;      /* ... its messages to processes with the name of this one take no time */
+    uint64_t longest; /* t_max after that, ns */
 };
 
 struct critical_path {
-    struct parallelism *parallelism;    /* T, processes, what it rests on */
+    struct parallelism *parallelism;    /* T, processes, and the data behind them */
     uint64_t longest;                   /* t_max, ns */
-    uint64_t cpu;                       /* of it: processor time, */
-    uint64_t delay;                     /* messages under way, */
-    uint64_t outside;                   /* answers from outside and other waits */
-    uint64_t events;                    /* on it */
+    uint64_t cpu;                       /* part of it: CPU time ... */
+    uint64_t delay;                     /* ... messages in flight ... */
+    uint64_t outside;                   /* ... answers from unmonitored peers, and other waits */
+    uint64_t events;                    /* number of events on it */
     struct critical_process *processes; /* [parallelism->process_count] */
-    struct critical_arcs *arcs;         /* the most first */
+    struct critical_arcs *arcs;         /* highest count first */
     size_t arc_count;
     struct critical_procedure *procedures; /* most cpu first */
     size_t procedure_count;
@@ -67,7 +68,7 @@ struct critical_path {
 
 void critical_path_free(struct critical_path *path);
 
-/* What is asked: by names, as the user has them. */
+/* A change to compute, by names as the user gives them. */
 struct what_if_asked {
     const char *process;
     double speed;   /* 0: no delay */
@@ -75,12 +76,12 @@ struct what_if_asked {
 };
 
 struct critical_path_options {
-    struct parallelism_options parallelism; /* with one assignment; `sharing` is not looked at */
-    bool delays;                            /* step delay; else step max */
+    struct parallelism_options parallelism; /* with one assignment; `sharing` is ignored */
+    bool delays;                            /* of step delay; else of step max */
     const struct what_if_asked *asked;
     size_t asked_count;
-    size_t
-        offered; /* so many processes with most on the path are tried at twice their speed, unless some are asked */
+    /* if nothing is in `asked`: number of processes to try at twice their speed, those with most of the path */
+    size_t offered;
 };
 
 struct critical_path_reading;
@@ -89,15 +90,15 @@ struct critical_path_reading;
  *      critical_path_new(history)     every event: critical_path_add     critical_path_find
  *      critical_path_again(again)     every event: critical_path_add     critical_path_finish
  *
- * Both histories are of the same traces, and nothing has been read of them. What the options point to stays the caller's,
- * and must live as long as the reading. Errors of all: those of parallelism_new and parallelism_add; after one only
- * critical_path_reading_free is allowed.
+ * Both histories are of the same traces, and nothing has been read from them. What the options point to stays the
+ * caller's, and must outlive the reading. Errors of all functions: those of parallelism_new and parallelism_add; after
+ * an error only critical_path_reading_free is allowed.
  */
 int critical_path_new(struct history *history, const struct critical_path_options *options,
                       struct critical_path_reading **ret_reading, struct problem *problem);
 void critical_path_reading_free(struct critical_path_reading *reading);
 
-/* Takes the next event of either reading into account. -ESTALE: the traces have changed since the first. */
+/* Processes the next event of either reading. -ESTALE: the traces have changed since the first reading. */
 int critical_path_add(struct critical_path_reading *reading, const struct history_event *event,
                       struct problem *problem);
 struct analysis critical_path_analysis(struct critical_path_reading *reading);
@@ -105,14 +106,15 @@ struct analysis critical_path_analysis(struct critical_path_reading *reading);
 /* Finds the path, after the last event of the first reading. -EINVAL: a process in `asked` is not in the traces. */
 int critical_path_find(struct critical_path_reading *reading, struct problem *problem);
 
-/* The second reading begins. */
+/* Begins the second reading. */
 void critical_path_again(struct critical_path_reading *reading, struct history *again);
 
-/* Whether the event that was added last is on the path, and by which of its edges the path comes to it (UINT32_MAX: along
- * its stream). Never in the first reading. */
+/* Whether the event added last is on the path. *ret_edge: the edge of the event by which the path comes to it;
+ * UINT32_MAX: along its stream. Always false in the first reading. */
 bool critical_path_passes(const struct critical_path_reading *reading, uint32_t *ret_edge);
 
-/* The result, after the last event of the second reading. It stands alone: free it with critical_path_free. */
+/* Makes the result after the last event of the second reading. It needs neither history nor reading; free it with
+ * critical_path_free. */
 int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,
                          struct problem *problem);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_arcs.c: what leads to an event besides its own stream's processor time: edges of the history, answers from
- * outside, and time asleep that nothing metered explains.
+ * graph_arcs.c: what leads to an event besides its own stream's CPU time: edges of the history, answers from
+ * unmonitored peers, and sleep that nothing metered explains.
  *
  *      edges    --+
  *      outside  --+--> how far along each longest path the event is (graph->arrive), and stretches that wait
@@ -15,7 +15,7 @@
 
 /* ---- arcs ---- */
 
-/* An arc: whatever it makes longer. `bytes`: MESSAGE; `time`: SINCE. */
+/* Adds an arc to all lengths. `weight`: bytes for MESSAGE, ns for SINCE. */
 static int add_arc(struct graph *graph, struct arrival *arrival, const struct reached *from,
                    enum stretch_wait wait, uint64_t weight)
 {
@@ -53,9 +53,10 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
 }
 
-/* Who has slept until the end of a file came has waited for what its sender did since its latest event, of which nothing
- * tells but the time that it took. Where clocks may differ, or other threads of its process are in the same chain, that is not
- * known either. */
+/*
+ * A stream that slept until the end of a file waited for what the sender did after its latest event. Nothing records
+ * that but the time it took. Unknown, too, if clocks may differ, or other threads of its process are in the same chain.
+ */
 static uint64_t time_until_end(const struct graph *graph, const struct arrival *arrival,
                                const struct graph_stream *sender, const struct history_edge *edge)
 {
@@ -68,7 +69,7 @@ static uint64_t time_until_end(const struct graph *graph, const struct arrival *
                : 0;
 }
 
-/* The end of a file, from the latest event of who sent it; the same of a wakeup. */
+/* For the end of a file: an arc from the sender's latest event. The same for a wakeup whose waker has terminated. */
 static int add_end_arc(struct graph *graph, struct arrival *arrival,
                        const struct history_edge *edge)
 {
@@ -87,7 +88,7 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
 }
 
-/* The first event of a chain that another one has created: it begins there. */
+/* For the first event of a chain that another one has created: the chain begins there. */
 static void begin_after(struct graph *graph, const struct arrival *arrival,
                         const struct reached *from)
 {
@@ -121,10 +122,12 @@ static int add_other_arc(struct graph *graph, struct arrival *arrival,
                    signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
 }
 
-#define SOON 1000000 /* ns; a message may be a little older than the wait that it ends */
+#define SOON 1000000 /* ns; a message may be slightly older than the wait that it ends */
 
-/* Whether a wait can have been ended by this: not one for any of several paths by what is older; and none whose stream has
- * computed for longer since then than has passed: its time was out before, or something else had come. */
+/*
+ * Whether this can have ended the wait. A wait for any of several paths is not ended by an older message. Nor is any
+ * wait if its stream has computed for longer than the message is old: then it timed out, or something else had arrived.
+ */
 static bool may_have_woken(const struct arrival *arrival, const struct history_edge *edge)
 {
     const struct graph_stream *stream = arrival->stream;
@@ -137,13 +140,14 @@ static bool may_have_woken(const struct arrival *arrival, const struct history_e
            (stream->sleeps != WAITS_FOR_ANY || edge->time + SOON >= stream->since);
 }
 
-/* Whether it comes from the latest event of a stream, whatever that was: the end of a file, or a wakeup by who had ended. */
+/* Whether the edge begins at the latest event of a stream, of any type: the end of a file, or a wakeup whose waker has
+ * terminated. */
 static bool begins_at_end(const struct history_edge *edge)
 {
     return edge->kind == EDGE_END || (edge->kind == EDGE_WAKEUP && edge->value == NULL);
 }
 
-/* Whether it comes from an event of the graph. */
+/* Whether the edge begins at an event of the graph. */
 static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
                         const struct history_edge *edge)
 {
@@ -156,7 +160,7 @@ static bool is_of_graph(struct graph *graph, const struct arrival *arrival,
     return from != NULL && from->process != NO_PROCESS_NUMBER;
 }
 
-/* Whether it is an arc. */
+/* Whether the edge is an arc. */
 static bool counts(struct graph *graph, const struct arrival *arrival,
                    const struct history_edge *edge)
 {
@@ -209,7 +213,7 @@ int graph_add_edges(struct graph *graph, struct arrival *arrival)
     return result;
 }
 
-/* ---- outside ---- */
+/* ---- unmonitored peers ---- */
 
 static struct request *find_request(const struct graph *graph, uint32_t origin, uint32_t path)
 {
@@ -248,8 +252,6 @@ void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
     lookup_remove(&graph->paths, number_key(origin, path));
 }
 
-/* A RECEIVE from outside: since the same process has sent something there, this time has passed (thesis,
- * figure 5.3). */
 int graph_add_outside(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -260,9 +262,9 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     if (request == NULL || request->at.process != arrival->chain->process || came < request->time)
         return 0;
     uint64_t since = record->header.time - request->time;
-    uint64_t awake = arrival->slept ? arrival->cpu : 0; /* comes behind it */
+    uint64_t awake = arrival->slept ? arrival->cpu : 0; /* counts after the wait */
     since = since > awake ? since - awake : 0;
-    /* in its queue it has waited for its receiver */
+    /* time in its receive queue is the receiver's */
     uint64_t time = stretch_whole_time(since < came - request->time ? since : came - request->time);
     graph->result->outside.count++;
     graph->result->outside.time += time;
@@ -270,7 +272,6 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     return add_arc(graph, arrival, &request->at, STRETCH_SINCE, time);
 }
 
-/* Nothing explains why it slept: an arc of that time, from where it fell asleep. */
 int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
 {
     struct graph_stream *stream = arrival->stream;

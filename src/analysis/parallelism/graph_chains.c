@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_chains.c: who there is in the program history graph: machines, processes, streams; and the chain of
- * stretches that each is.
+ * graph_chains.c: machines, processes and streams of the program history graph, and the chain of stretches of each
+ * stream.
  *
- *      origin, stream --> stream --> chain --> last stretch, processor time behind it
+ *      origin, stream --> stream --> chain --> last stretch, CPU time after it
  *                            '-----> process --> a row of the result
  */
 #include "analysis/parallelism/graph_private.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- who ---- */
+/* ---- machines, processes, streams ---- */
 
 int graph_note_machine(struct graph *graph, uint32_t origin, const struct machine_record *record)
 {
@@ -58,7 +58,6 @@ struct graph_stream *graph_find_stream(struct graph *graph, uint32_t origin, uin
     return found == LOOKUP_NONE ? NULL : (*recent = pool_at(&graph->streams, found));
 }
 
-/* NULL: out of memory. */
 struct graph_stream *graph_find_or_add_stream(struct graph *graph, uint32_t origin, uint32_t number)
 {
     struct graph_stream *stream = graph_find_stream(graph, origin, number);
@@ -84,7 +83,6 @@ static int place(struct graph *graph, uint32_t process)
     return 0;
 }
 
-/* Number of a process, by that of its first stream; `record` may be NULL: its identity was lost. */
 int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t first,
                                   const struct stream_record *record)
 {
@@ -119,7 +117,7 @@ int graph_note_identity(struct graph *graph, uint32_t origin, const struct strea
     if (stream == NULL)
         return -ENOMEM;
     stream->start = record->start;
-    /* a child has its parent's name until it executes a program */
+    /* this changes, as a child has its parent's name until it executes a program */
     if (options->leaves_out != NULL && options->leaves_out(options->context, record)) {
         stream->process = NO_PROCESS_NUMBER;
         return 0;
@@ -143,7 +141,7 @@ struct chain *graph_chain_of(const struct graph *graph, const struct graph_strea
     return pool_at(&graph->chains, stream->chain - 1);
 }
 
-/* The same stretch as the first time. */
+/* Replay: the same stretch as in the first reading. */
 static int64_t come_again(struct graph *graph, struct chain *chain)
 {
     uint32_t index = graph->replayed++;
@@ -158,7 +156,6 @@ static int64_t come_again(struct graph *graph, struct chain *chain)
     return result < 0 ? result : (int64_t)index + 1;
 }
 
-/* Adds a stretch to a chain, with the processor time that is pending. Its index + 1; 0: none are kept. */
 int64_t graph_add_stretch(struct graph *graph, struct chain *chain, enum stretch_wait wait,
                           uint32_t source, uint64_t weight)
 {
@@ -194,7 +191,6 @@ int64_t graph_add_stretch(struct graph *graph, struct chain *chain, enum stretch
     return index + 1;
 }
 
-/* The stretch at whose end the chain is now, index + 1; 0: none are kept. */
 int64_t graph_end_here(struct graph *graph, struct chain *chain)
 {
     if ((chain->pending == 0 && chain->last != 0) || !graph->keeps)
@@ -259,7 +255,7 @@ static void forget_stream(struct graph *graph, uint32_t index)
     pool_give(&graph->streams, index);
 }
 
-/* It has ended; who waits for the end of its file may still ask for it. */
+/* The stream has ended, but streams that wait for the end of its file may still need it. */
 int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last_of_process)
 {
     struct chain *chain = graph_chain_of(graph, stream);
@@ -272,7 +268,7 @@ int graph_end_stream(struct graph *graph, struct graph_stream *stream, bool last
     graph_reach(graph, &stream->at, chain, (uint32_t)last);
     stream->ended = true;
     graph_end_chain(graph, chain);
-    /* that of a process goes on with threads of which nothing was seen yet */
+    /* the chain of a process continues with threads that have had no event yet */
     if (--chain->streams == 0 && (graph->options->threads || last_of_process)) {
         if (!graph->options->threads)
             lookup_remove(&graph->process_chains, chain->process);

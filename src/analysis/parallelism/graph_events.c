@@ -2,10 +2,13 @@
 /*
  * graph_events.c: what each event makes longer.
  *
- * Who was awake reaches the event by its own processor time or by an edge, whatever is later. Who slept was
- * woken by the edge, and the processor time since then comes behind it.
- *
  *      awake    max(own + cpu, edges)           slept    max(own, edges) + cpu
+ *
+ * An awake stream reaches the event by its own CPU time or by an edge, whichever is later. A sleeping stream was woken
+ * by the edge, and used its CPU time after that.
+ *
+ * Example: the stream has come to 5 ms, it uses 3 ms of CPU time, and an edge arrives at 6 ms. If it was awake, the
+ * event is at max(5 + 3, 6) = 8 ms; if it slept, at max(5, 6) + 3 = 9 ms.
  */
 #include "analysis/parallelism/graph_private.h"
 
@@ -17,9 +20,9 @@
 
 enum { CALL_FUTEX = 202, CALL_FUTEX_WAITV = 449 };
 
-/* Of threads for each other, where nothing tells which one has ended it: with WAKEUP, such a wait was ended by none that
- * is metered. Who has been alone in his process so far waits for another one that shares memory with it, of which nothing
- * is told. */
+/* Whether threads of one process wait for each other, without a record of which one ended the wait. With WAKEUP, no
+ * metered thread ends such a wait. A process with one thread so far waits for another process with the same shared
+ * memory, of which nothing is recorded. */
 static bool is_lock(const struct graph *graph, const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -30,7 +33,7 @@ static bool is_lock(const struct graph *graph, const struct arrival *arrival)
            graph->result->processes[arrival->stream->process].streams > 1;
 }
 
-/* When what is told began: a meter that only sees calls tells of a wait when it is over. */
+/* When the event began. A meter that only sees calls reports a wait when it is over. */
 static uint64_t begins(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -40,7 +43,7 @@ static uint64_t begins(const struct arrival *arrival)
     return record->header.time > span ? record->header.time - span : 0;
 }
 
-/* Its stream falls asleep here, or is where it was: what an arc of elapsed time begins at. */
+/* The stream falls asleep here; this is where an arc of elapsed time would begin. */
 static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum sleeping how)
 {
     struct graph_stream *stream = arrival->stream;
@@ -55,7 +58,7 @@ static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum 
     return 0;
 }
 
-/* Own processor time, what has arrived, and which of them comes first. */
+/* Combines own CPU time and what has arrived, in the right order. */
 static void lengthen(struct graph *graph, const struct arrival *arrival)
 {
     struct chain *chain = arrival->chain;
@@ -76,7 +79,7 @@ static void lengthen(struct graph *graph, const struct arrival *arrival)
     }
 }
 
-/* How long it has slept, as far as its own records tell. */
+/* How long it has slept, as far as its own records show. */
 static uint64_t slept_for(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -90,8 +93,8 @@ static uint64_t slept_for(const struct arrival *arrival)
     return stretch_whole_time(end > begin ? end - begin : 0);
 }
 
-/* Nothing metered tells why it slept: so much time has passed, and then it has computed. What it is told now comes behind
- * that, as to who is awake. */
+/* Nothing metered explains the sleep: adds its time, then the CPU time. The event's edges then count as for an awake
+ * stream. */
 static int wake_up(struct graph *graph, struct arrival *arrival)
 {
     int result =
@@ -103,7 +106,7 @@ static int wake_up(struct graph *graph, struct arrival *arrival)
     arrival->chain->pending += arrival->cpu;
     arrival->cpu = 0;
     arrival->slept = false;
-    graph_look_at_edges(graph, arrival); /* what follows, if it waits again */
+    graph_look_at_edges(graph, arrival); /* these apply if it waits again */
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
     return 0;
 }
@@ -121,7 +124,7 @@ static int arrive(struct graph *graph, struct arrival *arrival)
     graph_look_at_edges(graph, arrival);
     if (outside && !arrival->answered && !graph->options->messages_only)
         result = graph_add_outside(graph, arrival);
-    /* from where it fell asleep: before other stretches of the chain, whose waits pass at the same time */
+    /* before other stretches of the chain, whose waits pass at the same time as this sleep */
     if (result == 0 && arrival->slept && !arrival->explained)
         result = wake_up(graph, arrival);
     if (result == 0)
@@ -132,7 +135,9 @@ static int arrive(struct graph *graph, struct arrival *arrival)
     return result;
 }
 
-/* How long a chain has stood still for a sleep that is told when it is over: not while other threads of it did something. */
+/*
+ * How long a chain has stood still for a sleep that is reported at its end: not while its other threads did something.
+ */
 static uint64_t time_stood_still(const struct arrival *arrival, uint64_t duration)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -142,7 +147,7 @@ static uint64_t time_stood_still(const struct arrival *arrival, uint64_t duratio
     return stretch_whole_time(duration < since ? duration : since);
 }
 
-/* It has stood still until now, and what is told now comes behind that. */
+/* The chain has stood still until now; the event comes after that. */
 static int sleep_until_now(struct graph *graph, struct arrival *arrival, uint64_t duration)
 {
     uint64_t time = time_stood_still(arrival, duration);
@@ -157,7 +162,7 @@ static int sleep_until_now(struct graph *graph, struct arrival *arrival, uint64_
     return 0;
 }
 
-/* Asleep for something that is told when it is over. */
+/* A sleep that is reported at its end. */
 static int block(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -174,7 +179,7 @@ static int block(struct graph *graph, struct arrival *arrival)
                                          : sleep_until_now(graph, arrival, record->block.duration);
 }
 
-/* Continued, if it had been stopped while it was awake: who has done that is not known. */
+/* Continued. If it had been stopped while awake, it is not known by what. */
 static int go_on(struct graph *graph, struct arrival *arrival)
 {
     uint64_t stopped = arrival->stream->stopped, now = arrival->event->event.header->time;
@@ -212,12 +217,12 @@ static int handle(struct graph *graph, struct arrival *arrival)
         return result;
     if (!event->joined || graph->options->leaves_out != NULL)
         return graph_note_request(graph, arrival);
-    /* one of before the other end was known is not what the next answer answers */
+    /* the next answer does not answer a request from before the other end was known */
     graph_forget_path(graph, arrival->stream->origin, record->message.path);
     return 0;
 }
 
-/* What is kept with the event, for edges that begin at it. */
+/* Fills in what is kept with the event, for edges that begin at it. */
 static int fill_value(struct graph *graph, const struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
@@ -232,7 +237,7 @@ static int fill_value(struct graph *graph, const struct arrival *arrival)
     return 0;
 }
 
-/* It meets a path, so it is awake by now, though what has woken it is not told yet, and may never be. */
+/* The stream comes to a path, so it is awake now, although what woke it is not reported yet and may never be. */
 static void note_met(const struct arrival *arrival)
 {
     struct graph_stream *stream = arrival->stream;
@@ -246,7 +251,7 @@ static void note_met(const struct arrival *arrival)
     stream->met = true;
 }
 
-/* An event in the middle of a wait: nothing but its edges lead to it, and the wait goes on from where it began. */
+/* An event in the middle of a wait: only its edges lead to it, and the wait still counts from where it began. */
 static int stay_asleep(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
@@ -267,8 +272,8 @@ static int stay_asleep(struct graph *graph, struct arrival *arrival)
     return event->value == NULL ? 0 : fill_value(graph, arrival);
 }
 
-/* Processor time since the stream's last event; before its first one, if that is known to be its first, or since it was
- * first told of. */
+/* CPU time since the stream's last event. At its first event: since its creation if that was seen, else since its
+ * identity first reported CPU time. */
 static uint64_t processor_time(struct graph_stream *stream, const struct history_event *event,
                                bool from_birth)
 {
@@ -283,13 +288,14 @@ static uint64_t processor_time(struct graph_stream *stream, const struct history
     return cpu;
 }
 
-/* A stream that somebody who is not metered has created begins when it did. */
+/* A stream that an unmonitored process created: its chain begins at its creation. */
 static int begin_late(struct graph *graph, struct arrival *arrival)
 {
     uint64_t first = graph->origins[arrival->stream->origin].first;
 
+    /* its process has a chain already */
     if (graph->options->messages_only || arrival->stream->start <= first ||
-        arrival->chain->began > 1) /* its process is there already */
+        arrival->chain->began > 1)
         return 0;
     uint64_t time = stretch_whole_time(arrival->stream->start - first);
     memset(graph->arrive, 0, graph->lengths * sizeof(*graph->arrive));
@@ -320,8 +326,8 @@ static void note_time(struct graph *graph, const struct event *event)
         graph->result->duration = origin->last - origin->first;
 }
 
-/* Inside a call that is told as a whole: it stops, or sleeps for a lock of the kernel's; or it uses its path for the
- * first time, which is told just before what has ended the wait. */
+/* Whether the event is inside a call that counts as a whole: the stream stops, or sleeps for a lock in the kernel; or
+ * it comes to a path, which is reported just before what ended the wait. */
 static bool is_within(const struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
@@ -333,7 +339,7 @@ static bool is_within(const struct arrival *arrival)
     case EVENT_STARTPROCESS:
         return true;
     case EVENT_BLOCK:
-        return (record->block.state & 1) == 0; /* interruptible */
+        return (record->block.state & 1) == 0; /* not interruptible */
     case EVENT_CREATEPATH:
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
@@ -344,7 +350,7 @@ static bool is_within(const struct arrival *arrival)
     }
 }
 
-/* Where in its program the chain is. */
+/* Notes the chain's program counter. */
 static void note_counter(const struct graph *graph, const struct arrival *arrival)
 {
     const struct record_header *header = arrival->event->event.header;
@@ -398,7 +404,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     return result;
 }
 
-/* Processor time behind the latest event of its chain. */
+/* Adds CPU time after the latest event of the chain. */
 static void compute(struct graph *graph, const struct graph_stream *stream, uint64_t cpu)
 {
     struct arrival arrival = {.chain = graph_chain_of(graph, stream), .cpu = cpu};

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph_turns.c: who waits at once for the answer to what he has sent: synchronous communication (thesis, 5.2.3), of
- * each process, and by the address of who serves: a server's own, and for its clients that of the server.
+ * graph_turns.c: which SENDs wait at once for their answer: synchronous communication (thesis, 5.2.3), for each process
+ * and for each address of a serving end. A server has its own address there, its clients have that of the server.
  *
- *      stream   SEND .... RECEIVECALL .... RECEIVE   a turn; synchronous, if next to no processor time lies
- *                 | its path                 ^       between, and what is received was sent since
+ *      stream   SEND .... RECEIVECALL .... RECEIVE   a turn; synchronous, if it uses next to no CPU time
+ *                 | its path                 ^       in between, and what is received was sent since
  *                 |                          |
- *                 v                          '--- SEND of another
+ *                 v                          '--- SEND of another stream
  *               end_place --> row of (process, address)
  *
- * A message that was there already, or on its way, is no answer: who takes the next request of his queue does not
- * wait for what he has just sent. So it does not matter who got the processor when.
+ * A message that had arrived or was in flight before the SEND is no answer: a stream that takes the next request from
+ * its queue does not wait for an answer to what it has just sent. So the order in which streams got a processor has no
+ * effect.
  */
 #include "analysis/parallelism/graph_private.h"
 
@@ -20,12 +21,12 @@
 #define NEXT_TO_NOTHING 20000 /* ns */
 #define NO_ROW          UINT32_MAX
 
-/* Whether this end is the one that others know the address of. */
+/* Whether this end is the one whose address the other end uses. */
 static bool serves(const struct path_record *path)
 {
     if (path->role == PATH_ROLE_ACCEPTED || path->role == PATH_ROLE_CONNECTED)
         return path->role == PATH_ROLE_ACCEPTED;
-    if (kind_is_internet(path->kind)) /* the other's was chosen by the kernel */
+    if (kind_is_internet(path->kind)) /* the other end's port was chosen by the kernel */
         return path->local_port < path->remote_port;
     return path->name_end == PATH_NAME_LOCAL;
 }
@@ -54,7 +55,7 @@ static uint64_t row_key(const struct path_record *path, uint32_t process)
     return hash_bytes(0, &key, sizeof(key));
 }
 
-/* Index of the row of what this process sends by such paths; NO_ROW: there are too many; or -ENOMEM. */
+/* Index of the row for what this process sends by such paths; NO_ROW: there are too many rows; or -ENOMEM. */
 static int64_t find_row(struct graph *graph, const struct path_record *path, uint32_t process)
 {
     struct parallelism *result = graph->result;
@@ -78,7 +79,7 @@ static int64_t find_row(struct graph *graph, const struct path_record *path, uin
     return (int64_t)result->path_count++;
 }
 
-/* The row of the path of a SEND. Found without a lookup while the path has its place in the history. */
+/* The row for the path of a SEND. Cached by the path's index in the history. */
 static int64_t row_of(struct graph *graph, const struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
@@ -121,7 +122,7 @@ static int begin_turn(struct graph *graph, const struct arrival *arrival)
     return 0;
 }
 
-/* Whether the message of an edge was sent after the stream had sent, as far as the clocks can tell. */
+/* Whether the message of an edge was sent after the stream's SEND, as far as clocks show. */
 static bool was_sent_since(const struct graph *graph, const struct arrival *arrival,
                            const struct history_edge *edge)
 {
@@ -134,7 +135,7 @@ static bool was_sent_since(const struct graph *graph, const struct arrival *arri
     return (int64_t)(edge->time + (uint64_t)offset + error - arrival->stream->sent_when) >= 0;
 }
 
-/* Of a message of which nobody knows when it was sent, that it was waited for says so. */
+/* Whether it is an answer. If the time of sending is not known, it is one if the stream waited for it. */
 static bool is_answer(const struct graph *graph, const struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;

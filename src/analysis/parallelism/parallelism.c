@@ -80,7 +80,7 @@ static int explain(const struct graph *graph, size_t assignment, int error, stru
                        error == -EDEADLK ? "the graph has a circle" : strerror(-error));
 }
 
-/* An assignment that has to be found first; its steps are simulated, then. */
+/* For an assignment that has to be searched first; its steps are simulated afterwards. */
 static int add_searched(struct graph *graph, size_t assignment, struct parallelism *parallelism)
 {
     struct parallelism_search *search = &parallelism->searches[parallelism->search_count];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* placements.c: assignments and delays, as files and options say. See placements.h. */
+/* placements.c: assignments and delays, from files and options. See placements.h. */
 #include "analysis/parallelism/placements.h"
 
 #include <ctype.h>
@@ -10,7 +10,7 @@
 
 /* ---- delays ---- */
 
-/* Reads a time up to a character that is none of it; ns. Returns what is behind it, or NULL. */
+/* Reads a time with its unit, in ns. Returns what is behind it, or NULL. */
 static const char *read_time(const char *text, double *ret_ns)
 {
     static const struct {
@@ -85,7 +85,7 @@ int delay_parse(const char *text, struct delay *ret_delay)
 
 /* ---- files of lines ---- */
 
-/* A line without its comment and its end; its words are separated by blanks. */
+/* A line without its comment and line end. Words are separated by blanks. */
 struct line {
     const char *file;
     unsigned number;
@@ -105,7 +105,7 @@ static int cannot_read(const char *file, int error, struct problem *problem)
     return problem_set(problem, -error, "%s: cannot be read: %s", file, strerror(error));
 }
 
-/* Cuts comment and end from a line, and hands it to `take` if something is left. */
+/* Removes comment and line end from a line, and hands the rest to `take` if there is any. */
 static int take_line(const struct line *line, int (*take)(void *context, const struct line *line),
                      void *context)
 {
@@ -142,7 +142,7 @@ static int read_lines(const char *file, int (*take)(void *context, const struct 
     return result;
 }
 
-/* The next word of a text, which is cut there; NULL: there is none. */
+/* Cuts off and returns the next word of a text; NULL: there is none. */
 static char *next_word(char **text)
 {
     char *word = *text + strspn(*text, " \t");
@@ -187,7 +187,7 @@ int placements_add(struct placements *placements, const char *name, enum assignm
     return 0;
 }
 
-/* What is being read. */
+/* The rules read so far. */
 struct rules {
     struct assigned_machine *machines;
     size_t machine_count;
@@ -223,7 +223,7 @@ static int take_machine(struct rules *rules, const struct line *line, char *rest
     return 0;
 }
 
-/* Names of processes may hold blanks: the last word is the machine. */
+/* Process names may contain blanks, so the last word is the machine. */
 static int take_process(struct rules *rules, const struct line *line)
 {
     char *text = line->text + strspn(line->text, " \t"), *name = text + strlen(text);

@@ -2,17 +2,21 @@
 /*
  * processor_sharing.c: step 3: how long it takes if streams share the processors of their machines.
  *
- *      With k chains running on c cores of speed s, each advances s * min(1, c / k) of its processor time in a unit
- *      of elapsed time. A machine counts what a chain that always ran would have got; so a chain that needs `cpu`
- *      ends when the count is `cpu` further, however many come and go meanwhile:
+ *      With k chains running on c cores of speed s, each advances s * min(1, c / k) of its CPU time in a unit of
+ *      elapsed time. A machine counts the CPU time that a chain which always ran would have got. So a chain that
+ *      needs `cpu` ends when the count has grown by `cpu`, however many others come and go meanwhile:
  *
  *      machine   count ----------> 120     chains by the count at which they end: 125, 140, 300
  *
  *      Events in the order of simulated time: the next chain to end on some machine (a heap of machines), or the
- *      next one whose message comes or whose time has passed (a heap of chains).
+ *      next one whose message arrives or whose time has passed (a heap of chains).
  *
- * Processor sharing in elapsed time, and not the thesis' appendix A, which lets all machines advance by the
- * same slice of process time and agrees only on one machine, or with one process to each.
+ * Example: one core, speed 1. Chain A begins at 0 and needs 100 ns: it ends at count 100. B begins at 20 and needs 50:
+ * the count is 20, so B ends at count 70. Each now gets half of the core: the count is 70 at 20 + 2 * 50 = 120, and B
+ * ends. A runs alone again, and ends at 120 + 30 = 150.
+ *
+ * This is processor sharing in elapsed time, not the algorithm of the thesis' appendix A. That one lets all machines
+ * advance by the same slice of process time, and agrees only on one machine, or with one process on each.
  */
 #include "analysis/parallelism/program_graph.h"
 
@@ -21,7 +25,7 @@
 
 #define NO_INDEX UINT32_MAX
 
-/* What a heap holds: the least key first. */
+/* An entry of a heap; the least key is first. */
 struct entry {
     double key;
     uint32_t what;
@@ -34,27 +38,27 @@ struct heap {
 };
 
 struct running {
-    uint32_t stretch;     /* where it is */
-    uint32_t machine;     /* index into the simulation's */
-    uint32_t next_waiter; /* of the same stretch: chain + 1 */
+    uint32_t stretch;     /* the present one of its chain */
+    uint32_t machine;     /* index into simulation.machines */
+    uint32_t next_waiter; /* for the end of the same stretch: chain + 1 */
     bool alive;
 };
 
 struct processors {
-    struct heap chains; /* by the count at which they end */
-    double count;       /* ns that a chain which always ran has got ... */
+    struct heap chains; /* ordered by the count at which they end */
+    double count;       /* ns of CPU time that a chain which always ran has got ... */
     double when;        /* ... at this time */
     double cores;
     double speed;
-    uint32_t place; /* in the heap of machines, or NO_INDEX */
+    uint32_t place; /* index in the heap of machines, or NO_INDEX */
 };
 
-/* A stretch that others wait for, until the last has come. */
+/* A stretch that others wait for; kept until the last of them has come. */
 struct end {
-    double time; /* when it ended; < 0: it has not */
+    double time; /* when it ended; < 0: not yet */
     uint32_t users;
     uint32_t first_waiter; /* chain + 1 */
-    bool kept;             /* nobody knows how many will come */
+    bool kept;             /* too many users to count */
 };
 
 struct simulation {
@@ -66,8 +70,8 @@ struct simulation {
     struct processors *machines;
     uint32_t machine_count;
     size_t machine_room;
-    struct heap next;   /* machines, by when their next chain ends */
-    struct heap timers; /* chains, by when they go on */
+    struct heap next;   /* machines, ordered by when their next chain ends */
+    struct heap timers; /* chains, ordered by when they continue */
     struct lookup end_numbers;
     struct pool ends;
     uint32_t living;
@@ -169,7 +173,7 @@ static double rate_of(const struct processors *machine)
     return machine->speed * (share < 1 ? share : 1);
 }
 
-/* Brings its count up to now; to be called before chains come or go. */
+/* Updates the machine's count; to be called before chains come or go. */
 static void advance(const struct simulation *simulation, struct processors *machine)
 {
     if (machine->chains.count > 0)
@@ -179,7 +183,7 @@ static void advance(const struct simulation *simulation, struct processors *mach
     machine->when = simulation->now;
 }
 
-/* Chains have come or gone: when the next one ends. */
+/* After chains have come or gone: updates when the next one ends. */
 static int reckon(struct simulation *simulation, uint32_t index)
 {
     struct processors *machine = &simulation->machines[index];
@@ -240,7 +244,7 @@ static void leave_end(struct simulation *simulation, struct end *end, uint32_t s
     lookup_remove(&simulation->end_numbers, stretch);
 }
 
-/* How long after the end of its source a stretch's wait ends, ns. */
+/* Time from the end of a stretch's source to the end of the stretch's wait, ns. */
 static double delay_after(const struct simulation *simulation, const struct stretch *stretch)
 {
     const struct graph *graph = simulation->graph;
@@ -285,7 +289,7 @@ static int wait_until(struct simulation *simulation, uint32_t chain, double time
                 (struct entry){time > simulation->now ? time : simulation->now, chain});
 }
 
-/* Who waits for the end of a stretch goes on, when its delay is over. */
+/* Chains that wait for the end of a stretch continue after their delay. */
 static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t stretch)
 {
     uint32_t waiter = end->first_waiter;
@@ -304,7 +308,7 @@ static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t
     return 0;
 }
 
-/* A stretch has ended, wait and all: who waits for it is told, and the next one begins. */
+/* A stretch has ended, including its wait: wakes the chains that wait for it, and begins the next one. */
 static int end_stretch(struct simulation *simulation, uint32_t chain)
 {
     struct running *running = &simulation->chains[chain];
@@ -331,7 +335,7 @@ static int end_stretch(struct simulation *simulation, uint32_t chain)
     return begin_stretch(simulation, chain);
 }
 
-/* Its processor time is over: it waits, if it has to. */
+/* A stretch has used its CPU time: begins its wait, if it has one. */
 static int begin_wait(struct simulation *simulation, uint32_t chain)
 {
     struct running *running = &simulation->chains[chain];
@@ -369,14 +373,14 @@ static int begin_stretch(struct simulation *simulation, uint32_t chain)
     return reckon(simulation, running->machine);
 }
 
-/* The next chain of this machine has got its processor time. */
+/* The next chain of this machine has got its CPU time. */
 static int end_next(struct simulation *simulation, uint32_t index)
 {
     struct processors *machine = &simulation->machines[index];
 
     advance(simulation, machine);
     struct entry ended = pop(&machine->chains, NULL);
-    if (machine->count < ended.key) /* by rounding */
+    if (machine->count < ended.key) /* only by rounding */
         machine->count = ended.key;
     int result = reckon(simulation, index);
     return result < 0 ? result : begin_wait(simulation, ended.what);

@@ -2,9 +2,9 @@
 /*
  * program_graph.c: from the causal stream to the program history graph: what each event makes longer.
  *
- *      event   -- processor time since the stream's last one --o
- *      edges   -- a message, room, a creation ... -------------'   whatever is longest counts
- *      outside -- elapsed time, where nothing metered explains a wait
+ *      event   -- CPU time since the stream's last event ----------o
+ *      edges   -- a message, buffer space, a creation ... ---------'   the longest counts
+ *      outside -- elapsed time, if nothing metered explains a wait
  */
 #include "analysis/parallelism/graph_private.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- making and freeing ---- */
 
-/* Events of this history are going to come. */
+/* Prepares for the events of this history. */
 static void listen_to(struct graph *graph, struct history *history)
 {
     size_t lengths = graph->lengths * sizeof(uint64_t);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stretches.c: the condensed program history graph, in a file without a name that is mapped.
+ * stretches.c: the condensed program history graph, in a mapped file without a name.
  *
- *      file  | stretch | stretch | stretch | ... room, already allocated ... |
+ *      file  | stretch | stretch | stretch | ... free, already allocated ... |
  *                                          ^ count
  *
- * Its pages are the kernel's to write out and to drop, so that a graph may be larger than memory. Room is allocated
- * before it is used: a full disk is an error and no signal.
+ * The kernel may write out and drop its pages, so a graph may be larger than memory. File space is allocated before it
+ * is used: so a full disk is an error, not a signal.
  */
 #include "analysis/parallelism/program_graph.h"
 
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define FIRST_ROOM 4096u     /* stretches */
-#define MORE_ROOM  16777216u /* at most at a time */
+#define MORE_ROOM  16777216u /* at most so many more at a time */
 
 int stretches_open(struct stretches *stretches, const char *directory, struct problem *problem)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * call.bpf.h: who makes a call, and what the kernel's hooks do not say of it: whether it is metered,
- * which system call it is and whether still the same one, whether it has failed or only ended.
+ * call.bpf.h: which stream makes a call, and what the kernel's hooks do not show: whether the stream is metered, which
+ * system call it is, whether it is still the same one, and whether it has failed or only ended.
  */
 #ifndef DPM_CALL_BPF_H
 #define DPM_CALL_BPF_H
 
 #include "meter/kernel/descriptor.bpf.h"
 
-/* Of most tasks nobody has anything stored: to see that is quicker than to ask for it. (But not for the verifier:
+/* Most tasks have nothing stored: checking that first is quicker than calling the helper. (But not for the verifier:
  * plain_task.) */
 static __always_inline bool has_storage(struct task_struct *task)
 {
@@ -21,18 +21,18 @@ static __always_inline struct stream *stored_stream(struct task_struct *task)
 
     if (stream != NULL && stream->from_exec)
         stream = NULL;
-    /* keeps clang from making a number of it, of which verifiers before 6.2 lose sight */
+    /* keeps clang from turning it into a number, which verifiers before 6.2 cannot track */
     asm volatile("" : "+r"(stream));
     return stream;
 }
 
-/* The metered stream that is `task`; NULL: not metered. */
+/* The metered stream of `task`; NULL: not metered. */
 static __always_inline struct stream *stream_of(struct task_struct *task)
 {
     return has_storage(task) ? stored_stream(task) : NULL;
 }
 
-/* The same, of the current task in a call of its own: it runs. `has`: has_storage. */
+/* The same for the current task in a call of its own, so it is running. `has`: has_storage. */
 static __always_inline struct stream *running_stored_stream(struct task_struct *task, bool has)
 {
     struct stream *stream = has ? stored_stream(task) : NULL;
@@ -50,14 +50,14 @@ static __always_inline struct stream *running_stream(struct task_struct *task)
     return running_stored_stream(task, has_storage(task));
 }
 
-/* ---- whose context it is ---- */
+/* ---- task or interrupt ---- */
 
-#define STACK_SIZE 16384 /* of a task in the kernel; more with KASAN */
+#define STACK_SIZE 16384 /* bytes of a task's kernel stack; more with KASAN */
 
-/* Whether the current task does this itself: interrupts, and what they leave to be done, have stacks of their own. `here`:
- * a place on the stack that is in use. A program that uses 64 bytes of it or more may get another one, and sees
- * interrupts only. `number`: memory that nobody else writes to now. Read again from there the place is a number: before
- * Linux 6.17 the verifier does not let a program subtract from a place on its stack. */
+/* Whether the current task is running itself: interrupts and their deferred work have stacks of their own. `here`: an
+ * address on the stack in use. Limit: a program that uses 64 bytes of stack or more may get a separate stack, and then
+ * always seems to be in an interrupt. `number`: memory that nothing else writes to now. Written there and read again,
+ * the address becomes a number: before Linux 6.17 the verifier lets no program subtract from a stack address. */
 static __always_inline bool is_on_stack_of(const struct task_struct *task, const void *here,
                                            uint64_t *number)
 {
@@ -74,7 +74,7 @@ static __always_inline struct stream *storage_of_task(struct task_struct *task)
     struct stream *stream =
         bpf_task_storage_get(&streams, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-    /* refused to the slower of two that create it at the same time */
+    /* of two tasks that create it at the same time, the slower one gets an error */
     return stream != NULL ? stream : bpf_task_storage_get(&streams, task, NULL, 0);
 }
 
@@ -85,8 +85,8 @@ static __always_inline uint32_t number_of(struct stream *stream)
     return stream->number;
 }
 
-/* Whether the caller is the one that begins this stream: its creator and an iterator that marks may
- * come at the same time. Who is fills it in, then enlivens it. */
+/* Whether the caller is the one that begins this stream; its creator and a marking iterator may try at the same time.
+ * The one that succeeds fills it in, then calls enliven. */
 static __always_inline bool claim(struct stream *stream)
 {
     if (__sync_val_compare_and_swap(&stream->life, STREAM_UNCLAIMED, STREAM_CLAIMED) !=
@@ -101,7 +101,7 @@ static __always_inline bool claim(struct stream *stream)
     return true;
 }
 
-/* When all else is set: from now on its calls are metered. */
+/* Call it when everything else is set: calls are metered from now on. */
 static __always_inline void enliven(struct stream *stream, uint32_t flags)
 {
     __sync_fetch_and_add(&live, 1);
@@ -109,7 +109,7 @@ static __always_inline void enliven(struct stream *stream, uint32_t flags)
     stream->flags = flags;
 }
 
-/* The send that was in progress at the mark has ended, or failed. */
+/* The send that was in progress at the mark has ended or failed. */
 static __always_inline void end_older_send(struct stream *stream)
 {
     uint64_t key = stream->older_socket;
@@ -138,31 +138,31 @@ static __always_inline bool wants(const struct stream *stream, uint32_t flags)
 #define FLAGS_OF_RECEIVE (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
 #define FLAGS_OF_QUEUE   EVENT_FLAG(EVENT_MESSAGEQUEUED)
 
-/* Of UNIX sockets the sender tells what it has queued: by its own count, and of a path that is told when
- * the receiver uses it. */
+/* For UNIX sockets the sender records MESSAGEQUEUED, using its own count and a path that is recorded when the receiver
+ * uses it. */
 #define FLAGS_OF_UNIX_SEND    (FLAGS_OF_SEND | FLAGS_OF_QUEUE)
 #define FLAGS_OF_UNIX_RECEIVE (FLAGS_OF_RECEIVE | FLAGS_OF_QUEUE)
 
-/* Failed calls are counted with the streams that tell of calls. */
+/* Failed calls count only for streams that record calls. */
 static __always_inline void count_failed(const struct stream *stream, uint32_t *count)
 {
     if (!silent(stream))
         ++*count;
 }
 
-/* Whether the task's user registers are its own: kernel threads have none, and the threads that
- * io_uring works with keep a copy of their creator's. */
+/* Whether the task's user registers are its own: kernel threads have none, and io_uring's worker threads have a copy of
+ * their creator's. */
 static __always_inline bool has_user_registers(struct task_struct *task)
 {
     return (task->flags & (PF_IO_WORKER | PF_USER_WORKER | PF_KTHREAD)) == 0;
 }
 
 #define NO_CALL    0xffffffff
-#define OTHER_CALL 0xfffffffe /* of a program of 32 bits: its calls have other numbers */
+#define OTHER_CALL 0xfffffffe /* made by a 32-bit program, whose calls have other numbers */
 
-/* Number of the system call that `task` is in. NO_CALL: it works for io_uring, as a thread made
- * for it or on its way back to user mode. There the registers already hold the call's result; in
- * the call itself they hold what the kernel puts in its place at entry. */
+/* Number of the system call that `task` is in. NO_CALL: it works for io_uring, as a worker thread, or on its way back
+ * to user mode. In that case ax already holds the call's result; during a call it holds what the kernel puts there at
+ * entry. */
 static __always_inline uint32_t call_of(struct task_struct *task, const struct pt_regs *registers)
 {
     if (!has_user_registers(task) || (int64_t)registers->ax != -ENOSYS)
@@ -176,8 +176,8 @@ static __always_inline bool is_send(uint32_t call)
            call == CALL_WRITE || call == CALL_WRITEV || call == CALL_SENDFILE;
 }
 
-/* The descriptor a send was given. A worker of io_uring does not say, and of a program of 32 bits it is
- * not asked: NO_CALL, which is none. */
+/* The descriptor of a send. NO_CALL, which is no descriptor: an io_uring worker, where it is unknown, or a 32-bit
+ * program. */
 static __always_inline uint32_t sending_descriptor(uint32_t call, const struct pt_regs *registers)
 {
     return call >= OTHER_CALL ? NO_CALL : call == CALL_SPLICE ? registers->dx : registers->di;
@@ -189,10 +189,11 @@ static __always_inline bool is_receive(uint32_t call)
            call == CALL_READ || call == CALL_READV;
 }
 
-/* ---- a receiver may be quicker than the hooks of the sender ---- */
+/* ---- a receiver may be quicker than the sender's hooks ---- */
 
-/* Tells the sender, who has counted `out`, that bytes of a send still in progress were received, up to `in`. What
- * was told of bytes that are counted by now is old. Whoever finds `in` finds its time, or a later one. */
+/* Notes for the sender, which has counted up to `out`, that bytes of a send in progress were received, up to `in`. An
+ * existing note about bytes that are counted by now is replaced. The time is written before `in`, so that a reader of
+ * `in` finds its time or a later one. */
 static __always_inline void note_early(struct early *early, uint32_t in, uint32_t out)
 {
     if ((int32_t)(in - out) <= 0 || (early->time != 0 && (int32_t)(early->in - out) > 0))
@@ -201,11 +202,11 @@ static __always_inline void note_early(struct early *early, uint32_t in, uint32_
     *(volatile uint32_t *)&early->in = in;
 }
 
-/* When a message became visible: `begin`, or as a quicker receiver has noted. */
+/* When a message became visible: `begin`, or earlier if a quicker receiver has noted that. */
 static __always_inline uint64_t visible_since(const struct early *early, uint32_t first,
                                               uint64_t begin)
 {
-    uint32_t in = *(const volatile uint32_t *)&early->in; /* before its time */
+    uint32_t in = *(const volatile uint32_t *)&early->in; /* read before its time */
     uint64_t time = *(const volatile uint64_t *)&early->time;
 
     return time != 0 && (int32_t)(in - first) > 0 && (begin == 0 || time < begin) ? time : begin;
@@ -213,9 +214,9 @@ static __always_inline uint64_t visible_since(const struct early *early, uint32_
 
 #define LONG_PASSED (1 << 20) /* bytes, or messages */
 
-/* A send of [first, first + bytes) has been counted: what was noted of bytes far before its end is
- * forgotten, for once positions have wrapped around it would seem to lie ahead again. (What lies near
- * may tell of others that are sending, end_visible.) */
+/* A send of [first, first + bytes) has been counted. Deletes a note about bytes far before its end, because that would
+ * seem to lie ahead once positions have wrapped around. A note about near bytes stays: it may concern other sends in
+ * progress (end_visible). */
 static __always_inline void pass_early(struct early *early, uint32_t first, uint32_t bytes)
 {
     uint64_t time = early->time;
@@ -224,12 +225,12 @@ static __always_inline void pass_early(struct early *early, uint32_t first, uint
         __sync_val_compare_and_swap(&early->time, time, 0);
 }
 
-/* ---- which call ---- */
+/* ---- identity of calls ---- */
 
-/* What tells the system call that `task` is in from its others; 0: nothing does. The kernel shifts
- * its stack by an amount that it draws anew for each call; newer kernels keep it with the task. On older ones a splice or
- * sendfile is one call until its end is seen (forget_call), if pipes are metered; and the kernel counts the calls that
- * wrote, which sendfile is at its end. */
+/* Distinguishes the system call that `task` is in from its others; 0: cannot be distinguished. The kernel shifts its
+ * stack by a random amount in each call, which newer kernels store with the task. On older kernels a splice or sendfile
+ * counts as one call until its end is seen (forget_call), if pipes are metered. If they are not, a sendfile is
+ * identified by the kernel's count of calls that wrote, which grows at the end of the sendfile. */
 static __always_inline uint64_t identity_of_call(struct task_struct *task, uint32_t call)
 {
     if (call >= OTHER_CALL)
@@ -243,27 +244,26 @@ static __always_inline uint64_t identity_of_call(struct task_struct *task, uint3
     return 0;
 }
 
-/* A splice or sendfile has ended: the next one is another one. */
+/* A splice or sendfile has ended; the next one is another call. */
 static __always_inline void forget_call(struct stream *stream, uint32_t call)
 {
     if (call == CALL_SENDFILE || call == CALL_SPLICE)
         stream->sent_by = stream->taken_by = 0;
 }
 
-/* Whether a request that io_uring tries has only found that it would have to wait. It is tried
- * again when it need not. */
+/* Whether io_uring tried a request, and found only that it would have to wait. It tries again when it need not. */
 static __always_inline bool is_tried_again(uint32_t call, int result)
 {
     return result == -EAGAIN && (call == NO_CALL || call == CALL_IO_URING_ENTER);
 }
 
-/* Interrupted by a signal, most often to begin again unseen by the program. */
+/* Interrupted by a signal; usually the kernel restarts the call, unseen by the program. */
 static __always_inline bool restarts(int result)
 {
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
 }
 
-/* What tells a sendmmsg or recvmmsg call from others: its arguments, where nothing better does. */
+/* Distinguishes a sendmmsg or recvmmsg call from others, by its arguments if there is nothing better. */
 static __always_inline uint64_t identity_of_many(struct task_struct *task, uint32_t call)
 {
     uint64_t identity = identity_of_call(task, call);
@@ -273,7 +273,7 @@ static __always_inline uint64_t identity_of_many(struct task_struct *task, uint3
                          : (registers->si ^ registers->sp << 20 ^ registers->dx << 8) | 1;
 }
 
-/* A message of a sendmmsg or recvmmsg call is done. */
+/* A message of a sendmmsg or recvmmsg call is complete. */
 static __always_inline void count_message(struct many_call *many, struct task_struct *task,
                                           uint32_t call)
 {
@@ -287,8 +287,7 @@ static __always_inline void count_message(struct many_call *many, struct task_st
     many->count++;
 }
 
-/* Whether an error only ends a call that has done part of what it was asked for: then the call has
- * not failed. */
+/* Whether an error only ends a call that has done part of its work, so that the call has not failed. */
 static __always_inline bool ends_part(struct many_call *many, uint64_t identity)
 {
     bool part = many->identity == identity && many->count < many->of;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * connection.bpf.h: how TCP connections begin and end. What is seen here, mostly in interrupts, is
- * noted with the socket and told with the path's first use (path.bpf.h).
+ * connection.bpf.h: how TCP connections begin and end. These hooks run mostly in interrupts. What they see is stored
+ * with the socket, and recorded at the path's first use (path.bpf.h).
  */
 #ifndef DPM_CONNECTION_BPF_H
 #define DPM_CONNECTION_BPF_H
@@ -11,7 +11,7 @@
 #define FLAGS_OF_CONNECTION                                                                        \
     (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
 
-/* PATH of a TCP socket outside its owner's calls. */
+/* PATH of a TCP socket, outside its owner's calls. */
 static __always_inline void tell_tcp_path(struct path *path, struct sock *sk)
 {
     struct socket_facts facts = {
@@ -37,7 +37,7 @@ static __always_inline void end_path(struct path *path)
     bpf_map_delete_elem(&path_of_inode, &inode);
 }
 
-/* In interrupt context as a rule: whose task is current says nothing. */
+/* Usually runs in an interrupt, where the current task is unrelated. */
 static __always_inline void note_established(struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
@@ -48,7 +48,7 @@ static __always_inline void note_established(struct sock *sk)
     if (path->number == 0)
         take_positions(path, tcp);
     else if (path->role == PATH_ROLE_CONNECTED)
-        /* fast open: data went ahead, and only now it is known where the answers begin */
+        /* fast open: data was sent ahead, and only now it is known where the answers begin */
         path->start_in = tcp->copied_seq;
     path->in = path->number == 0 ? path->start_in : tcp->copied_seq;
     path->established = bpf_ktime_get_ns();
@@ -67,7 +67,7 @@ static __always_inline void note_beginning(struct sock *sk, uint32_t role)
         __sync_fetch_and_add(&lost_paths, 1);
         return;
     }
-    /* a socket may connect again, to another peer: another path */
+    /* a socket may connect again, to another peer: a new path */
     if (path->number != 0)
         end_path(path);
     path->role = role;
@@ -90,8 +90,9 @@ static __always_inline void write_network(struct path *path, struct sock *sk)
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* close, or exit, in its caller: the connection may go on to end when nobody listens any more, and nobody has it then who
- * could be found with it. `stream`: NULL if it is not metered; one that exits has ended already. */
+/* close or exit, in its caller. NETWORK is recorded now, because the connection may end later, when the metering is
+ * over and no task has the socket open any more. `stream`: NULL if it is not metered; an exiting one has ended
+ * already. */
 static __always_inline void note_close(struct stream *stream, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
@@ -99,12 +100,12 @@ static __always_inline void note_close(struct stream *stream, struct sock *sk)
     if (path == NULL)
         return;
     if (stream != NULL && wants(stream, FLAGS_OF_CONNECTION))
-        path = tcp_path(stream, sk, -1, -1); /* closed without a message: told now */
+        path = tcp_path(stream, sk, -1, -1); /* closed without a message: PATH is made now */
     if (path != NULL && path->number != 0)
         write_network(path, sk);
 }
 
-/* A part of an MPTCP connection: what is sent on it passes no hook of TCP. A listener's connections need not be. */
+/* A part of an MPTCP connection: sends on it pass no TCP hook. A listener's connections need not be parts. */
 static __always_inline bool is_part_of_mptcp(struct sock *sk, int new_state)
 {
     struct tcp_sock *tcp = new_state == TCP_LISTEN ? NULL : bpf_skc_to_tcp_sock(sk);
@@ -126,7 +127,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         note_established(sk);
         return 0;
     }
-    /* connect, listen and close run in their caller (one branch, so that the verifier comes by once) */
+    /* connect, listen and close run in their caller (one branch, so that the verifier passes once) */
     if (!(calls >> (new_state & 31) & 1))
         return 0;
     stream = running_stream(task);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * descriptor.bpf.h: what is behind a descriptor: its file, its socket, that socket's path. Of a task that
- * is about to sleep only the descriptor is known, and what is behind it by its address only.
+ * descriptor.bpf.h: from a descriptor to its file, its socket, and the socket's path. For a task that is about to sleep
+ * only the descriptor is known, and the objects behind it only by address.
  */
 #ifndef DPM_DESCRIPTOR_BPF_H
 #define DPM_DESCRIPTOR_BPF_H
 
 #include "meter/kernel/socket_path.bpf.h"
 
-/* ---- the socket behind a listed descriptor ---- */
+/* ---- sockets of listed descriptors ---- */
 
 /* For iterators over files, whose pointers the kernel trusts. NULL: not a socket. */
 static __always_inline struct sock *sock_of_file(struct file *file)
@@ -18,9 +18,9 @@ static __always_inline struct sock *sock_of_file(struct file *file)
     return socket == NULL ? NULL : socket->sk;
 }
 
-/* ---- a socket known by a blocked task's descriptor only ---- */
+/* ---- sockets known only by a blocked task's descriptor ---- */
 
-/* The open file behind a descriptor, to be read from; NULL: there is none. */
+/* The open file of a descriptor, for reading only; NULL: there is none. */
 static __always_inline struct file *file_of_descriptor(struct task_struct *task,
                                                        uint32_t descriptor)
 {
@@ -41,14 +41,14 @@ static __always_inline bool is_socket(struct file *file)
     return inode != NULL && (MEMBER(struct inode, inode, i_mode) & S_IFMT) == S_IFSOCK;
 }
 
-/* Kind of a socket, given by its address. */
+/* The kind of the socket at this address. */
 static __always_inline uint32_t kind_at(struct sock *sk)
 {
     return kind_of_socket(MEMBER(struct sock, sk, __sk_common.skc_family),
                           MEMBER(struct sock, sk, sk_type), MEMBER(struct sock, sk, sk_protocol));
 }
 
-/* The socket behind a descriptor, known by its address; NULL: it is none. */
+/* Address of the socket behind a descriptor; NULL: not a socket. */
 static __always_inline struct sock *socket_of_descriptor(struct task_struct *task,
                                                          uint32_t descriptor)
 {
@@ -61,7 +61,7 @@ static __always_inline struct sock *socket_of_descriptor(struct task_struct *tas
     return BPF_CORE_READ(socket, sk);
 }
 
-/* Cookie of the socket behind a descriptor; 0: it is none, or nobody has asked for its cookie yet. */
+/* Cookie of the socket behind a descriptor; 0: not a socket, or its cookie was never requested. */
 static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, uint32_t descriptor)
 {
     struct sock *sk = socket_of_descriptor(task, descriptor);
@@ -69,14 +69,14 @@ static __always_inline uint64_t cookie_of_descriptor(struct task_struct *task, u
     return sk == NULL ? 0 : BPF_CORE_READ(sk, __sk_common.skc_cookie.counter);
 }
 
-/* Number of the path of a UDP socket: to its peer if it is connected, else that without a peer. */
+/* Path number of a UDP socket: the path to its peer if it is connected, else the one without a peer. */
 static __always_inline uint32_t udp_path_of_socket(struct stream *stream, struct sock *sk)
 {
     struct scratch *scratch = scratch_of(stream);
     uint64_t cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
     struct path *path;
 
-    /* nobody has asked for its cookie: it is older than the metering and was not used yet */
+    /* its cookie was never requested: it is older than the metering and was not used yet */
     if (cookie == 0 || scratch == NULL)
         return 0;
     __builtin_memset(&scratch->key, 0, sizeof(scratch->key));
@@ -85,7 +85,7 @@ static __always_inline uint32_t udp_path_of_socket(struct stream *stream, struct
     return path == NULL ? 0 : path->number;
 }
 
-/* Facts and starting positions of a socket, given by its address. */
+/* Fills in the facts and starting positions of the socket at this address. */
 static __always_inline void fill_facts_at(struct scratch *scratch, struct sock *sk, uint64_t inode)
 {
     struct socket_facts *facts = &scratch->facts;
@@ -108,7 +108,7 @@ static __always_inline void fill_facts_at(struct scratch *scratch, struct sock *
     }
 }
 
-/* Tells of the path of a socket of which a blocked call knows the descriptor only. */
+/* Records the path of a socket for a blocked call that knows only its descriptor. */
 static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, uint64_t inode)
 {
     struct scratch *scratch = &stream->scratch;
@@ -128,8 +128,8 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     return number;
 }
 
-/* Number of the path behind descriptor `fd` of the current task (which is about to sleep), told if
- * it is new; 0: not a socket of a kind we meter. */
+/* Path number for descriptor `fd` of the current task, which is about to sleep. Records the path if it is new. 0: not a
+ * socket of a metered kind. */
 __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);

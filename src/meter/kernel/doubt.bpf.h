@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * doubt.bpf.h: counts of a UNIX socket's messages that may be wrong, because calls were in progress of which nothing was
- * told when the metering began.
+ * doubt.bpf.h: counts of a UNIX socket's messages that may be wrong, because calls were in progress when the metering
+ * began, and those are not recorded.
  *
- *      older sends    marked in a call: what they had queued may be received before anything of them is told
- *      silent sends   begun since, and blocked before anything is told at all
- *      settled        several may have been sending then: too much may be counted
+ *      older sends     in progress at the mark: their queued bytes may be received before any record of them
+ *      silent sends    begun since, and blocked before recording started
+ *      settled         several threads may have been sending at that time: too much may be counted
  *
- *      in doubt ----> no such send in progress, and taken + queued = sent ----> certain
+ *      in doubt ----> no such send in progress, and received + queued = sent ----> certain
  *
- * In doubt SENDs and RECEIVEs of a stream of bytes are RECORD_OLDER, and so are SENDs of a datagram or packet, which is
- * queued whole and looked for there: number.bpf.h.
+ * While in doubt, SENDs and RECEIVEs of a byte stream are flagged RECORD_OLDER. A datagram or packet is queued whole,
+ * so its sender looks for it in the queue (number.bpf.h); its SEND is flagged unless that confirms the count.
  */
 #ifndef DPM_DOUBT_BPF_H
 #define DPM_DOUBT_BPF_H
@@ -25,8 +25,8 @@ static __always_inline uint32_t queued_in(struct unix_sock *receiver, uint32_t k
     return BPF_CORE_READ((struct sock *)receiver, sk_receive_queue.qlen);
 }
 
-/* Whether a receiver is between the steps of its call: taken, and not out of the queue yet. `receiver`
- * may be known by its address only. */
+/* Whether a receive is half done: data taken, but not yet removed from the queue. `receiver` may be known only by
+ * address. */
 static __always_inline bool is_taken_from(struct unix_sock *receiver)
 {
     return bpf_core_field_exists(receiver->iolock.owner.counter) &&
@@ -42,8 +42,8 @@ struct end_of_sent {
     uint32_t end;
 };
 
-/* A receiver between its steps makes it seem to be more: so it is the least of many looks, or what
- * is seen while there is none. */
+/* A half-done receive makes the end seem too large. The result is therefore the least of many samples, or the first one
+ * during which no receive was half done. */
 static long look_for_end(uint32_t index, struct end_of_sent *sent)
 {
     bool taken_from = is_taken_from(sent->receiver);
@@ -56,7 +56,7 @@ static long look_for_end(uint32_t index, struct end_of_sent *sent)
     return !taken_from && before == in && !is_taken_from(sent->receiver);
 }
 
-/* The counts of the bytes that a socket sends may be wrong from now on, and its records say so. */
+/* The count of bytes that a socket sends may be wrong from now on, and its records are flagged. */
 static __always_inline void begin_doubt(struct path *sender, uint64_t socket, struct taken *taken)
 {
     sender->socket = socket;
@@ -64,8 +64,8 @@ static __always_inline void begin_doubt(struct path *sender, uint64_t socket, st
     taken->doubt = RECORD_OLDER;
 }
 
-/* They are right, `taken` as well as what is sent, unless a send is in progress of which nothing has been told: it is
- * older, or may yet begin and block before anything is told at all. */
+/* Both counts, `taken` and what is sent, are right, unless an unrecorded send is in progress: one that is older, or one
+ * that may yet begin and block before recording starts. */
 static __always_inline void end_doubt(struct path *sender, struct taken *taken, uint64_t when)
 {
     uint64_t socket = sender->socket;
@@ -78,10 +78,15 @@ static __always_inline void end_doubt(struct path *sender, struct taken *taken, 
     taken->doubt = 0;
 }
 
-/* A send of [first, first + bytes) that was in progress when its path's positions were settled ends:
- * part of it had been counted already, as queued. Returns `first`, and counts on from its end: that
- * is what has been taken and what is queued. What a send begun since has queued is in it, and counts
- * once more when that ends: hence the doubt. */
+/* Counts a send of `bytes` that was in progress when its path's positions were settled, and now ends. Part of it is
+ * counted already, as queued. The end of the send is therefore what was received plus what is queued:
+ *
+ *      100 bytes sent from offset 1000 on
+ *      settled after 30 bytes      received 1000 + queued 30 = out 1030
+ *      at the end of the send      received 1060 + queued 40 = out 1100, not 1030 + 100
+ *
+ * Returns the offset of its first byte. Bytes that a later send has queued meanwhile are included, and are counted
+ * again when that send ends; hence the doubt. */
 static __always_inline uint32_t count_again(struct path *path, struct sock *sk, uint32_t kind,
                                             uint32_t bytes)
 {
@@ -100,8 +105,8 @@ static __always_inline uint32_t count_again(struct path *path, struct sock *sk, 
     return sent.end - bytes;
 }
 
-/* A send in doubt has ended, or begins, and the first `uncounted` bytes of it are queued. If no other is in progress,
- * and no receive is between its steps, the counts can be held to each other. */
+/* A send in doubt ends, or begins with `uncounted` bytes queued. If no other send is in progress and no receive is half
+ * done, the two counts can be compared. */
 static __always_inline void end_doubt_of_sender(struct path *path, uint64_t key,
                                                 struct unix_sock *receiver, uint32_t uncounted,
                                                 uint64_t when)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel.bpf.h: the kernel's types, as far as the meter looks at them.
+ * kernel.bpf.h: the kernel types that the meter reads.
  *
- * Only members that are read are declared; libbpf finds their true offsets in the running kernel's
- * BTF when the meter is loaded (CO-RE). A member's kind must agree with the kernel's (skc_cookie is
- * a struct atomic64_t, not a number), its place need not.
+ * Only members that are read are declared. libbpf finds their true offsets in the running kernel's BTF when it loads
+ * the meter (CO-RE). A member's type must match the kernel's (skc_cookie is a struct atomic64_t, not a number); its
+ * offset need not.
  */
 #ifndef DPM_KERNEL_BPF_H
 #define DPM_KERNEL_BPF_H
@@ -116,17 +116,17 @@ struct pipe_buffer {
 };
 
 struct mutex {
-    atomic64_t owner; /* 0 = nobody holds it */
+    atomic64_t owner; /* 0 = not held */
 };
 
 struct pipe_inode_info {
     struct {
-        unsigned int head; /* a short where longs have 32 bits */
+        unsigned int head; /* 16 bits wide where long is 32 bits */
         unsigned int tail;
     };
     unsigned int max_usage; /* buffers that may be filled ... */
     unsigned int ring_size; /* ... of these, a power of two */
-    unsigned int r_counter; /* how often it was opened, plus 1 */
+    unsigned int r_counter; /* number of opens so far, plus 1 */
     unsigned int w_counter;
     struct pipe_buffer *bufs;
 };
@@ -162,10 +162,10 @@ struct file {
     union {
         struct path___kernel f_path;
     };
-    file_ref_t f_ref; /* since 6.13: those that hold it, less 1 */
+    file_ref_t f_ref; /* since 6.13: number of holders - 1 */
 };
 
-/* Before. */
+/* Before 6.13. */
 struct file___counted {
     atomic_long_t f_count;
 };
@@ -283,7 +283,7 @@ struct sk_buff;
 
 typedef struct qspinlock {
     union {
-        atomic_t val; /* 0 = nobody holds it */
+        atomic_t val; /* 0 = not held */
     };
 } arch_spinlock_t;
 
@@ -322,7 +322,7 @@ struct sk_buff {
     unsigned int len;
     uint16_t transport_header;
     uint16_t network_header;
-    unsigned int end; /* from `head`: struct skb_shared_info */
+    unsigned int end; /* offset from `head`: struct skb_shared_info */
     unsigned char *head;
     unsigned char *data;
 };
@@ -337,7 +337,7 @@ struct llist_head {
     struct llist_node *first;
 };
 
-/* Since Linux 6.18 datagrams gather here, one place for each memory node, on their way into the queue. */
+/* Since Linux 6.18 datagrams gather here, in one list per memory node, on their way into the queue. */
 struct udp_prod_queue {
     struct llist_head ll_root;
 };
@@ -355,7 +355,7 @@ struct tcp_sock {
     uint32_t urg_seq;
     uint32_t snd_nxt;
     uint32_t snd_una;
-    uint32_t srtt_us; /* eight times that */
+    uint32_t srtt_us; /* the round-trip time times 8 */
     uint32_t total_retrans;
     bool is_mptcp;
 };
@@ -462,7 +462,7 @@ enum {
     MSG_TRUNC = 0x20,
     MSG_ERRQUEUE = 0x2000,
     RCV_SHUTDOWN = 1,
-    SOCK_DONE = 1, /* number of a bit */
+    SOCK_DONE = 1, /* bit number */
 
     PF_EXITING = 0x4,
     PF_IO_WORKER = 0x10,
@@ -482,7 +482,7 @@ enum {
     FMODE_WRITE = 2,
     O_DIRECT = 040000,
 
-    USER32_CS = 0x23, /* of code of 32 bits, whose calls have other numbers */
+    USER32_CS = 0x23, /* code segment of 32-bit code, whose system calls have other numbers */
 
     EFAULT = 14,
     EEXIST = 17,
@@ -492,7 +492,7 @@ enum {
     ERESTART_RESTARTBLOCK = 516,
 };
 
-/* System calls of x86-64 that the meter tells apart. */
+/* System calls of x86-64 that the meter distinguishes. */
 enum {
     CALL_READ = 0,
     CALL_WRITE = 1,
@@ -530,7 +530,7 @@ enum {
     CALL_EPOLL_PWAIT2 = 441,
 };
 
-/* The same of i386, in programs of 32 bits. */
+/* Those of i386, in 32-bit programs. */
 enum {
     CALL32_READ = 3,
     CALL32_WRITE = 4,
@@ -540,15 +540,15 @@ enum {
 
 /* ---- loading quickly ---- */
 
-/* Since Linux 6.2, both. */
+/* Both since Linux 6.2. */
 enum bpf_type_flag___kernel {
     PTR_TRUSTED___kernel = 1,
 };
 extern void *bpf_rdonly_cast(const void *object, uint32_t type) __ksym __weak;
 
-/* The same task, to read pointers from. Of each pointer that is read from an object which the verifier trusts, it
- * looks for a name among all of the kernel's types, whether it may be trusted, too: half a millisecond, each time it
- * comes by. To be read from, none need be. */
+/* The same task, for reading pointers from it. Whenever the verifier meets a pointer read from an object that it
+ * trusts, it searches all kernel types to find out whether that pointer may be trusted, too. That takes half a
+ * millisecond each time. Reading needs no such trust. */
 static __always_inline struct task_struct *plain_task(struct task_struct *task)
 {
     if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
@@ -563,7 +563,7 @@ static __always_inline struct sock *plain_sock(struct sock *sk)
     return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct sock));
 }
 
-/* The same of a socket that is known to be one of TCP, for to ask whether it is takes time. NULL: it is none. */
+/* The same for a socket known to be TCP, because checking that takes time. NULL: it is not TCP. */
 static __always_inline struct tcp_sock *plain_tcp_sock(struct sock *sk)
 {
     if (!bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel))
@@ -571,17 +571,17 @@ static __always_inline struct tcp_sock *plain_tcp_sock(struct sock *sk)
     return bpf_rdonly_cast(sk, bpf_core_type_id_kernel(struct tcp_sock));
 }
 
-/* The same of whatever lies at an address, for which BPF_CORE_READ would call a function at each step. */
+/* The same for any object at an address; BPF_CORE_READ would call a function at each step. */
 #define PLAIN(type, address)                                                                       \
     ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
 
 #define HAS_CASTS bpf_core_enum_value_exists(enum bpf_type_flag___kernel, PTR_TRUSTED___kernel)
 
-/* A member of whatever lies at an address. */
+/* A member of an object at an address. */
 #define MEMBER(type, address, member)                                                              \
     (HAS_CASTS ? PLAIN(type, address)->member : BPF_CORE_READ((type *)(address), member))
 
-/* What the task's registers were in user mode. */
+/* The task's registers in user mode. */
 static __always_inline struct pt_regs *registers_of(struct task_struct *task)
 {
     return (struct pt_regs *)bpf_task_pt_regs(task);

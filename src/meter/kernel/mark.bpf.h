@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * mark.bpf.h: taking over processes that run already: iterators that mark tasks and find the
- * sockets they hold.
+ * mark.bpf.h: acquiring running processes: iterators that mark tasks and find the sockets they hold.
  *
- *      mark_tasks      again and again until a pass marks nobody new; the marked are silent: their
- *                      positions are followed, nothing is told. What they are doing with a UNIX socket is noted
- *      survey_files    again and again until all positions are settled; lists each path once
- *      begun = N       one store, and all of them tell; a path that was used since it was listed
- *                      is told again when it is used next (path.bpf.h, moved)
- *      begun = 0       one store, and all of them are silent: it is over
+ *      mark_tasks      repeated until a pass marks no new task. Marked tasks are silent: their positions are
+ *                      tracked, but nothing is recorded. Their calls in progress on UNIX sockets are noted
+ *      survey_files    repeated until all positions are settled; lists each path once
+ *      begun = N       one store, and all of them record. A path that was used since it was listed is
+ *                      recorded again at its next use (path.bpf.h, moved)
+ *      begun = 0       one store, and all of them are silent: the metering is over
  */
 #ifndef DPM_MARK_BPF_H
 #define DPM_MARK_BPF_H
@@ -19,19 +18,19 @@
 #include "meter/kernel/settle.bpf.h"
 #include "meter/kernel/udp_socket.bpf.h"
 
-/* after these, which bring the types */
+/* after these, which declare the types */
 #include "meter/shared/survey.h"
 
 /* ---- marking ---- */
 
-/* The iterator runs for the recorder, which is not to meter itself. */
+/* The iterator runs for the recorder, which must not meter itself. */
 static __always_inline bool to_be_marked(struct task_struct *task)
 {
     return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 &&
            task->tgid != bpf_get_current_task_btf()->tgid;
 }
 
-/* A call that sleeps already: its RECEIVE has not found its data at once. */
+/* A call that is already asleep: its RECEIVE did not find data at once. */
 static __always_inline bool sleeps_in_receive(struct task_struct *task)
 {
     struct pt_regs *registers = registers_of(task);
@@ -39,7 +38,7 @@ static __always_inline bool sleeps_in_receive(struct task_struct *task)
     return (task->__state & TASK_INTERRUPTIBLE) != 0 && is_receive(call_of(task, registers));
 }
 
-/* What a task is doing with a UNIX socket when it is marked. */
+/* Notes a call in progress on a UNIX socket when a task is marked. */
 static __always_inline void note_older_calls(struct stream *stream, struct task_struct *task)
 {
     struct pt_regs *registers = registers_of(task);
@@ -71,8 +70,8 @@ static __always_inline void note_older_calls(struct stream *stream, struct task_
     stream->older_socket = key;
 }
 
-/* What the threads of a process have in common, kept with its first thread, whether that still runs
- * or not: the number of the process and of its image. */
+/* Takes over what the threads of a process share: the number of the process and of its image. Both are stored with the
+ * first thread, whether that is still running or not. */
 static __always_inline void join_process(struct stream *stream, struct task_struct *task)
 {
     struct stream *leader = storage_of_task(task->group_leader);
@@ -112,7 +111,7 @@ int mark_tasks(struct bpf_iter__task *context)
     look_whether_silent(stream);
     enliven(stream, mark_flags);
     if (task->flags & PF_EXITING)
-        end_stream(stream); /* the hook that ends it may have come before it was alive */
+        end_stream(stream); /* the exit hook may have run before it was alive */
     __sync_fetch_and_add(&marked, 1);
     return 0;
 }
@@ -126,7 +125,7 @@ struct {
     __type(value, struct path_record);
 } path_line SEC(".maps");
 
-/* Lists a path that has no number yet: its PATH record, of which header.stream is one that holds it. */
+/* Lists a path that has no number yet, as its PATH record; header.stream is a stream that holds it. */
 static __noinline int list_path(struct seq_file *file, struct path *path,
                                 const struct socket_facts *facts, uint32_t holder)
 {
@@ -140,7 +139,7 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
         return 0;
     entry.number = new_path_number();
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0) {
-        __sync_fetch_and_add(&unsettled, 1); /* no memory just now: the next pass tries again */
+        __sync_fetch_and_add(&unsettled, 1); /* out of memory for now: the next pass tries again */
         return 0;
     }
     path->moved = 0;
@@ -168,7 +167,7 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
     if (path == NULL || tcp == NULL)
         return 0;
     if (state == TCP_LISTEN && path->number == 0) {
-        path->role = PATH_ROLE_ACCEPTED; /* inherited by the connections it will hand out */
+        path->role = PATH_ROLE_ACCEPTED; /* inherited by the connections that it will accept */
         return 0;
     }
     if (path->number != 0 || !is_connected(state))
@@ -184,7 +183,7 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
     return list_path(file, path, &facts, holder);
 }
 
-/* Both directions of a connected UNIX stream or seqpacket socket; told when both are settled. */
+/* Both directions of a connected UNIX stream or seqpacket socket; listed when both are settled. */
 static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, uint64_t inode,
                                        uint32_t kind, uint32_t holder)
 {
@@ -220,7 +219,7 @@ static __always_inline int survey_unix(struct seq_file *file, struct sock *sk, u
     return list_path(file, path, &facts, holder);
 }
 
-/* A UDP socket has a path for each peer, told when it is used; what comes is noted from now on. */
+/* A UDP socket has a path for each peer, recorded when it is used. Arriving datagrams are noted from now on. */
 static __always_inline int survey_udp(struct sock *sk)
 {
     struct path *socket = storage_of(sk);
@@ -231,7 +230,7 @@ static __always_inline int survey_udp(struct sock *sk)
     return 0;
 }
 
-/* From now on it is counted. */
+/* The pipe is counted from now on. */
 static __always_inline int survey_pipe(struct file *file)
 {
     struct pipe_file found = {};

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * meter.bpf.c: the meter: one program per kernel hook. Nothing here is loaded unless a meter
- * flag in force needs it, and the kernel has no better hook (hooks.c, the table of hooks).
+ * meter.bpf.c: the kernel meter, with one program per kernel hook. A program is loaded only if an enabled flag needs
+ * it, and if the kernel has no better hook (hooks.c, the table of hooks).
  *
- *      state.bpf.h       what is remembered of streams and paths, the rings
+ *      state.bpf.h       state of streams and paths; the rings
  *      pc.bpf.h          where in its program a stream is
  *      write.bpf.h       making records
- *      path.bpf.h        paths, told when they are first used (socket_path.bpf.h: which one a socket
- *                        is; descriptor.bpf.h: or a descriptor)
- *      call.bpf.h        who makes a call, and whether it failed
+ *      path.bpf.h        paths, recorded at their first use (socket_path.bpf.h: the path of a socket;
+ *                        descriptor.bpf.h: the path of a descriptor)
+ *      call.bpf.h        which stream makes a call, and whether the call failed
  *      udp.bpf.h         UDP datagrams as they leave
- *      udp_inbox.bpf.h   and as they come (udp_taken.bpf.h: and are taken; udp_socket.bpf.h: their sockets)
- *      unseen.bpf.h      what was received and no hook told of
- *      send.bpf.h        SEND (tcp_send.bpf.h, unix_send.bpf.h; sent.bpf.h: what they have in common;
- *                        order.bpf.h: in the order in which it was queued?)
- *      receive.bpf.h     RECEIVE (receive_call.bpf.h: taken in pieces; udp_receive.bpf.h)
- *      pipe_call.bpf.h   all of that of pipes (pipe.bpf.h)
+ *      udp_inbox.bpf.h   and as they arrive (udp_taken.bpf.h: and are received; udp_socket.bpf.h: their sockets)
+ *      unseen.bpf.h      bytes that were received without any hook
+ *      send.bpf.h        SEND (tcp_send.bpf.h, unix_send.bpf.h; sent.bpf.h: their common part;
+ *                        order.bpf.h: whether sends are counted in the order in which they were queued)
+ *      receive.bpf.h     RECEIVE (receive_call.bpf.h: received in pieces; udp_receive.bpf.h)
+ *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  the beginning and end of TCP connections
- *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS
+ *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
- *      mark.bpf.h        iterators: marking processes that run already, and the sockets they hold
- *      settle.bpf.h      from where those count
- *      survey.bpf.h      iterators: who is metered, who is alive
+ *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
+ *      settle.bpf.h      initial positions of those sockets
+ *      survey.bpf.h      iterators: listing live streams and sockets
  *
- * A message has a pair of hooks: the first runs where positions are exact (the socket is locked, or
- * the message is just becoming visible), the second where the call's result is known.
+ * A message has a pair of hooks. The first runs where positions are exact (the socket is locked, or the message is just
+ * becoming visible), the second where the call's result is known.
  */
 #include "meter/kernel/connection.bpf.h"
 #include "meter/kernel/mark.bpf.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * number.bpf.h: which number a UNIX datagram or packet has that has just been queued, by its place in the queue.
+ * number.bpf.h: finds the number of a UNIX datagram or packet that was just queued, from its position in the queue.
  *
- *      taken |<- in ->|  a  b  a  b  a  <- the one just queued, of the sender a
- *                        0     1     2     its number: in + 2
+ *      received |<- in ->|  a  b  a  b  a  <- the one just queued, from sender a
+ *                           0     1     2     its number: in + 2
  *
- * It is the number that its RECEIVE will have, whatever other calls are in progress. A sender looks while its own count
- * is in doubt (doubt.bpf.h): that is the proof of the count, or mends it.
+ * Its RECEIVE will have the same number, whatever other calls are in progress. A sender looks while its own count is in
+ * doubt (doubt.bpf.h); the result confirms the count or corrects it.
  */
 #ifndef DPM_NUMBER_BPF_H
 #define DPM_NUMBER_BPF_H
@@ -17,13 +17,13 @@ struct queue_walk {
     struct sk_buff *next;
     uint64_t head;
     uint64_t socket;  /* cookie of the receiver ... */
-    uint64_t address; /* ... and the socket's */
+    uint64_t address; /* ... and address of its socket */
     uint64_t sender;  /* cookie */
-    uint32_t passed;  /* messages */
+    uint32_t passed;  /* number of messages */
     uint32_t of_sender;
 };
 
-#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is 10 to 512 as a rule */
+#define LONGEST_QUEUE 65536 /* messages; net.unix.max_dgram_qlen is usually 10 to 512 */
 
 static __always_inline void begin_walk(struct queue_walk *walk, struct sock *receiver)
 {
@@ -31,7 +31,7 @@ static __always_inline void begin_walk(struct queue_walk *walk, struct sock *rec
     walk->next = BPF_CORE_READ(receiver, sk_receive_queue.next);
 }
 
-/* The next message's sender (cookie; 0 = a socket that nobody metered holds); false: there is none. */
+/* The sender of the next message (cookie; 0 = a socket that no metered process holds); false: there is none. */
 static __always_inline bool next_message(struct queue_walk *walk, uint64_t *ret_sender)
 {
     struct sk_buff *message = walk->next;
@@ -54,8 +54,8 @@ static long count_of_sender(uint32_t index, struct queue_walk *walk)
     return 0;
 }
 
-/* The message that `call` has just queued, the last one of its sender (`cookie`), if it is still there and no receive
- * is between its steps. `in`: how many of the sender's have been taken. `path`: the sender's. */
+/* Finds the number of the message that `call` has just queued, the last one of its sender (`cookie`), if it is still
+ * queued and no receive is half done. `in`: how many of the sender's messages were received. `path`: the sender's. */
 static __noinline bool look_for_number(struct send_call *call, struct path *path,
                                        struct sock *receiver, uint64_t cookie, const uint32_t *in)
 {
@@ -78,7 +78,7 @@ static __noinline bool look_for_number(struct send_call *call, struct path *path
     return true;
 }
 
-/* A receive does not take long. */
+/* Tries twice: a receive in progress does not take long. */
 static __always_inline bool find_number(struct send_call *call, struct path *path,
                                         struct sock *receiver, uint64_t cookie, const uint32_t *in)
 {

@@ -2,25 +2,28 @@
 /*
  * order.bpf.h: whether the sends on a UNIX socket are counted in the order in which they were queued.
  *
- *      thread a   queues ........ (its processor is taken away) ........ is counted: behind b's, overtaken
+ *      thread a   queues ........ (preempted) ........ is counted, behind b: overtaken
  *      thread b             queues, is counted
  *
- * The kernel queues a message with the queue locked, and the sender's hook runs when it is unlocked again. So a send is
- * counted in order if, when it is counted, nothing else is queued that is not: taken + queued = counted + this one. If not,
- * neither it nor those that are counted next are certain to be in order, up to the first one for which that holds: it is the
- * last of those that were out of step.
+ * The kernel queues a message while the queue is locked; the sender's hook runs after the unlock. A send is counted in
+ * order if no other message is queued but uncounted at that time: received + queued = counted + this one. For example,
+ * with 10 messages counted and received, a and b queue one each. When b is counted, 10 + 2 differs from 10 + 1. When a
+ * is counted, 10 + 2 = 11 + 1. If the sums differ, neither this send nor the following ones are certain to be in order,
+ * up to and including the first send for which the sums agree: that is the last one out of step.
  *
- * While the count is in doubt it is mended by a message's place in the queue, and what has been queued and not counted is
- * counted ahead: when its own send is, less is queued than is counted, and it is not counted again.
+ * While the count is in doubt, a message's position in the queue corrects it. Messages that are queued but not counted
+ * are then counted ahead. When their own sends are counted, fewer messages are queued than counted, and these sends are
+ * not counted again.
  *
- * Nobody else can be in a call on a socket whose file nobody else holds: of most sockets that is all that is looked at.
+ * No other call can be in progress on a socket whose file has only one holder. For most sockets nothing else is
+ * checked.
  */
 #ifndef DPM_ORDER_BPF_H
 #define DPM_ORDER_BPF_H
 
 #include "meter/kernel/number.bpf.h"
 
-/* How many hold the file of a socket, which can be read from; 0: there is none. */
+/* Number of holders of the file of a socket that may be read directly; 0: it has no file. */
 static __always_inline uint64_t holders_of(struct sock *sk)
 {
     struct socket *socket = sk->sk_socket;
@@ -33,7 +36,7 @@ static __always_inline uint64_t holders_of(struct sock *sk)
     return ((struct file___counted *)file)->f_count.counter;
 }
 
-/* The same of a socket known by its address. */
+/* The same for a socket known by address. */
 static __always_inline uint64_t holders_at(struct sock *sk)
 {
     struct file *file = BPF_CORE_READ(sk, sk_socket, file);
@@ -45,8 +48,8 @@ static __always_inline uint64_t holders_at(struct sock *sk)
     return BPF_CORE_READ((struct file___counted *)file, f_count.counter);
 }
 
-/* Whether another call on a socket than that of `task` may be in progress: it holds the file, where its descriptors are
- * those of several threads; else they hold it all the time, or nobody else does. */
+/* Whether another call than that of `task` may be in progress on a socket. A call in progress holds the file only if
+ * several threads share the descriptors; otherwise only the descriptors hold it. */
 static __always_inline bool is_shared(struct task_struct *task, uint64_t holders)
 {
     struct files_struct *files;
@@ -57,24 +60,24 @@ static __always_inline bool is_shared(struct task_struct *task, uint64_t holders
     return holders > 2 || files == NULL || files->count.counter == 1;
 }
 
-/* Before the count of a socket, known by its address, is mended by a message's place in the queue: what is queued before it
- * and not counted may be a send's that is in progress. */
+/* Call it before a socket's count is corrected by a message's position in the queue. Uncounted messages queued before
+ * it may belong to a send in progress. The socket is known by address. */
 static __always_inline void note_counted_ahead(struct path *path, struct sock *sk, uint32_t number)
 {
     if ((int32_t)(number - path->out) > 0 && is_shared(bpf_get_current_task_btf(), holders_at(sk)))
         path->counted_ahead += number - path->out;
 }
 
-/* What has been sent, and is to be held to what is counted. */
+/* A send, and the queue to compare its count with. */
 struct order {
     struct path *path;     /* the sender's */
-    struct sock *receiver; /* known by its address only */
-    const uint32_t *in;    /* what is taken of it, NULL: nobody has taken anything */
+    struct sock *receiver; /* known only by address */
+    const uint32_t *in;    /* what was received from it, NULL: nothing was */
     uint64_t sender;       /* cookie */
     uint32_t kind;
     uint32_t step;     /* what the send will count: bytes, or 1 message */
-    int32_t uncounted; /* by how much more is queued than is counted ... */
-    bool known;        /* ... if no receive was between its steps in one of the looks */
+    int32_t uncounted; /* how much more is queued than counted ... */
+    bool known;        /* ... valid if no receive was half done during one sample */
 };
 
 static __always_inline uint32_t queued_of(const struct order *order)
@@ -93,15 +96,15 @@ static long look_for_uncounted(uint32_t index, struct order *order)
     const uint32_t none = 0;
     const uint32_t *in = order->in == NULL ? &none : order->in;
     struct sock *receiver = order->receiver;
-    uint32_t counted = *(volatile uint32_t *)&order->path->out + order->step; /* before the queue */
+    uint32_t counted = *(volatile uint32_t *)&order->path->out + order->step; /* read first */
     bool taken = is_taken_from((struct unix_sock *)receiver);
     uint32_t before = *(volatile const uint32_t *)in;
     struct sk_buff *first = BPF_CORE_READ(receiver, sk_receive_queue.next);
 
     order->uncounted = before + queued_of(order) - counted;
     if (order->in == NULL && order->uncounted < 0)
-        order->uncounted = 0; /* who takes them is not metered: no order is asked for */
-    /* bytes are counted as taken before they leave the queue: a receive between its steps makes it more, never less */
+        order->uncounted = 0; /* an unmetered receiver takes them: their order does not matter */
+    /* bytes count as received before they leave the queue, so a half-done receive can only make the result larger */
     if (order->kind == PATH_UNIX_STREAM && order->uncounted == 0)
         return order->known = true;
     order->known = !taken && before == *(volatile const uint32_t *)in &&
@@ -110,11 +113,11 @@ static long look_for_uncounted(uint32_t index, struct order *order)
     return order->known;
 }
 
-/* A receive takes some microseconds, if it is not held up itself. (Then nothing is said: that one send is held up, and a
- * receive just when another send is counted, is too rare to put each send in doubt that meets a receive.) */
+/* A receive takes some microseconds unless it is held up. If it is held up longer, nothing is flagged: a held-up send
+ * that coincides with a receive while another send is counted is too rare to doubt every send that meets a receive. */
 #define LOOKS_FOR_UNCOUNTED 100
 
-/* Returns what is to be said of the send. */
+/* Returns the record flags for the send. */
 static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
 {
     bool overtaken = path->out_of_step;
@@ -132,8 +135,8 @@ static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
     return overtaken || path->out_of_step ? RECORD_CONCURRENT : 0;
 }
 
-/* A send is about to be counted: what is to be said of its place. `receiver`: address of the socket it was queued to; `step`:
- * what it will count. */
+/* Returns the record flags for a send that is about to be counted. `receiver`: address of the socket it was queued to.
+ * `step`: what it will count. */
 static __noinline uint32_t doubt_of_order(struct path *path, struct sock *sk,
                                           const struct send_call *call, uint64_t receiver,
                                           uint32_t step)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * path.bpf.h: paths: met for the first time, told with all that is known of them, found again.
+ * path.bpf.h: paths: met for the first time, recorded with all that is known of them, and found again.
  *
- * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first
- * uses the socket, so that a path costs nothing before and always stands before its first message.
- * What happened earlier (the connection's beginning) was noted in the socket's storage.
+ * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first uses the socket. A path
+ * therefore costs nothing before that, and its records always precede its first message. Earlier events (the
+ * connection's beginning) were stored with the socket.
  */
 #ifndef DPM_PATH_BPF_H
 #define DPM_PATH_BPF_H
@@ -13,7 +13,7 @@
 
 #include "meter/shared/socket_kind.h"
 
-/* `sk` may be known by its address only. */
+/* `sk` may be known only by address. */
 static __always_inline uint64_t inode_of_socket(struct sock *sk)
 {
     struct socket_alloc *socket = (struct socket_alloc *)BPF_CORE_READ(sk, sk_socket);
@@ -21,13 +21,13 @@ static __always_inline uint64_t inode_of_socket(struct sock *sk)
     return socket == NULL ? 0 : BPF_CORE_READ(socket, vfs_inode.i_ino);
 }
 
-/* 0: of a kind that is not metered. */
+/* 0: a kind that is not metered. */
 static __always_inline uint8_t kind_of_socket(uint32_t family, uint32_t type, uint32_t protocol)
 {
     return socket_kind(kinds_in_force, family, type, protocol);
 }
 
-/* ---- addresses; `sk` may be a socket known by its address only, so everything is probed ---- */
+/* ---- addresses; `sk` may be known only by address, so everything is probed ---- */
 
 static __always_inline bool is_mapped(const uint8_t address[16])
 {
@@ -45,7 +45,7 @@ static __always_inline void fill_internet(struct path_record *record, struct soc
         BPF_CORE_READ_INTO(&record->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
         if (!is_mapped(record->remote))
             return;
-        /* IPv4 spoken through an IPv6 socket: its other end says IPv4, so do we */
+        /* IPv4 over an IPv6 socket: the other end records IPv4, so this end does, too */
         record->family = AF_INET;
         __builtin_memset(record->local, 0, sizeof(record->local));
         __builtin_memset(record->remote, 0, sizeof(record->remote));
@@ -63,9 +63,8 @@ static __always_inline void fill_udp(struct path_record *record, const struct ud
     __builtin_memcpy(record->remote, key->remote, sizeof(record->remote));
 }
 
-/* An abstract name begins with a NUL and may hold more: '@' stands for all but the last ones, which
- * a program that gives the whole array as its name does not mean. (A function of its own: the
- * verifier then looks at it once.) */
+/* An abstract name begins with a NUL and may contain more. '@' replaces them, except trailing ones: those come from
+ * programs that pass the whole array as the name. (A separate function, so that the verifier checks it once.) */
 __noinline int show_abstract(struct path_record *record)
 {
     uint32_t seen = 0;
@@ -75,7 +74,7 @@ __noinline int show_abstract(struct path_record *record)
     for (int i = sizeof(((struct sockaddr_un *)0)->sun_path) - 1; i >= 0; i--) {
         uint32_t byte = (uint8_t)record->name[i];
 
-        /* without a branch, of which the verifier would follow every combination */
+        /* no branch, because the verifier would follow every combination */
         seen |= byte;
         record->name[i] = byte | ('@' & ((byte - 1) >> 8) & (0 - seen) >> 8);
     }
@@ -83,7 +82,7 @@ __noinline int show_abstract(struct path_record *record)
     return 0;
 }
 
-/* Copies the address a UNIX socket is bound to; false if it is bound to none. */
+/* Copies the address that a UNIX socket is bound to; false if it is not bound. */
 static __always_inline bool fill_unix_name(struct path_record *record, struct unix_sock *sk)
 {
     struct unix_address *address = BPF_CORE_READ(sk, addr);
@@ -92,11 +91,11 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
     if (address == NULL)
         return false;
     length = BPF_CORE_READ(address, len) - sizeof(unsigned short);
-    /* keeps clang from comparing something else than it then uses: the verifier must see it */
+    /* keeps clang from checking one value and using another: the verifier must see the check */
     asm volatile("" : "+r"(length));
     if (length > sizeof(((struct sockaddr_un *)0)->sun_path))
         return false;
-    /* nor make one comparison of both, which the verifier before Linux 7.0 does not see through */
+    /* and from merging both comparisons, which verifiers before Linux 7.0 cannot follow */
     asm volatile("" : "+r"(length));
     if (length == 0)
         return false;
@@ -106,8 +105,8 @@ static __always_inline bool fill_unix_name(struct path_record *record, struct un
     return true;
 }
 
-/* Name and, where nothing told it yet, role of a UNIX socket. Only an accepted socket shares its
- * address with another (its listener); connecting clients are usually bound to none. */
+/* Name of a UNIX socket, and its role if that is not known yet. Only an accepted socket shares its address with another
+ * one (its listener); connecting clients are usually not bound. */
 static __always_inline void fill_unix(struct path_record *record, struct unix_sock *sk)
 {
     struct unix_sock *peer = (struct unix_sock *)BPF_CORE_READ(sk, peer);
@@ -128,7 +127,7 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
         record->role = PATH_ROLE_ACCEPTED;
     else if (BPF_CORE_READ(others, refcnt.refs.counter) > 1)
         record->role = PATH_ROLE_CONNECTED;
-    /* both are bound and the listener is gone: nothing tells */
+    /* both are bound and the listener is closed: the role stays unknown */
 }
 
 static __always_inline uint32_t new_path_number(void)
@@ -167,10 +166,9 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     path->inode = facts->inode;
 }
 
-/* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL); with `number`
- * that is its number from now on. The record's time is taken before: whoever finds the number on
- * another CPU has a later one. Returns false if there is no room, or if another stream has given it
- * a number first and tells. */
+/* Writes the PATH record of `path` (`udp`: the addresses of a UDP path, else NULL). A `number` other than 0 becomes the
+ * path's number. The time is taken before that, so that every CPU that sees the number has a later time. Returns false
+ * if the ring is full, or if another stream has numbered and recorded the path first. */
 __noinline bool write_path(struct path *path, const struct socket_facts *facts,
                            const struct udp_key *udp, uint32_t flags, uint32_t number)
 {
@@ -195,8 +193,8 @@ __noinline bool write_path(struct path *path, const struct socket_facts *facts,
     return true;
 }
 
-/* A silent stream has sent or taken (which of the two, `moved` says) what comes before `next`: what
- * is told of the path begins there. */
+/* A silent stream has sent or received (`moved`) everything before `next`. The recorded part of the path begins
+ * there. */
 static __always_inline void begin_behind(struct path *path, enum path_moved moved, uint32_t next)
 {
     uint32_t *start = moved == PATH_MOVED_OUT ? &path->start_out : &path->start_in;
@@ -206,7 +204,7 @@ static __always_inline void begin_behind(struct path *path, enum path_moved move
     __sync_fetch_and_or(&path->moved, moved);
 }
 
-/* Of a path whose PATH record has just been made. */
+/* For a path whose PATH record was just made. */
 static __always_inline void tell_beginning(struct stream *stream, struct path *path, bool created,
                                            uint32_t role)
 {
@@ -222,7 +220,7 @@ static __always_inline void tell_beginning(struct stream *stream, struct path *p
         write_message(stream, EVENT_ACCEPT, message);
 }
 
-/* The same where PATH was made ahead of the first use, which is now. */
+/* The same at the path's first use, if PATH was made ahead of that. */
 __noinline int tell_beginning_now(struct stream *stream, struct path *path, bool created)
 {
     if (stream != NULL && path != NULL)
@@ -230,11 +228,11 @@ __noinline int tell_beginning_now(struct stream *stream, struct path *path, bool
     return 0;
 }
 
-/* ---- paths told ahead of their first use ---- */
+/* ---- paths recorded ahead of their first use ---- */
 
-/* Whoever finds such a path's number must find that it is, too: so that is noted first, as the number it
- * is to have. Where its first use comes in between the path gets another one, and is not. Returns the
- * number to give it: two that tell of it at once agree on one. */
+/* A task that finds such a path's number must also find that it was recorded ahead. So `ahead` is set first, to the
+ * future number. If the first use comes in between, the path gets another number, and is not ahead. Returns the number
+ * to use: two tasks that do this at once agree on one. */
 static __always_inline uint32_t tell_ahead(struct path *path, uint32_t number)
 {
     uint32_t others = __sync_val_compare_and_swap(&path->ahead, 0, number);
@@ -253,7 +251,7 @@ static __always_inline bool is_told_ahead(const struct path *path)
     return path->ahead != 0 && path->ahead == path->number;
 }
 
-/* Whether the caller is the one to tell its beginning. */
+/* Whether the caller has to record the path's beginning. */
 static __always_inline bool begins_now(struct path *path)
 {
     uint32_t number = path->number;
@@ -261,8 +259,8 @@ static __always_inline bool begins_now(struct path *path)
     return is_told_ahead(path) && __sync_val_compare_and_swap(&path->ahead, number, 0) == number;
 }
 
-/* What number a path has of which the socket's inode is known: that which a blocked call gave it
- * (`any`: or somebody else), else `number`, provisional if `any`. */
+/* Returns the number of a path whose socket's inode is known: the one that a blocked call has given it (with `any`: or
+ * any other), else `number`, which is provisional with `any`. */
 __noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
 {
     struct inode_path entry = {.number = number, .provisional = any}, *known;
@@ -277,7 +275,7 @@ __noinline uint32_t claim_inode(uint64_t inode, uint32_t number, bool any)
     return any || known->provisional ? known->number : number;
 }
 
-/* From now on its descriptor alone leads to it. */
+/* From now on the descriptor alone identifies the path. */
 __noinline int find_by_inode(struct path *path)
 {
     struct inode_path entry = {};
@@ -292,8 +290,8 @@ __noinline int find_by_inode(struct path *path)
     return 0;
 }
 
-/* PATH again, of a connection that was `moved`, if its time has come. The scratch facts say of which socket: in memory the
- * verifier lets a pointer through, as a number. */
+/* Repeats PATH for a connection that has `moved`, if it is time. The scratch facts hold the socket: the verifier lets a
+ * pointer in memory pass, as a number. */
 __noinline int tell_again(struct stream *stream, struct path *path)
 {
     struct socket_facts *facts;
@@ -326,8 +324,8 @@ __noinline int tell_again(struct stream *stream, struct path *path)
     return 0;
 }
 
-/* Tells of a path that `stream` uses for the first time; NULL: that something was queued for, ahead of its
- * use. A number that a blocked call already gave the socket's inode (`provisional`) is taken over. */
+/* Records a path that `stream` uses for the first time. `stream` NULL: data was queued for it, ahead of its first use.
+ * Takes over the number that a blocked call has already given to the socket's inode (`provisional`). */
 __noinline uint32_t make_path(struct stream *stream, struct path *path,
                               const struct socket_facts *facts, const struct udp_key *udp)
 {
@@ -335,12 +333,11 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     bool created;
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
-        return 0; /* told at its next use */
+        return 0; /* recorded at its next use */
     if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
         flags = RECORD_OLDER;
     if (facts->family == AF_UNIX) {
-        /* it may have been used while nothing was told; a datagram of a stream that tells may have its
-         * number already */
+        /* it may have been used while the stream was silent; a recording stream's datagram may be numbered already */
         path->start_out = path->out;
         if (facts->kind != PATH_UNIX_DATAGRAM)
             path->start_in = path->in;
@@ -351,14 +348,14 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     created = number == given;
     if (stream == NULL)
         number = tell_ahead(path, number);
-    /* of two streams that use the socket for the first time at once, one tells; what found no room
-     * is tried again at its next use */
+    /* if two streams use the socket for the first time at once, one records it; if the ring is full, the next use tries
+     * again */
     if (!write_path(path, facts, udp, flags, number)) {
         if (stream == NULL)
             not_told_ahead(path, number);
         return path->number;
     }
-    /* connected or accepted before anything was told? */
+    /* connected or accepted before recording started? */
     role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
     if (stream != NULL)
         tell_beginning(stream, path, created, role);
@@ -369,7 +366,7 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     return path->number;
 }
 
-/* How the network has served a connection. */
+/* Network statistics of a connection. */
 static __always_inline void fill_network(struct record *record, uint32_t path, struct tcp_sock *tcp)
 {
     __builtin_memset(record, 0, sizeof(*record));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pc.bpf.h: where in the program a stream is when it makes a record: the flag pc.
+ * pc.bpf.h: where in its program a stream is when it makes a record: the flag pc.
  *
- * How it is found is the same for all meters: event/caller.h. Reading code takes half a microsecond, but
- * most calls come the same way: it is remembered, and looked at again is only the stack.
+ * All meters share the algorithm: meter/shared/caller.h. Reading code takes half a microsecond, but most calls come the
+ * same way. The walk is therefore remembered, and only the stack is compared.
  *
- * Nothing here can fault: what cannot be read from user memory at once counts as not there.
+ * Nothing here can fault: user memory that cannot be read at once counts as missing.
  */
 #ifndef DPM_PC_BPF_H
 #define DPM_PC_BPF_H
@@ -17,9 +17,9 @@ static __always_inline long caller_read(void *to, uint32_t size, uint64_t from)
     return bpf_probe_read_user(to, size, (void *)from);
 }
 
-#define USER_CODE_SEGMENT 0x33 /* of 64-bit programs; others keep other stacks */
+#define USER_CODE_SEGMENT 0x33 /* of 64-bit programs; the stacks of others differ */
 
-/* Where `task`, the current one, is in its program, with PC_LIBRARY if that is in a library; 0: not known. */
+/* PC of `task`, which is the current one, with PC_LIBRARY if it is in a library; 0: not known. */
 static __always_inline uint64_t user_pc(struct stream *stream, struct task_struct *task)
 {
     const struct pt_regs *registers;
@@ -27,7 +27,7 @@ static __always_inline uint64_t user_pc(struct stream *stream, struct task_struc
     struct pc_memory *known;
     uint64_t pc, ip;
 
-    /* what works for a process inside the kernel has registers that mean nothing */
+    /* threads that work for a process inside the kernel have meaningless registers */
     if (memory == NULL || (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
         return 0;
     registers = registers_of(task);
@@ -35,7 +35,7 @@ static __always_inline uint64_t user_pc(struct stream *stream, struct task_struc
         return 0;
     ip = registers->ip;
     if ((int64_t)registers->orig_ax < 0 && ip >= memory->start_code && ip < memory->end_code)
-        return ip & PC_ADDRESS; /* no call: interrupted, or a page of memory was missing */
+        return ip & PC_ADDRESS; /* not in a call: interrupted, or a page fault */
     known = &stream->pcs[(ip >> 4 ^ ip >> 8) % PC_MEMORIES];
     pc = remembered(known, ip, registers->sp);
     if (pc == 0) {
@@ -46,7 +46,7 @@ static __always_inline uint64_t user_pc(struct stream *stream, struct task_struc
     return pc != 0 ? pc & PC_ADDRESS : (ip & PC_ADDRESS) | PC_LIBRARY;
 }
 
-/* The same if the stream wants it, else 0. */
+/* The same if the stream has the flag, else 0. */
 static __always_inline uint64_t stream_pc(struct stream *stream, struct task_struct *task)
 {
     if ((flags_in_force & METER_FLAG_PC) == 0 || (stream->flags & METER_FLAG_PC) == 0)

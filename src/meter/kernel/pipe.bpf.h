@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pipe.bpf.h: pipes and FIFOs: which are known, what is in them, their paths and their end. (The calls on them:
+ * pipe.bpf.h: pipes and FIFOs: which ones are known, what is in them, their paths and their end. (Calls on them:
  * pipe_call.bpf.h.)
  *
- *      read so far         in the kernel's buffers   calls that have not ended
+ *      read so far         in the kernel's buffers   calls in progress
  *      |------------------|-------------------------|- - - - -
  *                         ^ pipe->in                ^ pipe->out       struct pipe, by the file's inode (state.bpf.h)
  *
- * The two ends of a pipe are two paths, each told when it is first used.
+ * The two ends of a pipe are two paths, each recorded at its first use.
  *
- * A pipe that was made while its maker was metered is known from its beginning. Others may be used by
- * somebody who is not metered: while there are such pipes everybody's calls on them are counted.
+ * A pipe made by a metered stream is known from its beginning. Others may be used by unmetered processes, so while
+ * there are such pipes, the calls of all processes on them are counted.
  */
 #ifndef DPM_PIPE_BPF_H
 #define DPM_PIPE_BPF_H
 
 #include "meter/kernel/call.bpf.h"
 
-/* A descriptor's file that is a pipe. */
+/* A pipe behind a descriptor. */
 struct pipe_file {
     struct pipe_key key;
     uint64_t address; /* of the kernel's pipe */
@@ -26,7 +26,7 @@ struct pipe_file {
     uint32_t mode;    /* FMODE_ */
 };
 
-/* `file` may be known by its address only. False: it is no pipe. */
+/* `file` may be known only by address. False: not a pipe. */
 static __always_inline bool look_at_file(struct file *file, struct pipe_file *found)
 {
     struct inode *inode = MEMBER(struct file, file, f_inode);
@@ -44,7 +44,7 @@ static __always_inline bool look_at_file(struct file *file, struct pipe_file *fo
     return found->address != 0;
 }
 
-/* Asked for where a pipe is made and told only. */
+/* Needed only when a pipe is made and recorded. */
 static __always_inline const void *name_of_file(const struct pipe_file *file)
 {
     struct file *opened = (struct file *)file->file;
@@ -59,7 +59,7 @@ static __always_inline uint32_t flags_of_file(const struct pipe_file *file)
     return BPF_CORE_READ(opened, f_flags);
 }
 
-/* Of the current task. Returns 1 if the descriptor is a pipe, else 0. */
+/* For the current task. Returns 1 if the descriptor is a pipe, else 0. */
 __noinline int look_at_pipe(uint32_t descriptor, struct pipe_file *found)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
@@ -88,7 +88,7 @@ static long add_buffer(uint32_t index, struct buffer_walk *walk)
     return 0;
 }
 
-/* Bytes that wait in the kernel's pipe at `address`. */
+/* Bytes in the kernel's pipe at `address`. */
 static __always_inline uint32_t bytes_in_pipe(uint64_t address)
 {
     struct pipe_inode_info *pipe = (struct pipe_inode_info *)address;
@@ -104,8 +104,8 @@ static __always_inline uint32_t bytes_in_pipe(uint64_t address)
     return walk.bytes;
 }
 
-/* How many bytes have been written in all, calls in progress included. A reader between its steps makes it
- * seem less: so it is the most of several looks. */
+/* Total number of bytes written, including calls in progress. A half-done read makes it seem smaller, so the result is
+ * the largest of several samples. */
 #define LOOKS_AT_PIPE  64
 #define LOOKS_IN_DOUBT 1000
 
@@ -113,12 +113,12 @@ struct pipe_look {
     struct pipe *pipe;
     uint64_t address;
     uint32_t end;
-    uint32_t enough; /* what it is asked for: if it is that, or more */
+    uint32_t enough; /* stop when at least this is reached */
 };
 
 static long look_into_pipe(uint32_t index, struct pipe_look *look)
 {
-    /* before what is in the pipe: of what is read meanwhile nothing is found twice */
+    /* read before the pipe, so that bytes read meanwhile are not counted twice */
     uint32_t in = *(volatile uint32_t *)&look->pipe->in;
     uint32_t end = in + bytes_in_pipe(look->address);
 
@@ -148,8 +148,7 @@ static __always_inline uint32_t written_in_all(struct pipe *pipe, uint64_t addre
 
 /* ---- pipes that are known ---- */
 
-/* Nobody holds the pipe any more that had this serial when it was looked at. Several may find that at the
- * same time: one of them ends it. */
+/* The pipe that had this serial has no holders left. Several tasks may notice at the same time; one of them ends it. */
 static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pipe, uint32_t serial)
 {
     if (serial == 0 || __sync_val_compare_and_swap(&pipe->alive, serial, 0) != serial)
@@ -162,7 +161,7 @@ static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pi
     bpf_map_delete_elem(&pipes, key);
 }
 
-/* NULL: it is not known. */
+/* NULL: unknown. */
 static __always_inline struct pipe *known_pipe(const struct pipe_file *file)
 {
     struct pipe *pipe = bpf_map_lookup_elem(&pipes, &file->key);
@@ -170,14 +169,14 @@ static __always_inline struct pipe *known_pipe(const struct pipe_file *file)
 
     if (pipe == NULL)
         return NULL;
-    alive = *(volatile uint32_t *)&pipe->alive; /* before its address */
+    alive = *(volatile uint32_t *)&pipe->alive; /* read before its address */
     if (pipe->address == file->address)
         return alive == 0 ? NULL : pipe;
     end_pipe(&file->key, pipe, alive); /* a FIFO that was closed and opened again */
     return NULL;
 }
 
-/* The kernel makes the names of pipes without a file itself: they have none. */
+/* A pipe without a file has no name: the kernel makes it up when it is asked for. */
 static __always_inline uint32_t kind_of_pipe(const struct pipe_file *file)
 {
     char first = 0;
@@ -186,13 +185,13 @@ static __always_inline uint32_t kind_of_pipe(const struct pipe_file *file)
     return first == '\0' ? PATH_PIPE : PATH_FIFO;
 }
 
-/* Where an older pipe begins to count: what a call in progress had written before has numbers, too. */
+/* First position of an older pipe: leaves positions for what a call in progress has written before. */
 #define OLDER_BEGIN (1 << 30)
 
-/* What is known of a pipe when it is met. */
+/* What is known of a pipe when the meter meets it. */
 enum meeting {
-    MEETING_BORN,   /* it has just been made, by a metered stream */
-    MEETING_OPENED, /* a FIFO that nobody has used yet */
+    MEETING_BORN,   /* just made by a metered stream */
+    MEETING_OPENED, /* a FIFO that has not been used yet */
     MEETING_OLDER,
 };
 
@@ -203,7 +202,7 @@ struct placing {
     const struct pipe *fresh;
 };
 
-/* Where a pipe was ended, whoever did it takes it out in a moment. */
+/* If the old entry was ended, the task that did it will remove it in a moment. */
 static long place_pipe(uint32_t index, struct placing *placing)
 {
     struct pipe *found;
@@ -217,7 +216,7 @@ static long place_pipe(uint32_t index, struct placing *placing)
     return found != NULL && *(volatile uint32_t *)&found->alive != 0;
 }
 
-/* Notes a pipe, of which `stream` has learned; NULL: no memory (counted). */
+/* Adds a pipe that the meter meets in a call of `stream`; NULL: no memory (counted). */
 static __noinline struct pipe *make_pipe(struct stream *stream, const struct pipe_file *file,
                                          enum meeting meeting)
 {
@@ -253,7 +252,7 @@ static __noinline struct pipe *make_pipe(struct stream *stream, const struct pip
 
 /* ---- paths ---- */
 
-/* Of what came before its metering nothing is told. */
+/* Nothing before the metering is recorded. */
 static __always_inline bool begins_later(const struct pipe *pipe)
 {
     return pipe->older || pipe->met < begun_at;
@@ -281,9 +280,8 @@ static __noinline int fill_pipe(struct path_record *record, const struct pipe *p
     return 0;
 }
 
-/* Number of the path that is this end of a pipe, told if it is new: then `first` is where what is told of it
- * begins. 0: there is no room. `stream`: who uses it, NULL: nobody knows. (Not static: the verifier then looks at it
- * once.) */
+/* Path number of this end of a pipe. If it is new, records it, with `first` as the beginning of its recorded part. 0:
+ * the ring is full. `stream`: the user, NULL: unknown. (Not static, so that the verifier checks it once.) */
 __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
                               const struct pipe_file *file, uint32_t end, uint32_t first)
 {
@@ -324,12 +322,12 @@ static __always_inline bool is_pipe_alive(const struct pipe_key *key, const stru
 {
     struct inode *inode = (struct inode *)pipe->inode;
 
-    /* its place may be another's since: then it is not this one */
+    /* the inode's memory may be reused; then this is another inode */
     return BPF_CORE_READ(inode, i_ino) == key->inode &&
            (uint64_t)BPF_CORE_READ(inode, i_pipe) == pipe->address;
 }
 
-/* Bytes have gone through this end of a pipe, from `first` on, that nobody had counted. */
+/* Records that uncounted bytes have passed through this end of a pipe, from `first` on. */
 static __always_inline void tell_uncounted(struct pipe *pipe, const struct pipe_file *file,
                                            uint32_t end, uint32_t first, uint32_t bytes)
 {
@@ -343,11 +341,10 @@ static __always_inline void tell_uncounted(struct pipe *pipe, const struct pipe_
     write_unseen(end == PIPE_WRITTEN ? EVENT_SEND : EVENT_RECEIVE, path, first, bytes);
 }
 
-/* Whoever is not metered and got hold of a pipe that was made while its maker was (SCM_RIGHTS, pidfd_getfd,
- * /proc/PID/fd) is not counted, nor is io_uring: what lies in it is then not what the counts say.
- * Nor is it while calls are in progress; but of these only one that waits for room stays so from one
- * sweep to the next. From there on the counts agree again, and all calls are counted. What went through both ends
- * uncounted is not found. */
+/* Finds uncounted bytes. An unmetered process that got hold of a metered stream's pipe (SCM_RIGHTS, pidfd_getfd,
+ * /proc/PID/fd) is not counted, nor is io_uring; then the pipe's content differs from the counts. It also differs
+ * during calls, but only a call that waits for space stays in progress from one sweep to the next. After this the
+ * counts agree again, and all calls are counted. Bytes that passed both ends uncounted are not found. */
 static __always_inline void find_uncounted(struct pipe *pipe, const struct pipe_key *key)
 {
     const struct pipe_file file = {.key = *key, .address = pipe->address, .inode = pipe->inode};
@@ -366,7 +363,7 @@ static __always_inline void find_uncounted(struct pipe *pipe, const struct pipe_
     } else if (__sync_val_compare_and_swap(&pipe->in, in, in - uncounted) == in) {
         tell_uncounted(pipe, &file, PIPE_READ, in, -uncounted);
     }
-    pipe->in_doubt = true; /* until what is in it has been read */
+    pipe->in_doubt = true; /* until its content has been read */
     if (!pipe->watched)
         __sync_fetch_and_add(&watched_pipes, 1);
     pipe->watched = true;
@@ -374,7 +371,7 @@ static __always_inline void find_uncounted(struct pipe *pipe, const struct pipe_
 
 static long sweep_pipe(void *map, struct pipe_key *key, struct pipe *pipe, void *context)
 {
-    uint32_t alive = *(volatile uint32_t *)&pipe->alive; /* before the rest */
+    uint32_t alive = *(volatile uint32_t *)&pipe->alive; /* read before the rest */
 
     if (!is_pipe_alive(key, pipe))
         end_pipe(key, pipe, alive);
@@ -384,7 +381,7 @@ static long sweep_pipe(void *map, struct pipe_key *key, struct pipe *pipe, void 
     return 0;
 }
 
-/* No hook tells that a pipe was closed: about once a second those that are known are looked at. */
+/* No hook shows that a pipe was closed, so all known pipes are checked about once a second. */
 SEC("syscall")
 int sweep_pipes(void *context)
 {

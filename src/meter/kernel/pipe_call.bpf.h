@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * pipe_call.bpf.h: what is written into pipes and FIFOs, and what is read.
+ * pipe_call.bpf.h: writes into pipes and FIFOs, and reads.
  *
  *      write ... sys_exit (result)  --> out += result: SEND
  *      read .... sys_exit (result)  --> in += result: RECEIVE
  *
- * The kernel has no hook on pipes, so the end of every system call is looked at. Positions are counted when
- * calls end: of several streams that write at once, or read at once, the order may be another one by as
- * much as their calls overlap.
+ * The kernel has no hooks on pipes, so the end of every system call is examined. Positions are counted when calls end:
+ * if several streams write at once, or read at once, the real order may differ by as much as their calls overlap.
  */
 #ifndef DPM_PIPE_CALL_BPF_H
 #define DPM_PIPE_CALL_BPF_H
@@ -17,7 +16,7 @@
 
 /* ---- messages ---- */
 
-/* Of a path that found no room to be told nothing can be told. */
+/* Nothing can be recorded for a path whose own record was lost. */
 static __always_inline void tell_pipe_message(struct stream *stream, uint32_t id,
                                               const struct message *message)
 {
@@ -27,16 +26,16 @@ static __always_inline void tell_pipe_message(struct stream *stream, uint32_t id
         lose_message(stream, id);
 }
 
-/* A write that may have been in progress when the pipe was met. */
+/* A write that may have been in progress when the meter met the pipe. */
 static __always_inline bool is_first_since_met(const struct stream *stream, const struct pipe *pipe)
 {
     return pipe->older && pipe->met > stream->written_at;
 }
 
-/* Of a pipe in doubt: whether nobody else has ended a call on this end of it since. */
+/* For a pipe in doubt: whether no other thread has ended a call on this end of it since. */
 static __always_inline bool is_only_user(struct pipe *pipe, uint32_t end)
 {
-    uint32_t user = bpf_get_current_pid_tgid(); /* the thread */
+    uint32_t user = bpf_get_current_pid_tgid(); /* thread */
     uint32_t before = __sync_val_compare_and_swap(&pipe->users[end], 0, user);
 
     if (before != 0 && before != user)
@@ -44,15 +43,15 @@ static __always_inline bool is_only_user(struct pipe *pipe, uint32_t end)
     return !pipe->several[end];
 }
 
-/* Of a write that may have been in progress when the pipe was met, part is counted as having been in the
- * pipe: it ends where the pipe's bytes end. And what several were writing then may be counted twice.
+/* A write that was in progress when the meter met the pipe is partly counted already, as content of the pipe. Such a
+ * write ends where the pipe's content ends. And the bytes of several writers at that time may be counted twice.
  *
- *      read, as counted    a reader between its steps   in the pipe
+ *      read, as counted    taken by a half-done read    in the pipe
  *      |------------------|- - - - - - - - - - - - - - |------------|
- *                                                         the end ^  is found too low by what he has taken
+ *                                                         the end ^  is found too low by what that read has taken
  *
- * So what is found may be less than the end, never more, and that makes good what the count of the only writer
- * lacks. Whether a count is too high the writer cannot know: the reader will (lower_count). */
+ * So the result may be less than the true end, but never more. It can therefore raise the count of a sole writer that
+ * lacks bytes. A writer cannot see that a count is too high; the reader corrects that (lower_count). */
 static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pipe *pipe,
                                                uint64_t address, uint32_t bytes)
 {
@@ -75,15 +74,15 @@ static __always_inline uint32_t count_in_doubt(struct stream *stream, struct pip
     }
     if (only && !first_since_met)
         return end - bytes;
-    pipe->in_doubt = true; /* again, if the write has lasted longer than the doubt */
+    pipe->in_doubt = true; /* again, if the write lasted longer than the doubt */
     return found - bytes;
 }
 
-/* A read has ended, and nobody else reads: what is taken is counted, and never can more have been written than
- * that and what is in the pipe. Whether more was counted. */
+/* A read has ended, and no other stream reads. Everything received is counted, so no more can have been written than
+ * that plus what is in the pipe. Returns whether more was counted. */
 static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
 {
-    /* before what is in the pipe, which may become more */
+    /* read before the pipe's content, which may grow */
     uint32_t out = *(volatile uint32_t *)&pipe->out;
     uint32_t end;
 
@@ -97,9 +96,10 @@ static __always_inline bool lower_count(struct pipe *pipe, uint64_t address)
 }
 
 #define LOOKS_THAT_SETTLE 4
-#define TIME_TO_SETTLE    100000000 /* ns: a call in progress goes on, and waits again */
+#define TIME_TO_SETTLE    100000000 /* ns: then a call in progress has gone on, and waits again */
 
-/* Whether a call that was in progress when the pipe was met, or when its stream was silent, has had time to go on. */
+/* Whether a call that was in progress when the meter met the pipe, or when its stream was silent, has had time to go
+ * on. */
 static __always_inline bool is_told_for_long(const struct pipe *pipe)
 {
     uint64_t since = pipe->met > begun_at ? pipe->met : begun_at;
@@ -107,10 +107,10 @@ static __always_inline bool is_told_for_long(const struct pipe *pipe)
     return begun >= mark_generation && bpf_ktime_get_ns() - since >= TIME_TO_SETTLE;
 }
 
-/* Its reader finds it empty: then as much was written as was read, but for what calls that have not ended
- * yet will count, which is seldom the same several times. A reader that does not wait may look again while
- * one and the same call ends: it must find the counts agree (`waits`), and not because they were made to
- * when as much had been read as now. */
+/* The reader finds its pipe empty, so as much was written as was read, except for calls in progress that are counted
+ * later. Those rarely lack the same number of bytes several times in a row. A reader that does not wait may look
+ * repeatedly during a single call. It must find that the counts agree (`waits`), and not only because they were made to
+ * agree at the present read position. */
 static __noinline int end_doubt_of_pipe(struct pipe *pipe, uint64_t address, bool waits)
 {
     uint32_t out = *(volatile uint32_t *)&pipe->out;
@@ -122,11 +122,11 @@ static __noinline int end_doubt_of_pipe(struct pipe *pipe, uint64_t address, boo
         return 0;
     pipe->agreed = missing == pipe->missing ? pipe->agreed + 1 : 1;
     pipe->missing = missing;
-    /* what somebody uncounted has written the next sweep will find, and tell */
+    /* the next sweep finds and records what uncounted processes have written */
     if ((int32_t)missing > 0 && (pipe->has_uncounted || pipe->agreed < LOOKS_THAT_SETTLE))
         return 0;
     if (__sync_val_compare_and_swap(&pipe->out, out, out + missing) == out)
-        /* calls that have not ended may hide in it */
+        /* calls in progress may be hidden in it */
         pipe->in_doubt = (int32_t)missing < 0 || !is_told_for_long(pipe);
     return 0;
 }
@@ -143,7 +143,7 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
 {
     struct send_call *call = &stream->send;
     struct message *message = &stream->scratch.message;
-    /* before it is counted: a reader that finds it counted takes its own time later */
+    /* taken before counting: a reader that finds the write counted takes a later time */
     uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
 
     *message = (struct message){.bytes = bytes};
@@ -163,7 +163,7 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
     tell_pipe_message(stream, EVENT_SEND, message);
 }
 
-/* What a read leaves of a packet (O_DIRECT) is gone. */
+/* A read discards the rest of its packet (O_DIRECT). */
 static __always_inline void skip_rest_of_packet(struct pipe *pipe, uint64_t address)
 {
     uint32_t in = *(volatile uint32_t *)&pipe->in, out = *(volatile uint32_t *)&pipe->out;
@@ -203,7 +203,7 @@ static __always_inline void pipe_read(struct stream *stream, struct pipe *pipe,
     tell_pipe_message(stream, EVENT_RECEIVE, message);
 }
 
-/* Which calls end with 0 at the end of file only: those that have asked for something. */
+/* Calls for which 0 means the end of file: those that have asked for at least a byte. */
 static __always_inline bool tells_end(uint32_t call, const struct pt_regs *registers)
 {
     switch (call) {
@@ -226,8 +226,8 @@ static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t
         count_failed(stream, end == PIPE_READ ? &stream->failed_receives : &stream->failed_sends);
 }
 
-/* The current task's call on a descriptor has ended; does nothing if that is not this end of a pipe.
- * `ends`: a result of 0 is a message, too. */
+/* A call of the current task on a descriptor has ended; does nothing unless that is this end of a pipe. `ends`: a
+ * result of 0 is a message, too. */
 __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t end, int64_t result,
                          bool ends)
 {
@@ -259,7 +259,7 @@ __noinline int pipe_used(struct stream *stream, uint32_t descriptor, uint32_t en
     return 0;
 }
 
-/* The same where nothing is told of it: of a stream that is not metered, or a program of 32 bits. */
+/* The same without a record, for a stream that is not metered or a 32-bit program. */
 __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t result)
 {
     struct pipe_file file = {};
@@ -284,7 +284,7 @@ __noinline int pipe_passed_over(uint32_t descriptor, uint32_t end, int64_t resul
 
 /* ---- pipes begin ---- */
 
-/* A file may be opened as both ends of a FIFO at once: the kernel counts that as two. */
+/* Opening both ends of a FIFO at once counts twice in the kernel. */
 static __always_inline uint32_t ends_of_file(const struct pipe_file *file)
 {
     return (file->mode & FMODE_READ) && (file->mode & FMODE_WRITE) ? 2 : 1;
@@ -300,8 +300,8 @@ static __always_inline void pipe_made(struct stream *stream, const int *descript
         make_pipe(stream, &file, MEETING_BORN);
 }
 
-/* A FIFO's pipe is another one after all had closed it, maybe in the same place: then fewer calls of
- * open have made it than were seen, this one included. */
+/* If all holders close a FIFO, the next open makes a new pipe, perhaps at the same address. Then the kernel has counted
+ * fewer opens than the meter has seen, including this one. */
 static __always_inline void fifo_opened(struct stream *stream, uint32_t descriptor)
 {
     struct pipe_inode_info *info;
@@ -314,7 +314,7 @@ static __always_inline void fifo_opened(struct stream *stream, uint32_t descript
     info = (struct pipe_inode_info *)file.address;
     pipe = known_pipe(&file);
     alive = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->alive;
-    /* before the kernel's: others may be opening it */
+    /* read before the kernel's count: others may be opening it */
     seen = pipe == NULL ? 0 : *(volatile uint32_t *)&pipe->opens;
     seen += ends_of_file(&file);
     opens = BPF_CORE_READ(info, r_counter) + BPF_CORE_READ(info, w_counter) - 2;
@@ -348,7 +348,7 @@ static __always_inline bool is_pipe_call(uint32_t call)
            call == CALL_PWRITEV2 || call == CALL_OPENAT2;
 }
 
-/* Which descriptor a call reads from, and writes to; NO_CALL: it does not. */
+/* The descriptors that a call reads from and writes to; NO_CALL: none. */
 struct pipe_ends {
     uint32_t read;
     uint32_t written;
@@ -370,10 +370,10 @@ static __always_inline void ends_of_call(struct pipe_ends *ends, uint32_t call,
     case CALL_SENDFILE:
         ends->written = registers->di;
         break;
-    case CALL_VMSPLICE: /* whichever end it is, choose_end() */
+    case CALL_VMSPLICE: /* either end, choose_end() */
         ends->read = ends->written = registers->di;
         break;
-    case CALL_TEE: /* it takes nothing */
+    case CALL_TEE: /* takes nothing out */
         ends->written = registers->si;
         break;
     case CALL_SPLICE:
@@ -406,7 +406,7 @@ static __always_inline bool begins_pipe(uint32_t call)
            call == CALL_OPENAT || call == CALL_OPENAT2;
 }
 
-/* vmsplice writes where it can. */
+/* vmsplice writes if the descriptor is writable. */
 static __noinline int choose_end(struct pipe_ends *ends)
 {
     struct pipe_file file = {};
@@ -418,7 +418,7 @@ static __noinline int choose_end(struct pipe_ends *ends)
     return 0;
 }
 
-/* Before Linux 6.17 nothing else tells of what a splice has taken out of a UNIX stream socket, or of how much is left there
+/* Before Linux 6.17 nothing else shows what a splice has taken out of a UNIX stream socket, or how much is left there
  * (unseen.bpf.h). */
 static __always_inline int unix_spliced(struct stream *stream, uint32_t descriptor, uint32_t bytes)
 {
@@ -448,7 +448,7 @@ static __always_inline int unix_spliced(struct stream *stream, uint32_t descript
     return 0;
 }
 
-/* A program of 32 bits: its calls on pipes are counted, not told. */
+/* A 32-bit program: its calls on pipes are counted, but not recorded. */
 static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
 {
     switch ((uint32_t)registers->orig_ax) {
@@ -509,8 +509,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
 
 /* ---- blocked calls ---- */
 
-/* The current task, which is about to sleep, waits for room in a pipe: SENDCALL. `writes`: it can wait for
- * nothing else. 0: it does not. */
+/* SENDCALL: the current task is about to sleep until a pipe has space. `writes`: it can wait for nothing else. Returns
+ * 0 if it does not wait for this. */
 __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool writes)
 {
     struct pipe_file file = {};
@@ -540,7 +540,7 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     message->offset = written_in_all(pipe, file.address, LOOKS_AT_PIPE, NEVER_ENOUGH(pipe));
     message->bytes = message->offset - call->first;
     if ((int32_t)message->bytes < 0)
-        message->bytes = 0; /* of an older pipe, counted too high until its doubt ends */
+        message->bytes = 0; /* an older pipe, counted too high until its doubt ends */
     message->begin = visible_since(&pipe->early, call->first, call->begin);
     if (call->told == message->bytes + 1)
         return 1;
@@ -549,7 +549,7 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     return 1;
 }
 
-/* The same of one that waits for something to read: RECEIVECALL. `reads`: it can wait for nothing else. */
+/* RECEIVECALL: the same for a task that waits for data. `reads`: it can wait for nothing else. */
 __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool reads)
 {
     struct pipe_file file = {};
@@ -578,7 +578,7 @@ __noinline int leave_empty_pipe(struct stream *stream, uint32_t descriptor, bool
     return 1;
 }
 
-/* The current task is about to sleep in `call`. False: it does not wait for a pipe. */
+/* The current task is about to sleep in `call`. False: not because of a pipe. */
 static __always_inline bool leave_pipe(struct stream *stream, uint32_t call,
                                        const struct pt_regs *registers)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * process.bpf.h: how processes and threads begin, change and end; the metering is handed on here.
- */
+/* process.bpf.h: how processes and threads begin, change and end. Children inherit the metering here. */
 #ifndef DPM_PROCESS_BPF_H
 #define DPM_PROCESS_BPF_H
 
@@ -19,13 +17,13 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         return 0;
     stream = storage_of_task(child);
     if (stream == NULL) {
-        /* the child cannot be metered: counted as a lost record, so that it is not silent */
+        /* the child cannot be metered: counted as a lost record, so that the gap is visible */
         count_lost(parent, RING_CONTROL);
         parent->sequence++;
         return 0;
     }
     if (claim(stream)) {
-        /* an iterator that marks may have found the child in the kernel's list already */
+        /* a marking iterator may have found the child in the kernel's list already */
         stream->process = thread ? parent->process : stream->number;
         stream->parent = parent->number;
         stream->image = parent->image;
@@ -54,7 +52,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
         stream->pcs[i].ip = 0;
     stream->image =
         wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
-    /* not write_process_event: these two never have a PC, which costs the verifier the most */
+    /* not write_process_event: these two never have a PC, which costs the verifier most */
     if (stream->from_exec) {
         stream->from_exec = 0;
         stream->away = 0;
@@ -67,8 +65,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
     return 0;
 }
 
-/* Whether a thread that ends is the last one of its process. Before Linux 6.16 the hook does not say: then its threads are
- * counted, and of two that end at once one is called the last. */
+/* Whether an exiting thread is the last one of its process. Before Linux 6.16 the hook does not show it: then the live
+ * threads are counted, and of two that exit at once only one is called the last. */
 static __always_inline bool is_last(struct task_struct *task, bool told)
 {
     struct stream *leader;
@@ -81,7 +79,7 @@ static __always_inline bool is_last(struct task_struct *task, bool told)
     return leader == NULL || __sync_val_compare_and_swap(&leader->last_told, 0, 1) == 0;
 }
 
-/* (Not by BPF_PROG, which reads all arguments: the second one may not be there.) */
+/* Not with BPF_PROG, which reads all arguments: the second one may not exist. */
 SEC("tp_btf/sched_process_exit")
 int sched_process_exit(uint64_t *arguments)
 {
@@ -96,9 +94,9 @@ int sched_process_exit(uint64_t *arguments)
         arrive_unseen(stream);
     tell_spliced(stream);
     if (!stream->from_exec && !has_user_registers(task))
-        write_stream(stream, task); /* a thread of io_uring has named itself since its beginning */
+        write_stream(stream, task); /* an io_uring thread has set its name since it was created */
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
-        write_stream(stream, task); /* for its processor time */
+        write_stream(stream, task); /* for its CPU time */
     else if (!stream->from_exec)
         write_process_event(stream, EVENT_TERMINATION,
                             (uint32_t)task->exit_code | (uint64_t)last << 32,

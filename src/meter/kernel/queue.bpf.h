@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * queue.bpf.h: what has come into a receiver's queue: MESSAGEQUEUED of TCP and UDP. (Of UNIX sockets it is the
- * beginning of a SEND, and the sender's own call tells it, unix_send.bpf.h.)
+ * queue.bpf.h: MESSAGEQUEUED of TCP and UDP: data that has entered a receiver's queue. For UNIX sockets this is the
+ * beginning of a SEND, and the sender's own call records it (unix_send.bpf.h).
  *
- *      TCP   taken |--- in the queue ---| what this segment, and those it joined, brought |
- *                                       ^ path->arrived                           rcv_nxt ^
- *      UDP   inbox: taken ... announced ... in the queue | on their way to it
+ *      TCP   received |--- in the queue ---| brought by this segment and those it joined |
+ *                                          ^ path->arrived                       rcv_nxt ^
+ *      UDP   inbox: received ... announced ... in the queue | on their way to it
  *
- * The hook runs in interrupts and in whoever's task: it belongs to the receiving socket's path, which may
- * have been told of nobody's use yet (a connection that waits to be accepted): then its PATH is made now.
+ * The hook runs in interrupts, and in any task. The record belongs to the path of the receiving socket. If that has no
+ * PATH record yet (a connection that waits to be accepted), PATH is made now.
  */
 #ifndef DPM_QUEUE_BPF_H
 #define DPM_QUEUE_BPF_H
@@ -17,7 +17,7 @@
 #include "meter/kernel/udp_taken.bpf.h"
 #include "meter/kernel/unix_send.bpf.h"
 
-/* Of a path that found no room to be told nothing can be told. */
+/* Nothing can be recorded for a path whose own record was lost. */
 static __always_inline void tell_queued(const struct queued *queued)
 {
     if (queued->path != 0)
@@ -26,7 +26,7 @@ static __always_inline void tell_queued(const struct queued *queued)
         count_lost(NULL, RING_DATA);
 }
 
-/* A path is told with its connection's beginning: of one that was not seen only when it is used. */
+/* A path is recorded here from its connection's beginning; if that was not seen, only from its first use. */
 static __always_inline bool may_be_told(const struct path *path)
 {
     return path->number != 0 ||
@@ -42,7 +42,7 @@ static __always_inline void tcp_queued(struct path *path, struct sock *sk)
     if (tcp == NULL || sk->__sk_common.skc_state == TCP_LISTEN ||
         (path->state & PATH_ARRIVING) == 0)
         return;
-    /* the end of the stream has a number, too: not a byte's */
+    /* the end of the stream also has a sequence number, but is not a byte */
     next = tcp->rcv_nxt - ((sk->sk_shutdown & RCV_SHUTDOWN) != 0);
     if ((int32_t)(next - path->arrived) <= 0)
         return;
@@ -58,7 +58,7 @@ static __always_inline void tcp_queued(struct path *path, struct sock *sk)
 
 /* ---- UDP ---- */
 
-#define MOST_ANNOUNCED 64 /* that come together */
+#define MOST_ANNOUNCED 64 /* datagrams that arrive together */
 
 struct announcing {
     struct path *own;
@@ -94,12 +94,12 @@ static long announce(uint32_t index, struct announcing *announcing)
     if (datagram != NULL && datagram->segments != 0 && is_on_its_way(datagram))
         return 1;
     if (__sync_val_compare_and_swap(&own->announced, number, number + 1) != number)
-        return 0; /* another processor tells of it */
+        return 0; /* another CPU records it */
     if (datagram == NULL || datagram->segments == 0)
-        return 0; /* dropped, or taken already */
+        return 0; /* dropped, or received already */
     path = bpf_map_lookup_elem(&udp_paths, &datagram->key);
     if (path == NULL)
-        return 0; /* there was no memory to note it: counted */
+        return 0; /* there was no memory to note it, which was counted */
     queued.path = udp_path_ahead(announcing, path, &datagram->key);
     queued.offset = datagram->number;
     queued.bytes = datagram->bytes;
@@ -137,7 +137,7 @@ static __always_inline int internet_queued(struct sock *sk)
     return 0;
 }
 
-/* Something has just entered the queue of `sk`. */
+/* Data has just entered the queue of `sk`. */
 static __always_inline int is_queued(struct sock *sk)
 {
     struct stream *stream;

@@ -2,11 +2,11 @@
 /*
  * receive.bpf.h: RECEIVE.
  *
- *      TCP    tcp_rcv_space_adjust (socket locked: position) ......... sock_recv_length (result)
- *      UNIX   skb_copy_datagram_iovec (socket locked: who, position) . sock_recv_length (result)
- *      UDP    ingress (who, number; udp_inbox.bpf.h) ................. sock_recv_length (result)
+ *      TCP    tcp_rcv_space_adjust (socket locked: position) ............ sock_recv_length (result)
+ *      UNIX   skb_copy_datagram_iovec (socket locked: sender, position) . sock_recv_length (result)
+ *      UDP    ingress (sender, number; udp_inbox.bpf.h) ................. sock_recv_length (result)
  *
- * A splice out of a TCP socket has the first of them alone, and out of a UNIX stream socket none:
+ * A splice out of a TCP socket passes only the first of each pair, and a splice out of a UNIX stream socket neither:
  * unseen.bpf.h.
  */
 #ifndef DPM_RECEIVE_BPF_H
@@ -16,15 +16,14 @@
 #include "meter/kernel/udp_receive.bpf.h"
 #include "meter/kernel/unseen.bpf.h"
 
-/* Calls that take bytes of a TCP socket without a sock_recv_length in the end; the last is
- * TCP_ZEROCOPY_RECEIVE. */
+/* Calls that take bytes from a TCP socket without passing sock_recv_length; the last one is TCP_ZEROCOPY_RECEIVE. */
 static __always_inline bool is_splice(uint32_t call)
 {
     return call == CALL_SPLICE || call == CALL_SENDFILE || call == CALL_GETSOCKOPT;
 }
 
-/* Such a call looks into the socket: when it begins, after each wait, and when it has taken bytes,
- * which are told at once. */
+/* Such a call looks into the socket when it begins, after each wait, and after it has taken bytes. Those are recorded
+ * at once. */
 static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, struct path *path,
                                        uint32_t first, uint32_t next, uint64_t identity)
 {
@@ -51,7 +50,7 @@ static __always_inline int tcp_spliced(struct stream *stream, struct sock *sk, s
     return 0;
 }
 
-/* Up to where the stream of bytes has been taken. Its end has a number, too: not a byte's. */
+/* Position up to which the stream was received. Its end also has a sequence number, but is not a byte. */
 static __always_inline uint32_t taken_up_to(struct sock *sk, struct tcp_sock *tcp)
 {
     uint32_t next = tcp->copied_seq;
@@ -83,7 +82,7 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         (is_splice(call) || (path != NULL && (path->state & PATH_ESTABLISHED))))
         path = meet_tcp_path(stream, sk);
     if (path == NULL || (path->number == 0 && !silent(stream))) {
-        /* how much was taken, and so where the path begins, is known when the call ends */
+        /* the end of the call shows how much was received, and so where the path begins */
         stream->receive.socket = (uint64_t)sk;
         stream->receive.path = 0;
         stream->receive.next = next;
@@ -106,15 +105,15 @@ int BPF_PROG(tcp_rcv_space_adjust, struct sock *sk)
         tell_spliced(stream);
         return 0;
     }
-    /* of a silent stream the path is asked for again when it is told: it may have moved */
+    /* a silent stream asks for the path again when it is recorded, because it may have moved */
     take(stream, task, (uint64_t)sk, silent(stream) ? 0 : path->number, first, next);
     if (!has_user_registers(task))
         stream->receive.when = bpf_ktime_get_ns();
     return 0;
 }
 
-/* Whether the receive call that `task` is in only looks. Of a request to io_uring nothing tells it
- * here: it is taken for none, and taken back in the end (unpeek). */
+/* Whether the receive call that `task` is in only peeks. For an io_uring request this cannot be seen here: it counts as
+ * no peek, and is undone at the end (unpeek). */
 static __always_inline bool is_peek(struct task_struct *task)
 {
     struct pt_regs *registers = registers_of(task);
@@ -130,9 +129,9 @@ static __always_inline bool is_peek(struct task_struct *task)
     }
 }
 
-/* Cookie of the socket a message came from. A receiver may be quicker than the sender's own hooks
- * and be the first to ask; the way over the socket gives a pointer the kernel lets us ask with. A
- * sender that has closed its socket has been asked before. */
+/* Cookie of the socket that sent a message. A receiver may be quicker than the sender's own hooks, and the first to
+ * request the cookie. The detour through the socket yields a pointer that the kernel accepts for that. The cookie of a
+ * sender that has closed its socket was requested before. */
 static __always_inline uint64_t cookie_of_sender(struct sock *sender)
 {
     uint64_t cookie = sender->__sk_common.skc_cookie.counter;
@@ -148,8 +147,8 @@ static __always_inline uint64_t cookie_of_sender(struct sock *sender)
     return same == NULL ? 0 : bpf_get_socket_cookie(same);
 }
 
-/* A datagram is taken, with the receiving socket's queue locked: now its number is sure. (That of a socket
- * whose cookie nobody has asked for is numbered when the call ends, and that of a stream being marked.) */
+/* A datagram is received, with the receiving socket's queue locked, so its number is certain. If the cookie of that
+ * socket was never requested, or if the stream is being marked, it is numbered when the call ends. */
 static __always_inline void number_datagram(struct stream *stream, struct task_struct *task,
                                             uint64_t peer, struct sock *sender)
 {
@@ -173,8 +172,8 @@ static __always_inline void number_datagram(struct stream *stream, struct task_s
     call->numbered = 1;
 }
 
-/* A message's bytes go to the process that receives it. For UNIX sockets the buffer still names
- * the socket that sent it, and the receiving socket's read lock is held. */
+/* Copies a message to the receiving process. For UNIX sockets the buffer still refers to the socket that sent it, and
+ * the receiving socket's read lock is held. */
 SEC("tp_btf/skb_copy_datagram_iovec")
 int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
 {
@@ -200,7 +199,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
     if (taken == NULL) {
         struct taken nothing = {};
 
-        /* a sender that is not metered has no cookie yet: unix_received counts for it */
+        /* an unmetered sender has no cookie yet: unix_received counts for it */
         if (key == 0 || stream == NULL || !wants(stream, FLAGS_OF_UNIX_RECEIVE))
             return 0;
         taken = taken_noted(key, &nothing);
@@ -218,7 +217,7 @@ int BPF_PROG(skb_copy_datagram_iovec, struct sk_buff *skb, int bytes)
     return 0;
 }
 
-/* A message of a UNIX socket that io_uring has only looked at was counted as taken: no more. */
+/* io_uring has only peeked at a UNIX socket's message, which was counted as received: undoes that. */
 static __always_inline void unpeek(struct task_struct *task, struct sock *sk, int result)
 {
     struct unix_sock *unix_socket;
@@ -252,8 +251,8 @@ static __always_inline void write_tcp_receive(struct stream *stream, struct task
     end_receive(stream);
 }
 
-/* The end of a call whose path was not known when it took its first bytes, if it has taken any: its
- * stream was silent, or the path is told now. */
+/* The end of a call whose path was unknown when it received its first bytes, if it has received any: its stream was
+ * silent, or the path is recorded now. */
 static __noinline bool tcp_received_first(struct stream *stream, struct sock *sk, uint32_t bytes)
 {
     struct receive_call *call = &stream->receive;
@@ -286,7 +285,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
             return 0;
     } else {
         if (call->done == 0 && call->untold == UNTOLD_NONE) {
-            /* also where the first piece's beginning was not known, or an urgent byte skipped */
+            /* also correct if the first piece's beginning was unknown, or an urgent byte was skipped */
             uint32_t first = call->next - bytes;
 
             if (call->when != 0 && (int32_t)(first - call->first) > 0) {
@@ -306,7 +305,7 @@ static __always_inline int tcp_received(struct stream *stream, struct task_struc
     return 0;
 }
 
-/* The urgent byte, taken out of its place; the receive that comes to its place skips it. */
+/* The urgent byte was received out of order; the receive that reaches its position skips it. */
 static __noinline int urgent_received(struct stream *stream, struct sock *sk, int result)
 {
     struct receive_call *call = &stream->receive;
@@ -329,8 +328,8 @@ static __noinline int urgent_received(struct stream *stream, struct sock *sk, in
     return 0;
 }
 
-/* A receive up to `next` on `sk` has ended; `sender`: the path of who sends there. Returns `next`, behind what was taken
- * unseen. */
+/* A receive up to `next` on `sk` has ended; `sender`: the path of the sending socket. Returns `next`, plus the bytes
+ * that were taken unseen. */
 static __noinline uint32_t hold_to_sender(struct stream *stream, struct path *sender,
                                           struct sock *sk, uint32_t path, uint32_t next)
 {
@@ -349,9 +348,9 @@ static __noinline uint32_t hold_to_sender(struct stream *stream, struct path *se
     return next;
 }
 
-/* A receive of `step` bytes, or of a message, of which no hook has seen what it took: end of file; a sender that had no
- * cookie when its message was copied; or it was copied before this stream was marked, and lies before what is counted
- * (`older`). `key`: the sender's cookie. Returns the offset after it. */
+/* A receive of `step` bytes, or of one message, whose copy no hook has seen. Either it is the end of file; or the
+ * sender had no cookie when its message was copied; or the copy was made before this stream was marked, and lies before
+ * the counted part (`older`). `key`: the sender's cookie. Returns the offset after it. */
 static __noinline uint32_t received_unseen(struct stream *stream, struct path *path, uint64_t key,
                                            uint32_t step, bool older)
 {
@@ -371,7 +370,7 @@ static __noinline uint32_t received_unseen(struct stream *stream, struct path *p
     return fresh.in;
 }
 
-/* `older`: the call is older than the mark of its stream, and may have taken what nobody has counted. */
+/* `older`: the call began before its stream was marked, and may have received uncounted bytes. */
 static __noinline int unix_received(struct stream *stream, struct sock *sk, uint32_t kind,
                                     int result, bool older)
 {
@@ -391,7 +390,7 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
     key = peer == NULL ? 0 : bpf_get_socket_cookie(peer);
     if (call->socket == key && key != 0) {
         next = call->next;
-        /* of an older call, what was seen of it */
+        /* for an older call, the part that was seen */
         bytes = older && kind == PATH_UNIX_STREAM ? next - call->first : bytes - call->done;
         if (call->path == 0) {
             struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
@@ -417,16 +416,16 @@ static __noinline int unix_received(struct stream *stream, struct sock *sk, uint
     return 0;
 }
 
-/* The number of a datagram that had none when it was taken. It counts, unless its sender's count was settled in the
- * meantime, by what was counted then and what was queued: it was neither. */
+/* Number of a datagram that had none when it was received. It is counted now, unless its sender's count was settled in
+ * the meantime: that added up what was received and what was queued, and this datagram was neither. */
 static __always_inline uint32_t number_late(struct receive_call *call, struct path *path,
                                             const struct path *sender)
 {
     if (call->copied == 0)
-        return path->start_in - 1; /* taken before its stream was marked */
+        return path->start_in - 1; /* received before its stream was marked */
     if (sender == NULL || sender->settled <= call->late)
         return __sync_fetch_and_add(&path->in, 1);
-    call->flags |= RECORD_OLDER; /* others may have been taken since */
+    call->flags |= RECORD_OLDER; /* others may have been received since */
     return path->in - 1;
 }
 
@@ -446,13 +445,13 @@ static __noinline int datagram_received(struct stream *stream, struct sock *sk, 
     call->done = 0;
     call->path = path->number;
     if (result == 0 && call->copied == 0) {
-        /* no message was handed over, not even an empty one: the socket is shut down */
+        /* no message was copied, not even an empty one: the socket is shut down */
         call->first = path->in;
         call->flags = RECORD_END_OF_FILE;
         write_receive(stream, 0, true);
         return 0;
     }
-    /* its first message may be here before its own hooks have run */
+    /* the sender's first message may arrive before the sender's own hooks have run */
     sender = pair_noted(&reverse);
     if (!call->numbered)
         call->first = number_late(call, path, sender);
@@ -465,7 +464,8 @@ static __noinline int datagram_received(struct stream *stream, struct sock *sk, 
     return 0;
 }
 
-/* A call on a socket that does not keep messages apart has given 0 for it was asked for nothing: that is no end. */
+/* Whether a call on a byte stream returned 0 because it asked for no bytes, and not because of the end of the
+ * stream. */
 static __always_inline bool asked_for_nothing(const struct stream *stream, struct task_struct *task,
                                               uint32_t kind)
 {
@@ -543,7 +543,7 @@ int BPF_PROG(sock_recv_length, struct sock *sk, int result, int flags)
     return receive_ended(sk, result, flags);
 }
 
-/* The same before Linux 6.3. (What a look finds, the tracepoint does not tell either.) */
+/* The same before Linux 6.3. (The tracepoint does not report what a peek finds, either.) */
 static __always_inline int recvmsg_ended(struct socket *socket, int result, int flags)
 {
     struct sock *sk = socket->sk;
@@ -574,7 +574,7 @@ int BPF_PROG(unix_stream_receive_ends, struct socket *socket, struct msghdr *msg
     return recvmsg_ended(socket, result, flags);
 }
 
-/* (The kernel calls it for packets, too: there its caller's end is looked at.) */
+/* The kernel also calls it for packets; those are recorded when its caller ends. */
 SEC("fexit/unix_dgram_recvmsg")
 int BPF_PROG(unix_datagram_receive_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
              int flags, int result)

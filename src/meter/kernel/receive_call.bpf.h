@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * receive_call.bpf.h: the receive call in progress, which may take what it receives in pieces.
+ * receive_call.bpf.h: the receive call in progress, which may receive in several pieces.
  *
  *      positions   | first ... next |      | first ... next |         another receiver was in between
- *      RECEIVE      a piece                 the rest, continued       together what the call returns
+ *      RECEIVE      a piece                 the rest, continued       together the call's result
  */
 #ifndef DPM_RECEIVE_CALL_BPF_H
 #define DPM_RECEIVE_CALL_BPF_H
 
 #include "meter/kernel/call.bpf.h"
 
-/* What is to be told of `bytes` that the receive call in progress has taken. */
+/* The message for `bytes` that the receive call in progress has received. */
 static __always_inline struct message received_message(const struct stream *stream, uint32_t bytes)
 {
     const struct receive_call *call = &stream->receive;
@@ -33,7 +33,7 @@ static __always_inline void end_receive(struct stream *stream)
     stream->receive.flags = 0;
 }
 
-/* Tells of it; `ends`: and of no more. (Not static: the verifier then looks at it once.) */
+/* Records it; `ends`: as the last piece. (Not static, so that the verifier checks it once.) */
 __noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
 {
     if (stream == NULL)
@@ -45,7 +45,7 @@ __noinline int write_receive(struct stream *stream, uint32_t bytes, bool ends)
     return 0;
 }
 
-/* Descriptor that a receive call was given; NO_CALL, which is none: the task is in no such call. */
+/* Descriptor of the receive call that the task is in; NO_CALL, which is no descriptor: it is in none. */
 static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
 {
     struct pt_regs *registers = registers_of(task);
@@ -53,8 +53,8 @@ static __always_inline uint32_t receiving_descriptor(struct task_struct *task)
     return is_receive(call_of(task, registers)) ? registers->di : NO_CALL;
 }
 
-/* A worker of io_uring does not say which request it works on. What it took of a TCP socket was
- * spliced, if it comes to something else than the result of a receive: it is told then. */
+/* An io_uring worker does not show which request it works on. If the bytes that it took from a TCP socket do not match
+ * the result of a receive, they were spliced, and are recorded now. */
 static __always_inline void tell_spliced(struct stream *stream)
 {
     struct receive_call *call = &stream->receive;
@@ -77,7 +77,7 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
         call->behind = call->next;
         call->untold = UNTOLD_PIECES;
     } else {
-        /* a UNIX message does not say which socket it came to: the call does */
+        /* a UNIX message does not show which socket it came to, but the call does */
         if (call->path == 0)
             call->path = path_of_descriptor(stream, receiving_descriptor(task));
         if (call->path != 0)
@@ -88,7 +88,7 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
     call->done += call->next - call->first;
 }
 
-/* What a call has taken while its stream was silent lies before what is told of the path. */
+/* What a call has received while its stream was silent lies before the recorded part of the path. */
 static __always_inline void begin_behind_call(struct path *path, struct receive_call *call)
 {
     if (call->untold != UNTOLD_PIECES || path == NULL)
@@ -97,9 +97,8 @@ static __always_inline void begin_behind_call(struct path *path, struct receive_
     call->untold = UNTOLD_BEHIND;
 }
 
-/* Adds [first, next) to what the receive call in progress has taken; what does not join on was
- * taken by another receiver in between, and the piece so far is complete. An empty range: of what it
- * has taken only the end is known. */
+/* Adds [first, next) to what the receive call in progress has received. If it does not follow the last piece, another
+ * receiver was in between, and that piece is complete. An empty range means that only the end is known. */
 static __always_inline void take(struct stream *stream, struct task_struct *task, uint64_t socket,
                                  uint32_t path, uint32_t first, uint32_t next)
 {
@@ -122,7 +121,7 @@ static __always_inline void take(struct stream *stream, struct task_struct *task
     call->next = next;
 }
 
-/* Bytes of the last piece of a call that has taken `result` bytes. */
+/* Bytes of the last piece of a call that has received `result` bytes. */
 static __always_inline uint32_t last_piece(const struct receive_call *call, uint32_t result)
 {
     return call->older && (call->done != 0 || call->untold != UNTOLD_NONE)
@@ -130,8 +129,8 @@ static __always_inline uint32_t last_piece(const struct receive_call *call, uint
                : result - call->done;
 }
 
-/* Bytes handed over of a message that may have been cut: a caller that asks for the true length
- * (MSG_TRUNC) gets that as its result. */
+/* Bytes copied of a message that may have been truncated. A caller that asks for the true length (MSG_TRUNC) gets it as
+ * the call's result. */
 static __always_inline uint32_t bytes_copied(struct receive_call *call, uint32_t result)
 {
     uint32_t copied = call->copied;

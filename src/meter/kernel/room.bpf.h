@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* room.bpf.h: how many bytes the receive call in progress, or a read that has ended, has room for. */
+/* room.bpf.h: buffer size of the receive call in progress, or of a read that has ended. */
 #ifndef DPM_ROOM_BPF_H
 #define DPM_ROOM_BPF_H
 
@@ -23,7 +23,7 @@ struct user_message {
 
 #define VECTOR_LIMIT 64
 
-/* So much that it does not matter, where it cannot be told. */
+/* A size that never limits anything, for calls whose size is unknown. */
 #define MUCH_ROOM 0xffffffff
 
 static __noinline uint64_t room_in_vectors(uint64_t vectors, uint64_t count)
@@ -42,7 +42,7 @@ static __noinline uint64_t room_in_vectors(uint64_t vectors, uint64_t count)
     return room;
 }
 
-/* Room the receive call in progress has for a message. */
+/* Buffer size of the receive call in progress for one message. */
 static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t message_number)
 {
     struct pt_regs *registers = registers_of(task);
@@ -53,7 +53,7 @@ static __noinline uint64_t room_of_call(struct task_struct *task, uint32_t messa
         return registers->dx;
     if (call != CALL_RECVMSG && call != CALL_RECVMMSG)
         return MUCH_ROOM;
-    /* the two structs begin alike; recvmsg is given the shorter one */
+    /* the two structs begin alike; recvmsg gets the shorter one */
     if (bpf_probe_read_user(
             &message, sizeof(message) - sizeof(message.length),
             (void *)(registers->si +

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * schedule.bpf.h: leaving and entering a CPU: SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS; and who has
- * ended a sleep: WAKEUP.
+ * schedule.bpf.h: leaving and entering a CPU: SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS; and which stream
+ * has ended a sleep: WAKEUP.
  */
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
@@ -11,8 +11,8 @@
 
 #define TOLD_AS_PREEMPTED (1u << 31)
 
-/* Inside a send with bytes out, or waiting for room. Told once per progress, and once more if it was told as
- * preempted and now waits. */
+/* SENDCALL of a send that has bytes out, or waits for buffer space. Made once for each progress, and once more if the
+ * send was recorded as preempted and now waits. */
 static __always_inline bool leave_send(struct stream *stream, uint32_t descriptor, uint32_t flags)
 {
     struct send_call *call = &stream->send;
@@ -23,14 +23,14 @@ static __always_inline bool leave_send(struct stream *stream, uint32_t descripto
         return true;
     *message = (struct message){.flags = flags};
     if (call->socket == 0) {
-        /* no room for the first byte */
+        /* no space for the first byte */
         message->path = path_of_descriptor(stream, descriptor);
     } else {
         if (call->path == 0)
             call->path = path_of_descriptor(stream, descriptor);
         message->path = call->path;
         message->offset = call->first + call->out;
-        message->bytes = call->out; /* of this piece: what is before it has been told */
+        message->bytes = call->out; /* of this piece: earlier ones have their records */
         message->begin = call->begin;
         if (call->told == progress ||
             ((flags & RECORD_PREEMPTED) && call->told == (progress | TOLD_AS_PREEMPTED)))
@@ -51,7 +51,7 @@ static __always_inline bool leave_receive(struct stream *stream, uint32_t descri
         return true;
     *message = (struct message){};
     if (silent(stream)) {
-        stream->receivecall = 1; /* it does block, whatever can be told of it */
+        stream->receivecall = 1; /* it does block, though silently */
         return true;
     }
     message->path = path_of_descriptor(stream, descriptor);
@@ -62,7 +62,7 @@ static __always_inline bool leave_receive(struct stream *stream, uint32_t descri
     return true;
 }
 
-/* A splice that has looked into its TCP socket and has taken nothing waits for bytes. */
+/* A splice that has looked into its TCP socket without taking anything waits for bytes. */
 static __always_inline bool waits_in_splice(const struct stream *stream, struct task_struct *task,
                                             uint32_t call)
 {
@@ -82,7 +82,7 @@ static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *r
         return true;
     case CALL_POLL:
     case CALL_PPOLL:
-        return registers->si != 0; /* else it only lets time pass */
+        return registers->si != 0; /* else the call only sleeps */
     case CALL_SELECT:
     case CALL_PSELECT:
         return registers->di != 0;
@@ -99,8 +99,8 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
     write_message(stream, EVENT_RECEIVECALL, message);
 }
 
-/* `task` is current and about to leave the CPU. (Inline: calls may nest eight deep, pc.bpf.h needs four
- * of them, and a path that is told here the others.) */
+/* `task` is current and about to leave the CPU. (Inline, because calls may nest eight deep: pc.bpf.h needs four of
+ * these levels, and recording a path here the others.) */
 static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
 {
     struct pt_regs *registers = registers_of(task);
@@ -118,7 +118,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         return 0;
     }
     if (state == 0) {
-        /* preempted: matters only inside a send whose first bytes are out */
+        /* preempted: only matters in a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
             stream->send.out != 0 && sends)
             leave_send(stream, sending_descriptor(call, registers), RECORD_PREEMPTED);
@@ -162,10 +162,10 @@ static __noinline int enter(struct stream *stream, struct task_struct *task)
     return 0;
 }
 
-/* ---- who wakes whom ---- */
+/* ---- wakeups ---- */
 
-/* Runs where the waker does, before the woken can run. What an interrupt wakes, that of a timer or a disk or a packet, it
- * does not wake for the task that it interrupts. */
+/* Runs in the waker's context, before the woken task can run. A wakeup in an interrupt (timer, disk, packet) does not
+ * count as one by the interrupted task. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct *woken)
 {
@@ -200,7 +200,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
         return 0;
     if (!coarse_time) {
         struct rq *queue = plain_task(next)->se.cfs_rq->rq;
-        uint64_t clock = *(volatile uint64_t *)&queue->clock; /* before the time */
+        uint64_t clock = *(volatile uint64_t *)&queue->clock; /* read before the time */
 
         now = bpf_ktime_get_ns();
         look_at_clock(clock, now);

@@ -34,7 +34,7 @@ static __always_inline int send_ended(struct sock *sk, int result)
         call = stream->send.call;
     } else {
         call = call_of(task, registers_of(task));
-        /* what a UDP call sends has left already, and the socket is noted: its flags are not */
+        /* a UDP call has already sent its datagram and set the socket, but not its flags */
         if (kind == PATH_UDP || stream->send.socket != (uint64_t)sk)
             stream->send.flags = continues_call(stream, task, call);
     }
@@ -65,7 +65,7 @@ int BPF_PROG(sock_send_length, struct sock *sk, int result)
     return send_ended(sk, result);
 }
 
-/* The same before Linux 6.3: what sockets of each family send with. */
+/* The same before Linux 6.3: the send functions of each family. */
 static __always_inline int sendmsg_ended(struct socket *socket, int result)
 {
     struct sock *sk = socket->sk;
@@ -101,7 +101,7 @@ int BPF_PROG(unix_stream_send_ends, struct socket *socket, struct msghdr *msg, u
     return sendmsg_ended(socket, result);
 }
 
-/* (The kernel calls it for packets, too: there its caller's end is looked at.) */
+/* The kernel also calls it for packets; those are recorded when its caller ends. */
 SEC("fexit/unix_dgram_sendmsg")
 int BPF_PROG(unix_datagram_send_ends, struct socket *socket, struct msghdr *msg, uint64_t size,
              int result)
@@ -116,7 +116,7 @@ int BPF_PROG(unix_packet_send_ends, struct socket *socket, struct msghdr *msg, u
     return sendmsg_ended(socket, result);
 }
 
-/* A page may join what is queued already, so that no buffer's length says how much is new. */
+/* A page may be appended to a queued buffer, whose length then does not show how much is new. */
 SEC("fentry/unix_stream_sendpage")
 int BPF_PROG(unix_sendpage_begins, struct socket *socket, void *page, int offset, uint64_t size)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* sent.bpf.h: what SENDs of all kinds have in common. See send.bpf.h. */
+/* sent.bpf.h: the common part of all kinds of SEND. See send.bpf.h. */
 #ifndef DPM_SENT_BPF_H
 #define DPM_SENT_BPF_H
 
 #include "meter/kernel/receive.bpf.h"
 
-/* What is to be told of `bytes` that the send call in progress has sent. */
+/* The message for `bytes` that the send call in progress has sent. */
 static __always_inline struct message sent_message(const struct send_call *call, uint32_t bytes)
 {
     return (struct message){
@@ -25,7 +25,7 @@ static __always_inline void write_send(struct stream *stream, struct send_call *
     write_message(stream, EVENT_SEND, &message);
 }
 
-/* A sendfile or splice call reaches the socket in several sends. They are one message. */
+/* A sendfile or splice call reaches the socket in several sends, which are one message. */
 static __always_inline uint32_t continues_call(struct stream *stream, struct task_struct *task,
                                                uint32_t call)
 {

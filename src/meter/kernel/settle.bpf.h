@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * settle.bpf.h: from where UNIX sockets count that are older than the metering.
+ * settle.bpf.h: initial positions of UNIX sockets that are older than the metering.
  *
- * TCP has absolute positions. A UNIX socket counts from where it is first met, and its sender and its
- * receiver are met apart, with bytes queued in between and calls in progress. What the sender's
- * count lacks (`shift`: what the receiver has counted, plus what is queued, minus what the sender
- * has counted) stays the same from pass to pass when no call is between its steps: it is believed
- * when several passes agree. Of streams that are never still it can be had all the same, but for
- * those on which several are sending all the time. Until it is seen to be right it is in doubt (doubt.bpf.h).
+ * TCP has absolute positions. A UNIX socket counts from where the meter first meets it. Its sender and its receiver are
+ * met at different times, with bytes queued in between and calls in progress. What the sender's count lacks is `shift`:
  *
- *      taken |<- in ->|<- queued ->|
- *      sent  |<- out, as far as counted ->|<- shift ->|
+ *      shift = counted as received + queued - counted as sent       e.g. 500 + 300 - 120 = 680
+ *
+ *      received |<- in ->|<- queued ->|
+ *      sent     |<- out, as far as counted ->|<- shift ->|
+ *
+ * The shift stays the same from pass to pass while no call is half done, and is accepted when several passes agree. It
+ * can also be found for streams that are never idle, except those on which several threads are sending all the time.
+ * Until it is confirmed, the count is in doubt (doubt.bpf.h).
  */
 #ifndef DPM_SETTLE_BPF_H
 #define DPM_SETTLE_BPF_H
@@ -24,7 +26,7 @@
 #define LOOKS_AT_MESSAGES 32
 #define LOOKS_THAT_AGREE  8
 
-/* Makes good what the sender's count lacks, when enough passes agree on it: this one, begun at `when`. */
+/* Adds the shift to the sender's count when enough passes agree on it, including this one, which began at `when`. */
 static __always_inline void believe_shift(struct path *sender, uint32_t shift, uint64_t when)
 {
     sender->settling = shift == sender->shift ? sender->settling + 1 : 1;
@@ -38,16 +40,16 @@ static __always_inline void believe_shift(struct path *sender, uint32_t shift, u
     sender->state |= PATH_SETTLED;
 }
 
-/* Looks at a stream again and again. */
+/* Repeated samples of a byte stream. */
 struct byte_looks {
     const uint32_t *in;
     const uint32_t *out;
     struct unix_sock *receiver;
     uint32_t least;
-    bool known; /* it was seen */
+    bool known; /* `least` is valid */
 };
 
-/* (In a loop of the kernel's: one that the verifier follows round for round takes it long.) */
+/* Called by bpf_loop, because the verifier takes long to follow a loop round by round. */
 static long look_at_bytes(uint32_t index, struct byte_looks *looks)
 {
     uint32_t in = *(volatile const uint32_t *)looks->in;
@@ -63,9 +65,9 @@ static long look_at_bytes(uint32_t index, struct byte_looks *looks)
     return 0;
 }
 
-/* Of a stream, calls between their steps only make the shift seem larger: a send has queued what it
- * has not counted, a receive has counted what it has not taken from the queue. So the least of many
- * looks is it, of those in which nothing changed meanwhile. */
+/* For a byte stream, half-done calls only make the shift seem larger: a send has queued bytes that it has not counted,
+ * or a receive has counted bytes that it has not removed from the queue. The shift is therefore the least of many
+ * samples, taken from those during which nothing changed. */
 static __always_inline void settle_bytes(struct path *sender, uint64_t socket, struct taken *taken,
                                          struct unix_sock *receiver)
 {
@@ -81,34 +83,34 @@ static __always_inline void settle_bytes(struct path *sender, uint64_t socket, s
     else
         __sync_fetch_and_add(&unsettled, 1);
     if (sender->state & PATH_SETTLED)
-        begin_doubt(sender, socket, taken); /* several may have been sending */
+        begin_doubt(sender, socket, taken); /* several threads may have been sending */
 }
 
 /* ---- queues of messages ---- */
 
-/* What one look at a queue of messages finds. */
+/* One sample of a queue of messages. */
 struct messages {
-    uint32_t in;      /* counted as taken by its receiver ... */
+    uint32_t in;      /* counted as received ... */
     uint32_t out;     /* ... and as sent by one sender */
     uint32_t waiting; /* of that sender, in the queue */
-    bool still;       /* nothing has changed during the look */
+    bool still;       /* nothing has changed during the sample */
 };
 
-/* Looks at a queue again and again. */
+/* Repeated samples of a queue. */
 struct looks {
     const uint32_t *in;
     const uint32_t *out;
-    struct sock *receiver; /* may be known by its address only */
-    uint64_t from;         /* the sender's cookie; 0: nobody else sends */
+    struct sock *receiver; /* may be known only by address */
+    uint64_t from;         /* the sender's cookie; 0: there is only one sender */
 };
 
-/* What they find. (Only the recorder looks, at one queue at a time. On the stack the verifier would know every number,
- * and follow each look for itself.) */
+/* The results. Static, because only the recorder samples, one queue at a time; for values on the stack the verifier
+ * would track every number, and follow each round separately. */
 static struct {
     struct messages last;
-    uint32_t run;     /* how many in a row found the same */
-    uint32_t longest; /* of the runs ... */
-    uint32_t shift;   /* ... and what came out */
+    uint32_t run;     /* length of the current run of equal samples */
+    uint32_t longest; /* the longest run ... */
+    uint32_t shift;   /* ... and its shift */
 } found;
 
 static __always_inline void look_at_messages(struct messages *look, const struct looks *looks)
@@ -150,10 +152,10 @@ static long look_again(uint32_t index, struct looks *looks)
     return found.longest == LOOKS_THAT_AGREE;
 }
 
-/* A call between its steps makes the shift of messages seem larger (queued, and not counted yet) or
- * smaller (taken from the queue, and not counted yet). A receiver has locked the queue then, but for
- * a last moment, and neither takes long: what was found most often in a row is it. But a call may be held up there for as
- * long as a machine takes its processor away: it is in doubt until a send has seen it to be right (number.bpf.h). */
+/* For messages, a half-done call makes the shift seem larger (queued, not yet counted) or smaller (removed from the
+ * queue, not yet counted). In that time a receiver holds the queue's lock, except at the very end, and neither takes
+ * long, so the result of the longest run is accepted. But a call may be held up there for as long as its CPU is taken
+ * away. The count is therefore in doubt until a send has confirmed it (number.bpf.h). */
 static __always_inline void settle_messages(struct path *sender, const uint32_t *in,
                                             struct sock *receiver, uint64_t from)
 {
@@ -169,7 +171,7 @@ static __always_inline void settle_messages(struct path *sender, const uint32_t 
         believe_shift(sender, found.shift, when);
 }
 
-/* One direction: `sender` is the storage of the sending socket, `key` its cookie. */
+/* Settles one direction. `sender` is the storage of the sending socket, `key` its cookie. */
 static __always_inline void settle(struct path *sender, struct sock *socket, uint64_t key,
                                    struct unix_sock *receiver, uint32_t kind)
 {
@@ -187,7 +189,7 @@ static __always_inline void settle(struct path *sender, struct sock *socket, uin
         settle_messages(sender, &taken->in, (struct sock *)receiver, 0);
 }
 
-/* ---- UNIX datagrams: a queue holds those of several senders ---- */
+/* ---- UNIX datagrams: one queue for several senders ---- */
 
 static long note_sender(uint32_t index, struct queue_walk *walk)
 {
@@ -202,12 +204,12 @@ static long note_sender(uint32_t index, struct queue_walk *walk)
     return 0;
 }
 
-/* Whose messages wait; settle_pair counts them. */
+/* Notes which senders have messages in the queue; settle_pair counts these. */
 static __always_inline int survey_datagrams(struct sock *sk)
 {
     struct queue_walk walk = {.address = (uint64_t)sk};
 
-    /* what it has sent could not be told from what others have: the next pass can */
+    /* its messages could not be distinguished from others' so far; the next pass can do so */
     if (sk->__sk_common.skc_cookie.counter == 0)
         __sync_fetch_and_add(&unsettled, 1);
     walk.socket = bpf_get_socket_cookie(sk);
@@ -222,7 +224,7 @@ static long settle_pair(void *map, struct pair_key *key, struct path *receiver, 
     struct sock *socket = (struct sock *)receiver->socket;
     struct path *sender;
 
-    /* nothing was received; or closed since, and its place may be another's */
+    /* nothing was received; or the socket is closed, and its memory may be reused */
     if (key->peer == 0 || socket == NULL ||
         (uint64_t)BPF_CORE_READ(socket, __sk_common.skc_cookie.counter) != key->socket)
         return 0;
@@ -232,7 +234,7 @@ static long settle_pair(void *map, struct pair_key *key, struct path *receiver, 
     return 0;
 }
 
-/* After a pass over the files. */
+/* Runs after a pass over the files. */
 SEC("syscall")
 int settle_pairs(void *context)
 {
@@ -242,7 +244,7 @@ int settle_pairs(void *context)
 
 /* ---- pairs end ---- */
 
-/* Whether the socket at this address has this cookie and somebody still holds it. */
+/* Whether the socket at this address has this cookie and is still open. */
 static __always_inline bool is_socket_held(uint64_t address, uint64_t cookie)
 {
     struct sock *sk = (struct sock *)address;
@@ -260,11 +262,11 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
     uint32_t number;
     uint64_t inode;
 
-    /* of a receiver that was closed it is told otherwise */
+    /* a closed receiver is recorded elsewhere */
     if (path->sender == 0 || is_socket_held(path->sender, own.peer) ||
         !is_socket_held(path->socket, own.socket))
         return 0;
-    /* after that: nothing more of it will come. The second time no call is between its steps */
+    /* checked after that, so nothing more will come from the sender; the second time, no call is half done */
     if (BPF_CORE_READ(receiver, sk_receive_queue.qlen) != 0 || path->gone == 0) {
         path->gone = BPF_CORE_READ(receiver, sk_receive_queue.qlen) == 0;
         return 0;
@@ -277,15 +279,15 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
     if (known != NULL && known->number == number)
         bpf_map_delete_elem(&path_of_inode, &inode);
     bpf_map_delete_elem(&pairs, &own);
-    /* what the receiver noted before the sender's path was known, never the sender's path itself */
+    /* what the receiver noted before the sender's path was known; never the sender's path itself */
     senders = bpf_map_lookup_elem(&pairs, &reverse);
     if (senders != NULL && senders->number == 0)
         bpf_map_delete_elem(&pairs, &reverse);
     return 0;
 }
 
-/* Senders may come and go without end while their receiver lives on: about once a second the pairs are looked
- * through for those whose sender was closed, and of which the receiver's queue holds nothing more. */
+/* Senders may come and go without end while their receiver lives on. So the pairs are checked about once a second, for
+ * those whose sender is closed and has nothing left in the receiver's queue. */
 SEC("syscall")
 int sweep_pairs(void *context)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * socket_path.bpf.h: which path a socket is that a metered stream uses; the first use tells it.
+ * socket_path.bpf.h: the path of a socket that a metered stream uses; the first use records it.
  *
  *      TCP, UNIX streams   the socket's own storage: one path
  *      UNIX datagrams      pairs, by the cookies of the socket and of a peer: a path for each peer
@@ -11,14 +11,14 @@
 
 #include "meter/kernel/path.bpf.h"
 
-/* Of most sockets nobody has anything stored: to see that is quicker than to ask for it. */
+/* Most sockets have nothing stored: checking that first is quicker than calling the helper. */
 static __always_inline bool has_stored(struct sock *sk)
 {
     return plain_sock(sk)->sk_bpf_storage != NULL;
 }
 
-/* The storage of a socket, made if it has none; NULL: no memory. Both ends may make it at the same
- * time: to the slower one the kernel says no, but then it is there. */
+/* The storage of a socket, created if it has none; NULL: no memory. If both ends create it at the same time, the slower
+ * one gets an error, but then finds it. */
 static __always_inline struct path *storage_of(struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
@@ -33,7 +33,7 @@ static __always_inline void take_positions(struct path *path, struct tcp_sock *t
     path->start_in = tcp->copied_seq;
 }
 
-/* The same, of one that silent streams may have used; `start_in` and `start_out` see tcp_path. */
+/* The same for a socket that silent streams may have used; for `start_in` and `start_out` see tcp_path. */
 static __always_inline void take_positions_behind(struct path *path, struct tcp_sock *tcp,
                                                   int64_t start_in, int64_t start_out)
 {
@@ -77,7 +77,7 @@ static __always_inline void fill_facts(struct socket_facts *facts, struct sock *
     };
 }
 
-/* As make_path, of a connection. */
+/* As make_path, for a connection. */
 static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path *path,
                                               struct sock *sk)
 {
@@ -90,10 +90,10 @@ static __always_inline uint32_t make_tcp_path(struct stream *stream, struct path
     return make_path(stream, path, &scratch->facts, NULL);
 }
 
-/* The storage of a TCP socket, its path told. NULL: no memory (counted). `start_in` is where what
- * the stream now takes begins, for a connection whose beginning was not seen; -1: nothing was taken
- * yet. `start_out`: where what it now sends begins, if that has gone out already (with fast open also
- * before the beginning that was seen); -1: it has not. */
+/* The storage of a TCP socket, whose path is recorded; NULL: no memory (counted). For a connection whose beginning was
+ * not seen, `start_in` is the position of what the stream now receives; -1: nothing was received yet. `start_out` is
+ * the position of what it now sends, if that has gone out already (with fast open even before the beginning that was
+ * seen); -1: it has not. */
 static __always_inline struct path *tcp_path(struct stream *stream, struct sock *sk,
                                              int64_t start_in, int64_t start_out)
 {
@@ -122,13 +122,13 @@ static __always_inline struct path *tcp_path(struct stream *stream, struct sock 
     return path;
 }
 
-/* The same where nothing was taken yet and nothing has gone out. */
+/* The same if nothing was received yet and nothing has gone out. */
 static __noinline struct path *meet_tcp_path(struct stream *stream, struct sock *sk)
 {
     return tcp_path(stream, sk, -1, -1);
 }
 
-/* The same, quick where there is nothing to be told. */
+/* The same, quick if there is nothing to record. */
 static __always_inline struct path *known_tcp_path(struct stream *stream, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
@@ -138,7 +138,7 @@ static __always_inline struct path *known_tcp_path(struct stream *stream, struct
                : meet_tcp_path(stream, sk);
 }
 
-/* The storage of a UNIX stream or seqpacket socket, its path told. */
+/* The storage of a UNIX stream or seqpacket socket, whose path is recorded. */
 static __always_inline struct path *unix_path(struct stream *stream, struct sock *sk, uint32_t kind)
 {
     struct path *path = storage_of(sk);
@@ -164,8 +164,8 @@ static __always_inline struct path *unix_path(struct stream *stream, struct sock
     return path;
 }
 
-/* What has been taken of what the socket with the cookie `key` has sent, noted as `fresh` if it is new.
- * NULL: no memory (counted). */
+/* What was received from the socket with the cookie `key`; created as `fresh` if it is new. NULL: no memory
+ * (counted). */
 static __always_inline struct taken *taken_noted(uint64_t key, const struct taken *fresh)
 {
     struct taken *taken = bpf_map_lookup_elem(&incoming, &key);
@@ -179,26 +179,25 @@ static __always_inline struct taken *taken_noted(uint64_t key, const struct take
     return taken;
 }
 
-/* What is noted of one that is new. */
+/* Initial values of a new path. */
 static const struct path path_fresh, path_in_doubt = {.state = PATH_IN_DOUBT};
 
-/* The path of a UNIX datagram socket and a peer, noted if it is new; it is told when a metered stream
- * has used it. While nothing is told yet calls may be in progress that are older, and what it counts is in doubt.
- * NULL: no memory. */
+/* The path of a UNIX datagram socket and a peer, created if it is new; it is recorded when a metered stream has used
+ * it. A path created before recording starts is in doubt, because older calls may be in progress. NULL: no memory. */
 static __noinline struct path *pair_noted(const struct pair_key *key)
 {
     struct path *path = bpf_map_lookup_elem(&pairs, key);
 
     if (path != NULL)
         return path;
-    /* the other end may be making it at the same time: what counts is that it is there */
+    /* the other end may create it at the same time: it only has to exist */
     bpf_map_update_elem(&pairs, key, begun < mark_generation ? &path_in_doubt : &path_fresh,
                         BPF_NOEXIST);
     return bpf_map_lookup_elem(&pairs, key);
 }
 
-/* The path of a UNIX datagram socket and one peer (cookie, 0 = not known). The socket's own
- * storage only marks it as known. */
+/* The path of a UNIX datagram socket and one peer (cookie, 0 = unknown). The socket's own storage only marks it as
+ * known. */
 static __always_inline struct path *datagram_path(struct stream *stream, struct sock *sk,
                                                   uint64_t peer)
 {
@@ -227,8 +226,8 @@ static __always_inline struct path *datagram_path(struct stream *stream, struct 
 
 /* ---- UDP ---- */
 
-/* Notes among the paths of its socket one that is new there, or was noted so many others ago that the
- * socket's end would not find it. */
+/* Adds a path to the list of its socket, if it is new there. Also adds it again if it was added so many paths ago that
+ * the end of the socket would not find it. */
 static __always_inline void list_udp_path(struct path *socket, struct path *path,
                                           const struct udp_key *key)
 {
@@ -248,8 +247,8 @@ static __always_inline void list_udp_path(struct path *socket, struct path *path
     __sync_fetch_and_add(&lost_paths, 1);
 }
 
-/* The path with these addresses, noted if it is new; it is told when a metered stream uses it.
- * `socket` is the storage of its socket. NULL: no memory. */
+/* The path with these addresses, created if it is new; it is recorded when a metered stream uses it. `socket` is the
+ * storage of its socket. NULL: no memory. */
 static __noinline struct path *udp_path_noted(struct path *socket, const struct udp_key *key)
 {
     struct path *path = bpf_map_lookup_elem(&udp_paths, key);
@@ -282,7 +281,7 @@ static __always_inline void udp_facts(struct socket_facts *facts, struct sock *s
     };
 }
 
-/* The path with these addresses, told. */
+/* The path with these addresses, recorded. */
 static __always_inline struct path *udp_path(struct stream *stream, struct path *socket,
                                              struct sock *sk, const struct udp_key *key)
 {
@@ -301,8 +300,8 @@ static __always_inline struct path *udp_path(struct stream *stream, struct path 
     return path;
 }
 
-/* The addresses of a socket itself: without a peer it is a path of its own, for calls that block
- * and take nothing. `sk` may be known by its address only. */
+/* The addresses of a socket itself. Without a peer it is a path of its own, for calls that block and receive nothing.
+ * `sk` may be known only by address. */
 static __always_inline void key_of_socket(struct udp_key *key, struct sock *sk, uint64_t cookie)
 {
     key->socket = cookie;
@@ -324,7 +323,7 @@ static __always_inline void key_of_socket(struct udp_key *key, struct sock *sk, 
         *(uint32_t *)key->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 }
 
-/* How many datagrams found the receive queue full, since the path was met. `sk`: NULL = not known. */
+/* Records how many datagrams found the receive queue full, since the meter met the path. `sk`: NULL = unknown. */
 static __noinline int tell_dropped(struct path *path, struct sock *sk, const struct udp_key *key)
 {
     struct socket_facts facts = {};
@@ -332,7 +331,7 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
     if (path == NULL || key == NULL)
         return 0;
     if (path->number == 0) {
-        /* not one of its datagrams was taken */
+        /* none of its datagrams was received */
         if (sk == NULL)
             return 0;
         udp_facts(&facts, sk, key);

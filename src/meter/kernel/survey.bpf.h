@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/*
- * survey.bpf.h: iterators, run when the program outside asks: listing what is alive.
- */
+/* survey.bpf.h: iterators that list what is alive. User space runs them. */
 #ifndef DPM_SURVEY_BPF_H
 #define DPM_SURVEY_BPF_H
 
 #include "meter/kernel/unseen.bpf.h"
 
-/* after call.bpf.h, which brings the types */
+/* after call.bpf.h, which declares the types */
 #include "meter/shared/survey.h"
 
-/* Lists the metered streams that are alive, with what they lost and could not yet tell. */
+/* Lists the live metered streams, with their losses that no record has reported yet. */
 SEC("iter/task")
 int survey_streams(struct bpf_iter__task *context)
 {
@@ -32,8 +30,7 @@ int survey_streams(struct bpf_iter__task *context)
     return 0;
 }
 
-/* Lists the UNIX sockets that are alive and known to the meter; what was taken from them unseen is
- * told on the way. */
+/* Lists the live UNIX sockets that the meter knows. Records on the way what was taken from them unseen. */
 SEC("iter/unix")
 int survey_sockets(struct bpf_iter__unix *context)
 {
@@ -57,7 +54,7 @@ struct {
     __type(value, struct record);
 } network_line SEC(".maps");
 
-/* Lists the TCP connections that live on when the recording ends, each once: NETWORK. */
+/* Lists the TCP connections that outlive the recording, each once: NETWORK. */
 SEC("iter/task_file")
 int survey_connections(struct bpf_iter__task_file *context)
 {

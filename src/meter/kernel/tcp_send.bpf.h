@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* tcp_send.bpf.h: SEND over TCP: where its bytes lie, and its result. See send.bpf.h. */
+/* tcp_send.bpf.h: SEND over TCP: the position of its bytes, and its result. See send.bpf.h. */
 #ifndef DPM_TCP_SEND_BPF_H
 #define DPM_TCP_SEND_BPF_H
 
@@ -19,22 +19,22 @@ static __always_inline void write_tcp_send(struct stream *stream, struct sock *s
         return;
     }
     if (call->path == 0) {
-        /* when it began, paths were not told yet */
+        /* paths were not recorded yet when it began */
         path = tcp_path(stream, sk, -1, call->first);
         call->path = path == NULL ? 0 : path->number;
     }
     write_send(stream, call, bytes);
 }
 
-/* The same, where that is rare. */
+/* The same, for rare cases. */
 static __noinline int write_rare_tcp_send(struct stream *stream, struct sock *sk, uint32_t bytes)
 {
     write_tcp_send(stream, sk, bytes);
     return 0;
 }
 
-/* With the socket locked: the call has `left` bytes to send, from the socket's position on. `begins`: it is another call than
- * the one that is noted. */
+/* Called with the socket locked: the call has `left` bytes to send, from the socket's position on. `begins`: the call
+ * is not the one in stream->send. */
 static __always_inline int tcp_sends(struct stream *stream, struct task_struct *task,
                                      struct sock *sk, uint32_t left, uint64_t msg, bool begins)
 {
@@ -54,7 +54,7 @@ static __always_inline int tcp_sends(struct stream *stream, struct task_struct *
         if (path == NULL)
             return 0;
         call->socket = (uint64_t)sk;
-        /* of a silent stream it is asked for again when it is told: it may have moved */
+        /* a silent stream asks for the path again when it is recorded, because it may have moved */
         call->path = silent(stream) ? 0 : path->number;
         call->done = 0;
         call->told = 0;
@@ -78,8 +78,8 @@ static __always_inline int tcp_sends(struct stream *stream, struct task_struct *
 
 #define SINGLE_BUFFER 0 /* ITER_UBUF, in kernels that have this tracepoint */
 
-/* Whether the noted call is an earlier one: the kernel has skipped the hook at its end (skipped.c). One that goes on
- * has less left than it had, and is not at the beginning of its buffer. */
+/* Whether stream->send is an earlier call, whose end hook the kernel has skipped (skipped.c). A call that goes on has
+ * less left than before, and is not at the beginning of its buffer. */
 static __always_inline bool is_earlier_call(const struct send_call *call,
                                             const struct iov_iter *buffers)
 {
@@ -89,8 +89,8 @@ static __always_inline bool is_earlier_call(const struct send_call *call,
            (left < call->left && buffers->iter_type == SINGLE_BUFFER && buffers->iov_offset == 0);
 }
 
-/* Runs with the socket locked, once per turn of the kernel's copying loop: also after each wait
- * for room, in which other senders may have got in between. */
+/* Runs with the socket locked, once per round of the kernel's copying loop, and so also after each wait for space,
+ * during which other senders may have come in between. */
 SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(tcp_sendmsg_locked, struct sock *sk, struct msghdr *msg)
 {
@@ -123,14 +123,14 @@ int BPF_PROG(tcp_sendmsg_begins, struct sock *sk, struct msghdr *msg, uint64_t s
     return tcp_send_begins(sk, size, (uint64_t)msg);
 }
 
-/* (Before 6.5 sendfile and splice go a way of their own, a page at a time.) */
+/* (Before 6.5 sendfile and splice use another function, one page at a time.) */
 SEC("fentry/do_tcp_sendpages")
 int BPF_PROG(tcp_sendpage_begins, struct sock *sk, void *page, int offset, uint64_t size)
 {
     return tcp_send_begins(sk, size, 0);
 }
 
-/* ... it is about to unlock the socket and to wait for room ... */
+/* ... it is about to unlock the socket and to wait for space ... */
 SEC("fentry/sk_stream_wait_memory")
 int BPF_PROG(tcp_send_waits, struct sock *sk)
 {
@@ -158,7 +158,7 @@ int BPF_PROG(tcp_send_goes_on, struct sock *sk)
                      false);
 }
 
-/* Of a connection. */
+/* Whether the beginning of the connection was recorded. */
 static __always_inline bool is_seen_from_its_beginning(struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
@@ -166,8 +166,7 @@ static __always_inline bool is_seen_from_its_beginning(struct sock *sk)
     return path != NULL && (path->state & PATH_ESTABLISHED) && path->established >= begun_at;
 }
 
-/* Of the bytes that a call had left when its piece began, those that it still has at its end. What is sent stands
- * in the frame of the hook's caller. */
+/* Bytes that a call still has left at its end. Its msghdr is in the frame of the hook's caller. */
 static __always_inline uint32_t never_sent(const struct send_call *call)
 {
     const struct msghdr *message = (const struct msghdr *)call->message;
@@ -175,8 +174,9 @@ static __always_inline uint32_t never_sent(const struct send_call *call)
     return BPF_CORE_READ(message, msg_iter.count);
 }
 
-/* No turn of the kernel's loop was seen: nothing to send, or nothing since the stream is metered: that lies nobody knows
- * where, for other senders may have got in between; and before what is told of the path. */
+/* No round of the kernel's loop was seen: there was nothing to send, or nothing was sent since the stream is metered.
+ * In the latter case the position is unknown, because other senders may have come in between, and lies before the
+ * recorded part of the path. */
 static __noinline int tcp_sent_unseen(struct stream *stream, struct sock *sk, int result)
 {
     struct send_call *call = &stream->send;
@@ -205,16 +205,16 @@ static __always_inline int tcp_sent(struct stream *stream, struct task_struct *t
 
     if (call->socket != (uint64_t)sk)
         return tcp_sent_unseen(stream, sk, result);
-    if ((uint32_t)result < call->done) /* of an earlier call, if it has several buffers */
+    if ((uint32_t)result < call->done) /* `done` is of an earlier call, if it has several buffers */
         call->done = 0;
     bytes = result - call->done;
     if (stream->older_send && !is_seen_from_its_beginning(sk))
         bytes = call->left - never_sent(call);
     else if ((uint32_t)result < call->done + call->left)
-        /* a message sent in part ends a sendmmsg call without an error */
+        /* a message that is sent in part ends a sendmmsg call without an error */
         stream->send_many.identity = 0;
     else if (bytes != call->left && is_seen_from_its_beginning(sk))
-        call->first -= bytes - call->left; /* fast open: they were in the first packet */
+        call->first -= bytes - call->left; /* fast open: these bytes were in the first packet */
     else
         bytes = call->left;
     if (!silent(stream) && call->path != 0) {

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * udp.bpf.h: UDP datagrams: what their packets say, their numbers, and how they leave; how they come
- * is in udp_inbox.bpf.h.
+ * udp.bpf.h: UDP datagrams: the contents of their packets, their numbers, and how they leave. Arrival is in
+ * udp_inbox.bpf.h.
  *
- *      sendto ... [leaves] ... sock_send_length        [comes] ... sock_recv_length ... recvfrom
- *                    |   '--> SEND                        |  '----------.   '--> RECEIVE
+ *      sendto ... [leaves] ... sock_send_length        [arrives] ... sock_recv_length ... recvfrom
+ *                    |   '--> SEND                        |  '------------.   '--> RECEIVE
  *                    '------- flights: bytes, number -----'--> inbox: 0 1 2 3 ...
  *
- * The packet hooks are at the entry of kernel functions (ip_send_skb, ip6_send_skb, __udp_enqueue_schedule_skb); where
- * trampolines are refused they are programs of the control group's root, which the packets of TCP pass, too. A datagram
- * leaves in the send call that lets it go, before it is cut into fragments or waits for a neighbour's address; it comes when
+ * The packet hooks are at the entry of kernel functions (ip_send_skb, ip6_send_skb, __udp_enqueue_schedule_skb). If the
+ * kernel refuses trampolines, they are programs of the root control group, which TCP's packets also pass. A datagram
+ * leaves in the send call that releases it, before it is fragmented or waits for a neighbour's address. It arrives when
  * it is about to enter a socket's queue.
  *
- * A datagram's number is its IP identification, continued beyond 16 bits, where the packet has one
- * (IPv4), else a count. Both ends of a path find the same number, for both look at the same
- * packets; on one machine the sender's number is handed on with the buffer, so that it agrees
- * whatever was lost in between.
+ * A datagram's number is its IP identification, extended beyond 16 bits, if the packet has one (IPv4), else a count.
+ * Both ends of a path find the same number, because both look at the same packets. On one machine the sender's number
+ * is passed on with the buffer, so that it agrees even if datagrams were lost in between.
  */
 #ifndef DPM_UDP_BPF_H
 #define DPM_UDP_BPF_H
@@ -26,7 +25,7 @@
 
 extern void *bpf_cast_to_kern_ctx(void *context) __ksym __weak;
 
-/* ---- what a packet says ---- */
+/* ---- contents of a packet ---- */
 
 struct packet {
     uint32_t family;
@@ -36,7 +35,7 @@ struct packet {
     uint8_t source[16];
     uint8_t destination[16];
     uint32_t bytes;   /* payload */
-    uint16_t segment; /* bytes of each datagram in the buffer but the last; 0 = there is one */
+    uint16_t segment; /* bytes of each datagram in the buffer but the last; 0 = only one */
 };
 
 struct ip4_header {
@@ -69,7 +68,7 @@ struct udp_header {
     __be16 checksum;
 };
 
-/* Bytes behind the UDP header: the buffer may begin there, or at the header of IP. */
+/* Bytes after the UDP header. The buffer may begin there, or at the IP header. */
 static __always_inline uint32_t payload_of(struct sk_buff *buffer, const unsigned char *transport)
 {
     const unsigned char *payload = transport + sizeof(struct udp_header);
@@ -83,7 +82,7 @@ static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
     unsigned char *transport = head + MEMBER(struct sk_buff, buffer, transport_header);
     struct skb_shared_info *shared = (void *)(head + MEMBER(struct sk_buff, buffer, end));
     struct udp_header udp = {};
-    struct ip6_header ip6 = {}; /* the longer of the two */
+    struct ip6_header ip6 = {}; /* the longer of the two headers */
     const struct ip4_header *ip4 = (struct ip4_header *)&ip6;
 
     if (packet == NULL)
@@ -108,7 +107,7 @@ static __noinline int read_packet(struct sk_buff *buffer, struct packet *packet)
     return 0;
 }
 
-/* The path of the socket that sends or receives the packet. */
+/* Identifies the path of the socket that sends or receives the packet. */
 static __always_inline void key_of_packet(const struct packet *packet, uint64_t socket, bool sent,
                                           struct udp_key *key)
 {
@@ -122,10 +121,10 @@ static __always_inline void key_of_packet(const struct packet *packet, uint64_t 
 
 /* ---- numbers ---- */
 
-/* The number of the packet after `last`: of those that end with its identification, the nearest. A
- * packet may be overtaken, so the nearest may be smaller. Without a fresh identification (IPv6; an
- * IPv4 socket that forbids fragments and is not connected) they are counted. `known` is the state
- * bit that says that there is a last. */
+/* The number of the packet after `last`: the nearest of those that end with its identification. It may be smaller than
+ * `last`, because packets may overtake. For example, 0x1fffe is followed by 0x20001 for identification 0x0001. Packets
+ * without a fresh identification (IPv6; an IPv4 socket that forbids fragments and is not connected) are counted.
+ * `known` is the state bit which is set if there is a last number. */
 static __always_inline uint32_t next_number(struct path *path, uint32_t *last, uint8_t known,
                                             const struct packet *packet, uint32_t segments)
 {
@@ -155,7 +154,7 @@ static __always_inline void count_segments(struct datagram *datagram, uint32_t s
 
 /* ---- the socket's own storage ---- */
 
-/* Places count from 1: 0 says that there is none. (Two threads may open it at the same time.) */
+/* Indexes count from 1: 0 means none. (Two threads may open it at the same time.) */
 static __always_inline void begin_inbox(struct path *socket)
 {
     __sync_val_compare_and_swap(&socket->queued, 0, 1);
@@ -164,7 +163,7 @@ static __always_inline void begin_inbox(struct path *socket)
     socket->state |= PATH_INBOX;
 }
 
-/* From now on what comes is noted; what waits already is known by its count only. */
+/* Arriving datagrams are noted from now on; of those already queued only the number is known. */
 static __always_inline void open_inbox(struct path *socket, struct sock *sk)
 {
     if (socket->state & PATH_INBOX)
@@ -199,7 +198,7 @@ static long write_piece(uint32_t index, struct pieces *pieces)
     return 0;
 }
 
-/* A message of `bytes`, in one record for each datagram it was cut into. */
+/* Records a message of `bytes`, in one record for each datagram that it was cut into. */
 static __always_inline void write_datagrams(struct stream *stream, uint32_t id,
                                             struct message *message, uint32_t bytes)
 {
@@ -238,8 +237,8 @@ static __always_inline void write_udp_send(struct stream *stream, struct sock *s
     write_datagrams(stream, EVENT_SEND, message, datagram->bytes);
 }
 
-/* A send call ends. What it has given to a datagram that waits for more (MSG_MORE, UDP_CORK) is
- * told with that datagram, when it leaves. */
+/* A send call ends. Data added to a datagram that waits for more (MSG_MORE, UDP_CORK) is recorded with that datagram,
+ * when it leaves. */
 static __noinline int udp_sent(struct stream *stream, struct sock *sk, int result)
 {
     if (stream->send.socket == (uint64_t)sk) {
@@ -247,7 +246,7 @@ static __noinline int udp_sent(struct stream *stream, struct sock *sk, int resul
     } else if (BPF_CORE_READ((struct udp_sock *)sk, pending) != 0) {
         stream->sent_by = 0;
     } else {
-        /* it left by a way on which no hook stands */
+        /* it left without passing a hook */
         struct datagram *datagram = &stream->datagram;
 
         key_of_socket(&datagram->key, sk, bpf_get_socket_cookie(sk));
@@ -268,8 +267,8 @@ static __always_inline bool is_udp(uint32_t protocol, uint32_t type)
     return protocol == IPPROTO_UDP && type == SOCK_DGRAM;
 }
 
-/* Where the bytes of a packet lie. On its way a buffer may be cloned (somebody listens to all packets),
- * but the clone shares the bytes. */
+/* Address of a packet's bytes. The buffer may be cloned on its way (if a program captures packets), but the clone
+ * shares the bytes. */
 static __always_inline uint64_t bytes_of(struct sk_buff *buffer)
 {
     return (uint64_t)MEMBER(struct sk_buff, buffer, head);
@@ -286,9 +285,8 @@ static __always_inline int note_flight(struct sk_buff *buffer, const struct data
     return bpf_map_update_elem(&flights, &bytes, &flight, BPF_ANY);
 }
 
-/* A datagram leaves, as a rule inside the send call: SEND is made at the call's end. Letting go of
- * a socket's cork is no send call; there it is made at once. `own`: the storage of the socket with this cookie, NULL: there
- * was no memory. */
+/* A datagram leaves. This is usually inside the send call, and SEND is made at the call's end. Releasing a socket's
+ * cork is no send call, so SEND is made at once. `own`: the storage of the socket with this cookie, NULL: no memory. */
 static __always_inline void datagram_leaves(struct stream *stream, struct task_struct *task,
                                             struct path *own, uint64_t cookie,
                                             struct sk_buff *buffer)
@@ -324,7 +322,7 @@ static __always_inline void datagram_leaves(struct stream *stream, struct task_s
     }
 }
 
-/* Of a packet of UDP, or of others that go the same way. */
+/* For UDP packets, and others that take the same way. */
 static __always_inline int packet_leaves(struct sk_buff *buffer)
 {
     struct task_struct *task = bpf_get_current_task_btf();

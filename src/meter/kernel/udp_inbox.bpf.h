@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * udp_inbox.bpf.h: UDP datagrams that come to a socket, and what becomes of them.
+ * udp_inbox.bpf.h: UDP datagrams that arrive at a socket, and what becomes of them.
  *
- *      [comes] -----> inbox: 0 1 2 3 ... ---> [sock_recv_length]   taken by a receive call
+ *      [arrives] ---> inbox: 0 1 2 3 ... ---> [sock_recv_length]   received by a call
  *                            |          '---> [kfree_skb, refused] the queue was full: dropped
- *                          taken
+ *                         received
  *
- * What a receive call takes from its socket's queue no hook tells, but a queue is one: the n-th
- * datagram taken is the n-th that came. Who took it is certain while one call at a time takes any.
+ * No hook shows what a receive call takes from its socket's queue. But a queue keeps its order: the n-th datagram
+ * received is the n-th that arrived. Which call received it is certain as long as only one call receives at a time.
  */
 #ifndef DPM_UDP_INBOX_BPF_H
 #define DPM_UDP_INBOX_BPF_H
@@ -15,12 +15,12 @@
 #include "meter/kernel/room.bpf.h"
 #include "meter/kernel/udp.bpf.h"
 
-/* ---- coming ---- */
+/* ---- arriving ---- */
 
 #define QUEUED_CHANGED (1ULL << 32)
-#define LOOK_BACK      8 /* others that may come to a queue while one is on its way there */
+#define LOOK_BACK      8 /* datagrams that may reach a queue while another is on its way there */
 
-/* The number its sender gave the datagram, if it was sent here. */
+/* The number that the sender gave the datagram, if it was sent on this machine. */
 static __always_inline bool number_of_flight(struct sk_buff *buffer, const struct packet *packet,
                                              const struct udp_key *key, uint32_t *number)
 {
@@ -30,7 +30,7 @@ static __always_inline bool number_of_flight(struct sk_buff *buffer, const struc
 
     if (flight == NULL)
         return false;
-    /* one that was lost on the way leaves its note to the next one whose bytes lie there */
+    /* a datagram lost on the way leaves its entry to the next one with bytes at the same address */
     if (flight->bytes != packet->bytes ||
         (packet->identification != 0 && packet->identification != (uint16_t)flight->number))
         return false;
@@ -64,7 +64,7 @@ static __always_inline void note_last(const struct numbered_key *place, uint64_t
         return;
     last->place = *place;
     last->buffer = buffer;
-    /* read again it is a number, with which the verifier lets us count */
+    /* read again it is a number, with which the verifier permits arithmetic */
     entry = served_by(*(volatile uint64_t *)&last->buffer);
     entry->buffer = buffer;
     entry->number = place->number;
@@ -96,13 +96,13 @@ static __always_inline void datagram_comes(struct path *own, uint64_t cookie,
     datagram.node = bpf_get_numa_node_id();
     __sync_fetch_and_add(&own->filling, 1);
     place.number = (uint32_t)__sync_fetch_and_add(&own->queued, QUEUED_CHANGED + 1);
-    note_last(&place, datagram.buffer); /* before others find it */
-    /* in vain: it is not known when it is taken */
+    note_last(&place, datagram.buffer); /* before others can find it */
+    /* if that fails, the datagram will not be known when it is received */
     bpf_map_update_elem(&inbox, &place, &datagram, BPF_ANY);
     __sync_fetch_and_add(&own->filling, -1);
 }
 
-/* The storage of a socket whose datagrams are noted; NULL: it is none. */
+/* The storage of a socket whose datagrams are noted; NULL: it is not such a socket. */
 static __always_inline struct path *noting(struct path *own)
 {
     return own == NULL || (own->state & PATH_INBOX) == 0 ? NULL : own;
@@ -138,9 +138,9 @@ int udp_ingress(struct __sk_buff *context)
     return 1;
 }
 
-/* ---- not taken in ---- */
+/* ---- refused ---- */
 
-/* Strikes out the datagram that was noted in `buffer` a moment ago, nearly always by this processor. */
+/* Marks a datagram as dropped (segments = 0). It was noted in `buffer` a moment ago, nearly always by this CPU. */
 static __always_inline void strike_out(uint64_t cookie, uint32_t queued, uint64_t buffer)
 {
     struct numbered_key place = {.socket = cookie};
@@ -169,9 +169,9 @@ static __always_inline void strike_out(uint64_t cookie, uint32_t queued, uint64_
     }
 }
 
-/* Gives back the places at the inbox's end that are struck out, so that a queue that stays full
- * leaves no long row of them. A place is emptied before it is free for the next that comes; if that
- * has come meanwhile, the place stays empty. */
+/* Frees the indexes of dropped datagrams at the inbox's end, so that a queue that stays full leaves no long row of
+ * them. An entry is deleted before its index is free for the next arrival. If that has arrived meanwhile, the index
+ * stays unused. */
 static __always_inline void give_back_places(struct path *own, uint64_t cookie)
 {
     struct numbered_key place = {.socket = cookie};
@@ -185,7 +185,7 @@ static __always_inline void give_back_places(struct path *own, uint64_t cookie)
         if (last == NULL ? *(volatile uint32_t *)&own->filling != 0
                          : last->segments != 0 || bpf_map_delete_elem(&inbox, &place) != 0)
             return;
-        /* the first place may be taken meanwhile */
+        /* the first index may be taken meanwhile */
         if ((int32_t)((uint32_t)queued - own->taken) <= 1 ||
             __sync_val_compare_and_swap(&own->queued, queued, queued - 1 + QUEUED_CHANGED) !=
                 queued)
@@ -193,7 +193,7 @@ static __always_inline void give_back_places(struct path *own, uint64_t cookie)
     }
 }
 
-/* A datagram was noted, and its socket does not take it. */
+/* A datagram was noted, but its socket refuses it. */
 static __always_inline void datagram_dropped(struct sock *receiver, struct sk_buff *buffer)
 {
     struct path *own = noting(bpf_sk_storage_get(&paths, receiver, NULL, 0)), *path;
@@ -219,7 +219,7 @@ int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, stru
     return 0;
 }
 
-/* Where that does not say of which socket (before Linux 6.11). */
+/* For kernels whose tracepoint does not show the socket (before Linux 6.11). */
 SEC("fexit/__udp_enqueue_schedule_skb")
 int BPF_PROG(udp_refused, struct sock *receiver, struct sk_buff *buffer, int result)
 {

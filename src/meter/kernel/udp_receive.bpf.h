@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* udp_receive.bpf.h: RECEIVE of UDP datagrams, and what others than metered streams take of them. */
+/* udp_receive.bpf.h: RECEIVE of UDP datagrams, and datagrams that unmetered streams receive. */
 #ifndef DPM_UDP_RECEIVE_BPF_H
 #define DPM_UDP_RECEIVE_BPF_H
 
 #include "meter/kernel/call.bpf.h"
 #include "meter/kernel/udp_taken.bpf.h"
 
-/* A caller that asks for the true length (MSG_TRUNC) gets that as its result. */
+/* A caller that asks for the true length (MSG_TRUNC) gets it as the call's result. */
 static __always_inline uint32_t bytes_handed(struct stream *stream, struct task_struct *task,
                                              uint32_t result, int flags)
 {
@@ -53,7 +53,7 @@ static __noinline int udp_received(struct stream *stream, struct task_struct *ta
     taking = take_received(stream, own, sk, result, flags);
     stream->idle_at = bpf_ktime_get_ns();
     if (taking != TAKING_KNOWN) {
-        /* older than the noting of what comes; not to be told; or nothing at all: the socket is shut down */
+        /* it arrived before the inbox was opened; or is unknown; or there is none, because the socket is shut down */
         if (result > 0 && taking == TAKING_NOTHING && (own->state & PATH_INBOX)) {
             __sync_fetch_and_add(&lost_datagrams, 1);
             message->flags = RECORD_CONCURRENT;
@@ -80,8 +80,8 @@ static __noinline int udp_received(struct stream *stream, struct task_struct *ta
     return 0;
 }
 
-/* What a stream that is not metered takes from a known queue; and what was taken, but could not be
- * copied to where the program said. */
+/* Accounts for a datagram that an unmetered stream received from a known queue, or that was received but could not be
+ * copied to the program's buffer. */
 static __noinline int udp_passed_over(struct sock *sk, int result, int flags)
 {
     struct path *own = bpf_sk_storage_get(&paths, sk, NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* udp_socket.bpf.h: the beginning and end of UDP sockets, and of paths that are used no more. */
+/* udp_socket.bpf.h: the beginning and end of UDP sockets, and of paths that are no longer used. */
 #ifndef DPM_UDP_SOCKET_BPF_H
 #define DPM_UDP_SOCKET_BPF_H
 
@@ -7,7 +7,7 @@
 
 /* ---- the beginning and end of sockets ---- */
 
-/* In socket(), of the stream that makes it: what comes is noted from the first datagram on. */
+/* In socket(), called by a metered stream: datagrams are noted from the first one on. */
 static __always_inline bool notes_from_beginning(void)
 {
     struct stream *stream = stream_of(bpf_get_current_task_btf());
@@ -57,12 +57,12 @@ int udp_create(struct bpf_sock *socket)
 struct closing {
     uint64_t socket; /* cookie */
     uint32_t from;
-    uint32_t last; /* of its places in udp_peers */
+    uint32_t last; /* its last index in udp_peers */
     struct sock *sk;
     struct path *own; /* its storage */
 };
 
-/* `sk`: NULL = not known. */
+/* `sk`: NULL = unknown. */
 static __noinline int close_path(const struct udp_key *key, struct sock *sk)
 {
     struct path *path = bpf_map_lookup_elem(&udp_paths, key);
@@ -113,7 +113,7 @@ static long forget_aside(uint32_t index, struct closing *closing)
     return 0;
 }
 
-/* The path of a socket without a peer is in no list: only blocked calls made it. */
+/* The path of a socket without a peer is in no list: only blocked calls create it. */
 static __always_inline void close_without_peer(struct closing *closing)
 {
     struct udp_key key = {};
@@ -178,7 +178,7 @@ int udp_release(struct bpf_sock *socket)
     return 1;
 }
 
-/* ---- paths that nobody uses any more ---- */
+/* ---- unused paths ---- */
 
 #define UDP_IDLE 60 /* sweeps */
 
@@ -195,8 +195,8 @@ static long end_idle_path(void *map, struct udp_key *key, struct path *path, voi
     return 0;
 }
 
-/* A server may meet new clients without end, with a path for each: when there are many, those that were
- * not used for a minute are ended. What comes from such a client after that has a new path. */
+/* A server may meet new clients without end, with a path for each. When there are many, those unused for a minute are
+ * ended. What such a client sends later gets a new path. */
 SEC("syscall")
 int sweep_udp_paths(void *context)
 {

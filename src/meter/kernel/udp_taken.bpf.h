@@ -1,46 +1,46 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * udp_taken.bpf.h: which datagram of its socket's inbox (udp_inbox.bpf.h) a receive call has taken.
+ * udp_taken.bpf.h: finds the datagram in a socket's inbox (udp_inbox.bpf.h) that a receive call has taken.
  *
- * A receive call is told when it ends. Until then what it has taken is neither in the queue nor told:
+ * A receive is recorded when its call ends. Until then, what it has taken is neither in the queue nor recorded:
  *
- *      inbox:  told | told | gone | told | gone | waits | waits | on its way
- *                             |             '--- this call's?
- *                             '--- aside: another call's, which is still in progress
+ *      inbox:  recorded | recorded | gone | recorded | gone | waits | waits | on its way
+ *                                    |                 '--- this call's?
+ *                                    '--- aside: taken by another call, which is still in progress
  *
- * What is gone and not told was taken by a call in progress. It is another one's if it was known to be gone when
- * this stream was seen to have taken nothing: when its call before ended, or it slept in this one. If more than
- * one is left then, no hook tells which it is: one is believed, and the RECEIVE says that it may be another one,
- * as do those that get the others, and those of calls that were in progress meanwhile.
+ * A datagram that is gone and not recorded was taken by a call in progress. It was another call if the datagram was
+ * known to be gone when this stream had taken nothing: at the end of its previous call, or while it slept in this one.
+ * If more than one candidate is left, no hook shows which one it is. One is chosen, and the RECEIVE is flagged as
+ * uncertain. So are those that get the other candidates, and those of calls that were in progress meanwhile.
  *
- * Whether a datagram is gone its buffer tells: it is linked in no queue. But so it is just before it enters
- * the queue, and when it is free it may be given to another one at once. Where one stream alone has ever taken
- * any, what is known to be gone is its own, and what may be just entering is not.
+ * The buffer of a datagram shows whether it is gone: it is then linked in no queue. But that is also so just before it
+ * enters the queue, and a freed buffer may be given to another datagram at once. If only one stream has ever received
+ * from the socket, a datagram known to be gone is its own, and one that may be just entering is not.
  */
 #ifndef DPM_UDP_TAKEN_BPF_H
 #define DPM_UDP_TAKEN_BPF_H
 
 #include "meter/kernel/udp_inbox.bpf.h"
 
-#define EMPTY_AT_ONCE 4096 /* places that may be empty between two datagrams */
-#define PLACES_MOST   128  /* are looked at */
-#define WAIT_MOST     8    /* of these wait: processors on which datagrams may change places */
-#define LATE_BEHIND   32   /* places behind one that is on its way to the queue for long */
-#define TRIES         4    /* until another receive in progress has not been quicker */
-#define GONE_FOR_GOOD 1000000000ULL /* ns: no receive call will be told of it any more */
+#define EMPTY_AT_ONCE 4096 /* unused indexes possible between two datagrams */
+#define PLACES_MOST   128  /* indexes that are examined */
+#define WAIT_MOST     8    /* of these, still queued: CPUs whose datagrams may change order */
+#define LATE_BEHIND   32   /* distance from which a datagram counts as long on its way */
+#define TRIES         4    /* attempts, in case another receive in progress is quicker */
+#define GONE_FOR_GOOD 1000000000ULL /* ns: no receive call will report it any more */
 #define NO_PLACE      0
 
-/* What is found of it. */
+/* The result of a search. */
 struct finding {
-    uint32_t from;    /* the first place that is not empty */
-    uint32_t place;   /* what it took; or NO_PLACE */
-    uint32_t likely;  /* if there is none: it seems to be another's, or to come yet; or NO_PLACE */
-    uint32_t waiting; /* how many places of what waits were seen */
-    uint8_t may_cut;  /* it may have been longer than what the call returned */
-    uint8_t cut;      /* what is at `place` is */
-    uint8_t unknown;  /* ... on its way to the queue, perhaps */
-    uint8_t gone;     /* ... known to be gone before */
-    uint8_t doubtful; /* several may be it, or none */
+    uint32_t from;    /* first index that is used */
+    uint32_t place;   /* index of what the call took; or NO_PLACE */
+    uint32_t likely;  /* if none: of one that seems another's, or not queued yet; or NO_PLACE */
+    uint32_t waiting; /* number of datagrams found waiting */
+    uint8_t may_cut;  /* may have been longer than the call's result */
+    uint8_t cut;      /* what is at `place` is longer */
+    uint8_t unknown;  /* ... may be on its way to the queue */
+    uint8_t gone;     /* ... was known to be gone before */
+    uint8_t doubtful; /* several datagrams match, or none */
 };
 
 struct search {
@@ -56,7 +56,7 @@ static long skip_empty(uint32_t index, struct search *search)
     struct datagram *datagram;
     bool filling = *(volatile uint32_t *)&search->own->filling != 0;
 
-    /* the last is left to who gives places back; one that is empty may be about to be filled */
+    /* the last index is left to give_back_places; an unused one may be about to be filled */
     if (length <= 1)
         return 1;
     datagram = bpf_map_lookup_elem(&inbox, &place);
@@ -97,17 +97,17 @@ static __always_inline bool is_given(const struct path *own, uint32_t number)
     return (int32_t)((uint32_t)own->queued - number) > 0;
 }
 
-/* Whether a noted datagram has not yet entered the queue, where the kernel writes something else over
- * the pointer to its device. If the buffer serves another datagram by now this tells of that one. */
+/* Whether a noted datagram has not yet entered the queue: entering overwrites the pointer to its device. If the buffer
+ * is reused, the result is for the new datagram. */
 static __always_inline bool is_on_its_way(const struct datagram *datagram)
 {
     struct sk_buff *buffer = (struct sk_buff *)datagram->buffer;
 
-    return (int64_t)BPF_CORE_READ(buffer, dev) < 0; /* an address of the kernel */
+    return (int64_t)BPF_CORE_READ(buffer, dev) < 0; /* a kernel address */
 }
 
-/* Whether its buffer is a link of a queue. One that is taken out has no neighbours; others are taken
- * out and put in while this looks, but not both neighbours at once. */
+/* Whether its buffer is linked in a queue. A removed buffer has no neighbours. Others are inserted and removed during
+ * this check, but not both neighbours at once. */
 static __always_inline bool is_linked(const struct datagram *datagram)
 {
     struct sk_buff *buffer = (struct sk_buff *)datagram->buffer;
@@ -120,8 +120,8 @@ static __always_inline bool is_linked(const struct datagram *datagram)
            (BPF_CORE_READ(previous, next) == buffer || BPF_CORE_READ(next, prev) == buffer);
 }
 
-/* Whether a noted datagram that bears the marks of the queue may not be in it yet: its processor has
- * noted none since, or somebody is putting datagrams there. */
+/* Whether a noted datagram, although its device pointer is overwritten, may not be in the queue yet: its CPU has noted
+ * none since, or datagrams are being added now. */
 static __always_inline bool may_be_coming(struct sock *sk, const struct datagram *datagram,
                                           uint32_t number)
 {
@@ -146,10 +146,10 @@ enum whereabouts {
     DATAGRAM_LATE,    /* on its way to the queue */
     DATAGRAM_WAITS,   /* in the queue */
     DATAGRAM_GONE,    /* taken */
-    DATAGRAM_UNKNOWN, /* taken, or being put into the queue */
+    DATAGRAM_UNKNOWN, /* taken, or about to enter the queue */
 };
 
-/* Whether its buffer serves another one by now: the next send may be given it at once. */
+/* Whether its buffer is reused already; the next send may get it at once. */
 static __always_inline bool is_replaced(const struct datagram *datagram, uint32_t number)
 {
     const struct served *last = served_by(datagram->buffer);
@@ -158,7 +158,7 @@ static __always_inline bool is_replaced(const struct datagram *datagram, uint32_
            (last->number != number || last->socket != (uint32_t)datagram->key.socket);
 }
 
-/* (Here and below: not static, so that the verifier looks at it once.) */
+/* (Here and below: not static, so that the verifier checks it once.) */
 __noinline int where_is(const struct datagram *datagram, uint64_t address, uint32_t number)
 {
     struct sock *sk = (struct sock *)address;
@@ -180,8 +180,8 @@ __noinline int where_is(const struct datagram *datagram, uint64_t address, uint3
     return may_be ? DATAGRAM_UNKNOWN : DATAGRAM_GONE;
 }
 
-/* Remembers a place that others behind it overtake, so that the first one may move on. If there are so many
- * others, that is given up which was gone first. */
+/* Moves an index that later ones overtake into `aside`, so that the first index may advance. If `aside` is full, the
+ * datagram that was gone first is dropped from it. */
 __noinline int put_aside(struct path *own, uint64_t socket, struct datagram *datagram,
                          uint32_t number)
 {
@@ -207,7 +207,7 @@ __noinline int put_aside(struct path *own, uint64_t socket, struct datagram *dat
     place.number = own->aside[oldest % ASIDE_MOST];
     if (__sync_val_compare_and_swap(&own->aside[oldest % ASIDE_MOST], (uint32_t)place.number,
                                     number) != (uint32_t)place.number)
-        return 0; /* another one was quicker: it stays where it is */
+        return 0; /* another receive was quicker: it stays where it is */
     datagram->aside = 1;
     if (place.number != 0)
         bpf_map_delete_elem(&inbox, &place);
@@ -220,7 +220,7 @@ static __always_inline void take_back_aside(struct path *own, uint32_t number)
         __sync_val_compare_and_swap(&own->aside[i], number, 0);
 }
 
-/* It is gone, and by whom it was taken is to be told yet. */
+/* It is gone, and the call that took it is not recorded yet. */
 static __always_inline void leave_to_others(struct path *own, uint64_t socket,
                                             struct datagram *datagram, uint32_t number)
 {
@@ -230,13 +230,13 @@ static __always_inline void leave_to_others(struct path *own, uint64_t socket,
         put_aside(own, socket, datagram, number);
 }
 
-/* Whether it was taken by another one's call, for it was gone when this one's stream had taken nothing. */
+/* Whether another stream's call took it, because it was gone when the taker's stream had taken nothing. */
 static __always_inline bool is_of_others(const struct taker *taker, const struct datagram *datagram)
 {
     return datagram->gone != 0 && datagram->gone <= taker->idle_at;
 }
 
-/* Whether its length lets it be what the call has taken. */
+/* Whether its length matches the call's result. */
 static __always_inline bool fits(const struct finding *finding, const struct taker *taker,
                                  const struct datagram *datagram)
 {
@@ -244,9 +244,9 @@ static __always_inline bool fits(const struct finding *finding, const struct tak
            (finding->may_cut && datagram->bytes > taker->result);
 }
 
-/* Of two that may be what the call has taken, whether the other is likelier. What was gone before this call
- * looked is rather that of one that takes its time, or that nobody will tell of; of what is gone since then
- * that which was first in the queue is told first. */
+/* Whether `other` is likelier than `finding` to be what the call has taken. A datagram that was gone before this call
+ * looked more likely belongs to a slow call, or to one that will not be recorded. Among those gone since, the one that
+ * was first in the queue is recorded first. */
 static __always_inline bool is_likelier(const struct finding *finding, const struct finding *other)
 {
     if (finding->unknown != other->unknown)
@@ -258,13 +258,13 @@ static __always_inline bool is_likelier(const struct finding *finding, const str
     return (int32_t)(other->place - finding->place) > 0 ? finding->gone : !finding->gone;
 }
 
-/* Whether nobody else has ever taken any. */
+/* Whether no other stream has ever received from the socket. */
 static __always_inline bool takes_alone(const struct path *own, const struct taker *taker)
 {
     return own->taker == taker->stream && taker->stream != SEVERAL_TAKERS;
 }
 
-/* It may be what the call has taken. */
+/* Considers a datagram that the call may have taken. Returns whether it is the best candidate now. */
 static __always_inline bool is_taken(struct finding *finding, struct path *own,
                                      const struct taker *taker, struct datagram *datagram,
                                      uint32_t number, bool unknown)
@@ -277,7 +277,7 @@ static __always_inline bool is_taken(struct finding *finding, struct path *own,
     };
 
     if (finding->place == number)
-        return true; /* was put aside just now */
+        return true; /* it was put aside just now */
     finding->doubtful |= datagram->doubtful;
     if (finding->place != NO_PLACE) {
         struct datagram *first = noted_at(taker->socket, finding->place);
@@ -299,7 +299,7 @@ static __always_inline bool is_taken(struct finding *finding, struct path *own,
     return true;
 }
 
-/* Looks at one that is noted. */
+/* Examines a noted datagram. */
 __noinline int look_at(struct finding *finding, struct path *own, const struct taker *taker,
                        struct datagram *datagram, uint32_t number)
 {
@@ -373,7 +373,7 @@ static __always_inline bool nothing_is_aside(const struct path *own)
 }
 _Static_assert(ASIDE_MOST == 8, "nothing_is_aside looks at so many");
 
-/* As a rule the first is gone, and the next one waits. */
+/* The usual case: the first datagram is gone, and the next one waits. */
 static __always_inline bool is_plain(struct search *search)
 {
     struct path *own = search->own;
@@ -394,7 +394,7 @@ static __always_inline bool is_plain(struct search *search)
     return true;
 }
 
-/* Whether the call got as much as it had room for: there may have been more. */
+/* Whether the result fills the call's buffer, so that the datagram may have been longer. */
 __noinline bool may_be_cut(const struct taker *taker)
 {
     if (taker == NULL || taker->length == LENGTH_TRUE)
@@ -405,7 +405,7 @@ __noinline bool may_be_cut(const struct taker *taker)
     return room <= taker->result || room == MUCH_ROOM;
 }
 
-/* Which of the noted datagrams a receive call has taken. */
+/* Finds the noted datagram that a receive call has taken. */
 static __always_inline void find_taken(struct search *search)
 {
     bpf_loop(EMPTY_AT_ONCE, skip_empty, search, 0);
@@ -415,7 +415,7 @@ static __always_inline void find_taken(struct search *search)
     if (nothing_is_aside(search->own) && is_plain(search))
         return;
     search->finding.may_cut = may_be_cut(search->taker);
-    /* in this order: others put aside what is in its place, meanwhile, and not the other way */
+    /* in this order: other calls may move datagrams aside meanwhile, but not back */
     bpf_loop(PLACES_MOST, look_at_place, search, 0);
     bpf_loop(ASIDE_MOST, look_aside, search, 0);
     if (search->finding.place == NO_PLACE) {
@@ -425,8 +425,8 @@ static __always_inline void find_taken(struct search *search)
 }
 
 enum taking {
-    TAKING_NOTHING, /* that is known */
-    TAKING_OLDER,   /* what came before anything was noted */
+    TAKING_NOTHING, /* nothing, as far as is known */
+    TAKING_OLDER,   /* a datagram that arrived before the inbox was opened */
     TAKING_KNOWN,
 };
 
@@ -438,7 +438,7 @@ static __always_inline void note_taker(struct path *own, uint32_t stream)
         own->taker = SEVERAL_TAKERS;
 }
 
-/* Finds what a receive call has just taken from its socket's queue, and takes it out of the inbox:
+/* Finds the datagram that a receive call has just taken from its socket's queue, and removes it from the inbox. Sets
  * *ret_datagram if it is known. `own` is the socket's storage. */
 __noinline enum taking take_datagram(struct path *own, const struct taker *taker,
                                      struct datagram *ret_datagram)
@@ -468,7 +468,7 @@ __noinline enum taking take_datagram(struct path *own, const struct taker *taker
         *ret_datagram = *datagram;
         if (bpf_map_delete_elem(&inbox, &place) != 0)
             continue; /* another receive in progress was quicker */
-        /* it may have been in progress when another one was told of what is this one's */
+        /* it may have been in progress when another call was given this one's datagram */
         ret_datagram->doubtful = search.finding.doubtful | (taker->idle_at < own->confused);
         if (ret_datagram->aside)
             take_back_aside(own, search.finding.place);

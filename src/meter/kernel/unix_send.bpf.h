@@ -7,19 +7,19 @@
 #include "meter/kernel/order.bpf.h"
 #include "meter/kernel/sent.bpf.h"
 
-/* ---- it ends ---- */
+/* ---- a send ends ---- */
 
-/* The receiver of another send in progress may have noted that it was quicker than this one's hook. */
+/* A quicker receiver's note may concern another send in progress. It is used if it is no earlier than this. */
 #define NOT_MUCH_LATER 1000000 /* ns */
 
-/* Whether others were in progress on the path while a send was, which has ended. */
+/* A send has ended. Returns whether others were in progress on the path at the same time. */
 static __always_inline bool end_counted(struct sends *sends, const struct send_call *call)
 {
     __sync_fetch_and_add(&sends->ended, 1);
     return call->others != 0 || *(volatile uint32_t *)&sends->visible != call->seen;
 }
 
-/* Of a path that nobody had when it began: whoever has been counted there has begun since. */
+/* The same for a send that began when the path had no entry: all sends counted at the path have begun since. */
 static __always_inline bool end_first(struct path *path, const struct send_call *call)
 {
     bool others = end_counted(&first_sends[(call->first_sends - 1) % FIRST_SENDS], call);
@@ -41,19 +41,20 @@ static __always_inline void end_visible(struct path *path, struct send_call *cal
         call->begin = early;
 }
 
-/* Doubt lasts so long at least: a thread that was held up when the metering began, after it had queued a message, will
- * count that when it goes on. Until then each message is looked for. */
+/* Minimum duration of doubt. A thread that had queued a message when the metering began, and was then held up, counts
+ * that message when it goes on. Until then the queue is searched for each message. */
 #define LEAST_DOUBT 100000000 /* ns */
 
-/* Soon after the metering began calls may go on that were in progress then: what a path counts that is new is in
- * doubt, too. */
+/* Whether a call that was in progress when the metering began may still go on. Then a new path's count is in doubt,
+ * too. */
 static __always_inline bool may_be_older(uint64_t begin)
 {
     return begun_at != 0 && (begin < begun_at || begin - begun_at < LEAST_DOUBT);
 }
 
-/* A message that was sent while the path's count is in doubt. Its place in the queue told its number, unless it was taken too
- * soon, or other sends were in progress, and it may be theirs; else it says that it may be wrong. */
+/* Counts a message that was sent while the path's count is in doubt, by its position in the queue. If that is unknown
+ * because the message was received too soon, or uncertain because other sends were in progress, the record is
+ * flagged. */
 static __always_inline void count_doubtful(struct path *path, struct sock *sk,
                                            struct send_call *call)
 {
@@ -68,13 +69,13 @@ static __always_inline void count_doubtful(struct path *path, struct sock *sk,
     call->first = number;
     note_counted_ahead(path, sk, number);
     if (path->out != number)
-        call->flags |= RECORD_OLDER; /* one of both is wrong: the next one tells */
+        call->flags |= RECORD_OLDER; /* one of the two is wrong; the next send shows which */
     else if (begun >= mark_generation && call->begin - begun_at >= LEAST_DOUBT)
         path->state &= ~PATH_IN_DOUBT;
     path->out = number + 1;
 }
 
-/* Whether a message in doubt is counted by its place in the queue, if that was found. */
+/* Whether a message in doubt is counted by its position in the queue, if that was found. */
 static __always_inline bool is_looked_for(const struct stream *stream, const struct path *path,
                                           uint32_t kind)
 {
@@ -83,7 +84,7 @@ static __always_inline bool is_looked_for(const struct stream *stream, const str
            ((path->state & PATH_SETTLED) || !silent(stream));
 }
 
-/* `begin`: when the message could first be received, 0: that is not known. */
+/* `begin`: when the message could first be received, 0: unknown. */
 static __always_inline void count_sent(struct stream *stream, struct path *path, struct sock *sk,
                                        uint32_t kind, uint32_t step, uint64_t begin)
 {
@@ -98,7 +99,7 @@ static __always_inline void count_sent(struct stream *stream, struct path *path,
         call->flags |= RECORD_OLDER;
 }
 
-/* A send on a UNIX stream has been counted: the counts of both ends are held to each other. */
+/* A send on a UNIX stream has been counted: compares the counts of both ends. */
 static __noinline int look_after_sent(struct path *path, struct sock *sk)
 {
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
@@ -144,11 +145,11 @@ static __noinline int unix_sent(struct stream *stream, struct sock *sk, uint32_t
         begin_behind(path, PATH_MOVED_OUT, call->first + step);
     else
         write_send(stream, call, result);
-    end_older_send(stream); /* before the counts are held to each other */
+    end_older_send(stream); /* before the counts are compared */
     return kind == PATH_UNIX_STREAM ? look_after_sent(path, sk) : 0;
 }
 
-/* A stream that is not metered uses a UNIX socket: keep its positions right if it is known. */
+/* A stream that is not metered uses a UNIX socket: keeps the positions correct if the socket is known. */
 static __always_inline int unix_sent_unmetered(struct sock *sk, uint32_t kind, int result)
 {
     uint32_t step = kind == PATH_UNIX_STREAM ? result : 1;
@@ -164,7 +165,8 @@ static __always_inline int unix_sent_unmetered(struct sock *sk, uint32_t kind, i
 
 /* ---- its message becomes visible ---- */
 
-/* The storage of the socket that is connected to `sk`, made if it has none, for the same reason; NULL: there is none. */
+/* The storage of the socket that is connected to `sk`, created for the same reason if it has none; NULL: no such
+ * socket. */
 static __always_inline struct path *peer_noted(struct sock *sk)
 {
     struct unix_sock *unix_socket = bpf_skc_to_unix_sock(sk);
@@ -173,15 +175,15 @@ static __always_inline struct path *peer_noted(struct sock *sk)
     return peer == NULL ? NULL : storage_of(peer);
 }
 
-/* The first bytes of a send have become visible: it is counted, before anything that takes time. */
+/* The first bytes of a send have become visible. It is counted before anything that takes time. */
 static __always_inline void begin_counted(struct send_call *call, struct sends *sends)
 {
     call->seen = __sync_fetch_and_add(&sends->visible, 1) + 1;
     call->others = call->seen - 1 - *(volatile uint32_t *)&sends->ended;
 }
 
-/* The path of a datagram socket and a peer it sends to, noted if it is new. One that is new though the peer has received
- * from there was not counted from the first message on. */
+/* The path of a datagram socket and a peer it sends to, created if it is new. If the peer has already received from the
+ * socket, a new path has missed the first messages. */
 static __always_inline struct path *sending_pair(const struct pair_key *key, uint64_t begin)
 {
     struct pair_key reverse = {.socket = key->peer, .peer = key->socket};
@@ -196,7 +198,7 @@ static __always_inline struct path *sending_pair(const struct pair_key *key, uin
     return path;
 }
 
-/* Looks which number a datagram has. Of a peer that has taken nothing yet there is no doubt after this; most likely it
+/* Finds the number of a datagram. If the peer has not received anything yet, the doubt ends here; most likely the peer
  * is not metered. */
 static __noinline int number_datagram_sent(struct send_call *call, struct path *path,
                                            struct sock *sk, struct sock *receiver,
@@ -210,7 +212,7 @@ static __noinline int number_datagram_sent(struct send_call *call, struct path *
         taken != NULL || begun < mark_generation)
         return 0;
     if (bpf_map_lookup_elem(&pairs, &reverse) != NULL) {
-        call->numbered = 0; /* now it has */
+        call->numbered = 0; /* now it has received */
         return 0;
     }
     note_counted_ahead(path, sk, call->number);
@@ -227,7 +229,7 @@ static __always_inline void begin_datagram(struct send_call *call, struct sock *
     struct sock *sk =
         socket_of_descriptor(task, sending_descriptor(call_of(task, registers), registers));
     struct pair_key key = {.peer = call->peer};
-    /* neighbours in memory apart */
+    /* spreads neighbours in memory */
     uint32_t place = (uint64_t)sk * 0x9e3779b97f4a7c15ull >> (64 - FIRST_SENDS_BITS);
     struct sends *first = &first_sends[place % FIRST_SENDS];
     struct path *path;
@@ -250,7 +252,7 @@ static __always_inline void begin_datagram(struct send_call *call, struct sock *
         number_datagram_sent(call, path, sk, receiver, &key);
 }
 
-/* The same on a seqpacket socket, whose receiver's queue is its own. */
+/* The same on a seqpacket socket, which has the receiver's queue to itself. */
 static __always_inline void number_packet(struct send_call *call, struct path *path,
                                           struct sock *receiver)
 {
@@ -268,9 +270,9 @@ static __always_inline void number_packet(struct send_call *call, struct path *p
         find_number(call, path, receiver, key, &taken->in);
 }
 
-/* A send to the socket `sk` begins; `path` is the sending socket's. One of which nothing is told for now, however long
- * it waits, may be received when others have begun to tell: counts are in doubt. One that no other goes with can be
- * the end of a doubt. */
+/* A send to the socket `sk` begins; `path` is the sending socket's. A silent send may block for long, and be received
+ * when others have started recording: then the counts are in doubt. A recording send without concurrent ones can end a
+ * doubt. */
 static __always_inline void look_for_doubt(struct stream *stream, struct path *path,
                                            struct sock *sk)
 {
@@ -287,13 +289,13 @@ static __always_inline void look_for_doubt(struct stream *stream, struct path *p
         taken = taken_noted(bpf_get_socket_cookie(sender), &nothing);
         if (taken != NULL)
             begin_doubt(path, (uint64_t)sender, taken);
-    } else if ((void *)last != (void *)&sk->sk_receive_queue) { /* it has not been taken already */
+    } else if ((void *)last != (void *)&sk->sk_receive_queue) { /* it was not received already */
         end_doubt_of_sender(path, bpf_get_socket_cookie(sender), receiver, BPF_CORE_READ(last, len),
                             stream->send.begin);
     }
 }
 
-/* What waits in the queue of a UNIX socket's path, up to the offset `end`. */
+/* Bytes or messages in the queue of a UNIX socket's path, up to the offset `end`. */
 static __always_inline uint32_t unix_queue_length(struct unix_sock *receiver, struct sock *sk,
                                                   const struct path *path, uint32_t end)
 {
@@ -344,8 +346,8 @@ static __always_inline void unix_queued(const struct send_call *call, struct soc
     write_queued(&queued);
 }
 
-/* A UNIX message of the stream has just entered its receiver's queue; runs in the sender's call. `sk` is the
- * receiving socket. */
+/* A UNIX message of the stream has just entered its receiver's queue; runs in the sender's call. `sk` is the receiving
+ * socket. */
 static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
 {
     struct send_call *call = &stream->send;
@@ -361,7 +363,7 @@ static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
         call->done = 0;
         call->told = 0;
         call->path = 0;
-        call->first = 0; /* a path not told yet begins there */
+        call->first = 0; /* a path that is not recorded yet begins there */
         call->seen = 0;
         call->first_sends = 0;
         call->numbered = 0;
@@ -380,7 +382,7 @@ static __always_inline int unix_visible(struct stream *stream, struct sock *sk)
             call->first = path->out;
         }
     }
-    /* Exact for one sender at a time; less than the truth if the receiver has already taken it. */
+    /* Exact for one sender at a time; too small if the receiver has already taken it. */
     last = plain_sock(sk)->sk_receive_queue.prev;
     if ((void *)last == (void *)&sk->sk_receive_queue)
         return 0;

@@ -1,40 +1,41 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * unseen.bpf.h: bytes that left a UNIX stream's queue without any hook having run: splice takes them.
+ * unseen.bpf.h: bytes that left a UNIX stream's queue without passing any hook: splice takes them.
  *
- *      out, what was sent
+ *      out: what was sent
  *      |------------------------|------------------|------------------|
- *      what receives have taken   taken unseen       inq_len, queued
+ *      received by calls          taken unseen       inq_len: queued
  *      |--- struct taken, in ---|
  *
- * They are looked for whenever one end is used, and once a second; a RECEIVE that belongs to no
- * stream tells of them, and offsets are right again from there on. A send in progress may be in
- * the queue and not yet in `out`: then fewer seem to be missing than are, and the rest is told
- * later; never more.
+ * The meter looks for them whenever one end is used, and once a second. A RECEIVE without a stream reports them, and
+ * offsets are correct again from there on. A send in progress may be in the queue and not yet in `out`. Then fewer
+ * bytes seem to be missing than are, never more, and the rest is reported later.
  *
- * While the counts are in doubt (doubt.bpf.h), what seems to be missing is taken from the sender's count.
+ * While the counts are in doubt (doubt.bpf.h), what seems to be missing is subtracted from the sender's count.
  */
 #ifndef DPM_UNSEEN_BPF_H
 #define DPM_UNSEEN_BPF_H
 
 #include "meter/kernel/doubt.bpf.h"
 
-/* A look at the stream of bytes of a sender. */
+/* A sample of a sender's byte stream. */
 struct look {
-    uint32_t out;   /* what it has sent */
-    uint32_t least; /* up to where, at least, its bytes have left the receiver's queue */
+    uint32_t out;   /* bytes sent */
+    uint32_t least; /* at least the bytes up to here have left the receiver's queue */
 };
 
 static __always_inline struct look look_at_queue(const struct path *sender,
                                                  struct unix_sock *receiver)
 {
-    struct look look = {.out = *(volatile const uint32_t *)&sender->out}; /* before the queue */
+    struct look look = {.out =
+                            *(volatile const uint32_t *)&sender->out}; /* read before the queue */
 
     look.least = look.out - *(volatile int *)&receiver->inq_len;
     return look;
 }
 
-/* What sends still in progress have queued is counted now; they count again when they end. */
+/* Ends the doubt if everything counted as sent was received. Sends in progress may have queued bytes that are counted
+ * now, and again when they end. */
 static __always_inline void end_doubt_if_empty(struct path *sender, struct taken *taken,
                                                const struct look *look, uint32_t in)
 {
@@ -42,7 +43,7 @@ static __always_inline void end_doubt_if_empty(struct path *sender, struct taken
         end_doubt(sender, taken, bpf_ktime_get_ns());
 }
 
-/* Counts the bytes before look->least as taken; returns how many nobody had counted. */
+/* Counts the bytes before look->least as received; returns how many were uncounted. */
 static __always_inline uint32_t claim_unseen(struct path *sender, struct taken *taken,
                                              const struct look *look, uint32_t *ret_in)
 {
@@ -63,8 +64,8 @@ static __always_inline uint32_t claim_unseen(struct path *sender, struct taken *
     return unseen;
 }
 
-/* Looks for unseen bytes when a receive of [first, next) has ended. Most likely they were before
- * it: returns by how much it then stands later. `key`: cookie of the sender. */
+/* Looks for unseen bytes when a receive of [first, next) has ended. Most likely they precede it: returns by how much
+ * the receive moves back. `key`: cookie of the sender. */
 static __always_inline uint32_t unseen_before(struct path *sender, struct unix_sock *receiver,
                                               uint64_t key, uint32_t path, uint32_t first,
                                               uint32_t next)
@@ -73,8 +74,8 @@ static __always_inline uint32_t unseen_before(struct path *sender, struct unix_s
     struct look look;
     uint32_t unseen, in = 0;
 
-    /* of a sender that is older than the metering and not metered, a call may have been in progress
-     * when its positions were settled */
+    /* an unmetered sender that is older than the metering may have had a call in progress when its positions were
+     * settled */
     if (!bpf_core_field_exists(receiver->inq_len) ||
         ((sender->state & PATH_SETTLED) && sender->number == 0))
         return 0;
@@ -94,8 +95,8 @@ static __always_inline uint32_t unseen_before(struct path *sender, struct unix_s
     return in == next ? unseen : 0;
 }
 
-/* Looks for unseen bytes of `sender`, the path of the socket with the cookie `key`, where nothing is
- * received. Of a receiver that no metered stream has used nothing is known, nor told. */
+/* Looks for unseen bytes of `sender`, the path of the socket with the cookie `key`, when nothing is received. Does
+ * nothing for a receiver that no metered stream has used. */
 static __always_inline void look_for_unseen(struct path *sender, uint64_t key, struct sock *peer)
 {
     struct unix_sock *receiver = bpf_skc_to_unix_sock(peer);

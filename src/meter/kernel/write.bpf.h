@@ -2,25 +2,28 @@
 /*
  * write.bpf.h: making records.
  *
- * A record's sequence number is taken before its place in the ring: what finds no place leaves a
- * gap, is counted with the stream and the ring, and is told by a LOST record just before the
- * stream's next record. The time is taken after the place is reserved: a reader that has read up
- * to the producer's position at time t knows that nothing older than t will come (ring.c).
+ * A record's sequence number is taken before its space in the ring. If the ring is full, a gap remains: the loss is
+ * counted for the stream and the ring, and a LOST record just before the stream's next record reports it. The time is
+ * taken after the space is reserved. A reader that has read up to the producer's position at time t therefore knows
+ * that nothing older than t will come (ring.c).
  *
- * Rings are never woken for: the reader comes by itself.
+ * The meter never wakes the reader, which polls the rings.
  *
- * So that the kernel's verifier is quick, here and in other files: what many call is a global function
- * (not static), which it looks at once in each program, by itself, and not again for each call. Such
- * a function knows nothing of what it is given: pointers must be checked, and pointers to kernel
- * objects cannot be given, so it asks for the current task itself. And where time at run time does
- * not matter, a pointer in a kernel object is read as memory is (BPF_CORE_READ): following it
- * directly, the verifier searches all the kernel's types for whether it can be trusted.
+ * To keep the kernel's verifier quick, here and in other files:
+ * - A function with many callers is global (not static). The verifier checks it once in each program, and not for each
+ *   call. Such a function knows nothing about its arguments: it must check pointers, and cannot get pointers to kernel
+ *   objects, so it asks for the current task itself.
+ * - If run time does not matter, a pointer in a kernel object is read like memory (BPF_CORE_READ). If it were followed
+ *   directly, the verifier would search all kernel types to find out whether it can be trusted.
  *
- * So that hooks are quick: a call, of the kernel's helpers as of our own functions, takes some 10 ns where the kernel
- * guards its returns against speculation. On the way that most messages take, nothing is asked twice (the current task is
- * handed on), what lies in kernel objects is read without calls (plain_task, PLAIN), and the record is made in the hook
- * itself (tell_message). What is rare stands in functions of its own, so that what it keeps on the stack is not the hook's:
- * a program that has 64 bytes or more there gets another stack each time it runs.
+ * To keep the hooks quick:
+ * - A call, of a helper or of our own functions, takes some 10 ns if the kernel guards its returns against speculation.
+ *   The
+ *   path of most messages asks for nothing twice (the current task is passed on), reads kernel objects without calls
+ *   (plain_task, PLAIN), and makes the record in the hook itself (tell_message).
+ * - Rare cases are in functions of their own, to keep their stack out of the hook's. A program that uses 64 bytes of
+ *   stack
+ *   or more gets a separate stack each time it runs.
  */
 #ifndef DPM_WRITE_BPF_H
 #define DPM_WRITE_BPF_H
@@ -32,9 +35,9 @@
 
 /* ---- clocks ---- */
 
-/* Least distance seen lately between ktime and the run queue's clock, per CPU. That clock stands
- * still between the scheduler's updates, so every look that reads it before ktime sees the true
- * distance or more; the least of the last half to whole second is the distance. Either clock may be ahead. */
+/* The least distance seen recently between ktime and the run queue's clock, per CPU. That clock stands still between
+ * the scheduler's updates, so a sample that reads it before ktime shows the true distance or more. The distance is the
+ * least of the last half to whole second. Either clock may be ahead. */
 struct clock_distance {
     uint64_t window_began;
     int64_t least;
@@ -59,7 +62,7 @@ static __always_inline int64_t look_at_clock(uint64_t clock, uint64_t now)
     if (distance == NULL)
         return seen;
     if (now - distance->window_began > CLOCK_WINDOW) {
-        /* after a long silence the window before says nothing any more */
+        /* after a long pause the previous window is outdated */
         distance->least_before =
             now - distance->window_began > 2 * CLOCK_WINDOW ? seen : distance->least;
         distance->least = seen;
@@ -70,8 +73,8 @@ static __always_inline int64_t look_at_clock(uint64_t clock, uint64_t now)
     return distance->least < distance->least_before ? distance->least : distance->least_before;
 }
 
-/* CPU time the task has used: the scheduler's sum plus what has run since it was last brought up
- * to date, which `exec_start` tells in the run queue's task clock. `runs`: it is the current task; else it may be. */
+/* CPU time that the task has used: the scheduler's sum, plus the time since the sum was last updated. `exec_start`
+ * holds the time of that update, in the run queue's task clock. `runs`: the task is the current one; else it may be. */
 static __always_inline uint64_t processor_time(struct task_struct *task, bool runs,
                                                struct rq *queue, uint64_t clock, uint64_t now)
 {
@@ -81,14 +84,14 @@ static __always_inline uint64_t processor_time(struct task_struct *task, bool ru
     int64_t distance = look_at_clock(clock, now);
     int64_t since = now - distance - (clock - queue->clock_task) - task->se.exec_start;
 
-    /* Only the running task's sum is behind, by a tick or two at most. */
+    /* Only the running task's sum lags, by a tick or two at most. */
     if (since < 0 || since > 100000000 || (!runs && task != (void *)bpf_get_current_task_btf()))
         since = 0;
     return task->se.sum_exec_runtime + since;
 }
 
-/* The same of any task, of which it is not known whether it runs here: what it had used before a metered program's
- * first instruction would be the program's otherwise. */
+/* The same for any task, running here or not. Without it, CPU time from before a metered program's first instruction
+ * would count as the program's. */
 static __always_inline uint64_t time_used(struct task_struct *task, uint64_t now)
 {
     if (coarse_time || task != (void *)bpf_get_current_task_btf())
@@ -101,7 +104,7 @@ static __always_inline uint64_t time_used(struct task_struct *task, uint64_t now
 
 static __always_inline void *reserve(uint32_t ring, uint32_t size)
 {
-    /* the verifier wants each ring and size as a constant: callers are inlined */
+    /* the verifier wants each ring and size as a constant, so callers are inlined */
     return ring == RING_CONTROL ? bpf_ringbuf_reserve(&control_ring, size, 0)
                                 : bpf_ringbuf_reserve(&data_ring, size, 0);
 }
@@ -114,14 +117,14 @@ static __always_inline void count_lost(struct stream *stream, uint32_t ring)
     __sync_fetch_and_add(&lost[ring], 1);
 }
 
-/* Marked, but the marking of all is not complete yet. */
+/* Marked, but the marking of all streams is not complete yet. */
 static __always_inline bool is_silent_now(const struct stream *stream)
 {
     return stream->mark > begun;
 }
 
-/* The same, for all of a hook: if the metering began in its middle, half of it would tell of a path that
- * the other half has not told. Looked at where a hook of the stream's own begins. */
+/* The same, constant during a hook. If the metering began in the middle of a hook, its second half would record a path
+ * that the first half has not. Set where a hook in the stream's own context begins. */
 static __always_inline bool silent(const struct stream *stream)
 {
     return stream->silent;
@@ -152,15 +155,15 @@ static __always_inline void fill_header(struct record_header *header, struct str
     header->stream = stream->number;
 }
 
-/* ---- records of a stream: `other` is its task, or NULL, a constant: the current one ---- */
+/* ---- records of a stream; `other`: its task, or NULL (a constant) for the current one ---- */
 
 static __always_inline struct task_struct *task_or_current(struct task_struct *other)
 {
     return other != NULL ? other : bpf_get_current_task_btf();
 }
 
-/* Tells of the records the stream lost in the ring `from` before the one numbered `sequence`, in the
- * ring that has room now. Returns false if it has not even room for that. */
+/* Reports the records that the stream lost in the ring `from` before the one numbered `sequence`, in a ring that has
+ * space now. Returns false if it is full, too. */
 static __always_inline bool tell_lost_from(struct stream *stream, struct task_struct *other,
                                            uint32_t ring, uint32_t from, uint32_t sequence)
 {
@@ -175,7 +178,7 @@ static __always_inline bool tell_lost_from(struct stream *stream, struct task_st
     fill_header(&record->header, stream, task_or_current(other), other == NULL, EVENT_LOST, 0,
                 sequence);
     if (count > 0xffffffff)
-        count = 0xffffffff; /* the rest is told next time */
+        count = 0xffffffff; /* the next LOST record reports the rest */
     record->lost.count = count;
     record->lost.ring = from;
     record->lost.reason = LOST_RING_FULL;
@@ -185,14 +188,14 @@ static __always_inline bool tell_lost_from(struct stream *stream, struct task_st
     return true;
 }
 
-/* The same, of the current task. */
+/* The same for the current task. */
 __noinline bool write_lost_from(struct stream *stream, uint32_t ring, uint32_t from,
                                 uint32_t sequence)
 {
     return stream == NULL || tell_lost_from(stream, NULL, ring, from, sequence);
 }
 
-/* The same, of both rings. */
+/* The same for both rings. */
 static __always_inline bool write_lost(struct stream *stream, struct task_struct *other,
                                        uint32_t ring, uint32_t sequence)
 {
@@ -202,8 +205,8 @@ static __always_inline bool write_lost(struct stream *stream, struct task_struct
     return write_lost_from(stream, ring, 0, sequence) && write_lost_from(stream, ring, 1, sequence);
 }
 
-/* Reserves a record of the stream with its header filled; NULL: it is lost, and counted. `task`: the stream's, if it is
- * at hand, for to ask for it takes time; else NULL, a constant. */
+/* Reserves a record of the stream and fills its header; NULL: it is lost, and counted. `task`: the stream's, if known,
+ * because getting it takes time; else NULL, a constant. */
 static __always_inline void *begin_record_of(struct stream *stream, struct task_struct *other,
                                              struct task_struct *task, uint32_t ring, uint32_t size,
                                              uint32_t id, uint32_t flags)
@@ -224,8 +227,8 @@ static __always_inline void *begin_record_of(struct stream *stream, struct task_
     if (task == NULL)
         task = task_or_current(other);
     fill_header(record, stream, task, other == NULL, id, flags, sequence);
-    /* A program that begins has called nothing yet, and a BLOCK's place was noted at its beginning.
-     * What is made for another task has none. */
+    /* A program that begins has called nothing yet, and a BLOCK's PC was stored at its beginning. A record made for
+     * another task has no PC. */
     if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
         fill_pc(record, stream_pc(stream, task));
     return record;
@@ -246,8 +249,8 @@ static __always_inline void fill_message(struct record *record, const struct mes
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current one,
- * whose the stream is, or NULL, a constant. */
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current
+ * one, which must be the stream's, or NULL, a constant. */
 static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
                                          uint32_t id, const struct message *message)
 {
@@ -261,7 +264,7 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
         fill_message(record, message);
 }
 
-/* The same. */
+/* The same, not inlined. */
 __noinline int write_message(struct stream *stream, uint32_t id, const struct message *message)
 {
     if (stream != NULL && message != NULL)
@@ -269,7 +272,7 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
     return 0;
 }
 
-/* The same of a message whose path could not be told, for want of room: it is lost, too. */
+/* Counts a message as lost because its path's record was lost. */
 static __always_inline void lose_message(struct stream *stream, uint32_t id)
 {
     if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
@@ -294,7 +297,7 @@ static __always_inline void tell_process_event(struct stream *stream, struct tas
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The same, of the current task. */
+/* The same for the current task. */
 __noinline int write_process_event(struct stream *stream, uint32_t id, uint64_t body0,
                                    uint64_t body1)
 {
@@ -332,8 +335,8 @@ static __always_inline void arrive(struct stream *stream, struct task_struct *ta
         write_block(stream, task);
 }
 
-/* The current task runs, but no hook has run when it got its CPU: kernels leave out a switch now and
- * then. What was to be told then is told before its next event. */
+/* The current task runs, but no hook has run when it got its CPU: kernels skip a switch now and then. Records that were
+ * due then are made before its next event. */
 __noinline int arrive_unseen(struct stream *stream)
 {
     if (stream != NULL)
@@ -341,7 +344,7 @@ __noinline int arrive_unseen(struct stream *stream)
     return 0;
 }
 
-/* Begins a record that belongs to a path alone, outside any task's own call; NULL: it is lost, and counted. */
+/* Begins a record that belongs only to a path, outside of any task's own call; NULL: it is lost, and counted. */
 static __always_inline struct record *begin_unowned(uint32_t ring, uint32_t id)
 {
     struct record *record = reserve(ring, sizeof(*record));
@@ -357,7 +360,7 @@ static __always_inline struct record *begin_unowned(uint32_t ring, uint32_t id)
     return record;
 }
 
-/* WAKEUP of the current task. */
+/* WAKEUP by the current task. */
 __noinline int write_wakeup(struct stream *stream, uint32_t woken)
 {
     struct record *record;
@@ -373,7 +376,7 @@ __noinline int write_wakeup(struct stream *stream, uint32_t woken)
     return 0;
 }
 
-/* The same of one that has told of its end: who waits for that is woken later. */
+/* The same by a task that has already recorded its end: those that wait for the end are woken after that. */
 static __always_inline void write_last_wakeup(struct stream *woken, const struct stream *waker)
 {
     struct record *record;
@@ -401,7 +404,7 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND or RECEIVE of bytes [first, first + bytes) that no hook has told of. */
+/* SEND or RECEIVE of bytes [first, first + bytes) that no hook has seen. */
 static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t first, uint32_t bytes)
 {
     struct record *record;
@@ -417,7 +420,7 @@ static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t fi
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* MESSAGEQUEUED: `queue` is what is in the queue now. It belongs to the receiver's path. */
+/* MESSAGEQUEUED. It belongs to the receiver's path; `queue` is what the queue contains now. */
 struct queued {
     uint32_t path;
     uint32_t offset;
@@ -451,7 +454,7 @@ static __always_inline uint32_t pid_inside(struct task_struct *task)
     return upid.nr;
 }
 
-/* Inode of the namespace pid_inside() counts in. */
+/* Inode of the namespace of pid_inside(). */
 static __always_inline uint32_t pid_namespace(struct task_struct *task)
 {
     struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -462,8 +465,8 @@ static __always_inline uint32_t pid_namespace(struct task_struct *task)
     return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* STREAM. Identity records have no sequence number of their own: they tell, and may be told again.
- * The processor time in it is what the stream has used so far. */
+/* STREAM. Identity records have no sequence number, and may be repeated. The CPU time is what the stream has used so
+ * far. */
 static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
                                         struct task_struct *task)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.c: what the hooks cost, as the kernel itself counts it; for a moment now and then, because
- * counting costs, too.
+ * cost.c: measures the run time of the hooks, as counted by the kernel. It counts only for short periods now and then,
+ * because counting itself takes time.
  *
  *      |-- 50 ms --|== 20 ms ==|------ 380 ms ------|== 20 ms ==|------ 380 ms -- ...
  *                   time of all programs, and records made meanwhile
  *
- * The moments are many, for loads are uneven: one that falls into a silence tells of the hooks' cost for everybody else,
- * and of next to no records.
+ * There are many periods, because loads are uneven. A period in which the metered processes are idle measures the
+ * hooks' time for all other processes, and next to no records.
  */
 #include "meter/load/cost.h"
 
@@ -23,7 +23,8 @@
 #define PAUSE       380000000ULL
 #define MOMENT      20000000ULL
 
-/* They speak for all records if they have seen so many, and one of so many: a twentieth is what they see of an even load. */
+/* The result is representative with this many records, if they are at least one of LEAST_SHARE. For an even load the
+ * periods see one of 20. */
 #define LEAST_RECORDS 100
 #define LEAST_SHARE   200
 
@@ -51,7 +52,7 @@ static uint64_t time_of_programs(const struct meter *meter)
     return time;
 }
 
-/* So far, those that nobody has read yet, too. */
+/* Records so far, including those not read yet. */
 static uint64_t records_made(const struct meter *meter)
 {
     return ring_reader_made(&meter->reader);
@@ -63,7 +64,7 @@ static void begin_moment(struct meter *meter, uint64_t now)
 
     cost->counting = bpf_enable_stats(BPF_STATS_RUN_TIME);
     if (cost->counting < 0) {
-        cost->next = UINT64_MAX; /* then it is not known */
+        cost->next = UINT64_MAX; /* the cost stays unknown */
         return;
     }
     cost->next = now + MOMENT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cost.h: what the programs cost while the kernel counted. Private to meter/load. */
+/* cost.h: measures the run time of the kernel programs. Private to meter/load. */
 #ifndef DPM_COST_H
 #define DPM_COST_H
 
@@ -9,15 +9,15 @@
 #include <bpf/libbpf.h>
 
 struct meter_cost {
-    int counting;  /* the kernel counts as long as this is open; -1: it does not */
-    uint64_t next; /* when to begin or end; 0: not begun yet */
+    int counting;  /* descriptor that makes the kernel count while it is open; -1: not counting */
+    uint64_t next; /* when to start or stop counting; 0: not started yet */
     uint64_t time_before, records_before;
-    uint64_t time, records; /* of all moments */
+    uint64_t time, records; /* sums over all counting periods */
 };
 
 void meter_cost_close(struct meter_cost *cost);
 
-/* What the kernel says of a program; false: it is not loaded. */
+/* The kernel's information on a program; false: it is not loaded. */
 bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info);
 
 /* As in meter_interface. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.c: which hooks the meter has, which flags and kinds of paths need them, and which of them this kernel offers.
+ * hooks.c: the meter's hooks, which flags and kinds of paths need them, and which of them this kernel supports.
  *
- * What a duty needs may be found out in several ways. The first way of which the kernel offers every hook is taken:
+ * A duty may be served in several ways. The first way is taken for which the kernel supports all hooks:
  *
  *      duty            tracepoint (cheapest)     trampoline, at a function's entry or exit       control group
  *      a send ends     sock_send_length (6.3)    inet_sendmsg, unix_stream_sendmsg ... (5.5)
  *      UDP datagrams                             ip_send_skb, __udp_enqueue_schedule_skb ...     cgroup_skb/egress ...
  *
- * What is offered is looked up in the kernel's types, and trampolines are tried, for some machines forbid them. The
- * kernel's version says nothing: distributions carry hooks back to older ones.
+ * The kernel's types show what it supports. Trampolines are tried, because some machines forbid them. The kernel's
+ * version is no guide, because distributions backport hooks.
  */
 #include "meter/load/hooks.h"
 
@@ -36,7 +36,7 @@
 #define INTERNET (METER_TCP | METER_UDP)
 #define SOCKETS  (INTERNET | METER_UNIX)
 
-/* A tracepoint that a program of the same name is attached to, and how many arguments it has there. */
+/* A tracepoint with a program of the same name, and the number of its arguments. */
 #define TRACEPOINT(name, count, version)                                                           \
     .program = #name, .way = WAY_TRACEPOINT, .target = #name, .arguments = count, .since = version
 
@@ -122,7 +122,7 @@ const size_t hook_count = ARRAY_SIZE(hooks);
 
 _Static_assert(ARRAY_SIZE(hooks) <= HOOKS_MOST, "a meter has room for all links");
 
-/* ---- what the kernel offers ---- */
+/* ---- what the kernel supports ---- */
 
 int tracepoint_arguments(const struct btf *types, const char *name)
 {
@@ -152,7 +152,7 @@ static bool function_exists(const struct btf *types, const char *name)
     return btf__find_by_name_kind(types, name, BTF_KIND_FUNC) >= 0;
 }
 
-/* Whether a program may be put at a function's entry: tried with one that does nothing. */
+/* Whether programs may be attached to a function's entry: tries one that does nothing. */
 static bool may_use_trampolines(const struct btf *types)
 {
     const struct bpf_insn nothing[] = {
@@ -183,7 +183,7 @@ int offers_look(struct offers *ret_offers, bool try)
     if (!try)
         return 0;
     ret_offers->trampolines = may_use_trampolines(ret_offers->types);
-    /* of a packet a program of a control group must know whose call has sent it */
+    /* a control group program must find out which task's call has sent a packet */
     ret_offers->cgroups =
         libbpf_probe_bpf_helper(BPF_PROG_TYPE_CGROUP_SKB, BPF_FUNC_task_storage_get, NULL) != 0;
     return 0;
@@ -206,15 +206,15 @@ static bool is_offered(const struct offers *offers, const struct hook *hook)
     }
 }
 
-/* ---- which are taken ---- */
+/* ---- choosing ---- */
 
 static bool is_of(const struct hook *hook, enum hook_duty duty, enum hook_way way)
 {
     return hook->duty == duty && hook->way == way;
 }
 
-/* Whether there is such a way and the kernel offers all hooks of it that are needed. Those that only older kernels need may
- * be lacking. */
+/* Whether such a way exists, and the kernel supports all its hooks that are needed. Hooks that only older kernels need
+ * may be missing. */
 static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enum hook_way way,
                            uint32_t flags, uint32_t kinds)
 {
@@ -239,7 +239,7 @@ enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint
     return WAY_NONE;
 }
 
-/* What counts as missing if the kernel offers no way. */
+/* The way that is reported as missing if the kernel supports none. */
 static enum hook_way first_way_of(enum hook_duty duty)
 {
     size_t i = 0;
@@ -271,7 +271,7 @@ void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
     }
 }
 
-/* ---- what is wrong ---- */
+/* ---- errors ---- */
 
 int hooks_missing(const struct offers *offers, const enum hook_choice choices[HOOKS_MOST],
                   struct problem *problem)

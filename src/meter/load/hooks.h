@@ -1,42 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* hooks.h: which kernel programs are needed for which flags and kinds of paths, and which this kernel can have. */
+/* hooks.h: which kernel programs each flag and kind of path needs, and which of them this kernel supports. */
 #ifndef DPM_HOOKS_H
 #define DPM_HOOKS_H
 
 #include "event/event.h"
 
-/* What hooks are for, where there are several ways. */
+/* The purpose of hooks for which there are several ways. */
 enum hook_duty {
-    DUTY_OWN,          /* there is one way only */
-    DUTY_TCP_POSITION, /* where in its stream a send on TCP begins, and goes on */
-    DUTY_QUEUED,       /* something has entered a socket's queue */
-    DUTY_SENT,         /* a send ends: its result */
+    DUTY_OWN,          /* there is only one way */
+    DUTY_TCP_POSITION, /* where in its stream a TCP send begins and continues */
+    DUTY_QUEUED,       /* data has entered a socket's queue */
+    DUTY_SENT,         /* a send ends, with its result */
     DUTY_RECEIVED,     /* a receive ends */
-    DUTY_UDP,          /* datagrams leave and come; their sockets begin and end */
+    DUTY_UDP,          /* datagrams leave and arrive; their sockets are created and closed */
     DUTY_UDP_DROPPED,  /* a datagram finds the queue full */
     DUTY_COUNT,
 };
 
-/* The first is tried first. */
+/* In order of preference. */
 enum hook_way {
     WAY_TRACEPOINT,
-    WAY_TRAMPOLINE, /* BPF trampoline: at the entry or exit of one of the kernel's functions */
-    WAY_CGROUP,     /* of the root of the control groups: needs CAP_NET_ADMIN */
+    WAY_TRAMPOLINE, /* BPF trampoline: at the entry or exit of a kernel function */
+    WAY_CGROUP,     /* of the root control group: needs CAP_NET_ADMIN */
     WAY_NONE,
 };
 
 struct hook {
-    const char *program; /* its name on the kernel side */
+    const char *program; /* name of the kernel program */
     enum hook_way way;
-    const char *target;   /* the tracepoint, or the kernel's function */
-    unsigned arguments;   /* ... of the tracepoint: so many at least */
-    const char *since;    /* first kernel that has it */
-    uint32_t flags;       /* attached if any of these is in force; 0 = always */
-    uint32_t kinds;       /* ... and any of these is metered; 0 = whatever is */
-    uint32_t queue_kinds; /* also attached for MESSAGEQUEUED of these kinds: it rests on what the
-                             program finds out, whatever that tells itself */
+    const char *target; /* the tracepoint or kernel function */
+    unsigned arguments; /* the tracepoint must have at least this many */
+    const char *since;  /* first kernel that has the target */
+    uint32_t flags;     /* attached if any of these is enabled; 0 = always */
+    uint32_t kinds;     /* ... and if any of these is metered; 0 = for all kinds */
+    /* also attached for MESSAGEQUEUED of these kinds, which needs what the program finds out, whatever records it makes
+     * itself */
+    uint32_t queue_kinds;
     enum hook_duty duty;
-    const char *before; /* the first kernel without this function, which needs none; else NULL */
+    const char *before; /* first kernel that lacks the function, and needs no hook; else NULL */
 };
 
 #define HOOKS_MOST 64
@@ -54,45 +55,45 @@ static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t
 
 struct btf;
 
-/* What this kernel has. */
+/* What this kernel supports. */
 struct offers {
     struct btf *types;
-    bool trampolines; /* are allowed */
-    bool cgroups;     /* programs of control groups may ask whose call it is */
-    /* pointers can be cast (6.2); if not, libbpf searches modules, which needs CAP_SYS_ADMIN */
+    bool trampolines; /* trampolines are allowed */
+    bool cgroups;     /* control group programs can find out which task makes a call */
+    /* the kernel can cast pointers (6.2); otherwise libbpf searches modules, which needs CAP_SYS_ADMIN */
     bool casts;
 };
 
-/* Looks at the kernel's types, and tries what they do not tell; not `try`: that is taken to be offered, and bpf() is not
- * called. Returns 0, or a negative errno: the types cannot be read (hooks_explain_no_types). */
+/* Reads the kernel's types, and tests what they do not show. Without `try` it assumes that the kernel allows those, and
+ * does not call bpf(). Returns 0, or a negative errno if the types cannot be read (hooks_explain_no_types). */
 int offers_look(struct offers *ret_offers, bool try);
 void offers_done(struct offers *offers);
 
 enum hook_choice {
-    HOOK_UNUSED, /* not needed, or another way is taken */
+    HOOK_UNUSED, /* not needed, or another way is chosen */
     HOOK_CHOSEN,
-    HOOK_MISSING, /* needed, and the kernel offers neither it nor another way */
+    HOOK_MISSING, /* needed, but the kernel supports neither this way nor another */
 };
 
-/* Chooses among the hooks, by their places in the table, for these flags and kinds. */
+/* Chooses hooks for these flags and kinds; ret_choices has the indexes of `hooks`. */
 void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
                   enum hook_choice ret_choices[HOOKS_MOST]);
 
-/* The way in which a duty is done; WAY_NONE: in none. */
+/* The way that serves this duty; WAY_NONE: no way does. */
 enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
                           uint32_t kinds);
 
-/* 0; or -ENOTSUP and a line in `problem`, if any is missing. */
+/* Returns 0, or -ENOTSUP with a line in `problem` if any hook is missing. */
 int hooks_missing(const struct offers *offers, const enum hook_choice choices[HOOKS_MOST],
                   struct problem *problem);
 
-/* Says why the kernel's types cannot be read, which libbpf does not. */
+/* Reports why the kernel's types cannot be read; libbpf does not. */
 int hooks_explain_no_types(struct problem *problem);
 
-/* How many arguments a tracepoint of the kernel with these types has; -1: there is none of this name. */
+/* Number of arguments of a tracepoint in these types; -1: there is no tracepoint of this name. */
 int tracepoint_arguments(const struct btf *types, const char *name);
 
-/* Whether it has an iterator of this name. */
+/* Whether the kernel has an iterator of this name. */
 bool iterator_exists(const struct btf *types, const char *name);
 
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Reads whole lines; a read may end inside one. */
+/* Calls `line` for whole lines only; a read may end inside one. */
 static int read_lines(int fd, size_t size, int (*line)(const void *line, void *context),
                       void *context)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* last_records.c: what no record has reported when the metering ends. See last_records.h. */
+/* last_records.c: the records that are made when metering ends. See last_records.h. */
 #include "meter/load/last_records.h"
 
 #include "meter/load/iterate.h"
@@ -53,7 +53,7 @@ static int tell_of_stream(const void *line, void *context)
     return result < 0 ? result : ring_reader_add(&rest->meter->reader, &identity.header);
 }
 
-/* DROPPED of UDP sockets that live on. */
+/* DROPPED of live UDP sockets. */
 static int tell_dropped(struct rest *rest)
 {
     const struct bpf_map *map = rest->meter->kernel->maps.udp_paths;
@@ -81,7 +81,7 @@ static int tell_dropped(struct rest *rest)
     return result;
 }
 
-/* NETWORK of TCP connections that live on. */
+/* NETWORK of live TCP connections. */
 static int tell_network(const void *line, void *context)
 {
     struct rest *rest = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* last_records.h: what no record has reported when the metering ends. Private to meter/load. */
+/* last_records.h: the records that are made when metering ends. Private to meter/load. */
 #ifndef DPM_LAST_RECORDS_H
 #define DPM_LAST_RECORDS_H
 
@@ -7,8 +7,9 @@
 
 struct meter;
 
-/* Adds, at this time, STREAM with its CPU time so far of each stream that lives on, NETWORK and DROPPED of paths that
- * do, and LOST of losses that are in none of the LOST records (`told`: how many are). Returns 0 or a negative errno. */
+/* Adds records of this time for everything that no record has reported yet: STREAM with the CPU time of each live
+ * stream, NETWORK and DROPPED of live paths, and LOST for losses that no LOST record has reported (`told`: those that
+ * have been). Returns 0 or a negative errno. */
 int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RING_COUNT]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libbpf_ways.c: what libbpf may do here, and say. See libbpf_ways.h. */
+/* libbpf_ways.c: what libbpf may read and print. See libbpf_ways.h. */
 #include "meter/load/libbpf_ways.h"
 
 #include <bpf/libbpf.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* libbpf tells on standard error what goes wrong; libraries do not print. DPM_DEBUG=1 shows it. */
+/* libbpf reports errors on standard error, but libraries must not print. DPM_DEBUG=1 shows them. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
     if (level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL)

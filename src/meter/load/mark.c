@@ -2,11 +2,11 @@
 /*
  * mark.c: marks processes as metered: before they begin (`dpm run`), or while they run.
  *
- *      meter_mark     a suspended process: what it has inherited is listed; tells from its next
+ *      meter_mark     a suspended process: lists what it has inherited; it records from its next
  *                     exec on
- *      meter_acquire  running processes: marked, silent   \  as often as it takes until
- *      meter_begin    their identities and paths listed,  /   nobody new is found
- *                     then all of them tell at once
+ *      meter_acquire  running processes: marks them, silent          \  repeated until
+ *      meter_begin    lists their identities and paths, then starts  /  no new thread is found
+ *                     the recording of all of them at once
  */
 #include "meter/load/mark.h"
 
@@ -34,8 +34,8 @@ static int no_line(const void *line, void *context)
     return 0;
 }
 
-/* A thread that is being created during a pass may be missed by it and not inherit yet: repeats
- * until a pass finds none. Returns how many were marked, or a negative errno. */
+/* A pass may miss a thread that is just being created and does not inherit yet, so passes are repeated until one finds
+ * none. Returns how many threads were marked, or a negative errno. */
 static int mark(struct meter *meter, pid_t pid)
 {
     uint32_t before, all = 0;
@@ -50,7 +50,7 @@ static int mark(struct meter *meter, pid_t pid)
     return (int)all;
 }
 
-/* Of whom the files are to be looked at. */
+/* Notes a process whose files are to be listed. */
 static void note_acquired(struct meter *meter, pid_t pid)
 {
     if (pid == 0)
@@ -71,7 +71,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     meter->kernel->bss->mark_generation = meter->generation;
     int marked = mark(meter, pid);
     if (marked == -ESRCH)
-        return 0; /* it has ended */
+        return 0; /* the process has ended */
     if (marked < 0)
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
@@ -82,7 +82,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     return marked;
 }
 
-/* ---- what they are and hold ---- */
+/* ---- their identities and paths ---- */
 
 struct beginning {
     struct meter *meter;
@@ -90,7 +90,7 @@ struct beginning {
     struct intern processes;
 };
 
-/* IMAGE of a process that was not seen to begin. Where it has ended meanwhile its name is lost. */
+/* IMAGE of a process whose beginning was not seen. If the process has ended meanwhile, its name is lost. */
 static int tell_image(struct beginning *beginning, const struct survey_stream *stream)
 {
     struct image_record image = {
@@ -128,7 +128,7 @@ static int tell_path(const void *line, void *context)
 {
     struct beginning *beginning = context;
     struct path_record path = *(const struct path_record *)line;
-    /* at the time it was listed: its holder may have been created since the others were */
+    /* with the time of listing: its holder may be newer than the other streams */
     struct record creation = {
         .header = {.time = path.header.time,
                    .id = EVENT_CREATEPATH,
@@ -162,8 +162,8 @@ static int survey_files(struct beginning *beginning)
     return result;
 }
 
-/* Passes until the positions of all paths are settled. What is still in motion after that is
- * told all the same when it is first used, counting from there. */
+/* Makes passes until the positions of all paths are settled. A path that is still busy after that is recorded at its
+ * first use, and counts from there. */
 #define LONGEST_SURVEY  500000000ULL /* ns */
 #define PASSES_INTERVAL 2000         /* us */
 

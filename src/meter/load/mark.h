@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mark.h: who is metered. Private to meter/load. */
+/* mark.h: marks the processes to be metered. Private to meter/load. */
 #ifndef DPM_MARK_H
 #define DPM_MARK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter.c: loads the kernel meter, attaches what is needed, says who is metered. See meter.h. */
+/* meter.c: loads the kernel meter, attaches its hooks, and lists what is metered. See meter.h. */
 #include "meter/load/meter.h"
 
 #include "meter/load/iterate.h"
@@ -24,7 +24,7 @@
 #define DEFAULT_RING_SIZE       (16u << 20)
 #define LEAST_CONTROL_RING_SIZE (1u << 20)
 
-/* BPF rings are powers of two and at least a page. */
+/* The size of a BPF ring is a power of two and at least a page. */
 static uint32_t ring_size(uint32_t asked)
 {
     uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -34,7 +34,7 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
-/* Bytes of each ring, if the user asked for a data ring of this size (0 = the default). */
+/* Bytes of each ring for a requested data ring of this size (0 = the default). */
 static void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
@@ -63,7 +63,7 @@ static bool may_load(void)
 
 static int cannot_load(int error, struct problem *problem)
 {
-    /* without privilege it is the one or the other; with it, EACCES is the verifier's word */
+    /* without privilege either error occurs; with it, EACCES is the verifier's */
     if (error == -EPERM ||
         (error == -EACCES && !have_capability(CAP_BPF) && !have_capability(CAP_SYS_ADMIN)))
         return problem_set(problem, -EPERM,
@@ -97,7 +97,7 @@ static int attach_hooks(struct meter *meter, struct problem *problem)
     return 0;
 }
 
-/* ---- which hooks ---- */
+/* ---- choice of hooks ---- */
 
 static void leave_out_udp(struct meter *meter, const char *need, const char *why)
 {
@@ -106,7 +106,7 @@ static void leave_out_udp(struct meter *meter, const char *need, const char *why
              need, why);
 }
 
-/* UDP may need hooks of the control groups, which need more than the rest of the meter. */
+/* UDP may need control group hooks, which need more privilege than the rest of the meter. */
 static void open_cgroup(struct meter *meter)
 {
     if (!have_capability(CAP_NET_ADMIN)) {
@@ -128,7 +128,7 @@ static bool needs_udp(const struct meter *meter)
     return needed;
 }
 
-/* Chooses the hooks, and what is to be done without. */
+/* Chooses the hooks, and what to leave out. */
 static int choose_hooks(struct meter *meter, struct problem *problem)
 {
     struct offers offers;
@@ -176,7 +176,7 @@ static int open_rings(struct meter *meter)
     return result;
 }
 
-/* The kernel sets up a table of each map's size: those of a kind of paths that is not metered stay empty. */
+/* The kernel allocates a table of each map's size. Maps for kinds of paths that are not metered stay empty. */
 static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
 {
     const struct {
@@ -236,7 +236,7 @@ static uint64_t meter_lost(const struct meter_interface *interface, enum ring_id
     return ring_lost(meter, ring) + (ring == RING_DATA ? meter->skipped.reported : 0);
 }
 
-/* ---- who is alive ---- */
+/* ---- live processes ---- */
 
 struct process_list {
     struct meter_process *list;
@@ -313,15 +313,15 @@ static void detach(struct meter_interface *interface)
 
     if (meter->detached)
         return;
-    /* hooks are taken out one after the other, some milliseconds each: those that are left would tell the half of
-     * what happens, and take it for the whole */
+    /* Silences all streams first. Hooks are detached one after the other, some milliseconds each, and the remaining
+     * ones would record events incompletely. */
     __atomic_store_n(&meter->kernel->bss->begun, 0, __ATOMIC_SEQ_CST);
     for (size_t i = 0; i < meter->link_count; i++)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;
     meter->detached = true;
     ring_reader_end(&meter->reader);
-    /* a program that was running on another CPU finishes its record */
+    /* lets a program that is running on another CPU finish its record */
     usleep(2000);
 }
 
@@ -341,9 +341,9 @@ static void close_meter(struct meter_interface *interface)
     free(meter);
 }
 
-/* ---- what it could not record ---- */
+/* ---- what was not recorded ---- */
 
-/* One line, if there is anything to say. */
+/* Reports the count in one line unless it is 0. */
 static void report_count(uint64_t count, const char *what,
                          void (*line)(const char *sentence, void *context), void *context)
 {
@@ -382,7 +382,7 @@ static int look(void *loader)
     return skipped_look(loader);
 }
 
-/* What the sweep looks for. */
+/* Notes the sockets that the sweep looks for. */
 static int note(void *loader, const struct record_header *record)
 {
     struct open_sockets *sockets = &((struct meter *)loader)->sockets;
@@ -419,7 +419,7 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- everything ---- */
 
 static const struct meter_interface kernel_meter = {
     .kind = METER_KERNEL,

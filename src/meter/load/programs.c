@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* programs.c: the programs of the kernel side one by one. See programs.h. */
+/* programs.c: handles the kernel programs one by one. See programs.h. */
 #include "meter/load/programs.h"
 
 #include "meter/load/libbpf_ways.h"
@@ -17,7 +17,7 @@ static bool is_iterator(struct bpf_program *program)
     return bpf_program__expected_attach_type(program) == BPF_TRACE_ITER;
 }
 
-/* Opens an iterator, and reads nothing: that would run it. */
+/* Opens an iterator without reading from it, because reading would run it. */
 static int try_iterator(struct bpf_program *program)
 {
     struct bpf_link *link = bpf_program__attach_iter(program, NULL);
@@ -61,7 +61,7 @@ int programs_each(int (*each)(const char *name, const char *section, void *conte
     return result < 0 ? result : 0;
 }
 
-/* Loads and attaches the one program of `kernel` that is to be loaded. */
+/* Loads and attaches the one program of `kernel` that is enabled. */
 static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
 {
     int result = meter_bpf__load(kernel);
@@ -71,7 +71,7 @@ static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
     if (is_iterator(program))
         return try_iterator(program);
     if (bpf_program__type(program) != BPF_PROG_TYPE_TRACING)
-        return 0; /* is attached to something of the user's: a control group, a program */
+        return 0; /* attached by the user of the meter: to a control group or another program */
     struct bpf_link *link = bpf_program__attach(program);
     if (link == NULL)
         return -errno;
@@ -79,7 +79,7 @@ static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
     return 0;
 }
 
-/* As choose_hooks() in meter.c finds out. */
+/* As choose_hooks() in meter.c. */
 static bool exit_tells_last(void)
 {
     struct btf *types = btf__load_vmlinux_btf();

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* programs.h: the programs of the kernel side one by one, to find out which of them a kernel takes. */
+/* programs.h: handles the kernel programs one by one, to find out which of them a kernel accepts. */
 #ifndef DPM_PROGRAMS_H
 #define DPM_PROGRAMS_H
 
 #include "meter/shared/meter_interface.h"
 
-/* Calls `each` for each of them: "tp_btf/NAME", "iter/NAME" ... is the section, which says what it is attached to.
- * Loads none. Stops when it returns a negative errno. Returns that, 0, or a negative errno of libbpf's. */
+/* Calls `each` for every program; the section says where it is attached: "tp_btf/NAME", "iter/NAME" ... Loads none.
+ * Stops at the first negative result of `each`, and returns it. Else returns 0, or a negative errno of libbpf. */
 int programs_each(int (*each)(const char *name, const char *section, void *context), void *context);
 
-/* Loads and attaches this program alone, and takes it out again. Returns 0, or a negative errno and what the kernel's
- * verifier and libbpf say of it in `log`, which was all zero. */
+/* Loads and attaches this program alone, and removes it again. Returns 0, or a negative errno with the messages of the
+ * verifier and libbpf in `log`, which the caller has filled with zeros. */
 int program_try(const char *name, char *log, size_t log_size);
 
-/* Opens each iterator of a kernel meter that is open, and reads nothing. Errors: with a line in `problem`. */
+/* Opens each iterator of an open kernel meter, without reading from it. Errors: with a line in `problem`. */
 int programs_try_iterators(struct meter_interface *meter, struct problem *problem);
 
 #endif

@@ -5,9 +5,9 @@
  *      CPU 1    a task's call:   sk_data_ready [ program runs ........ goes on ]
  *               an interrupt:                           sk_data_ready: skipped, recursion_misses + 1
  *
- * The kernel does not run a program that is already running on that processor, and counts that. Interrupts nest hooks so
- * on every kernel, preemption on those whose tracepoints may be preempted. A skipped hook may be that of a process which
- * is not metered, so the count is an upper bound of the records that are missing. LOST tells it up to PAUSE late.
+ * The kernel does not run a program that is already running on that CPU, and counts such misses. Interrupts nest hooks
+ * on every kernel; preemption does so if a tracepoint may be preempted. A skipped hook may belong to an unmetered
+ * process, so the count is an upper bound of the missing records. LOST reports it up to PAUSE late.
  */
 #include "meter/load/skipped.h"
 
@@ -20,7 +20,7 @@
 #define PAUSE       100000000ULL /* ns */
 #define COUNT_PAUSE 1000000000ULL
 
-/* The other programs run only when we ask for it. */
+/* The other programs run only when the meter runs them. */
 static bool is_hook(const struct bpf_program *program)
 {
     return bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL &&
@@ -50,7 +50,7 @@ static int count_stream(const void *line, void *context)
     return 0;
 }
 
-/* Once a second the tasks themselves are looked at: what waits for the end of all would wait for ever. */
+/* Counts the live streams themselves, once a second. Otherwise waiting for the end of all streams would never end. */
 static void count_living(struct meter *meter, uint64_t now)
 {
     struct skipped_hooks *skipped = &meter->skipped;
@@ -70,7 +70,7 @@ bool skipped_ends(const struct meter *meter)
     return meter->skipped.all_dead && meter->kernel->bss->live == meter->skipped.live;
 }
 
-/* ---- all of them ---- */
+/* ---- all skipped hooks ---- */
 
 int skipped_look(struct meter *meter)
 {

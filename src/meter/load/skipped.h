@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* skipped.h: hooks that the kernel skipped. Private to meter/load. */
+/* skipped.h: counts hooks that the kernel skipped. Private to meter/load. */
 #ifndef DPM_SKIPPED_H
 #define DPM_SKIPPED_H
 
@@ -8,21 +8,21 @@
 struct meter;
 
 struct skipped_hooks {
-    uint64_t before;   /* counted before the first; for tests */
-    uint64_t reported; /* in LOST records */
+    uint64_t before;   /* initial count; for tests */
+    uint64_t reported; /* number in LOST records so far */
     uint64_t next;     /* when to look again */
-    /* of the last count of living streams, if any was skipped: */
+    /* the last count of live streams, which is made when hooks were skipped: */
     uint64_t next_count;
-    uint32_t live; /* what the hooks had counted then ... */
-    bool all_dead; /* ... and none was alive */
+    uint32_t live; /* what the hooks had counted by then */
+    bool all_dead; /* ... although none was alive */
 };
 
-/* Adds what the kernel has skipped since the last look to the reader's own records; does nothing if that was a moment
- * ago, unless the meter is detached. To be called before the rings are read: a record that it adds is no newer than
- * they are complete for. Returns 0 or -ENOMEM. */
+/* Adds a LOST record for the hooks that the kernel has skipped since the last look. Does nothing if the last look was a
+ * moment ago, unless the meter is detached. Call it before reading the rings: its record is then no newer than the time
+ * up to which they are complete. Returns 0 or -ENOMEM. */
 int skipped_look(struct meter *meter);
 
-/* Whether the hooks count living streams though all have ended: hooks at their ends were skipped. */
+/* Whether the hooks count live streams although all have ended, because exit hooks were skipped. */
 bool skipped_ends(const struct meter *meter);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sockets.c: closed UNIX sockets and pipes. No kernel hook tells that one is closed, so about once a
- * second those the trace speaks of are compared with those the kernel lists; what is gone becomes a
- * DESTROYPATH record, and the meter's maps forget it. (Pipes: in the kernel, pipe.bpf.h.)
+ * sockets.c: closed UNIX sockets and pipes. No kernel hook shows that one is closed. About once a second, the sockets
+ * in the trace are compared with those that the kernel lists. For a missing one a DESTROYPATH record is made, and the
+ * meter's maps drop it. (Pipes are swept in the kernel, pipe.bpf.h.)
  *
- * A datagram socket has a path for each peer: those whose peer was closed, and that hold nothing of it
- * any more, the kernel side ends itself (settle.bpf.h).
+ * A datagram socket has a path for each peer. The kernel side ends the paths whose peer is closed and has nothing left
+ * in the queue (settle.bpf.h).
  *
- * The kernel lists the sockets of one network namespace, the reader's own: a socket of another one
- * is never swept, and its path stays open in the trace.
+ * Limit: the kernel lists only the sockets of the reader's own network namespace. A socket of another namespace is
+ * never swept, and its path stays open in the trace.
  */
 #include "meter/load/sockets.h"
 
@@ -48,7 +48,7 @@ int open_sockets_add(struct open_sockets *sockets, const struct path_record *pat
     if (place < 0)
         return (int)place;
     if ((size_t)place < sockets->count) {
-        /* a path told again, now with all that is known of it */
+        /* the path is recorded again, now with everything known of it */
         sockets->list[place].cookie = path->cookie;
         sockets->list[place].peer = path->peer;
         return 0;
@@ -83,14 +83,14 @@ static int note_alive(const void *line, void *context)
     return index < 0 ? (int)index : 0;
 }
 
-/* The pair of a datagram socket and a peer; of the same pair seen from the other side only what a
- * receiver noted before the sender's path was known, never the sender's path itself. */
+/* Deletes the pair of a datagram socket and a peer. Deletes the reverse pair only if a receiver created it before the
+ * sender's path was known; it never deletes the sender's path itself. */
 static void forget_pair(struct meter *meter, const struct open_socket *socket)
 {
     int pairs = bpf_map__fd(meter->kernel->maps.pairs);
     uint64_t pair[2] = {socket->cookie, socket->peer};
     uint64_t reverse[2] = {socket->peer, socket->cookie};
-    uint32_t noted[64] = {0}; /* a struct path, of which the first word is its number */
+    uint32_t noted[64] = {0}; /* a struct path; its first word is its number */
 
     bpf_map_delete_elem(pairs, pair);
     if (bpf_map__value_size(meter->kernel->maps.pairs) <= sizeof(noted) &&
@@ -124,9 +124,9 @@ static bool is_closed(const struct open_socket *socket, const struct intern *ali
     return socket->cookie != 0 && intern_find(alive, socket->cookie) < 0;
 }
 
-/* Lists what is alive. The kernel finds its place again by counting when a long list is read in several
- * pieces: a socket is left out if one before it went away meanwhile. So if any seems to be closed the list is
- * asked for once more. */
+/* Lists the live sockets. A long list is read in several pieces, and the kernel finds its position again by counting.
+ * If an earlier socket was closed meanwhile, it skips one. So if any socket seems to be closed, the list is read once
+ * more. */
 #define LISTINGS 2
 
 static int list_alive(struct meter *meter, struct intern *alive)
@@ -146,7 +146,7 @@ static int list_alive(struct meter *meter, struct intern *alive)
     return result;
 }
 
-/* Where they stand after some have gone. */
+/* Rebuilds the indexes after sockets were removed. */
 static int find_places(struct open_sockets *sockets)
 {
     int64_t place = 0;
@@ -168,7 +168,7 @@ static int sweep_sockets(struct meter *meter)
     if (sockets->count == 0)
         return 0;
     result = list_alive(meter, &alive);
-    /* after the list was read: until then what is not listed may have been used, and closed */
+    /* taken after reading the list: an unlisted socket may have been used until then, and closed */
     now = clock_now(CLOCK_MONOTONIC);
     for (size_t i = 0; result == 0 && i < sockets->count; i++) {
         struct open_socket socket = sockets->list[i];
@@ -189,7 +189,7 @@ static int sweep_sockets(struct meter *meter)
     return result;
 }
 
-/* Pipes, and paths that nobody uses any more. */
+/* Sweeps pipes, and unused paths. */
 static int sweep_in_kernel(struct meter *meter)
 {
     int result = 0;
@@ -204,8 +204,8 @@ static int sweep_in_kernel(struct meter *meter)
     return result;
 }
 
-/* The kernel side's after ours: of sockets found closed here it knows no more, and of others it tells
- * before we look again. */
+/* First our sweep, then the kernel's: it drops what was found closed here, and records other ends before our next
+ * sweep. */
 int meter_sweep(struct meter_interface *interface, struct problem *problem)
 {
     struct meter *meter = meter_of(interface);

@@ -2,11 +2,10 @@
 /*
  * ring.c: reads one BPF ring buffer in order of time. See ring.h for the picture.
  *
- * Why order can be had exactly: the meter takes a record's time after it has reserved the record's
- * room. So if the reader notes the time T, then reads the producer's position, and finds every
- * record before that position finished, each record it has not seen was reserved after T and has
- * a later time. If one is still being written (it may be interrupted for long), T stays where it
- * was and the next collection tries again.
+ * The order is exact, because the meter takes a record's time after it has reserved the record's space. The reader
+ * notes the time T, then reads the producer's position. If every record before that position is finished, each record
+ * that it has not seen was reserved after T, and has a later time. If one is still being written (an interrupt may
+ * delay it for long), T stays as it was, and the next collection tries again.
  */
 #include "meter/rings/ring.h"
 
@@ -52,7 +51,7 @@ void ring_close(struct ring *ring)
     memset(ring, 0, sizeof(*ring));
 }
 
-/* Room of records handed out goes back to the meter, up to the first that is still waiting. */
+/* Releases the space of records handed out, up to the first one that is still waiting. */
 static void release(struct ring *ring)
 {
     uint64_t keep = ring->read;
@@ -68,7 +67,7 @@ static void release(struct ring *ring)
     __atomic_store_n(ring->consumer, keep, __ATOMIC_RELEASE);
 }
 
-/* Records come nearly in order: an insertion from the end moves few. */
+/* Records arrive nearly in order, so insertion from the end moves few. */
 static int insert(struct ring *ring, uint64_t time, uint64_t position)
 {
     int result =

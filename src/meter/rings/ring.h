@@ -2,13 +2,13 @@
 /*
  * ring.h: reads one BPF ring buffer in order of time. Private to meter/rings.
  *
- *      data area (mapped twice in a row, so that no record is ever cut)
- *      | released | handed out | collected, waiting for their time | not yet seen | free |
+ *      data area (mapped twice in a row, so that every record is contiguous)
+ *      | released | handed out | collected, waiting for their turn | not yet seen | free |
  *                 ^consumer                                        ^read          ^producer
  *
- * Records are handed out where they lie; their room is given back to the meter at the next
- * collection. libbpf's own reader hands records out in the order of reservation and releases each
- * at once; order of time needs both positions, which it does not show.
+ * Records are handed out in place. The next collection releases their space to the kernel. libbpf's own reader hands
+ * records out in order of reservation and releases each one at once. Sorting by time needs both positions, which libbpf
+ * does not expose.
  */
 #ifndef DPM_RING_H
 #define DPM_RING_H
@@ -25,9 +25,10 @@ struct ring {
     const unsigned long *producer;
     const char *data;
     size_t size;
-    uint64_t read;              /* everything before has been collected */
-    uint64_t complete;          /* no record older than this time will come */
-    struct ring_entry *entries; /* collected and not handed out: entries[first .. count) by time */
+    uint64_t read;     /* everything before this position has been collected */
+    uint64_t complete; /* no record older than this time can still arrive */
+    /* collected and not handed out: entries[first .. count), sorted by time */
+    struct ring_entry *entries;
     size_t first;
     size_t count;
     size_t capacity;
@@ -36,17 +37,17 @@ struct ring {
 int ring_open(struct ring *ring, int map_fd, size_t size);
 void ring_close(struct ring *ring);
 
-/* Gives back the room of what was handed out and collects what has come since. */
+/* Releases the space of the records that were handed out, and collects new ones. */
 int ring_collect(struct ring *ring);
 
-/* How many records are in it that were not handed out; of those that are not collected yet, all but a few being of the
- * usual size, about. */
+/* Number of records in the ring that were not handed out. Approximate: the uncollected ones are counted as if nearly
+ * all had the usual size. */
 uint64_t ring_waiting(const struct ring *ring);
 
-/* The oldest collected record, NULL: none. */
+/* The oldest collected record; NULL: none. */
 const struct record_header *ring_peek(const struct ring *ring);
 
-/* Takes the record that ring_peek showed; it stays valid until the next ring_collect. */
+/* Consumes the record that ring_peek returned; it stays valid until the next ring_collect. */
 void ring_take(struct ring *ring);
 
 #endif

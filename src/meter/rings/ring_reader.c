@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_reader.c: two rings and the loader's own records, merged; what is newer than the rings are complete for waits.
- * See ring_reader.h.
+ * ring_reader.c: merges two rings and the loader's own records. Records newer than the time up to which the rings are
+ * complete have to wait. See ring_reader.h.
  */
 #include "meter/rings/ring_reader.h"
 
@@ -39,7 +39,7 @@ static uint64_t complete_up_to(const struct ring_reader *reader)
     return control < data ? control : data;
 }
 
-/* Oldest record of all; control before data at equal times. */
+/* Takes the oldest of all records; control before data at equal times. */
 static const struct record_header *take_oldest(struct ring_reader *reader)
 {
     const struct record_header *control = ring_peek(&reader->rings[RING_CONTROL]);
@@ -67,7 +67,7 @@ static bool is_empty(const struct ring_reader *reader)
            ring_peek(&reader->rings[RING_DATA]) == NULL;
 }
 
-/* What the loader adds now is no newer than the rings are complete for afterwards. */
+/* What the loader adds now is no newer than the time up to which the rings are complete afterwards. */
 static int collect(struct ring_reader *reader)
 {
     int result = reader->extra.look(reader->extra.loader);
@@ -96,7 +96,7 @@ static int hand_out(struct ring_reader *reader, const struct record_header *reco
     return reader->extra.note(reader->extra.loader, record);
 }
 
-/* What may bring the next record once none is left that can be handed out. 1: there may be one, 0: no, or an error. */
+/* Looks for more when no record is ready. Returns 1: there may be one, 0: there is none, or an error. */
 static int go_on(struct ring_reader *reader)
 {
     int result = 0;

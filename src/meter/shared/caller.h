@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * caller.h: which place in the program a system call comes from, THE algorithm of all meters: the
- * kernel meter has it compiled for BPF, the meter without privilege as part of itself. Each gives it
- * its own way to read a program's memory, caller_read().
+ * caller.h: finds the place in the program that a system call comes from. All meters share this algorithm: the kernel
+ * meter compiles it for BPF, the ptrace meter into itself. Each supplies its own way to read a program's memory,
+ * caller_read().
  *
- * In a system call the program counter stands in the C library; which of the program's functions
- * made the call tells the return address on the user's stack. Programs keep no frame pointers, but
- * a function's end says how large its frame is, and it follows in the code:
+ * During a system call the program counter is in the C library. A return address on the user's stack shows which
+ * function of the program made the call. Programs keep no frame pointers, but the end of a function shows how large its
+ * frame is, and that end follows in the code:
  *
  *      stack pointer --> | frame of the C library's function    add $0x28,%rsp
  *                        |                                      pop %rbp
@@ -15,21 +15,22 @@
  *                        | return address into the program      <-- the PC
  *                        | ...
  *
- * So one goes from frame to frame until the program's text is reached. Looking for anything on the
- * stack that seems to be a return address would find old ones that earlier calls have left there.
- * Each step is checked: before a return address stands a call, and where that one says what it
- * calls (by way of the program's table of library functions), it is the function one came from.
- * Where a step fails, for some functions end elsewhere, only a return address that says so is
- * believed, the best of those not far away on the stack. Else the PC is the library's own and is said to be
- * (RECORD_LIBRARY).
+ * The example gives back 0x28 + 8 = 0x30 bytes, so its return address is 0x30 bytes above the stack pointer.
  *
- * Reading code takes time, but most calls come the same way: it is noted (struct pc_memory), so that
- * whoever remembers it need only look at the stack.
+ * So the algorithm walks from frame to frame until it reaches the program's text. Scanning the stack for anything that
+ * looks like a return address would find old ones that earlier calls left there. Each step is checked: a call
+ * instruction must precede the return address. If that call shows its target (perhaps through the program's table of
+ * library functions), the target must be the function that the walk came from. If a step fails, because some functions
+ * end in other ways, the walk accepts only a return address whose call shows its target, the best one in the nearby
+ * stack. If there is none, the PC is the library's own, and is flagged as such (RECORD_LIBRARY).
+ *
+ * Reading code takes time, but most calls come the same way. A walk is therefore recorded (struct pc_memory); a caller
+ * that keeps it only has to compare the stack.
  */
 #ifndef DPM_CALLER_H
 #define DPM_CALLER_H
 
-/* The kernel side brings these from its own header. */
+/* The kernel side declares these in its own header. */
 #ifdef DPM_KERNEL_SIDE
 #define CALLER_STEP __noinline
 #else
@@ -39,42 +40,39 @@
 #define CALLER_STEP static
 #endif
 
-/* Reads the memory of the program that is looked at, the whole or nothing; 0: it has. Whoever
- * includes this defines it. */
+/* Reads the memory of the examined program, all of it or nothing; 0: success. The includer defines it. */
 static __always_inline long caller_read(void *to, uint32_t size, uint64_t from);
 
-#define PC_FRAMES 8u      /* of libraries, at most */
-#define PC_WINDOW 1024u   /* bytes of stack beyond a frame of unknown size */
-#define PC_CHUNK  8u      /* words of it that are looked at together */
-#define PC_REACH  0x4000u /* bytes: a place so far behind a function's beginning may be in it */
-#define PC_CODE   64u     /* bytes of code that are looked at together */
-#define PC_CODES  6u      /* how often, from one return address on */
+#define PC_FRAMES 8u      /* most library frames to walk */
+#define PC_WINDOW 1024u   /* bytes of stack to search beyond a frame of unknown size */
+#define PC_CHUNK  8u      /* words of it that are read at once */
+#define PC_REACH  0x4000u /* bytes: largest distance of an address from its function's beginning */
+#define PC_CODE   64u     /* bytes of code that are read at once */
+#define PC_CODES  6u      /* most such reads from one return address on */
 
 #define PC_ADDRESS ((1ULL << 48) - 1)
-#define PC_LIBRARY (1ULL << 63) /* beside the address: RECORD_LIBRARY */
+#define PC_LIBRARY (1ULL << 63) /* a bit beside the address: RECORD_LIBRARY */
 
-/* As many steps of a way are noted; who includes this may want more. */
+/* Number of steps of a walk that are recorded; the includer may define more. */
 #ifndef PC_STEPS
 #define PC_STEPS 3
 #endif
 
-/* A way over the stack that was found: while the same return addresses lie there, it leads to the same
- * place. */
+/* A recorded walk over the stack. While the same return addresses are there, it leads to the same PC. */
 struct pc_memory {
-    uint64_t ip; /* where it began; 0 = none */
+    uint64_t ip; /* where the walk began; 0 = none */
     uint64_t pc;
     uint32_t steps;
     uint32_t offsets[PC_STEPS]; /* from the stack pointer */
     uint64_t words[PC_STEPS];
 };
 
-/* What is known of a frame, in one number: bits 0-31 where its return address lies (bytes from the
- * stack pointer, or from the frame pointer), 32-47 how far below that the caller's frame pointer
- * is saved (0: it is not). */
+/* A frame in one number: bits 0-31 hold the location of its return address (bytes from the stack pointer, or from the
+ * frame pointer), bits 32-47 how far below that the caller's frame pointer is saved (0: it is not). */
 #define FRAME_KNOWN        (1ULL << 63)
 #define FRAME_FROM_POINTER (1ULL << 62)
 
-/* As many bytes as an instruction of a function's end has, and as the whole end has, at most. */
+/* The most bytes of one instruction at a function's end, and of the whole end. */
 struct instruction {
     uint8_t bytes[8];
 };
@@ -82,7 +80,7 @@ struct code {
     uint8_t bytes[32];
 };
 
-/* The range of the program's text, and a buffer for what is read: a kernel program has little stack. */
+/* The range of the program's text, and a read buffer, because a kernel program has little stack. */
 struct text {
     uint64_t begin;
     uint64_t end;
@@ -92,12 +90,12 @@ struct text {
     };
 };
 
-/* ---- instructions; what reads them is global, so that the kernel verifies it once by itself ---- */
+/* ---- instructions; the decoders are global functions, so that the kernel verifies each only once ---- */
 
 #define IS_POP         16u
 #define IS_POP_POINTER 32u /* of the frame pointer */
 
-/* Length of a `pop`, with IS_POP; 0: it is another instruction. */
+/* Length of a `pop`, with IS_POP; 0: another instruction. */
 static __always_inline uint32_t pop_length(const uint8_t *code)
 {
     if ((code[0] & 0xf8) == 0x58)
@@ -105,8 +103,8 @@ static __always_inline uint32_t pop_length(const uint8_t *code)
     return code[0] == 0x41 && (code[1] & 0xf8) == 0x58 ? IS_POP | 2 : 0;
 }
 
-/* Length of an instruction between registers, or that sets one to a constant, as compilers put them
- * among the pops; 0: it is another one, or changes the stack pointer. */
+/* Length of an instruction between registers, or one that loads a constant into one, such as compilers put among the
+ * pops; 0: another instruction, or one that changes the stack pointer. */
 static __always_inline uint32_t plain_length(const uint8_t *code)
 {
     bool prefix = (code[0] & 0xf0) == 0x40;
@@ -132,7 +130,7 @@ static __always_inline uint32_t plain_length(const uint8_t *code)
                : 0;
 }
 
-/* Length of an instruction of a function's end, and whether it is a pop; 0: it is none. */
+/* Length of an instruction at a function's end, and whether it is a pop; 0: neither kind. */
 CALLER_STEP uint32_t instruction_at(const struct instruction *instruction)
 {
     const uint8_t *code = (const uint8_t *)instruction;
@@ -144,8 +142,8 @@ CALLER_STEP uint32_t instruction_at(const struct instruction *instruction)
     return pop != 0 ? pop : plain_length(code);
 }
 
-/* How a function's end gives the frame back, if one begins here: FRAME_ bits, bytes, and from bit 32
- * on the length of the instruction. 0: none begins here. */
+/* How a function's end releases the frame, if one begins here: FRAME_ bits, bytes, and from bit 32 on the length of the
+ * instruction. 0: none begins here. */
 CALLER_STEP uint64_t frame_given_back(const struct code *end)
 {
     const uint8_t *code = (const uint8_t *)end;
@@ -166,9 +164,9 @@ CALLER_STEP uint64_t frame_given_back(const struct code *end)
     return 0;
 }
 
-/* The frame of the function that ends here; 0: none does. An end gives the frame back (add to the
- * stack pointer, lea from the frame pointer), restores registers, and returns or jumps on. The sums
- * are made without branches, of which the verifier would follow every combination. */
+/* The frame of the function that ends here; 0: none does. An end releases the frame (add to the stack pointer, lea from
+ * the frame pointer), restores registers, and returns or jumps on. The sums avoid branches, because the verifier would
+ * follow every combination of them. */
 CALLER_STEP uint64_t end_of_function(const struct code *end)
 {
     const uint8_t *code = (const uint8_t *)end;
@@ -178,7 +176,7 @@ CALLER_STEP uint64_t end_of_function(const struct code *end)
 
     if (code == NULL)
         return 0;
-    /* the most frequent of those that may_end takes and that are none: without a further call */
+    /* the most frequent bytes that may_end accepts although no end begins here: saves a call */
     if (code[0] == 0x48 && code[1] != 0x81 && code[1] != 0x83 && code[1] != 0x8d)
         return 0;
     if (code[0] == 0xc9 && code[1] == 0xc3) /* leave, ret */
@@ -205,8 +203,8 @@ CALLER_STEP uint64_t end_of_function(const struct code *end)
     return (frame & (FRAME_KNOWN | FRAME_FROM_POINTER)) | saved << 32 | bytes;
 }
 
-/* Whether the function returns just behind its system call: ret, neg and ret, or a comparison of the result
- * with the largest error, a jump, and ret. It has no frame then. */
+/* Whether the function returns right after its system call: ret; neg and ret; or a comparison of the result with the
+ * largest error, a jump, and ret. Such a function has no frame. */
 static __always_inline bool is_plain_call(const uint8_t *code)
 {
     if (code[0] == 0xc3 || (code[0] == 0xf7 && code[1] == 0xd8 && code[2] == 0xc3))
@@ -217,8 +215,8 @@ static __always_inline bool is_plain_call(const uint8_t *code)
            (code[6] == 0x0f && (code[7] & 0xf0) == 0x80 && code[12] == 0xc3);
 }
 
-/* Whether the end of a function may begin with this byte: 41, 48, 58 to 5F, C9; and a few that
- * end_of_function sorts out, so that one branch is enough. */
+/* Whether the end of a function may begin with this byte: 41, 48, 58 to 5F, C9. Also accepts a few others, which
+ * end_of_function rejects, so that one branch is enough. */
 static __always_inline bool may_end(uint8_t byte)
 {
     uint64_t bits = 1ULL << 0x01 | 1ULL << 0x08 | 0xffULL << 0x18 | 1ULL << 0x09;
@@ -226,10 +224,10 @@ static __always_inline bool may_end(uint8_t byte)
     return bits >> (byte & 63) & byte >> 6 & 1;
 }
 
-#define NO_CODE 1 /* that can be read; no frame: FRAME_KNOWN is missing */
+#define NO_CODE 1 /* the code cannot be read; FRAME_KNOWN is not set, so it is no frame */
 
-/* The frame of the function that goes on at `ip`, if it ends in the next PC_CODE bytes; 0: it does
- * not. `called`: a system call may stand before them. */
+/* The frame of the function that contains `ip`, if it ends in the next PC_CODE bytes; 0: it does not. `called`: `ip`
+ * may follow a system call. */
 CALLER_STEP uint64_t frame_near(uint64_t ip, bool called, struct text *text)
 {
     const uint8_t *code;
@@ -251,7 +249,7 @@ CALLER_STEP uint64_t frame_near(uint64_t ip, bool called, struct text *text)
     return 0;
 }
 
-/* The frame, at `ip`, of the function that goes on there; 0: its code does not tell. */
+/* The frame of the function that contains `ip`, at `ip`; 0: its code does not show it. */
 static __always_inline uint64_t frame_at(uint64_t ip, struct text *text)
 {
     for (uint32_t turn = 0; turn < PC_CODES; turn++) {
@@ -263,8 +261,7 @@ static __always_inline uint64_t frame_at(uint64_t ip, struct text *text)
     return 0;
 }
 
-/* Whether a call instruction stands before an address: call near (E8), or FF /2 in each of its
- * lengths. */
+/* Whether a call instruction precedes an address: near call (E8), or FF /2 in each of its lengths. */
 CALLER_STEP bool follows_call(uint64_t address)
 {
     uint8_t code[8];
@@ -287,8 +284,8 @@ static __always_inline uint64_t user_word(uint64_t address)
 
 #define ENDBR64 0xfa1e0ff3u
 
-/* The function that the stub at `address` jumps to by way of a table (optional endbr64 and bnd,
- * then FF 25); without a stub, what stands there itself. (Inline: calls nest no deeper than eight.) */
+/* The function that the stub at `address` jumps to through a table (optional endbr64 and bnd, then FF 25); without a
+ * stub, `address` itself. Inline, because calls must not nest deeper than eight. */
 static __always_inline uint64_t target_of_stub(uint64_t address)
 {
     uint64_t at = address, code = user_word(address);
@@ -304,7 +301,7 @@ static __always_inline uint64_t target_of_stub(uint64_t address)
     return (code & 0xffff) == 0x25ff ? user_word(at + 6 + (int32_t)(code >> 16)) : address;
 }
 
-/* What the call before an address calls; of a library function, that function. 0: it does not say. */
+/* The target of the call before an address, resolved through a stub; 0: the call does not show it. */
 static __always_inline uint64_t target_of_call(uint64_t address)
 {
     uint64_t code = user_word(address - 8);
@@ -320,11 +317,11 @@ static __always_inline bool in_text(uint64_t address, const struct text *text)
     return address > text->begin && address < text->end;
 }
 
-#define LEADS_MAYBE     PC_REACH /* the call does not say what it calls, or that may have jumped on */
+#define LEADS_MAYBE     PC_REACH /* the call hides its target, or the target may have jumped on */
 #define LEADS_ELSEWHERE (PC_REACH + 1)
 
-/* Whether the call before the return address `word` into the program leads to the function that
- * `ip` is in: so far behind the beginning of what it calls is `ip`, if less than PC_REACH. */
+/* Whether the call before the return address `word` leads to the function that contains `ip`. Returns the distance of
+ * `ip` from the beginning of the target, if it is less than PC_REACH. */
 CALLER_STEP uint32_t leads_to(uint64_t word, uint64_t ip, const struct text *text)
 {
     uint64_t target = target_of_call(word);
@@ -334,13 +331,13 @@ CALLER_STEP uint32_t leads_to(uint64_t word, uint64_t ip, const struct text *tex
     return ip - target < PC_REACH ? ip - target : LEADS_ELSEWHERE;
 }
 
-/* A return address that was found, and above it how far `ip` is behind the beginning of what was called: of two the
- * smaller is the better one, for nothing begins between a function's beginning and a place in it. */
+/* A return address, and in the bits above it the distance of `ip` from the beginning of the call's target. The smaller
+ * distance wins: no other function begins between a function's beginning and an address inside it. */
 #define FOUND(word, distance) ((word) | (uint64_t)(distance) << 48)
 #define FOUND_NONE            FOUND(0, PC_REACH)
 
-/* The best of a chunk of words on the stack, the first `bytes` of it, that are return addresses into the program, of
- * calls of the function that `ip` is in. */
+/* The best return address among the first `bytes` of a chunk of stack words: one into the program, whose call leads to
+ * the function that contains `ip`. */
 CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, uint32_t bytes, struct text *text)
 {
     uint64_t best = FOUND_NONE;
@@ -357,8 +354,8 @@ CALLER_STEP uint64_t search_chunk(uint64_t ip, uint64_t stack, uint32_t bytes, s
     return best;
 }
 
-/* The same of so many bytes, if they are not far away; 0: there is none. A function called before may have left its
- * return address nearer to the stack pointer than the one that is looked for, so all of them are looked at. */
+/* The same for `bytes` of the stack, at most PC_WINDOW; 0: none. Searches all of them, because a function called
+ * earlier may have left its return address nearer to the stack pointer than the wanted one. */
 CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, uint32_t bytes, struct text *text)
 {
     uint64_t best = FOUND_NONE;
@@ -374,8 +371,8 @@ CALLER_STEP uint64_t search_return(uint64_t ip, uint64_t stack, uint32_t bytes, 
     return best & PC_ADDRESS;
 }
 
-/* Whether the function that goes on at `ip` has taken its return address off the stack before its system call, and
- * puts it back now, as vfork does, whose child uses the same stack: push %rdi, and a comparison of the result. */
+/* Whether the function at `ip` has popped its return address before its system call and now pushes it back. vfork does,
+ * because its child uses the same stack. The code is push %rdi, then a comparison of the result. */
 static __always_inline bool has_taken_return(uint64_t ip)
 {
     uint64_t code = user_word(ip);
@@ -383,7 +380,7 @@ static __always_inline bool has_taken_return(uint64_t ip)
     return (code & 0xffff) == 0x3d57 || (code & 0xffffff) == 0x3d4857;
 }
 
-/* The return address of such a function; 0: the child has written over it. */
+/* The return address of such a function; 0: the child has overwritten it. */
 CALLER_STEP uint64_t taken_return(uint64_t ip, uint64_t stack, const struct text *text)
 {
     uint64_t word = user_word(stack - 8);
@@ -391,7 +388,7 @@ CALLER_STEP uint64_t taken_return(uint64_t ip, uint64_t stack, const struct text
     return text != NULL && in_text(word, text) && leads_to(word, ip, text) < PC_CODE ? word : 0;
 }
 
-/* Notes a step of the way; one that went by the frame pointer, or a long one, cannot be remembered. */
+/* Records a step of the walk. A step through the frame pointer, or too many steps, make the walk unrecordable. */
 static __always_inline void note_step(struct pc_memory *memory, uint32_t step, uint64_t frame,
                                       uint64_t offset, uint64_t word)
 {
@@ -405,17 +402,17 @@ static __always_inline void note_step(struct pc_memory *memory, uint32_t step, u
         memory->steps = step + 1;
 }
 
-/* The first return address into the program's text on the way out of the function that goes on at
- * `ip` with this stack and frame pointer; 0: the way is lost. A short way is remembered. */
+/* The first return address into the program's text on the way out of the function that contains `ip`, with this stack
+ * and frame pointer; 0: not found. Records a short walk. */
 CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, struct text *text,
                                  struct pc_memory *memory)
 {
-    uint64_t offset = 0; /* of the frame we are in, from the stack pointer */
+    uint64_t offset = 0; /* of the current frame, from the stack pointer */
 
     if (text == NULL || memory == NULL)
         return 0;
     memory->ip = 0;
-    memory->pc = ip; /* until it is known */
+    memory->pc = ip; /* until the PC is known */
     memory->steps = 0;
     if (has_taken_return(ip))
         return taken_return(ip, stack, text);
@@ -433,7 +430,8 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, 
 
             if (leads == LEADS_ELSEWHERE)
                 break;
-            /* one within the frame that leads there speaks against the frame, or was left by an earlier call */
+            /* a return address inside the frame that does lead there contradicts the frame, or is left from an earlier
+             * call */
             if (leads == LEADS_MAYBE && search_return(ip, stack + offset, at - offset, text) != 0)
                 return 0;
             if (memory->steps <= PC_STEPS)
@@ -449,7 +447,7 @@ CALLER_STEP uint64_t find_return(uint64_t ip, uint64_t stack, uint64_t pointer, 
     return search_return(ip, stack + offset, PC_WINDOW, text);
 }
 
-/* The same place as the last time, if the way is the same; 0: it is not. */
+/* The PC of the recorded walk, if this one is the same; 0: it is not. */
 static __always_inline uint64_t remembered(const struct pc_memory *memory, uint64_t ip,
                                            uint64_t stack)
 {

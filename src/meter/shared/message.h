@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message.h: what a meter knows of a SEND, RECEIVE or the like before its record is made: the same for both meters.
+ * message.h: what a meter knows of a SEND, RECEIVE or similar event before it makes the record. Shared by both meters.
  *
  *      begin ----- span ----- the record's time
  *
- * A record holds a span of up to 4.29 s in ns; a longer one in units of 16, 256, ... ns, rounded up, so that nothing is
- * told to have happened later than it has:
+ * A record stores a span of up to 4.29 s in ns. A longer one is stored in units of 16, 256, ... ns, rounded up, so that
+ * no event appears later than it happened:
  *
  *      span  | < 2^32 ns | < 2^36 ns | < 2^40 ns | ... 2^60 ns
  *      unit  |    1 ns   |   16 ns   |   256 ns  | ... 16^7 ns
@@ -25,7 +25,7 @@ struct message {
 
 #define SPAN_UNIT_MOST (RECORD_SPAN_UNIT >> SPAN_UNIT_SHIFT)
 
-/* Sets what is told of the time since `begin`, 0: it began at no known time. `record` has its time and flags. */
+/* Sets the span since `begin`; 0: the beginning is unknown. The record's time and flags must be set. */
 static inline __attribute__((always_inline)) void set_span(struct record *record, uint64_t begin)
 {
     uint64_t now = record->header.time;
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void set_span(struct record *record
     record->message.span = (uint32_t)span;
 }
 
-/* How long before the record's time what it tells of has happened, ns. */
+/* How long before the record's time its event happened, in ns. */
 static inline __attribute__((always_inline)) uint64_t message_span(const struct record *record)
 {
     unsigned unit = (record->header.flags & RECORD_SPAN_UNIT) >> SPAN_UNIT_SHIFT;

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * socket_kind.h: which kind of path a socket is, if it is metered: one answer for both meters.
- */
+/* socket_kind.h: determines which kind of path a socket is, for both meters. */
 #ifndef DPM_SOCKET_KIND_H
 #define DPM_SOCKET_KIND_H
 
 #include "event/record.h"
 
-/* The kernel side brings these from its own header. */
+/* The kernel side declares these in its own header. */
 #ifndef DPM_KERNEL_SIDE
 #include <netinet/in.h>
 #include <sys/socket.h>
 #endif
 
-/* enum path_kind; 0: of a kind that is not metered, or no path at all. `kinds`: METER_TCP ... */
+/* Returns enum path_kind; 0: a kind that is not metered, or no path at all. `kinds`: METER_TCP ... */
 static inline __attribute__((always_inline)) uint8_t socket_kind(uint32_t kinds, uint32_t family,
                                                                  uint32_t type, uint32_t protocol)
 {

@@ -7,7 +7,7 @@
  */
 #include "show/causality/causality_face.h"
 
-/* As a quoted string. */
+/* Prints a quoted string. */
 static void put_string(FILE *file, const char *text)
 {
     fputc('"', file);

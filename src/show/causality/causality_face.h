@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* causality_face.h: the faces of paths of causality, and words they share. Private to show/. */
+/* causality_face.h: tables, JSON and state diagrams of request paths, and their shared texts. Private to show/. */
 #ifndef DPM_CAUSALITY_FACE_H
 #define DPM_CAUSALITY_FACE_H
 
@@ -9,7 +9,7 @@ int show_causality_tables(const struct causality *causality, FILE *file,
                           const struct causality_face *face);
 int show_causality_json(const struct causality *causality, FILE *file);
 
-/* ---- the state diagram: causality_states.c finds, the other two draw ---- */
+/* ---- the state diagram: causality_states.c builds it, causality_svg.c and causality_dot.c draw it ---- */
 
 /*
  *      requestor --> A after requestor --> B after A --> A after B
@@ -19,18 +19,18 @@ int show_causality_json(const struct causality *causality, FILE *file);
 
 #define STATE_TEXT_SIZE 512
 
-/* A server process that has a request along a context; or the requestor, which is the first. */
+/* A server process that holds a request, having received it along `context`. State 0 is the requestor. */
 struct causality_state {
     const char *const *context;
     unsigned length; /* 0: the requestor */
-    unsigned layer;  /* messages from the requestor, the fewest */
-    size_t place;    /* in its layer */
+    unsigned layer;  /* fewest messages from the requestor */
+    size_t place;    /* index within its layer */
 };
 
 struct causality_arc {
     size_t from, to; /* states; the requestor is 0 */
     uint64_t count;
-    uint64_t of; /* of all that left; 0: replies */
+    uint64_t of; /* messages that left `from`; 0: the arc is replies */
 };
 
 struct causality_diagram {
@@ -39,12 +39,12 @@ struct causality_diagram {
     size_t state_count;
     struct causality_arc *arcs;
     size_t arc_count;
-    uint64_t left_out; /* messages of arcs that are not drawn */
+    uint64_t left_out; /* messages on arcs that are not drawn */
     size_t left_out_arcs;
     unsigned layers;
 };
 
-/* ---- the diagram in the plane: causality_routes.c ---- */
+/* ---- coordinates of the diagram: causality_routes.c ---- */
 
 #define DIAGRAM_STATE_WIDE 190
 #define DIAGRAM_STATE_HIGH 50
@@ -56,11 +56,11 @@ struct diagram_point {
 #define ROUTE_POINTS 6
 
 struct diagram_route {
-    bool
-        curved; /* a Bezier curve of 4 points; else corners, the parts between them are upright or level */
+    /* Bezier curve of 4 points; else a polyline of horizontal and vertical segments. */
+    bool curved;
     unsigned count;
     struct diagram_point at[ROUTE_POINTS];
-    struct diagram_point words; /* the middle of their base line */
+    struct diagram_point words; /* centre of their baseline */
     double words_wide;
 };
 
@@ -70,22 +70,21 @@ struct diagram_routes {
     struct diagram_point size;
 };
 
-/* Returns 0, or -ENOMEM. Free it with diagram_routes_done. */
+/* Returns 0 or -ENOMEM. Free with diagram_routes_done. */
 int diagram_routes_find(const struct causality_diagram *diagram, struct diagram_routes *ret_routes);
 void diagram_routes_done(struct diagram_routes *routes);
 
 int causality_diagram_svg(const struct causality_diagram *diagram, FILE *file);
 int causality_diagram_dot(const struct causality_diagram *diagram, FILE *file);
 
-/* "A", and in what it has received: "after requestor", "after BC"; of more than 1 letter. */
+/* "A" and the rest of the context: "after requestor", "after BC"; "" if the context is one letter. */
 void state_text(const struct causality_state *state, char letter[STATE_TEXT_SIZE],
                 char after[STATE_TEXT_SIZE]);
 
-/* "nginx[12]", or the program's name where its processes share the letter; several: "and 3 others".
- * */
+/* "nginx[12]"; "nginx[12] and 3 others" if several processes share the letter; "nginx (4)" if letters are programs. */
 void letter_name(const struct causality *causality, const char *letter, char text[STATE_TEXT_SIZE]);
 
-/* "27 % (924)", of replies "924". */
+/* "27 % (924)"; for replies "924". */
 void arc_text(const struct causality_arc *arc, char text[STATE_TEXT_SIZE]);
 
 /* "Paths of causality: 12 requests ..." */

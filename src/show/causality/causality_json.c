@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_json.c: paths of causality for programs. Keys are stable; dpm-causality(1) describes
- * them.
+ * causality_json.c: request paths as JSON. Keys are stable; dpm-causality(1) describes them.
  *
  *      {"trace": {...}, "requests": {...}, "precision": {...}, "letters": {...},
  *      "processes": [ ... ], "strings": [ ... ], "substrings": [ ... ], "transitions": [ ... ],
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the recording, and how it is known ---- */
+/* ---- the recording, and how it was analysed ---- */
 
 static json_t *recording(const struct causality *causality)
 {
@@ -79,7 +78,7 @@ static json_t *precision(const struct causality *causality)
 
 /* ---- processes ---- */
 
-/* A letter to its process; to the list of them, where they share it. */
+/* Maps a letter to its process, or to a list if several processes share it. */
 static int set_letter(json_t *letters, const struct causality *causality,
                       const struct causality_process *process)
 {
@@ -119,7 +118,7 @@ static json_t *process(const struct causality *causality, size_t index)
                      json_count(from->origin + 1ULL), "requests", json_count(from->requests));
 }
 
-/* ---- strings ---- */
+/* ---- request signatures ---- */
 
 static json_t *string(const struct causality *causality, size_t index)
 {
@@ -143,7 +142,7 @@ static json_t *substring(const struct causality *causality, size_t index)
     return json_pack("{s:s, s:o}", "string", from->string, "count", json_count(from->count));
 }
 
-/* ---- who sends to whom next ---- */
+/* ---- transitions ---- */
 
 static json_t *context(const struct causality_transition *from)
 {
@@ -177,7 +176,7 @@ static json_t *transition(const struct causality *causality, size_t index)
     return NULL;
 }
 
-/* ---- the slowest ---- */
+/* ---- the slowest requests ---- */
 
 static json_t *step(const struct causality_step *from)
 {
@@ -210,7 +209,7 @@ static json_t *slow(const struct causality *causality, size_t index)
     return NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static bool is_next(const struct causality *causality, size_t index)
 {
@@ -226,7 +225,7 @@ struct list {
     const char *name;
     size_t count;
     json_t *(*make)(const struct causality *causality, size_t index);
-    bool (*has)(const struct causality *causality, size_t index); /* NULL: all */
+    bool (*has)(const struct causality *causality, size_t index); /* NULL: all elements */
 };
 
 static int print_list(const struct causality *causality, const struct list *list, FILE *file)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_routes.c: where the states of a diagram stand, which way its arcs take, and where their
- * words stand. See causality_face.h.
+ * causality_routes.c: coordinates of a diagram: its states, the routes of its arcs, and their labels. See
+ * causality_face.h.
  *
  *      layer 0     beside    layer 1
  *      [state]===.========>[state] row 0      to the right: a curve from side to side
  *         ^       '=======>   |               back, or in the same layer: between the rows ("below") and
  *         '--- lane of its own'  below        the layers ("beside"), each in a lane of its own, so that
- *                 |                           no arc runs behind a state and none upon another
+ *                 |                           no arc runs behind a state or along another arc
  *      [state]    '------->[state] row 1
  *
- * Words take the first of several places on their arc that is free of others and of states.
+ * A label takes the first position along its arc where it overlaps no state and no other label.
  */
 #include "show/causality/causality_face.h"
 
@@ -20,22 +20,22 @@
 
 #define LEFT        30
 #define TOP         90
-#define GAP_X       190 /* to the next layer, at least */
-#define GAP_Y       50  /* to the next row */
+#define GAP_X       190 /* minimum distance between layers */
+#define GAP_Y       50  /* minimum distance between rows */
 #define MARGIN      60
-#define LANE        16 /* from one to the next, room for words */
+#define LANE        16 /* distance between lanes; leaves space for labels */
 #define LETTER_WIDE 6.5
 #define LETTER_HIGH 13
 
-/* ---- where states stand ---- */
+/* ---- positions of states ---- */
 
 struct layout {
     const struct causality_diagram *diagram;
     struct diagram_routes *routes;
     size_t rows;
     double *row_y, *layer_x;     /* [rows + 1], [layers + 1] */
-    unsigned *below, *beside;    /* lanes taken below a row, and beside a layer */
-    struct diagram_point *words; /* [arc_count] the middles of those that have a place */
+    unsigned *below, *beside;    /* lanes used below each row, and beside each layer */
+    struct diagram_point *words; /* [arc_count] centres of the labels placed so far */
     size_t word_count;
 };
 
@@ -49,7 +49,7 @@ static bool goes_back(const struct causality_diagram *diagram, const struct caus
     return arc->from != arc->to && !goes_right(diagram, arc);
 }
 
-/* How much room the lanes need, which are given out in the same order later. */
+/* Counts the lanes per row and layer. lead_back hands them out later, in the same order. */
 static void count_lanes(struct layout *layout)
 {
     const struct causality_diagram *diagram = layout->diagram;
@@ -87,7 +87,7 @@ static void place_rows(struct layout *layout)
     memset(layout->beside, 0, diagram->layers * sizeof(*layout->beside));
 }
 
-/* ---- where arcs leave and reach a state ---- */
+/* ---- points where arcs leave and enter a state ---- */
 
 enum side { SIDE_LEFT, SIDE_RIGHT, SIDE_BELOW, SIDE_NONE };
 
@@ -99,7 +99,7 @@ static enum side side_of_end(const struct causality_diagram *diagram,
     return !goes_right(diagram, arc) ? SIDE_BELOW : end ? SIDE_LEFT : SIDE_RIGHT;
 }
 
-/* The order of ends at one side: by where the other end is, so that they cross seldom. */
+/* Sort key of an arc's end on one side of a state: the position of the other end, so that few arcs cross. */
 static size_t order_of_end(const struct causality_diagram *diagram, size_t arc, bool end)
 {
     const struct causality_arc *at = &diagram->arcs[arc];
@@ -110,7 +110,7 @@ static size_t order_of_end(const struct causality_diagram *diagram, size_t arc, 
     return (major * 2 + end) * (diagram->arc_count + 1) + arc;
 }
 
-/* Shares the side of a state among the arcs that end there. */
+/* Spreads the arcs evenly along one side of a state. */
 static struct diagram_point place_of_end(const struct layout *layout, size_t arc, bool end)
 {
     const struct causality_diagram *diagram = layout->diagram;
@@ -136,7 +136,7 @@ static struct diagram_point place_of_end(const struct layout *layout, size_t arc
                                   corner.y + DIAGRAM_STATE_HIGH * share};
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
 static void lead_to_itself(const struct layout *layout, size_t state, struct diagram_route *route)
 {
@@ -168,7 +168,7 @@ static double lane_below(struct layout *layout, size_t row)
     return layout->row_y[row] + DIAGRAM_STATE_HIGH + LANE * (1.2 + layout->below[row]++);
 }
 
-/* Down to the lane below its row, along it, and up again; or, to another row, between the layers. */
+/* Down to the lane below its row, along it, and up again. To another row, it changes lanes between the layers. */
 static void lead_back(struct layout *layout, const struct causality_arc *arc,
                       struct diagram_point from, struct diagram_point to,
                       struct diagram_route *route)
@@ -209,9 +209,9 @@ static void lead(struct layout *layout, size_t index)
         lead_back(layout, arc, from, to, route);
 }
 
-/* ---- words ---- */
+/* ---- labels ---- */
 
-/* A point on the way: of a curve, by its parameter; else on the part along the first lane. */
+/* A point on the route: on a curve, by its parameter; else on the segment along the first lane. */
 static struct diagram_point point_on(const struct diagram_route *route, double share)
 {
     const struct diagram_point *at = route->at;
@@ -230,7 +230,7 @@ static bool overlap(double from, double to, double other_from, double other_to)
     return from < other_to && other_from < to;
 }
 
-/* `half` the width of words whose middle is there. */
+/* Whether a label with this centre is free of other labels and of states. `half`: half its width. */
 static bool is_free(const struct layout *layout, struct diagram_point middle, double half)
 {
     for (size_t i = 0; i < layout->word_count; i++) {
@@ -270,7 +270,7 @@ static void place_words(struct layout *layout, size_t index)
     layout->words[layout->word_count++] = route->words;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static int make_layout(struct layout *layout)
 {

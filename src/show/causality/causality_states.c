@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_states.c: the states that requests go through, found in the transitions; and their
- * words. See causality_face.h. (B. P. Miller, figure 5.19: "the state of a request: the transition
- * arcs represent message deliveries, and the states represent the process currently performing the
- * request".)
+ * causality_states.c: finds the states of requests in the transitions, and their texts. See causality_face.h. (B. P.
+ * Miller, figure 5.19: "the state of a request: the transition arcs represent message deliveries, and the states
+ * represent the process currently performing the request".)
  *
- *      (requestor) A --> B, so often        the state "A after requestor" and an arc to "B after A"
+ *      (requestor) A --> B, 27 times        state "A after requestor", and an arc (27) to "B after A"
  */
 #include "show/causality/causality_face.h"
 
@@ -28,8 +27,7 @@ static bool is_context(const struct causality_state *state, const char *const *c
     return true;
 }
 
-/* The index of a state, which is added if it is new. Diagrams are small: they are looked through.
- * */
+/* The index of a state; adds it if it is new. Linear search, because diagrams are small. */
 static size_t find_state(struct causality_diagram *diagram, const char *const *context,
                          unsigned length)
 {
@@ -41,8 +39,8 @@ static size_t find_state(struct causality_diagram *diagram, const char *const *c
     return diagram->state_count++;
 }
 
-/* The context behind a transition: its letters and the next, as many as a context has. `room` is
- * for one more than that. */
+/* The context after a transition: its letters and the next one, limited to the context length. With length 2, context
+ * (A, B) and next C give (B, C). `room` has space for one letter more than the context length. */
 static unsigned next_context(const struct causality *causality,
                              const struct causality_transition *transition, const char **room)
 {
@@ -62,7 +60,7 @@ static void add_arc(struct causality_diagram *diagram, size_t from, size_t to, u
     diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of};
 }
 
-/* ---- which are drawn ---- */
+/* ---- choosing arcs ---- */
 
 static int compare_counts(const void *left, const void *right)
 {
@@ -99,7 +97,7 @@ static void add_transition(struct causality_diagram *diagram,
     add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of);
 }
 
-/* How many requests come to a process: as many as strings begin with its letter, roots of trees. */
+/* Adds the arcs from the requestor: how many requests enter at each process. Their signatures begin with its letter. */
 static void add_request_arcs(struct causality_diagram *diagram)
 {
     for (size_t i = 0; i < diagram->causality->entry_count; i++) {
@@ -132,7 +130,7 @@ static void place_states(struct causality_diagram *diagram)
     for (size_t i = 0; i < diagram->state_count; i++) {
         struct causality_state *state = &diagram->states[i];
         if (state->layer == UINT32_MAX)
-            state->layer = 1; /* what leads to it is not drawn */
+            state->layer = 1; /* the arcs that lead to it are not drawn */
         for (size_t k = 0; k < i; k++)
             state->place += diagram->states[k].layer == state->layer;
         if (state->layer + 1 > diagram->layers)
@@ -147,7 +145,7 @@ static int find_states(struct causality_diagram *diagram, size_t most, const cha
 
     if (rows == NULL)
         return -ENOMEM;
-    diagram->state_count = 1; /* the requestor */
+    diagram->state_count = 1; /* state 0 is the requestor */
     add_request_arcs(diagram);
     for (size_t i = 0; i < causality->transition_count; i++) {
         if (i < most) {
@@ -192,7 +190,7 @@ int show_causality(const struct causality *causality, FILE *file, const struct c
                       : show_causality_tables(causality, file, face);
 }
 
-/* ---- words ---- */
+/* ---- texts ---- */
 
 void letter_name(const struct causality *causality, const char *letter, char text[STATE_TEXT_SIZE])
 {

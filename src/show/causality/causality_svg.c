@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_svg.c: the state diagram as a picture, SVG 1.1. See causality_face.h.
+ * causality_svg.c: the state diagram as an SVG 1.1 picture. See causality_face.h.
  *
  *      title
- *      arcs, states, and the words of arcs upon them, where causality_routes.c has placed them
+ *      arcs, states, and the labels of arcs above them, at the positions of causality_routes.c
  */
 #include "show/causality/causality_face.h"
 #include "show/text/xml.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define MARGIN 60
-#define LETTER 7.5 /* wide, at 12 px */
+#define LETTER 7.5 /* width at 12 px */
 #define CORNER 9   /* radius */
 
 static struct diagram_point size_of(const struct causality_diagram *diagram,
@@ -26,7 +26,7 @@ static struct diagram_point size_of(const struct causality_diagram *diagram,
     return (struct diagram_point){routes->size.x > least ? routes->size.x : least, routes->size.y};
 }
 
-/* Each colour has its like on dark paper. Not by variables, which many programs that show pictures do not know. */
+/* Each colour has a counterpart for dark backgrounds. Not by CSS variables, which many SVG viewers lack. */
 static const char style[] =
     "svg{color-scheme:light dark}.paper{fill:#fff}.tip{fill:#333}"
     "text{font-family:sans-serif;font-size:12px;fill:#222}"
@@ -96,7 +96,7 @@ static void draw_state(const struct causality_diagram *diagram, const struct dia
     fputs("</g>\n", file);
 }
 
-/* Towards the next point, but not further than half of the way. */
+/* A point towards the next one, CORNER away but at most half the way. */
 static struct diagram_point towards(struct diagram_point from, struct diagram_point to)
 {
     double length = fabs(to.x - from.x) + fabs(to.y - from.y);

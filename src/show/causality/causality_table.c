@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causality_table.c: paths of causality as tables for people. See show.h.
+ * causality_table.c: request paths as text tables. See show.h.
  *
- *      who has which letter; paths with their latencies; substrings; who sends to whom next;
- *      the slowest; how it is known
+ *      processes and their letters; request signatures with latencies; substrings; transitions;
+ *      the slowest requests; how reliable the result is
  */
 #include "show/causality/causality_face.h"
 #include "show/statistics/statistics_words.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- which rows are shown: the largest, in their order ---- */
+/* ---- choosing rows: the largest, in their original order ---- */
 
 static int compare_counts(const void *left, const void *right)
 {
@@ -27,8 +27,8 @@ static int compare_counts(const void *left, const void *right)
     return a > b ? -1 : a < b;
 }
 
-/* The count that a row must have to be among the `most` largest, and how many rows with just this
- * count are. */
+/* The least count among the `most` largest, and how many rows of exactly that count belong to them. Counts 9 7 7 7 2
+ * and most 3: least 7, 2 equal. */
 static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_t *ret_least,
                       size_t *ret_equal)
 {
@@ -49,10 +49,10 @@ static int find_least(const uint64_t *counts, size_t count, size_t most, uint64_
     return 0;
 }
 
-/* Rows of which the largest are shown. */
+/* Rows; only the largest are shown. */
 struct listing {
     size_t count;
-    /* what they are the largest by, and what is added up of the others */
+    /* the sort key of a row, and the count that the row "others" adds up */
     uint64_t (*rank_of)(const struct causality *causality, size_t index);
     uint64_t (*count_of)(const struct causality *causality, size_t index);
     int (*add)(struct table *table, const struct causality *causality, size_t index);
@@ -113,7 +113,7 @@ static uint64_t requests_of(const struct causality *causality, size_t index)
     return causality->processes[index].requests;
 }
 
-/* Server processes first: strings speak of them. */
+/* Server processes first: the signatures refer to them. */
 static uint64_t process_rank(const struct causality *causality, size_t index)
 {
     return causality->processes[index].role == ROLE_SERVER ? UINT64_MAX
@@ -252,14 +252,14 @@ static int print_substrings(const struct causality *causality, FILE *file, bool 
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
 }
 
-/* ---- who sends to whom next ---- */
+/* ---- transitions ---- */
 
 static uint64_t transition_count_of(const struct causality *causality, size_t index)
 {
     return causality->transitions[index].count;
 }
 
-/* And no word for one who has none. */
+/* Whether the text is a letter, and not a word for a process without one. */
 static bool is_letter(const char *text)
 {
     return strcmp(text, "requestor") != 0 && strcmp(text, "nobody") != 0;
@@ -307,7 +307,7 @@ static int print_transitions(const struct causality *causality, FILE *file, bool
     return print_listing(causality, &listing, columns, ARRAY_SIZE(columns), all, file);
 }
 
-/* ---- the slowest ---- */
+/* ---- the slowest requests ---- */
 
 static int print_request(const struct causality_request *request, FILE *file)
 {
@@ -320,7 +320,7 @@ static int print_request(const struct causality_request *request, FILE *file)
     show_duration(request->duration, duration);
     show_text(request->requestor, strlen(request->requestor), requestor);
     fprintf(folding_begin(&folding, file), "\n%s  %s%s%s\n", duration, request->string,
-            requestor[0] == '\0' ? "" : ", asked by ", requestor);
+            requestor[0] == '\0' ? "" : ", requested by ", requestor);
     folding_end(&folding);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
     for (uint32_t i = 0; result == 0 && i < request->step_count; i++) {
@@ -351,7 +351,7 @@ static int print_slowest(const struct causality *causality, FILE *file)
     return result;
 }
 
-/* ---- how it is known ---- */
+/* ---- how reliable the result is ---- */
 
 static void print_head(const struct causality *causality, FILE *file)
 {
@@ -405,7 +405,7 @@ static void print_attribution(const struct causality *causality, FILE *file)
     }
 }
 
-/* What a reader must know of a result, when there is any of it. */
+/* Limitations that a reader must know of, printed if their count is not 0. */
 static const struct note {
     size_t at; /* its count in struct causality */
     const char *word, *of_one, *of_more;
@@ -414,44 +414,45 @@ static const struct note {
     {                                                                                              \
         offsetof(struct causality, count), word, of_one, of_more                                   \
     }
-    NOTE(requests_of_strangers, "request", "is of a requestor that is not metered",
-         "are of requestors that are not metered"),
+    NOTE(requests_of_strangers, "request", "came from an unmonitored requestor",
+         "came from unmonitored requestors"),
     NOTE(requests_of_later_servers, "request",
-         "is of a process that became a server process later (--server says it before)",
-         "are of processes that became server processes later (--server says it before)"),
+         "came from a process that became a server process later (name it with --server)",
+         "came from processes that became server processes later (name them with --server)"),
     NOTE(without_request, "message", "between server processes belongs to no request",
          "between server processes belong to no request"),
     NOTE(late, "message", "belongs to a request that was over too long ago",
          "belong to requests that were over too long ago"),
-    NOTE(unmatched, "receive", "of a server process is from nobody known",
-         "of server processes are from nobody known"),
-    NOTE(contradicted, "answer", "is to another request than the one received last",
-         "are to another request than the one received last"),
+    NOTE(unmatched, "receive", "of a server process has no known sender",
+         "of server processes have no known sender"),
+    NOTE(contradicted, "answer", "belongs to another request than the one received last",
+         "belong to other requests than the one received last"),
     NOTE(ambiguous, "message", "may have been received instead of another",
          "may have been received instead of others"),
     NOTE(system_receives, "receive", "from a system process was ignored",
          "from system processes were ignored"),
     NOTE(joined, "call", "sent or received more of the same message",
          "sent or received more of the same message"),
-    NOTE(assumed_sides, "end", "of a path was guessed to be the one that serves, or that calls",
-         "of paths were guessed to be those that serve, or that call"),
-    NOTE(unknown_connections, "connection", "was made for a request that is not known any more",
-         "were made for requests that are not known any more"),
-    NOTE(unknown_paths, "message", "is of a path whose identity was lost",
-         "are of paths whose identity was lost"),
+    NOTE(assumed_sides, "end", "of a connection was assumed to be the server or the client",
+         "of connections were assumed to be servers or clients"),
+    NOTE(unknown_connections, "connection", "was made for a request that is no longer known",
+         "were made for requests that are no longer known"),
+    NOTE(unknown_paths, "message", "belongs to a connection whose identity was lost",
+         "belong to connections whose identity was lost"),
     NOTE(unknown_clocks, "path",
          "ended on a machine whose clock is not known: no latency counts it",
          "ended on machines whose clocks are not known: no latency counts them"),
-    NOTE(long_strings, "string", "is longer than 64 letters, of which the last are shown",
-         "are longer than 64 letters, of which the last are shown"),
-    NOTE(cut_requests, "request", "has so many messages that the first were let go",
-         "have so many messages that the first were let go"),
-    NOTE(other_strings, "message", "found no room among the strings: its last two letters count",
-         "found no room among the strings: their last two letters count"),
-    NOTE(other_substrings, "occurrence", "of a substring found no room",
-         "of substrings found no room"),
-    NOTE(other_transitions, "message", "found no room among who sends to whom",
-         "found no room among who sends to whom"),
+    NOTE(long_strings, "string", "is longer than 64 letters: the last ones are shown",
+         "are longer than 64 letters: the last ones are shown"),
+    NOTE(cut_requests, "request", "has too many messages: the first ones were dropped",
+         "have too many messages: the first ones were dropped"),
+    NOTE(other_strings, "message",
+         "was dropped from the table of request paths (full): counted by its last two letters",
+         "were dropped from the table of request paths (full): counted by their last two letters"),
+    NOTE(other_substrings, "occurrence", "of a substring was not counted: the table is full",
+         "of substrings were not counted: the table is full"),
+    NOTE(other_transitions, "message", "is missing in who sends to whom next: the table is full",
+         "are missing in who sends to whom next: the table is full"),
 #undef NOTE
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* history_graph.c: which events, arcs and waits are in the picture of a program history. See show.h and
+/* history_graph.c: collects the events, arcs and waits in the picture of a program history. See show.h and
  * history_graph.h. */
 #include "show/graph/history_graph.h"
 
@@ -37,8 +37,8 @@ void history_graph_free(struct history_graph *graph)
     free(graph);
 }
 
-/* Things that streams do, and what of that is not known; what is known of a ring, a path or the recording itself stands
- * nowhere. */
+/* Events of streams, and gaps in a stream's record. Records about rings, connections or the recording itself have no
+ * line to be drawn on. */
 static bool is_drawn(const struct record_header *header)
 {
     bool is_gap = header->id == EVENT_LOST || header->id == EVENT_DISCARDED;
@@ -101,7 +101,7 @@ static int add_wait(struct history_graph *graph, enum wait_kind kind, int64_t be
     return 0;
 }
 
-/* The latest event ends what its line's call began, if it speaks of the same path. */
+/* The latest event ends the wait that its line's call began, if both are on the same path (WAIT_STOPPED has none). */
 static int end_call(struct history_graph *graph, enum wait_kind kind, int64_t end)
 {
     const struct graph_event *event = &graph->events[graph->event_count - 1];
@@ -115,7 +115,7 @@ static int end_call(struct history_graph *graph, enum wait_kind kind, int64_t en
     return add_wait(graph, kind, begin->time, end);
 }
 
-/* `end`: when its record was made. */
+/* `end`: time of the event's record, which can be later than event->time. */
 static int find_waits(struct history_graph *graph, int64_t end)
 {
     size_t index = graph->event_count - 1;
@@ -149,10 +149,10 @@ static int find_waits(struct history_graph *graph, int64_t end)
     }
 }
 
-/* Times so far away are damage; within these limits they can be subtracted. */
+/* Times farther away are damaged; within these limits their difference cannot overflow. */
 #define MOST_TIME (1LL << 61)
 
-/* ns after the first event. */
+/* Wall-clock time in ns after the first event. */
 static int64_t wall_time(const struct history_graph *graph, const struct history_event *event,
                          uint64_t time)
 {
@@ -243,7 +243,7 @@ int history_graph_write(const struct history_graph *graph, enum graph_format for
 
 /* ---- finding ---- */
 
-/* Events are numbered as they come. */
+/* Binary search: events are in ascending order of their numbers. */
 size_t graph_find_event(const struct history_graph *graph, uint64_t number)
 {
     size_t low = 0;

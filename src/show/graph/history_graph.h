@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_graph.h: what is in the picture of a program history, before it is drawn. Private to show/.
+ * history_graph.h: what the picture of a program history shows, before it is drawn. Private to show/.
  *
  *      column   server[12]           client[13]
  *      line     stream 1  stream 2   stream 3
@@ -27,11 +27,11 @@ struct graph_column {
 /* A stream. */
 struct graph_line {
     size_t column;
-    size_t place; /* among the lines of its column */
+    size_t place; /* index among the lines of its column */
     uint32_t origin;
     uint32_t stream;
-    size_t last;    /* event, or GRAPH_NONE */
-    size_t call[3]; /* event that a wait began with and has not ended, or GRAPH_NONE: [wait_kind] */
+    size_t last;    /* its latest event, or GRAPH_NONE */
+    size_t call[3]; /* event that began a wait which has not ended, or GRAPH_NONE: [wait_kind] */
 };
 
 enum wait_kind { WAIT_RECEIVE, WAIT_SEND, WAIT_STOPPED, WAIT_BLOCKED, WAIT_KIND_COUNT };
@@ -46,17 +46,17 @@ struct graph_wait {
 
 struct graph_event {
     uint64_t number;
-    int64_t time; /* when it happened, ns after the first event */
+    int64_t time; /* ns after the first event */
     uint64_t proc_time;
     size_t line;
-    size_t previous; /* of its line, or GRAPH_NONE */
-    size_t wait;     /* that it ended, or GRAPH_NONE */
-    size_t edges;    /* the first of them */
+    size_t previous; /* previous event of its line, or GRAPH_NONE */
+    size_t wait;     /* wait that it ended, or GRAPH_NONE */
+    size_t edges;    /* index of its first edge */
     uint32_t edge_count;
     uint32_t rest_bytes;
     enum history_rest rest;
-    bool critical; /* on the longest path ... */
-    bool by_edge;  /* ... which comes to it by `edge`, not along its stream */
+    bool critical; /* on the critical path ... */
+    bool by_edge;  /* ... which reaches it by `edge`, not along its stream */
     uint32_t edge;
     struct record record;
 };
@@ -67,7 +67,7 @@ struct history_graph {
     bool begun;
     int64_t first; /* wall clock of the first event */
     uint64_t left_out;
-    bool machines; /* there are several origins: machines are named */
+    bool machines; /* several origins: machines are named */
     struct intern column_keys;
     struct intern line_keys;
     struct graph_column *columns;
@@ -88,18 +88,18 @@ struct history_graph {
 int history_graph_svg(const struct history_graph *graph, FILE *file);
 int history_graph_dot(const struct history_graph *graph, FILE *file);
 
-/* The event in the picture that an edge begins at, or GRAPH_NONE. */
+/* The index of the event with this number, or GRAPH_NONE if it is not in the picture. */
 size_t graph_find_event(const struct history_graph *graph, uint64_t number);
 
-/* Time from the first to the last thing in the picture; both 0 if it is empty. */
+/* Times of the first and the last thing in the picture; both 0 if it is empty. */
 void graph_extent(const struct history_graph *graph, int64_t *ret_begin, int64_t *ret_end);
 
-/* ---- words: valid UTF-8 without control characters but line feeds; still to be escaped ---- */
+/* ---- texts: valid UTF-8, no control characters except line feeds; still to be escaped ---- */
 
 const char *graph_wait_name(enum wait_kind kind);
 const char *graph_rest_name(enum history_rest rest);
 
-/* The name of an event's type. */
+/* Name of the event's type. */
 const char *graph_event_name(const struct graph_event *event);
 
 void graph_title(const struct history_graph *graph, char text[GRAPH_TEXT_SIZE]);
@@ -114,7 +114,7 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
 void graph_describe_wait(const struct history_graph *graph, const struct graph_wait *wait,
                          char text[GRAPH_TEXT_SIZE]);
 
-/* What a stream did from its event before this one: processor time of time. */
+/* What the stream did between its previous event and this one: its CPU time and the elapsed time. */
 void graph_describe_way(const struct history_graph *graph, const struct graph_event *event,
                         char text[GRAPH_TEXT_SIZE]);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_graph_dot.c: the program history as a graph for Graphviz, in the language DOT. See show.h.
+ * history_graph_dot.c: the program history as a Graphviz graph, in the language DOT. See show.h.
  *
  *      digraph { subgraph cluster_0 { e1 -> e4 }  subgraph cluster_1 { e2 -> e3 }  e1 -> e2 }
- *                process, and ways of its streams                                  arcs
+ *                a process and its streams                                         arcs
  */
 #include "show/graph/history_graph.h"
 
 #include <inttypes.h>
 
-/* As a quoted string. A backslash would begin an escape: names of nodes, places of lines. */
+/* Prints a quoted string. A backslash would begin an escape (node name, line alignment). */
 static void put_string(FILE *file, const char *text)
 {
     fputc('"', file);
@@ -37,7 +37,7 @@ static void write_event(const struct history_graph *graph, const struct graph_ev
     fputs("];\n", file);
 }
 
-/* A wait that the event ends is told with the way that leads to it. */
+/* The edge from the previous event of the stream. Its tooltip describes the wait that the event ends, if any. */
 static void write_way(const struct history_graph *graph, const struct graph_event *event,
                       FILE *file)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history_graph_svg.c: the program history as a picture, SVG 1.1. See show.h.
+ * history_graph_svg.c: the program history as an SVG 1.1 picture. See show.h.
  *
  *      title
  *      legend
@@ -16,16 +16,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEFT        120 /* of it the time scale */
+#define LEFT        120 /* for the time scale */
 #define TOP         130
 #define MARGIN      40
 #define LINE_WIDTH  70
 #define COLUMN_GAP  30
-#define LETTER      7.5 /* wide, at 12 px */
+#define LETTER      7.5 /* width at 12 px */
 #define LEAST_WIDTH 900
-#define EVENT_GAP   16 /* px of height for each event ... */
+#define EVENT_GAP   16 /* px of height per event ... */
 #define LEAST_HIGH  400
-#define MOST_HIGH   30000 /* ... but in all no more */
+#define MOST_HIGH   30000 /* ... up to this height */
 #define TICK_GAP    60
 
 struct picture {
@@ -33,9 +33,9 @@ struct picture {
     FILE *file;
     int64_t begin; /* of the time shown */
     int64_t end;
-    double height; /* of the part in which time passes */
+    double height; /* of the area with the time axis */
     double width;
-    double *columns; /* [column]: where its first line stands */
+    double *columns; /* [column]: x of its first line */
 };
 
 /* ---- text ---- */
@@ -47,7 +47,7 @@ static void put_title(FILE *file, const char *text)
     fputs("</title>", file);
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static double larger(double value, double other)
 {
@@ -94,7 +94,7 @@ static double time_y(const struct picture *picture, int64_t time)
 
 /* ---- the frame ---- */
 
-/* Each colour has its like on dark paper. Not by variables, which many programs that show pictures do not know. */
+/* Each colour has a counterpart for dark backgrounds. Not by CSS variables, which many SVG viewers lack. */
 static const char style[] =
     "svg{color-scheme:light dark}.paper{fill:#fff}.tip{fill:#333}"
     "text{font-family:sans-serif;font-size:12px;fill:#222}"
@@ -165,8 +165,8 @@ static void draw_legend(const struct picture *picture)
                 arcs[i].shape, x, x + 40, arcs[i].text);
         x += 60 + (double)strlen(arcs[i].text) * LETTER;
     }
-    fprintf(picture->file,
-            "<text x=\"%.1f\" y=\"50\">12 us: processor time between two events</text>\n", x);
+    fprintf(picture->file, "<text x=\"%.1f\" y=\"50\">12 us: CPU time between two events</text>\n",
+            x);
     x = 12;
     for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
         const char *name = graph_wait_name((enum wait_kind)kind);
@@ -201,7 +201,7 @@ static void draw_columns(const struct picture *picture)
     }
 }
 
-/* 1, 2 or 5 times a power of ten, at least so many ns. */
+/* The smallest of 1, 2 and 5 times a power of ten that is at least `least`; ns. */
 static double tick_step(double least)
 {
     double step = 1;
@@ -211,7 +211,7 @@ static double tick_step(double least)
     return step;
 }
 
-/* In the largest unit of which a step is no small part, counted from the top of the picture. */
+/* The time scale, counted from the top of the picture. Its unit is the largest of which a step is at least a tenth. */
 static void draw_scale(const struct picture *picture)
 {
     static const struct {
@@ -259,8 +259,7 @@ static void draw_waits(const struct picture *picture)
     }
 }
 
-/* The way of a stream from one event to the next, and the processor time that it took, where there is
- * room to write it. */
+/* A stream between two events; with the CPU time it used, if there is space for the label. */
 static void draw_way(const struct picture *picture, const struct graph_event *event)
 {
     const struct graph_event *previous = &picture->graph->events[event->previous];
@@ -291,7 +290,7 @@ static bool is_critical(const struct history_graph *graph, const struct graph_ev
     return event->critical && event->by_edge && edge == &graph->edges[event->edges + event->edge];
 }
 
-/* An arc within one line swings out; one from outside the picture is a short arrow. */
+/* An arc within one line is bent; an arc from outside the picture is a short arrow. */
 static void draw_arc(const struct picture *picture, const struct graph_event *event,
                      const struct history_edge *edge)
 {
@@ -338,7 +337,7 @@ static void draw_event(const struct picture *picture, const struct graph_event *
     fputs("</g>\n", picture->file);
 }
 
-/* What lies above others comes after them. */
+/* Draws back to front: SVG paints later elements on top. */
 static void draw_events(const struct picture *picture)
 {
     const struct history_graph *graph = picture->graph;

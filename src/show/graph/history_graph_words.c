@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* history_graph_words.c: what the picture of a program history says of its parts. See history_graph.h. */
+/* history_graph_words.c: the texts in the picture of a program history. See history_graph.h. */
 #include "show/graph/history_graph.h"
 
 #include <inttypes.h>
@@ -148,7 +148,7 @@ static void add_message(const struct history_graph *graph, const struct graph_ev
         add(text, "\n%" PRIu32 " bytes %s", event->rest_bytes, graph_rest_name(event->rest));
 }
 
-/* Another stream of the event's machine. */
+/* Appends the name of another stream on the event's machine. */
 static void add_stream(const struct history_graph *graph, const struct graph_event *event,
                        uint32_t number, char text[GRAPH_TEXT_SIZE])
 {
@@ -276,6 +276,6 @@ void graph_describe_way(const struct history_graph *graph, const struct graph_ev
 
     text[0] = '\0';
     add_duration(text, (int64_t)(event->proc_time - previous->proc_time));
-    add(text, " of processor time in ");
+    add(text, " of CPU time in ");
     add_duration(text, event->time - previous->time);
 }

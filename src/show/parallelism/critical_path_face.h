@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path_face.h: the faces of the longest path. Private to show/. */
+/* critical_path_face.h: tables and JSON of the critical path. Private to show/. */
 #ifndef DPM_CRITICAL_PATH_FACE_H
 #define DPM_CRITICAL_PATH_FACE_H
 
@@ -12,14 +12,14 @@ void critical_process_text(const struct critical_path *path, uint32_t process,
 
 #define CRITICAL_PROCEDURE_TEXT (PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE)
 
-/* "connection_send", or "[file]" where it has no name. */
+/* "connection_send"; "[file]" if the procedure has no name. */
 void critical_procedure_text(const struct critical_procedure *procedure, char *text, size_t size);
 
-/* Indexes of processes, those with most on the path first; then those with the least slack. The caller frees it;
- * NULL: out of memory. */
+/* Indexes of processes: those with the largest share of the path first, then those with the least slack. The caller
+ * frees it; NULL: out of memory. */
 uint32_t *critical_order_processes(const struct critical_path *path);
 
-/* One row of a table, which dpm path and dpm report show alike: columns, and the texts of cells. */
+/* One row of a table that dpm path and dpm report share: columns, and texts of the cells. */
 #define CRITICAL_PROCESS_COLUMNS   6
 #define CRITICAL_PROCEDURE_COLUMNS 4
 

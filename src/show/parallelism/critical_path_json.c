@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path_json.c: the longest path for programs: dpm-path(1). */
+/* critical_path_json.c: the critical path as JSON; dpm-path(1) describes the keys. */
 #include "show/parallelism/critical_path_face.h"
 #include "show/text/json.h"
 #include "show/text/matching_face.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path_table.c: the longest path for people, and as folded stacks. See critical_path_face.h. */
+/* critical_path_table.c: the critical path as text tables, and as folded stacks. See critical_path_face.h. */
 #include "show/parallelism/critical_path_face.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
@@ -211,7 +211,7 @@ static int print_procedures(const struct critical_path *path, FILE *file,
 
 /* ---- what if ---- */
 
-/* Of the path's length; what has become longer is negative. */
+/* Percentage by which the critical path becomes shorter; negative if it becomes longer. */
 static void show_shorter(uint64_t longest, uint64_t becomes, char text[UNIT_SIZE])
 {
     char percent[UNIT_SIZE];
@@ -260,7 +260,7 @@ static int print_what_ifs(const struct critical_path *path, FILE *file)
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static void print_heading(const struct critical_path *path, FILE *file)
 {
@@ -270,12 +270,11 @@ static void print_heading(const struct critical_path *path, FILE *file)
     show_duration(path->cpu, texts[1]);
     show_duration(path->delay, texts[2]);
     show_duration(path->outside, texts[3]);
-    fprintf(
-        file,
-        "The longest path takes %s: %s of processor time, %s of messages under way, %s of waits "
-        "for outside, timers, disks; P = %.2f.\n\n",
-        texts[0], texts[1], texts[2], texts[3],
-        path->longest == 0 ? 0 : (double)path->parallelism->total / (double)path->longest);
+    fprintf(file,
+            "The critical path takes %s: %s of CPU time, %s of messages in flight, %s of waits for "
+            "unmonitored peers, timers and disks; P = %.2f.\n\n",
+            texts[0], texts[1], texts[2], texts[3],
+            path->longest == 0 ? 0 : (double)path->parallelism->total / (double)path->longest);
 }
 
 static void print_grounds(const struct critical_path *path, const struct recorded *recorded,
@@ -288,8 +287,8 @@ static void print_grounds(const struct critical_path *path, const struct recorde
     show_count(recorded->lost, missing);
     print_matching(&path->parallelism->matching, file);
     fprintf(file,
-            "\n%s of %s events are on it, %s lost. It is assumed that events would stand in "
-            "the same order.\n",
+            "\n%s of %s events are on the path, %s lost. Predictions assume that events keep "
+            "their order.\n",
             events, all, missing);
     print_own_cost(&path->parallelism->matching.own_cost, path->parallelism->duration, file);
 }
@@ -324,7 +323,7 @@ int show_critical_path(const struct critical_path *path, const struct recorded *
 
 /* ---- folded stacks ---- */
 
-/* A frame: what separates frames and counts may not be in it. */
+/* Prints a frame name. ';' separates frames and ' ' the count, so neither may be in it. */
 static void put_frame(const char *text, FILE *file)
 {
     for (; *text != '\0'; text++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* parallelism_face.h: the two faces of the parallelism of a computation. Private to show/. */
+/* parallelism_face.h: tables and JSON of the parallelism of a computation. Private to show/. */
 #ifndef DPM_PARALLELISM_FACE_H
 #define DPM_PARALLELISM_FACE_H
 
@@ -9,10 +9,10 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
                             const struct show_options *options);
 int show_parallelism_json(const struct parallelism_runs *runs, FILE *file);
 
-/* Of all runs, the middle one of t_max of a row; `processes`: each process one stream. */
+/* The t_max of a row in the run with the median P. `processes`: each process is one stream. */
 uint64_t parallelism_median(const struct parallelism_runs *runs, size_t row, bool processes);
 
-/* The same of P, with the least and the greatest. */
+/* Least, median and greatest P of all runs. */
 struct spread {
     double least, median, greatest;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parallelism_json.c: how parallel a computation was and would be, for programs: dpm-parallelism(1). */
+/* parallelism_json.c: the parallelism of a computation, as recorded and predicted, as JSON; dpm-parallelism(1)
+ * describes the keys. */
 #include "show/parallelism/parallelism_face.h"
 #include "show/text/json.h"
 #include "show/text/matching_face.h"

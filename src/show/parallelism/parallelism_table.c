@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* parallelism_table.c: how parallel a computation was and would be, for people. See parallelism_face.h. */
+/* parallelism_table.c: the parallelism of a computation, as recorded and predicted, as text tables. See
+ * parallelism_face.h. */
 #include "show/parallelism/parallelism_face.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
@@ -27,7 +28,7 @@ static double factor_of(const struct parallelism_runs *runs, size_t run, size_t 
     return parallelism_factor(parallelism, &parallelism->rows[row]);
 }
 
-/* The run whose P is the one in the middle: as many are less as are greater, ties by number. */
+/* The run with the median P; the lower one of an even number of runs. Equal values count in order of runs. */
 static size_t middle_run(const struct parallelism_runs *runs, size_t row, bool processes)
 {
     for (size_t i = 0; i < runs->count; i++) {
@@ -198,7 +199,7 @@ static int print_processes(const struct parallelism *parallelism, FILE *file,
     return result;
 }
 
-/* ---- paths ---- */
+/* ---- connections ---- */
 
 static int by_turns(const void *a, const void *b)
 {
@@ -246,7 +247,7 @@ static int print_paths(const struct parallelism *parallelism, FILE *file,
                        const struct show_options *options)
 {
     static const struct table_column columns[] = {
-        {"PROCESS", false},       {"PATH", false},         {"WITH, OR SERVING AT", false},
+        {"PROCESS", false},       {"KIND", false},         {"SERVER ADDRESS", false},
         {"SENDS ANSWERED", true}, {"% SYNCHRONOUS", true},
     };
     size_t count = parallelism->path_count,
@@ -265,7 +266,7 @@ static int print_paths(const struct parallelism *parallelism, FILE *file,
     if (result == 0)
         result = add_other_paths(&table, parallelism, rows, most);
     if (result == 0 && count > 0) {
-        fputs("\nPaths\n", file);
+        fputs("\nConnections\n", file);
         result = table_print(&table, file);
     }
     table_done(&table);
@@ -273,7 +274,7 @@ static int print_paths(const struct parallelism *parallelism, FILE *file,
     return result;
 }
 
-/* ---- words ---- */
+/* ---- notes ---- */
 
 static void print_heading(const struct parallelism_runs *runs, FILE *file)
 {
@@ -284,8 +285,8 @@ static void print_heading(const struct parallelism_runs *runs, FILE *file)
     show_duration(first->duration, elapsed);
     show_count(first->streams, streams);
     show_count(first->process_count, processes);
-    fprintf(file, "T: %s of processor time, of %s %s in %s %s; elapsed: %s%s\n\n", total, streams,
-            first->streams == 1 ? "stream" : "streams", processes,
+    fprintf(file, "T: %s of CPU time, %s %s in %s %s; elapsed: %s%s\n\n", total, streams,
+            first->streams == 1 ? "thread" : "threads", processes,
             first->process_count == 1 ? "process" : "processes", elapsed,
             runs->count > 1 ? " (first run)" : "");
 }
@@ -307,7 +308,7 @@ static void print_efficiency(const struct parallelism_runs *runs, FILE *file)
     fputs(".\n", file);
 }
 
-/* Which processes share a machine of an assignment that was found. */
+/* Prints which processes share a machine in an assignment that a search found. */
 static void print_search(const struct parallelism_runs *runs,
                          const struct parallelism_search *search, FILE *file)
 {
@@ -316,8 +317,7 @@ static void print_search(const struct parallelism_runs *runs,
     char who[PROCESS_NAME_SIZE], above[UNIT_SIZE];
 
     show_percent(search->longest - search->bound, search->bound, above);
-    fprintf(file,
-            "\n%s (of %" PRIu32 " that were tried; %s %% above what no assignment can be below):\n",
+    fprintf(file, "\n%s (best of %" PRIu32 " tried; at most %s%% longer than the best possible):\n",
             assignment->name, search->trials, above);
     for (uint32_t machine = 0; machine < assignment->per_machine; machine++) {
         const char *separator = "  ";
@@ -348,7 +348,7 @@ static void print_waits(FILE *file, const struct waits *waits, const char *what)
         return;
     show_count(waits->count, count);
     show_duration(waits->time, time);
-    fprintf(file, "%s %s, %s.\n", count, what, time);
+    fprintf(file, "%s %s: %s.\n", count, what, time);
 }
 
 static bool has_delays(const struct parallelism_options *options)
@@ -369,20 +369,22 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     show_count(first->other_arcs, others);
     print_matching(&first->matching, file);
     fprintf(file,
-            "\nIt rests on %s events, %s lost; %s arcs of messages, %s of creation, ends, room, "
-            "connections and wakeups%s.\n",
+            "\nBased on %s events, %s lost; %s edges of messages, %s of creation, ends, buffer "
+            "space, connections and wakeups%s.\n",
             events, lost, messages, others,
             runs->options->messages_only ? " (left out: --edges messages)" : "");
-    print_waits(file, &first->outside, "answers from outside, arcs of elapsed time");
+    print_waits(file, &first->outside,
+                "replies from unmonitored peers, counted with their elapsed time");
+    print_waits(file, &first->asleep,
+                "unexplained waits (timers, disks, unmonitored peers), counted with their elapsed "
+                "time");
     print_waits(
-        file, &first->asleep,
-        "waits that nothing metered explains (timers, disks, outside), arcs of elapsed time");
-    print_waits(file, &first->locks,
-                "waits of threads for each other, for what is not known without WAKEUP: P is an "
-                "upper bound");
+        file, &first->locks,
+        "waits of threads for each other, their causes unknown without WAKEUP: P is an upper "
+        "bound");
     if (!has_delays(runs->options))
-        fputs("No delays were given: messages take no time, and step delay is step max.\n", file);
-    fputs("For other assignments it is assumed that events would stand in the same order.\n", file);
+        fputs("Without delays messages take no time: step delay is the same as step max.\n", file);
+    fputs("Other assignments: events are assumed to keep their order.\n", file);
     print_own_cost(&first->matching.own_cost, first->duration, file);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* record_face.c: what both faces of a record share. See record_face.h. */
+/* record_face.c: what record_text.c and record_json.c share. See record_face.h. */
 #include "show/record/record_face.h"
 
 #include <time.h>
 
-/* strftime writes the zone as +0100, RFC 3339 wants +01:00. */
+/* strftime writes the zone as +0100; RFC 3339 requires +01:00. */
 static void write_second(struct record_face *face, int64_t second)
 {
     time_t time = (time_t)second;

@@ -4,8 +4,8 @@
  *
  *      head     time, time_ns, event, machine, pid, tid, stream, name, sequence, cpu_ns, load
  *      body     the fields of the type's table, named in lower case with underscores
- *      what is known besides: of a path its kind and addresses, of a child its pid ...
- *      where    the PC, and its procedure and module if they are known
+ *      context  for a path its kind and addresses, for a child its pid ...
+ *      where    the PC; its procedure and module, if known
  *      flags    only those that are set
  */
 #include "meter/shared/message.h"
@@ -19,7 +19,7 @@
 
 #define KEY_SIZE 32
 
-/* An object that is being made; the first failure is remembered. */
+/* An object under construction; `failed` stays set after the first failure. */
 struct object {
     json_t *json;
     bool failed;
@@ -95,9 +95,9 @@ static void set_head(struct object *object, struct record_face *face, const stru
 
 /* ---- the body ---- */
 
-/* Names of the table that mean something else in the head, or lack their unit. */
+/* Fields whose name means something else in the head, or lacks the unit. */
 static const struct {
-    uint8_t event; /* 0: any */
+    uint8_t event; /* 0: any type */
     const char *field;
     const char *key;
 } renamed[] = {
@@ -166,7 +166,7 @@ static void set_field(struct object *object, const struct event_type *type,
     }
 }
 
-/* ---- what is known besides ---- */
+/* ---- context ---- */
 
 static void set_path(struct object *object, const struct path_record *path)
 {
@@ -316,11 +316,11 @@ static void set_flags(struct object *object, unsigned flags)
             set(object, names[i].key, json_true());
 }
 
-/* Prints a record and frees it. jansson writes a file in pieces of a few characters; a line at once takes a quarter less
- * time. A failure to write stays in the file. */
+/* Prints a record and frees it. jansson writes to a file in pieces of a few characters; one write per line takes 25%
+ * less time. Write errors stay in the file. */
 static int print_line(json_t *json, FILE *file)
 {
-    char line[8192]; /* twice the largest record and all keys */
+    char line[8192]; /* twice the largest record with all keys */
     size_t length = json_dumpb(json, line, sizeof(line), JSON_COMPACT);
     int result = 0;
 
@@ -334,7 +334,7 @@ static int print_line(json_t *json, FILE *file)
     return result;
 }
 
-/* ---- what leads to it ---- */
+/* ---- edges that lead to it ---- */
 
 static json_t *edge_object(const struct history_edge *edge)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_text.c: a record as a line for people.
+ * record_text.c: a record as a line of text.
  *
  *      2026-01-31 12:00:00.123456  server[120/124]  3  SEND  4 tcp 127.0.0.1:80 > ...  10 bytes ...
  *      time, local zone            process, thread  stream   path: number, kind, both ends
@@ -25,7 +25,7 @@ static size_t add_machine(const struct record_face *face, uint32_t origin, size_
     return strlen(text);
 }
 
-/* "name[pid]", of another thread than the first "name[pid/tid]"; "stream 3" if it is not known. */
+/* "name[pid]"; for a thread other than the first "name[pid/tid]"; if it is not known "stream 3". */
 static void stream_text(const struct record_face *face, uint32_t origin, uint32_t number,
                         char text[STREAM_TEXT_SIZE])
 {
@@ -173,7 +173,7 @@ static void print_lost(const struct record_face *face, const struct record *reco
         fprintf(face->file, ": reason %" PRIu32, record->lost.reason);
 }
 
-/* What a number is called, or the number. */
+/* Prints a name, or the number if there is none. */
 static void print_named(const struct record_face *face, const char *what, const char *name,
                         uint64_t number)
 {
@@ -407,7 +407,7 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", preempted", face->file);
 }
 
-/* "in PROCEDURE+0x12", without a symbol "in FILE+0x1234", without a name the PC itself. */
+/* "in PROCEDURE+0x12"; without a symbol "in FILE+0x1234"; without a module the PC itself. */
 static void print_pc(const struct record_face *face, const struct event *event)
 {
     uint64_t pc = record_event_pc(event->header);
@@ -436,7 +436,7 @@ static void print_pc(const struct record_face *face, const struct event *event)
 
 #define EDGES_SHOWN 8
 
-/* "  <- SEND 12 of client[3], 100 bytes, exact": what leads to it. */
+/* "  <- SEND 12 of client[3], 100 bytes, exact": the edges that lead to the record. */
 static void print_edges(const struct record_face *face, const struct history_event *event)
 {
     char process[STREAM_TEXT_SIZE];

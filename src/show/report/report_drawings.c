@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_drawings.c: the drawings of the report's page that are its own. See report_face.h.
+ * report_drawings.c: the drawings of the report's HTML page. See report_face.h.
  *
  *      matrix (messages)   graph (bytes)                parallelism
  *            a  b  c           a ===== b                one-each     max      |========    | 2.5
@@ -20,11 +20,11 @@
 #include <string.h>
 
 #define MATRIX_NODES 40
-#define MATRIX_WORDS 12 /* up to so many nodes the cells have figures, else only colours */
+#define MATRIX_WORDS 12 /* up to this many nodes cells show numbers; beyond it only colours */
 #define GRAPH_NODES  24
-#define GRAPH_LABELS 12 /* of the heaviest arcs */
+#define GRAPH_LABELS 12 /* labels, for the heaviest arcs */
 
-#define LEAST_WEIGHT 0.08 /* of what there is at all: so that it is seen */
+#define LEAST_WEIGHT 0.08 /* least weight of any traffic, so that it stays visible */
 
 double traffic_weight(uint64_t part, uint64_t most)
 {
@@ -33,7 +33,7 @@ double traffic_weight(uint64_t part, uint64_t most)
     return part >= most ? 1 : fmax(LEAST_WEIGHT, sqrt(show_share(part, most)));
 }
 
-/* What is drawn, and whose it is. */
+/* A graph, and the result that its nodes refer to. */
 struct traffic_drawing {
     struct traffic_graph graph;
     const struct communication *communication;
@@ -144,7 +144,7 @@ int html_matrix(const struct report *report, FILE *file)
     return draw_traffic(report->communication, MATRIX_NODES, put_matrix, file);
 }
 
-/* ---- the graph of processes: on an ellipse, arcs bend to its middle ---- */
+/* ---- the graph of processes: nodes on an ellipse, arcs bend towards its middle ---- */
 
 #define WIDTH    900.0
 #define HEIGHT   500.0
@@ -163,14 +163,14 @@ static struct point place(const struct traffic_graph *graph, size_t node, double
                           HEIGHT / 2 + (RADIUS_Y + out) * sin(angle)};
 }
 
-/* Where the arc bends to: the middle of its ends, moved to the right of its way. */
+/* Control point of the arc: the midpoint of its ends, moved sideways to the right of its direction. */
 static struct point bend(struct point from, struct point to)
 {
     return (struct point){(from.x + to.x) / 2 - (to.y - from.y) * 0.12,
                           (from.y + to.y) / 2 + (to.x - from.x) * 0.12};
 }
 
-/* The point of the line from `at` to `from` that is so far from `at`. */
+/* The point at this distance from `at`, on the line from `at` to `from`. */
 static struct point before(struct point at, struct point from, double distance)
 {
     double x = from.x - at.x, y = from.y - at.y, length = hypot(x, y);
@@ -221,7 +221,7 @@ static void put_arc_label(const struct traffic_graph *graph, size_t from, size_t
     if (from == to)
         middle = begin = end = place(graph, from, -48);
     show_bytes(graph->sent[from * graph->count + to].bytes, bytes);
-    /* nearer to who sends, but not upon it */
+    /* nearer to the sender, but not on top of it */
     double at = hypot(end.x - begin.x, end.y - begin.y) < SHORT ? 0.5 : 0.33, left = 1 - at;
     fprintf(file, "<text class=\"label\" x=\"%.1f\" y=\"%.1f\">%s</text>\n",
             begin.x * left * left + middle.x * 2 * left * at + end.x * at * at,
@@ -230,7 +230,7 @@ static void put_arc_label(const struct traffic_graph *graph, size_t from, size_t
 
 #define MOST_LETTERS 28
 
-/* As much of a name as has room; all of it stands in the matrix, and where the mouse is. */
+/* Prints as much of a name as fits. The matrix has the full name, and so has the tooltip. */
 static void put_name(const char *name, FILE *file)
 {
     char text[MOST_LETTERS * 4 + 4];
@@ -270,7 +270,7 @@ static void put_node(const struct traffic_drawing *drawing, size_t node, FILE *f
     fputs("</text>\n", file);
 }
 
-/* The traffic that an arc needs to have a label. */
+/* The least bytes that earn an arc a label. */
 static uint64_t label_limit(const struct traffic_graph *graph)
 {
     uint64_t largest[GRAPH_LABELS] = {0};
@@ -337,7 +337,7 @@ static void put_bar(const struct parallelism_runs *runs, size_t row, double scal
             y - 13, width, 188 + BAR_WIDTH, y, factor);
 }
 
-/* What a whole bar is: all streams, unless all bars were tiny then. */
+/* P at the full width of a bar: the number of streams, unless that would make all bars tiny. */
 static double bar_scale(const struct parallelism_runs *runs)
 {
     const struct parallelism *of = runs->at[0].threads;
@@ -358,8 +358,8 @@ void html_parallelism(const struct parallelism_runs *runs, FILE *file)
         rows += report_tells_row(of, i);
     int height = rows * BAR_HEIGHT + 10;
     fprintf(file,
-            "<p class=\"note\">P of %u streams; a whole bar is %.4g. Step max: each stream has a "
-            "processor, messages take no time; sharing: streams share the processors of the "
+            "<p class=\"note\">P of %u threads; a whole bar is %.4g. Step max: each thread has a "
+            "processor, messages take no time; sharing: threads share the processors of the "
             "assignment.</p>\n"
             "<svg class=\"bars\" viewBox=\"0 0 780 %d\" width=\"780\" height=\"%d\" role=\"img\">"
             "<title>Parallelism</title>\n",

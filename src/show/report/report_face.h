@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_face.h: what a report says, before it is printed or drawn. Private to show/.
+ * report_face.h: the content of a report, before it is printed or drawn. Private to show/.
  *
  *      struct report --> report_content --+--> findings   topic, sentence
  *                                         '--> tables     title, command, headings, the first rows
  *
- * Its text is valid UTF-8 without control characters; still to be escaped.
+ * All text is valid UTF-8 without control characters; still to be escaped.
  */
 #ifndef DPM_REPORT_FACE_H
 #define DPM_REPORT_FACE_H
@@ -13,35 +13,35 @@
 #include "show/show.h"
 #include "show/text/table.h"
 
-#define FOUND_NOTHING "Nothing" /* the topic of the only finding then */
+#define FOUND_NOTHING "Nothing" /* topic of the finding that there is none */
 
 struct report_finding {
-    const char *topic; /* "Load"; several in a row may have the same */
-    const char *text;  /* a sentence */
+    const char *topic; /* "Load"; consecutive findings may share it */
+    const char *text;  /* one sentence */
 };
 
 struct report_row {
     const char *const *cells; /* as many as the table has columns */
 };
 
-/* Of which analysis. */
+/* Which analysis a table belongs to. */
 enum report_part { REPORT_COMMUNICATION, REPORT_PARALLELISM, REPORT_PATH, REPORT_REQUESTS };
 
 struct report_table {
     enum report_part part;
     const char *title;
-    const char *command;                /* that shows all of it, without its traces */
-    const struct table_column *columns; /* those whose heading is NULL are left out */
+    const char *command;                /* shows the whole table; without trace names */
+    const struct table_column *columns; /* columns without a heading are left out */
     size_t column_count;
     struct report_row *rows;
     size_t row_count;
     size_t row_capacity;
-    size_t left_out; /* rows */
+    size_t left_out; /* number of rows */
 };
 
 #define REPORT_TABLES 8
-#define REPORT_ROWS   10 /* of a table of the text ... */
-#define REPORT_LONG   40 /* ... and of the page */
+#define REPORT_ROWS   10 /* rows of a table in text ... */
+#define REPORT_LONG   40 /* ... and on the HTML page */
 
 struct report_content {
     struct report_finding *findings;
@@ -49,31 +49,32 @@ struct report_content {
     size_t finding_capacity;
     struct report_table tables[REPORT_TABLES];
     size_t table_count;
-    size_t most;         /* rows of a table: to be set before report_tabulate */
-    struct arena memory; /* of texts and cells */
+    size_t most;         /* rows per table; set it before report_tabulate */
+    struct arena memory; /* holds texts and cells */
     bool failed;         /* out of memory */
 };
 
-/* Both add to an all-zero content, and return 0 or -ENOMEM; report_content_done either way. */
+/* Both add to a content, all zero at first, and return 0 or -ENOMEM. Call report_content_done in any case. */
 int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
 
 /* ---- drawings ---- */
 
-/* 0 to 1: how dark or wide it is drawn, by the root of its share, so that little is still seen. */
+/* 0 to 1: darkness or width in a drawing. The square root of the share, so that small traffic stays visible. */
 double traffic_weight(uint64_t part, uint64_t most);
 
-/* ---- the page: XML that is HTML, too; each of these returns 0 or -ENOMEM ---- */
+/* ---- the page: XML that is also HTML; int is 0 or -ENOMEM ---- */
 
 int html_matrix(const struct report *report, FILE *file);
 int html_process_graph(const struct report *report, FILE *file);
 void html_parallelism(const struct parallelism_runs *runs, FILE *file);
 
-/* Whether a row tells something: without delays step delay is step max, and step max is that of any assignment. */
+/* Whether a row adds information. Without delays, step delay equals step max, and max is the same for every
+ * assignment. */
 bool report_tells_row(const struct parallelism *parallelism, size_t row);
 
-/* "A = nginx[1], C = nginx[2]": who has the letters of a string; as many as have room. */
+/* "A = nginx[1], C = nginx[2]": the processes behind the letters of a request signature; as many as fit into `text`. */
 #define REPORT_LETTERS_SIZE 1024
 void report_letters(const struct causality *causality, const char *string, char *text, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_findings.c: what the analyses have found, in sentences. See report_face.h.
+ * report_findings.c: the findings of the analyses, as sentences. See report_face.h.
  *
  *      struct finding --> topic         sentence
  *                         Work          1 of 5 processes did 86 % of the work ...
@@ -22,7 +22,7 @@
 
 #define FEW_NAMES 5
 
-#define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" by "))
+#define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" over "))
 #define NAMES_SIZE (FEW_NAMES * PROCESS_TEXT_SIZE + UNIT_SIZE)
 
 __attribute__((format(printf, 3, 4))) static void say(struct report_content *content,
@@ -85,12 +85,10 @@ static void say_work(const struct report *report, const struct finding *finding,
     show_duration(finding->work.total_cpu, time);
     if (finding->kind == FINDING_WORK_SHARED)
         say(content, "Work",
-            "The work (%s of processor time) was shared: the busiest of %zu processes, %s, did "
-            "%s %%.",
+            "The work (%s of CPU time) was shared: the busiest of %zu processes, %s, did %s%%.",
             time, finding->work.of, names, share);
     else
-        say(content, "Work",
-            "%zu of %zu processes did %s %% of the work (%s of processor time): %s.",
+        say(content, "Work", "%zu of %zu processes did %s%% of the work (%s of CPU time): %s.",
             finding->work.who.count, finding->work.of, share, time, names);
 }
 
@@ -109,7 +107,8 @@ static void say_idle(const struct report *report, const struct finding *finding,
     show_duration(finding->idle.busiest_cpu, figures[1]);
     show_counted(finding->idle.busiest_messages, "message", sums[1]);
     say(content, "Idle",
-        "%zu of %zu %s did next to nothing: %s; in all %s and %s, but %s alone %s and %s.",
+        "%zu of %zu %s did next to nothing: %s. Together they have %s of CPU time and %s; %s has "
+        "%s and %s.",
         finding->idle.who.count, finding->idle.of, name, names, figures[0], sums[0], busiest,
         figures[1], sums[1]);
 }
@@ -126,14 +125,14 @@ static void say_created(const struct report *report, const struct finding *findi
         names);
 }
 
-/* " by tcp, udp", if that is not all: who was silent there may have spoken by a pipe. */
+/* " over tcp, udp" if only some kinds of connections were recorded: a silent process may have used another kind. */
 static void ways_text(uint32_t kinds, char text[WAYS_SIZE])
 {
     char list[LEFT_OUT_TEXT_SIZE] = "";
 
     if (kinds != 0)
         left_out_text(0, kinds, list);
-    snprintf(text, WAYS_SIZE, "%s%s", list[0] != '\0' ? " by " : "", list);
+    snprintf(text, WAYS_SIZE, "%s%s", list[0] != '\0' ? " over " : "", list);
 }
 
 static void say_silent(const struct report *report, const struct finding *finding,
@@ -143,7 +142,7 @@ static void say_silent(const struct report *report, const struct finding *findin
 
     names_text(report->communication, &finding->silent.who, names);
     ways_text(finding->silent.kinds, ways);
-    say(content, "Silent", "%zu of %zu processes sent and received no message%s: %s.",
+    say(content, "Silent", "%zu of %zu processes sent and received nothing%s: %s.",
         finding->silent.who.count, finding->silent.of, ways, names);
 }
 
@@ -154,18 +153,19 @@ static void say_one_stream(const struct report *report, const struct finding *fi
 {
     (void)report;
     (void)finding;
-    say(content, "Parallelism", "There was one stream: nothing to run beside it.");
+    say(content, "Parallelism", "There is only one thread: nothing can run in parallel.");
 }
 
 static void say_factor(const struct report *report, const struct finding *finding,
                        struct report_content *content)
 {
     static const char *const verdicts[] = {
-        [FACTOR_PATH_WAITS] = "most of that path is waits for unmonitored peers, disks and timers",
+        [FACTOR_PATH_WAITS] =
+            "most of the critical path is waits for unmonitored peers, disks and timers",
         [FACTOR_IN_TURN] = "they worked in turn, or waited; more processors cannot help",
-        [FACTOR_HARDLY_PARALLEL] = "more processors can hardly help",
+        [FACTOR_HARDLY_PARALLEL] = "more processors will hardly help",
         [FACTOR_NEARLY_ALL] = "nearly all of them can work at the same time",
-        [FACTOR_ON_AVERAGE] = "so many processors can be kept busy, on average",
+        [FACTOR_ON_AVERAGE] = "on average, this many processors are kept busy",
     };
     char total[UNIT_SIZE], longest[UNIT_SIZE];
 
@@ -173,7 +173,7 @@ static void say_factor(const struct report *report, const struct finding *findin
     show_duration(finding->factor.total, total);
     show_duration(finding->factor.longest, longest);
     say(content, "Parallelism",
-        "P = %.2f of %" PRIu32 " streams (%s of processor time, longest path %s): %s.",
+        "P = %.2f of %" PRIu32 " threads (%s of CPU time, critical path %s): %s.",
         finding->factor.factor, finding->factor.streams, total, longest,
         verdicts[finding->factor.verdict]);
 }
@@ -185,15 +185,15 @@ static void say_missing(const struct report *report, const struct finding *findi
 
     (void)report;
     left_out_text(finding->missing.flags, finding->missing.kinds, words);
-    say(content, "Parallelism", "P may be less in truth, for arcs are missing; not metered: %s.",
-        words);
+    say(content, "Parallelism",
+        "P may be too high: edges are missing, because these were not metered: %s.", words);
 }
 
 static void say_uneven(const struct report *report, const struct finding *finding,
                        struct report_content *content)
 {
     (void)report;
-    say(content, "Parallelism", "Streams are loaded unevenly: load balance %.2f, where 1 is even.",
+    say(content, "Parallelism", "Threads are loaded unevenly: load balance %.2f (1 is even).",
         finding->load_balance);
 }
 
@@ -249,13 +249,12 @@ static void say_wait(const struct report *report, const struct finding *finding,
         say(content, "Late", "%s waited %s for messages from %s (median %s).", to, sum, from, half);
     else if (finding->kind == FINDING_BLOCKED_SENDER)
         say(content, "Late",
-            "%s had no room to send to %s, which was to receive first: %s in all, half of the "
-            "times %s or more.",
-            from, to, sum, half);
+            "%s was blocked for %s while sending to %s, which was slow to receive (median %s).",
+            from, sum, to, half);
     else
         say(content, "Late",
-            "What %s sent waited for %s: %s in all, half of the messages %s or more.", from, to,
-            sum, half);
+            "Messages from %s waited in the receive queue of %s: median %s, %s over all messages.",
+            from, to, half, sum);
 }
 
 static void say_queue(const struct report *report, const struct finding *finding,
@@ -265,8 +264,9 @@ static void say_queue(const struct report *report, const struct finding *finding
 
     process_text(report->communication, finding->queue.process, who);
     show_count(finding->queue.most, most);
-    say(content, "Queues", "Most messages waited at %s: %.2f at a time on average, at most %s.",
-        who, finding->queue.mean, most);
+    say(content, "Queues",
+        "%s has the longest receive queue: %.2f messages on average, at most %s.", who,
+        finding->queue.mean, most);
 }
 
 static void say_answers(const struct report *report, const struct finding *finding,
@@ -279,14 +279,17 @@ static void say_answers(const struct report *report, const struct finding *findi
     show_duration(finding->answers.median, cells[1]);
     show_duration(finding->answers.p99, cells[2]);
     show_duration(finding->answers.most, cells[3]);
-    say(content, "Answers", "%s %s %s time%s: half within %s, 99 %% within %s, all within %s.", who,
-        finding->kind == FINDING_ANSWERS ? "answered" : "waited for answers", cells[0],
-        finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
+    if (finding->kind == FINDING_ANSWERS)
+        say(content, "Answers", "%s answered %s request%s: service time median %s, p99 %s, max %s.",
+            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
+    else
+        say(content, "Answers", "%s sent %s request%s: request latency median %s, p99 %s, max %s.",
+            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
 }
 
 /* ---- requests ---- */
 
-/* Whether a string goes by this letter: "A", but not the beginning of "A1". */
+/* Whether a request signature contains this letter. "A" does not match the beginning of "A1". */
 static bool has_letter(const char *string, const char *letter)
 {
     size_t length = strlen(letter);
@@ -327,9 +330,8 @@ static void say_requests(const struct report *report, const struct finding *find
     show_percent(path->count, finding->requests.of, share);
     show_duration(finding->requests.median, half);
     show_duration(finding->requests.p99, most);
-    say(content, "Requests",
-        "%s %% of the ways that requests took are %s: half within %s, 99 %% within %s%s%s%s.",
-        share, path->string, half, most, letters[0] == '\0' ? "" : " (", letters,
+    say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.", share,
+        path->string, half, most, letters[0] == '\0' ? "" : " (", letters,
         letters[0] == '\0' ? "" : ")");
 }
 
@@ -344,8 +346,8 @@ static void say_retransmits(const struct report *report, const struct finding *f
     show_count(finding->retransmits.segments, count);
     end_text(report->communication, &worst->ends[0], worst->local, local);
     end_text(report->communication, &worst->ends[1], worst->remote, remote);
-    say(content, "Network", "%s segments had to be sent again, most of them between %s and %s.",
-        count, local, remote);
+    say(content, "Network", "TCP retransmitted %s segments, most of them between %s and %s.", count,
+        local, remote);
 }
 
 static void say_dropped(const struct report *report, const struct finding *finding,
@@ -355,7 +357,7 @@ static void say_dropped(const struct report *report, const struct finding *findi
 
     (void)report;
     show_count(finding->dropped, count);
-    say(content, "Network", "%s datagrams found their receiver's queue full and were dropped.",
+    say(content, "Network", "%s datagrams were dropped because the receiver's queue was full.",
         count);
 }
 
@@ -373,13 +375,12 @@ static void say_waits(const struct report *report, const struct finding *finding
         say(content, "Waits", "%s were spent in %s that no message explains (timers, disks).", time,
             waits);
     else
-        say(content, "Waits", "%s: %s, in all %s.",
-            finding->kind == FINDING_WAITS_OUTSIDE ? "For answers from outside of what was metered"
-                                                   : "Of threads for each other",
-            waits, time);
+        say(content, "Waits", "%s were spent in %s %s.", time, waits,
+            finding->kind == FINDING_WAITS_OUTSIDE ? "for replies from unmonitored peers"
+                                                   : "of threads for each other (locks)");
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 typedef void say_function(const struct report *report, const struct finding *finding,
                           struct report_content *content);
@@ -425,6 +426,6 @@ int report_find(const struct report *report, struct report_content *content)
         sentences[findings.list[i].kind](report, &findings.list[i], content);
     findings_done(&findings);
     if (result == 0 && content->finding_count == 0 && !content->failed)
-        say(content, FOUND_NOTHING, "Too little was recorded to say anything of it.");
+        say(content, FOUND_NOTHING, "Too little was recorded to find anything.");
     return result < 0 || content->failed ? -ENOMEM : 0;
 }

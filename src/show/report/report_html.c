@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_html.c: the report as one page that needs nothing else: no network, no script. See show.h.
+ * report_html.c: the report as one self-contained page: no network access, no scripts. See show.h.
  *
  *      heading, findings
- *      who sends to whom: matrix, graph, tables
+ *      traffic: matrix, graph, tables
  *      parallelism: bars, table
- *      the longest path: tables, a stretch of the program history
+ *      the critical path: tables, an interval of the program history
  *      requests: states, table
- *      what it rests on
+ *      what the result is based on
  *
- * The page is XML, too. Names come from programs: everything is escaped. The history and the state diagram are pictures
- * with styles of their own, so they stand in the page as objects (base64), not as parts of it.
+ * The page is also valid XML. All text is escaped, because names come from the recorded programs. The history and the
+ * state diagram are pictures with their own styles, so the page embeds them as objects (base64), not as inline SVG.
  */
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_face.h"
@@ -56,7 +56,7 @@ static const char style[] =
     "overflow:visible;border:0}.drawing object{max-width:100%;height:auto}"
     "h2,h3{break-after:avoid}tr,svg{break-inside:avoid}}\n";
 
-/* ---- parts that are made as text, or as a picture ---- */
+/* ---- parts made as text or as a picture ---- */
 
 struct part {
     FILE *file;
@@ -71,7 +71,7 @@ static int part_begin(struct part *part)
     return part->file == NULL ? -ENOMEM : 0;
 }
 
-/* part_done either way. */
+/* Ends the writing of a part. Call part_done in any case. */
 static int part_end(struct part *part)
 {
     bool failed = ferror(part->file) != 0;
@@ -132,7 +132,7 @@ static int put_states(const struct causality *causality, FILE *file)
     return result;
 }
 
-/* Lines of text, each a paragraph. */
+/* Prints lines of text, each as a paragraph. */
 static int put_lines(const struct report *report,
                      void (*print)(const struct communication *communication, FILE *file),
                      FILE *file)
@@ -217,18 +217,17 @@ static void put_tables(const struct report_content *content, enum report_part pa
             put_table(&content->tables[i], traces, file);
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static int put_communication(const struct report *report, const struct report_content *content,
                              FILE *file)
 {
-    fputs("<h2>Who sends to whom</h2>\n<p class=\"note\">Messages; the stronger the colour, the "
-          "more. Those with "
-          "traffic between them stand together.</p>\n",
+    fputs("<h2>Who sends to whom</h2>\n<p class=\"note\">Messages; a stronger colour means more. "
+          "Processes that communicate stand together.</p>\n",
           file);
     int result = html_matrix(report, file);
-    fputs("<p class=\"note\">Bytes; the wider, the more. Of a hollow circle no traffic with "
-          "anybody is known.</p>\n",
+    fputs("<p class=\"note\">Bytes; a wider line means more. A hollow circle has no known "
+          "traffic.</p>\n",
           file);
     if (result == 0)
         result = html_process_graph(report, file);
@@ -252,15 +251,15 @@ static int put_path(const struct report *report, const struct report_content *co
 
     if (report->path == NULL)
         return 0;
-    fputs("<h2>What holds it up: the longest path</h2>\n", file);
+    fputs("<h2>What limits the speed: the critical path</h2>\n", file);
     put_tables(content, REPORT_PATH, report->traces, file);
     if (report->graph == NULL)
         return 0;
-    fprintf(
-        file,
-        "<h3>The program history, with the longest path in red</h3>\n<p class=\"note\">%zu events, "
-        "of the busiest time if there are more; others: <code>dpm graph ",
-        history_graph_events(report->graph));
+    fprintf(file,
+            "<h3>The program history, with the critical path in red</h3>\n<p class=\"note\">%zu "
+            "events, "
+            "of the busiest time if there are more; others: <code>dpm graph ",
+            history_graph_events(report->graph));
     xml_text(file, report->traces);
     fputs("</code></p>\n", file);
     result = put_history(report->graph, file);
@@ -272,7 +271,7 @@ static int put_requests(const struct report *report, const struct report_content
 {
     if (report->causality == NULL || report->causality->path_count == 0)
         return 0;
-    fputs("<h2>Which ways requests took</h2>\n", file);
+    fputs("<h2>Paths of requests through the processes</h2>\n", file);
     put_tables(content, REPORT_REQUESTS, report->traces, file);
     return put_states(report->causality, file);
 }
@@ -294,7 +293,7 @@ static int put_page(const struct report *report, const struct report_content *co
         result = put_path(report, content, file);
     if (result == 0)
         result = put_requests(report, content, file);
-    fputs("<h2>What it rests on</h2>\n", file);
+    fputs("<h2>About the recording</h2>\n", file);
     if (result == 0)
         result = put_lines(report, print_statistics_grounds, file);
     fputs("</body>\n</html>\n", file);

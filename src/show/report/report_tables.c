@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_tables.c: the first rows of the tables of each analysis, and which command shows all of them. See
+ * report_tables.c: the first rows of each analysis's tables, and the command that shows the whole table. See
  * report_face.h.
  *
- *      Processes             dpm stats
- *      Who sent to whom      dpm stats --by pair
- *      Connections           dpm stats --by path
- *      Parallelism           dpm parallelism
- *      The longest path      dpm path
- *      Paths of requests     dpm causality
+ *      processes             dpm stats
+ *      pairs                 dpm stats --by pair
+ *      connections           dpm stats --by path
+ *      parallelism           dpm parallelism
+ *      critical path         dpm path
+ *      request paths         dpm causality
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/parallelism/critical_path_face.h"
@@ -36,7 +36,7 @@ static struct report_table *begin_table(struct report_content *content, enum rep
     return table;
 }
 
-/* A copy; NULL of NULL, and where there is no memory. */
+/* A copy; NULL if the text is NULL or memory ran out. */
 static const char *keep_text(struct report_content *content, const char *text)
 {
     size_t size = text == NULL ? 0 : strlen(text) + 1;
@@ -118,7 +118,7 @@ static int add_results(const struct communication *communication, enum result_ki
     return result;
 }
 
-/* ---- parallelism and the longest path ---- */
+/* ---- parallelism and the critical path ---- */
 
 bool report_tells_row(const struct parallelism *parallelism, size_t row)
 {
@@ -161,7 +161,7 @@ static void add_parallelism(const struct parallelism_runs *runs, struct report_c
 static int add_path(const struct critical_path *path, struct report_content *content)
 {
     struct report_table *table =
-        begin_table(content, REPORT_PATH, "The longest path", "dpm path --all",
+        begin_table(content, REPORT_PATH, "Critical path", "dpm path --all",
                     critical_process_columns, CRITICAL_PROCESS_COLUMNS);
     uint32_t *order = critical_order_processes(path);
     size_t shown = first_rows(content, table, path->parallelism->process_count);
@@ -184,7 +184,7 @@ static void add_procedures(const struct critical_path *path, struct report_conte
     if (path->procedure_count == 0)
         return;
     struct report_table *table =
-        begin_table(content, REPORT_PATH, "Procedures on the longest path", "dpm path --all",
+        begin_table(content, REPORT_PATH, "Procedures on the critical path", "dpm path --all",
                     critical_procedure_columns, CRITICAL_PROCEDURE_COLUMNS);
     size_t shown = first_rows(content, table, path->procedure_count);
     for (size_t i = 0; i < shown; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_text.c: the report of a recording for people, and for programs. See show.h.
+ * report_text.c: the report of a recording as text and as JSON. See show.h.
  *
  *      heading
  *      TOPIC        a sentence, in lines of 78 columns or fewer,
- *                   of findings
- *      tables, each with the command that shows all of it
- *      what it rests on
+ *                   for each finding
+ *      tables, each with the command that shows the whole table
+ *      what the result is based on
  */
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_face.h"
@@ -23,7 +23,7 @@
 #define TOPIC_WIDTH 13
 #define LINE_WIDTH  78
 
-/* Columns of a text, one for each character. */
+/* Width of a text, one column per character. */
 static size_t width_of(const char *text, size_t size)
 {
     size_t width = 0;
@@ -33,7 +33,7 @@ static size_t width_of(const char *text, size_t size)
     return width;
 }
 
-/* The next word; a figure and its unit are one. */
+/* Bytes of the next word; a number and its unit are one word. */
 static size_t word_size(const char *text)
 {
     size_t size = strcspn(text, " ");
@@ -146,7 +146,7 @@ int show_recorded(const struct report *report, FILE *file)
     int result = show_report_findings(report, file);
     if (result > 0)
         print_where_more_is(
-            file, all ? "more of it" : "parallelism, the longest path, waits and requests",
+            file, all ? "more of it" : "parallelism, the critical path, waits and requests",
             "dpm report", report->traces);
     if (result >= 0)
         result = print_statistics_tables(report->communication, file, &options);

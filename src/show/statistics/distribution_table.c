@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * distribution_table.c: how times and sizes are distributed, and messages over time, for people. See statistics_face.h.
+ * distribution_table.c: distributions of times and sizes, and messages over time, as text. See statistics_face.h.
  *
  *      PROCESS    METRIC       COUNT    MEAN     P50 ...      Service time, server[12]
  *      server[12] service time 1,024 41.2 us 38.9 us             FROM      TO COUNT
@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- times of each row, a line each ---- */
+/* ---- the times of each row, one per line ---- */
 
 static const enum result_part columns_of_times[] = {PART_COUNT, PART_MEAN, PART_P50,
                                                     PART_P90,   PART_P99,  PART_MAX};
 
-#define TIMES_COLUMNS (2 + ARRAY_SIZE(columns_of_times)) /* the row, what was measured, its parts */
+#define TIMES_COLUMNS (2 + ARRAY_SIZE(columns_of_times)) /* row, metric, parts */
 
 static bool is_time(const struct result_column *column)
 {
@@ -86,7 +86,7 @@ int print_times_table(const struct result_kind *kind, const struct result_view *
 
 #define BAR_WIDTH 40
 
-/* Columns of the longest bar, behind what takes so many. */
+/* Length of the longest bar, after `before` columns of other text. */
 static size_t bar_width(FILE *file, size_t before)
 {
     size_t room = terminal_width(file);
@@ -189,7 +189,7 @@ static int add_bars(struct table *table, const struct histogram *histogram, FILE
 
 #define MOST_HISTOGRAMS 10
 
-/* Bars of few octaves are easier to look at than 160. */
+/* Merges the values into at most HISTOGRAM_SOME buckets: fewer bars are easier to read than 160. */
 static int print_histogram(const struct histogram *values, FILE *file, const char *title,
                            void (*show)(uint64_t, char[UNIT_SIZE]))
 {
@@ -236,7 +236,7 @@ static void row_name(const struct result_kind *kind, const struct communication 
     }
 }
 
-/* All that is distributed in a row. */
+/* Prints all distributions of a row. */
 static int print_row_bars(const struct result_kind *kind, const struct communication *communication,
                           const void *row, FILE *file)
 {

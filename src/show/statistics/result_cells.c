@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result_cells.c: how each face writes a value of results. See results.h.
+ * result_cells.c: a value of results as text, JSON and CSV. See results.h.
  *
  *      amount 48128, BYTES --> text "47.0 KiB", JSON 48128
  *      not known           --> text "-", JSON null
@@ -16,7 +16,7 @@
 static const struct {
     const char *key;
     const char *heading;
-    double share; /* of a quantile */
+    double share; /* which quantile */
 } parts[PART_ALL] = {
     [PART_COUNT] = {"count", "COUNT", 0}, [PART_MEAN] = {"mean", "MEAN", 0},
     [PART_MIN] = {"min", "MIN", 0},       [PART_P50] = {"p50", "P50", 0.5},
@@ -47,7 +47,7 @@ static uint64_t part_amount(const struct histogram *values, enum result_part par
     }
 }
 
-/* ---- the cells that a list of keys names ---- */
+/* ---- parsing a list of keys ---- */
 
 static struct result_cell cell_of(const struct result_kind *kind, const char *key, size_t length)
 {
@@ -146,7 +146,7 @@ static void number_text(enum result_unit unit, const struct result_value *value,
     }
 }
 
-/* Text comes from programs; `text` has room for all that is safe in it. */
+/* Makes a program's text safe. `text` has space for the result. */
 static void safe_text(const char *from, size_t size, char text[CELL_SIZE])
 {
     show_text(from, size < CELL_SIZE ? size : CELL_SIZE - 1, text);
@@ -190,7 +190,7 @@ static json_t *process_in_list(const void *context, size_t index)
     return json_count((uint64_t)party->processes[index] + 1);
 }
 
-/* A number, a list of numbers where several share an end, or the address of an end that is not metered. */
+/* A process number; a list of numbers if several processes share the end; or the address of an unmonitored end. */
 static json_t *party_json(const struct party *party)
 {
     if (party->count == 0)
@@ -200,7 +200,7 @@ static json_t *party_json(const struct party *party)
     return json_array_of(party, party->count, process_in_list);
 }
 
-/* [from, to, count] of one bar of a histogram. */
+/* One bar of a histogram: [from, to, count]. */
 static json_t *bar_json(const void *context, size_t index)
 {
     struct histogram_bar bar = histogram_bar(context, (unsigned)index);
@@ -208,7 +208,7 @@ static json_t *bar_json(const void *context, size_t index)
     return json_pack("[o, o, o]", json_count(bar.from), json_count(bar.to), json_count(bar.count));
 }
 
-/* Processes are numbered from 1 in order of their first record. */
+/* JSON numbers processes from 1, in order of their first records. */
 static json_t *value_json(enum result_unit unit, const struct result_value *value)
 {
     if (!value->known)
@@ -243,7 +243,7 @@ static json_t *value_json(enum result_unit unit, const struct result_value *valu
     }
 }
 
-/* "sent.bytes" goes into the object "sent"; an object of which nothing is known is null. */
+/* Puts "sent.bytes" into the object "sent". If the first member is null, so is the object. */
 static int set_member(json_t *object, const char *key, json_t *value)
 {
     const char *dot = strchr(key, '.');

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * result_view.c: the rows and columns of a table for people. See results.h.
+ * result_view.c: rows and columns of a text table. See results.h.
  *
- *      rows, in order --> those that have what the table needs --> the first of them, a line each
- *                                                              '-> the others, one line of sums
+ *      rows, in order --> those that the table needs --> the first ones, a line each
+ *                                                    '-> the others, one line of sums
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
@@ -61,7 +61,7 @@ static void keep_needed(struct result_view *view, const struct result_kind *kind
 
 /* ---- columns ---- */
 
-/* Whether two rows have different ones, so that a column of them says something. */
+/* Whether two rows have different values, so that the column adds information. */
 static bool differs(const struct result_view *view, const struct result_cell *cell,
                     const struct communication *all)
 {
@@ -81,7 +81,7 @@ static bool differs(const struct result_view *view, const struct result_cell *ce
     return false;
 }
 
-/* Whether some row has this much. */
+/* Whether a row has at least this value. */
 static bool has_at_least(const struct result_view *view, const struct result_cell *cell,
                          const struct communication *all, uint64_t least)
 {
@@ -137,10 +137,10 @@ static void choose_columns(struct result_view *view, const struct communication 
         result_heading(cell, i == 0 ? NULL : cell - 1, view->texts[i]);
         view->headings[i] = (struct table_column){view->texts[i], !is_name(cell->column->unit)};
         shown++;
-        if (cell->column->unit == RESULT_NUMBER) /* as a pid, it is a part of the name */
+        if (cell->column->unit == RESULT_NUMBER) /* e.g. a pid, which is part of the name */
             view->leading = shown;
     }
-    if (strcmp(view->texts[0], words[BY_PROCESS].heading) == 0) /* groups are called otherwise */
+    if (strcmp(view->texts[0], words[BY_PROCESS].heading) == 0) /* rename for groups */
         strcpy(view->texts[0], words[all->by].heading);
 }
 
@@ -183,7 +183,7 @@ void result_view_line(const struct result_view *view, const struct communication
     }
 }
 
-/* Parts of distributions but their sums and counts cannot be added. */
+/* Of a distribution's parts, only sum, count and maximum can be combined. */
 static enum result_sum sum_of(const struct result_cell *cell)
 {
     if (cell->part == PART_ALL)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * results.c: the one table of results: a row here for each figure. The lists of keys at the end of this file say which
- * text tables show it, and where it stands in CSV. See results.h.
+ * results.c: the table of results: one row for each figure. The lists of keys at the end of this file define the text
+ * tables that show it, and its position in CSV. See results.h.
  *
- * JSON has the columns in the order of these tables. CSV never moves a column: new ones come at the end of its list.
+ * JSON has the columns in the order of these tables. CSV columns never move: append new ones to the list.
  */
 #include "show/statistics/results.h"
 #include "analysis/statistics/statistics_figures.h"
@@ -25,7 +25,7 @@
 #define PROCEDURE(member) FIELD(communication_procedure, member)
 #define ALL(member)       FIELD(communication, member)
 
-/* ---- values that are more than a member of the row ---- */
+/* ---- computed values ---- */
 
 static void set_text(struct result_value *value, const char *text, size_t size)
 {
@@ -58,7 +58,7 @@ static void shared_name(const struct communication *all, const void *row,
         set_text(value, process->name, STREAM_NAME_SIZE);
 }
 
-/* Where processes share a row, the first one's. */
+/* If several processes share the row, the first one's name. */
 static void own_name(const struct communication *all, const void *row, struct result_value *value)
 {
     const struct communication_process *process = row;
@@ -90,7 +90,7 @@ static void container_of(const struct communication *all, const void *row,
     set_text(value, process->cgroup_name == NULL ? NULL : value->made, CONTAINER_SIZE);
 }
 
-/* By name, else by number; not known if the identity of the process was lost. */
+/* The group's name, else its number; not known if the process's identity was lost. */
 static void group_name(const struct communication_process *process, enum communication_by by,
                        struct result_value *value)
 {
@@ -149,7 +149,7 @@ static void kind_of(const struct communication *all, const void *row, struct res
     set_text(value, path_kind_name(path->kind), NAME_SIZE);
 }
 
-/* The client's view holds the server's and the way; if the client is not metered, the server's must do. */
+/* The client's request latency includes service time and network. If the client is unmonitored, take the server's. */
 static void latency(const struct communication *all, const void *row, struct result_value *value)
 {
     const struct histogram *of = ((const struct communication_path *)row)->times.of;
@@ -164,7 +164,7 @@ static void interval_begin(const struct communication *all, const void *row,
     value->amount = (uint64_t)((const struct traffic *)row - all->intervals) * all->interval;
 }
 
-/* No messages tell of the clock of such a machine. */
+/* Unknown if no messages relate the machine's clock to the first one's. */
 static void clock_is_known(const struct communication *all, const void *row,
                            struct result_value *value)
 {
@@ -178,7 +178,7 @@ static void by_name(const struct communication *all, const void *row, struct res
     set_text(value, communication_by_name(all->by), NAME_SIZE);
 }
 
-/* ---- values that only JSON has ---- */
+/* ---- values for JSON only ---- */
 
 static json_t *process_list(const void *context, size_t index)
 {
@@ -187,7 +187,7 @@ static json_t *process_list(const void *context, size_t index)
     return json_count((uint64_t)party->processes[index] + 1);
 }
 
-/* [[1], [2, 3]]: who used the local end, and the remote one. */
+/* [[1], [2, 3]]: processes at the local end and at the remote end. */
 static void ends(const struct communication *all, const void *row, struct result_value *value)
 {
     const struct party *parties = ((const struct communication_path *)row)->ends;
@@ -223,7 +223,7 @@ static void clocks(const struct communication *all, const void *row, struct resu
     value->json = json_array_of(all, all->matched ? all->machine_count : 0, clock_in_list);
 }
 
-/* Takes the array over, and returns it, longer by this name; NULL: out of memory. */
+/* Appends a name. Consumes the array and returns it; NULL: out of memory. */
 static json_t *with_name(json_t *names, const char *name)
 {
     if (json_array_append_new(names, json_string(name)) == 0)
@@ -267,7 +267,7 @@ static void matching(const struct communication *all, const void *row, struct re
     value->json = all->matched ? matching_json(&all->matching) : json_null();
 }
 
-/* ---- what several kinds of rows have ---- */
+/* ---- columns that several kinds of rows share ---- */
 
 #define TRAFFIC(OF)                                                                                \
     {"sent.messages", "SENT", RESULT_COUNT, OF(sent.messages), .sum = SUM_ADD},                    \
@@ -286,7 +286,7 @@ static void matching(const struct communication *all, const void *row, struct re
         "received_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(received.bytes), .sum = SUM_ADD    \
     }
 
-/* The mean over time, and over message operations, as the thesis has it. */
+/* Mean queue length over time, and over message operations, as in the thesis. */
 #define QUEUE(OF)                                                                                  \
     {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},     \
         {"queue.messages_mean",   "MEAN",        RESULT_MEAN, OF(queue.wait),                      \
@@ -459,7 +459,7 @@ static const struct result_column of_interval[] = {
     {"time_ns", "TIME", RESULT_NS, .get = interval_begin},
 };
 
-/* ---- where they are shown ---- */
+/* ---- tables ---- */
 
 #define COLUMNS(of) .columns = of, .column_count = ARRAY_SIZE(of)
 #define ROWS(type, array, number)                                                                  \
@@ -630,7 +630,7 @@ static uint64_t load(const void *base, struct result_field field)
     return value;
 }
 
-/* What stands in the row itself. */
+/* Reads a value that is stored in the row itself. */
 static void read_field(const struct result_column *column, const void *row,
                        struct result_value *value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics_csv.c: one table of the communication statistics for spreadsheets (RFC 4180): a heading,
- * then every row, with plain figures. Columns are stable; dpm-stats(1) describes them.
+ * statistics_csv.c: one table of the communication statistics as CSV (RFC 4180): a heading, then all rows, with plain
+ * numbers. Columns are stable; dpm-stats(1) describes them.
  */
 #include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
@@ -21,7 +21,7 @@ static void put_name(FILE *file, const char *key)
         fputc(*key == '.' ? '_' : *key, file);
 }
 
-/* A distribution has a column for each of these. */
+/* A distribution has one column for each of these. */
 static const char *const parts[] = {"count", "mean", "min", "p50", "p90", "p99", "max"};
 
 static void put_heading(FILE *file, const struct result_column *column)
@@ -57,7 +57,7 @@ static void put_text(FILE *file, const char *from, size_t size)
     fputc('"', file);
 }
 
-/* Of no values all but the count are empty. */
+/* Without values, all cells but the count are empty. */
 static void put_distribution(FILE *file, const struct histogram *from)
 {
     uint64_t values = histogram_count(from);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_face.h: the two faces of the communication statistics. Private to show/. */
+/* statistics_face.h: tables, JSON and CSV of the communication statistics. Private to show/. */
 #ifndef DPM_STATISTICS_FACE_H
 #define DPM_STATISTICS_FACE_H
 
@@ -13,13 +13,13 @@ int show_statistics_json(const struct communication *communication, FILE *file,
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 
-/* The tables alone, without heading and grounds. Returns 0 or -ENOMEM. */
+/* Prints the tables without heading and grounds. Returns 0 or -ENOMEM. */
 int print_statistics_tables(const struct communication *communication, FILE *file,
                             const struct show_options *options);
 
 /* ---- statistics_grounds.c ---- */
 
-/* What was recorded, one line; and what the result rests on, a paragraph each. */
+/* Heading: one line on what was recorded. Grounds: what the result is based on, one paragraph per fact. */
 void print_statistics_heading(const struct communication *communication, FILE *file,
                               const struct show_options *options);
 void print_statistics_grounds(const struct communication *communication, FILE *file);
@@ -33,9 +33,9 @@ int print_interval_table(const struct communication *communication, FILE *file);
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
 
-/* ---- statistics_order.c: rows in the order that was asked for ---- */
+/* ---- statistics_order.c: rows in the requested order ---- */
 
-/* Each returns pointers to all rows, in order, which the caller frees; NULL: out of memory. */
+/* All rows in order; the caller frees the array. NULL: out of memory. */
 const struct communication_process **ordered_processes(const struct communication *communication,
                                                        enum show_order order);
 

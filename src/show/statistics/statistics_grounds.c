@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_grounds.c: what was recorded, and what the communication statistics rest on, for people. See
+/* statistics_grounds.c: text on what was recorded, and on what the communication statistics are based. See
  * statistics_face.h. */
 #include "show/show.h"
 #include "show/statistics/statistics_face.h"
@@ -36,7 +36,7 @@ void print_statistics_heading(const struct communication *communication, FILE *f
     folding_end(&folding);
 }
 
-/* ---- what it rests on ---- */
+/* ---- grounds ---- */
 
 static void print_where(const struct communication *communication, FILE *file)
 {
@@ -52,7 +52,7 @@ static void print_where(const struct communication *communication, FILE *file)
             bytes[1]);
 }
 
-/* A row may be many connections, and what has ended looks like what lives. */
+/* A row may stand for many connections, and ended connections look like open ones. */
 static void print_connections(const struct communication *communication, FILE *file)
 {
     char all[COUNTED_SIZE], ended[UNIT_SIZE];
@@ -64,7 +64,7 @@ static void print_connections(const struct communication *communication, FILE *f
     fprintf(file, "\n%s, %s of them ended.\n", all, ended);
 }
 
-/* "2 messages of streams ...", or nothing if there are none. */
+/* "2 messages of streams ..."; nothing if the count is 0. */
 static void print_counted(FILE *file, uint64_t count, const char *word, const char *what)
 {
     char text[COUNTED_SIZE];
@@ -94,22 +94,19 @@ static void print_left_out(const struct communication *communication, const char
     left_out_text(flags, kinds, words);
     if (words[0] != '\0')
         fprintf(file, "\n%s of these kinds were not metered%s: %s.\n", what,
-                communication->traces > 1 ? " in a part of the traces" : "", words);
+                communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
-/* What the ptrace meter cannot know, it does not tell of: that is no sign that there was none of it. */
+/* The ptrace meter does not record everything; a missing record is no evidence that nothing happened. */
 static void print_meter(const struct communication *communication, FILE *file)
 {
     if (communication->traces_of_ptrace > 0)
-        fprintf(
-            file,
-            "\n%setered with ptrace: when messages came to their receivers, and who ended other "
-            "waits, is not known, and nothing of io_uring.\n",
-            communication->traces_of_ptrace < communication->traces ? "In a part of the traces m"
-                                                                    : "M");
+        fprintf(file, "\n%setered with ptrace: delivery times, wakeups and io_uring are unknown.\n",
+                communication->traces_of_ptrace < communication->traces ? "Some traces were m"
+                                                                        : "M");
 }
 
-/* How far the clock of a machine is from the first one's. */
+/* Offset of a machine's clock from the first machine's. */
 static void print_clock(const struct communication *communication, uint32_t index, FILE *file)
 {
     const struct communication_machine *machine = &communication->machines[index];
@@ -122,7 +119,7 @@ static void print_clock(const struct communication *communication, uint32_t inde
     show_text(machine->name, strlen(machine->name), names[0]);
     show_text(communication->machines[0].name, strlen(communication->machines[0].name), names[1]);
     if (machine->clock_error == UINT64_MAX) {
-        fprintf(file, "How far the clock of %s is from that of %s no messages tell.\n", names[0],
+        fprintf(file, "The clock offset of %s to %s is unknown: no messages show it.\n", names[0],
                 names[1]);
         return;
     }
@@ -155,18 +152,18 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_counted(into, communication->duplicates, "datagram",
                   "received twice: duplicated by the network");
     print_counted(into, communication->unknown_streams, "message",
-                  "of streams whose identity was lost: they count for processes named unknown");
+                  "of threads whose identity was lost: they count for processes named unknown");
     print_counted(into, communication->unknown_paths, "message",
-                  "of paths whose identity was lost: they count for their processes only");
+                  "of connections whose identity was lost: they count for their processes only");
     print_unseen(
         into, communication->unseen_bytes,
-        "taken unseen, by splice(2) from UNIX sockets, or by io_uring(7) or somebody who is not "
-        "metered from pipes: they count as received by no process");
+        "received unseen (splice(2) from UNIX sockets; io_uring(7) or an unmonitored process from "
+        "pipes): they count as received by no process");
     print_unseen(
         into, communication->unseen_sent_bytes,
-        "written into pipes unseen, by io_uring(7) or somebody who is not metered: they count as "
-        "sent by no process");
-    print_left_out(communication, "Paths", 0, communication->kinds_left_out, into);
+        "written into pipes unseen (by io_uring(7) or an unmonitored process): they count as sent "
+        "by no process");
+    print_left_out(communication, "Connections", 0, communication->kinds_left_out, into);
     print_left_out(communication, "Events", communication->flags_left_out, 0, into);
     print_meter(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics_json.c: the communication statistics for programs. Keys are stable; dpm-stats(1)
- * describes them.
+ * statistics_json.c: the communication statistics as JSON. Keys are stable; dpm-stats(1) describes them.
  *
  *      {"trace": {...},
  *      "processes": [
@@ -44,9 +43,9 @@ static int print_rows(enum result_kind_id id, const struct communication *commun
     return print_list(kind, groups ? "groups" : kind->list, false, communication, file);
 }
 
-/* ---- who is late: the longest wait first ---- */
+/* ---- late senders and receivers, longest wait first ---- */
 
-/* Of the pairs by wait those whose sender is late, or whose receiver is. */
+/* Prints the pairs, sorted by wait, whose sender (`senders`) or whose receiver is late. */
 static int print_late(const struct communication *communication, const char *name,
                       const struct communication_pair **rows, bool senders, FILE *file)
 {
@@ -79,7 +78,7 @@ static int print_who_is_late(const struct communication *communication, FILE *fi
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 static int print_histograms(const struct communication *communication, FILE *file)
 {

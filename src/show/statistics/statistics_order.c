@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_order.c: rows of the statistics in the order that was asked for. See results.h. */
+/* statistics_order.c: sorts the rows of the statistics. See results.h. */
 #include "show/statistics/results.h"
 #include "show/statistics/statistics_face.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a row is compared by: the greater first, then by name, then as the result has them. */
+/* Sort key: larger amounts first, then by name, then in the order of the result. */
 struct sort_key {
     const void *row;
     uint64_t amount;
@@ -47,10 +47,10 @@ struct sorting {
     struct result_cell cells[MOST_SORT_CELLS];
     size_t count;
     bool by_name;
-    bool first; /* the first cell that is known, else the sum of all */
+    bool first; /* sort by the first known cell, not by the sum of all */
 };
 
-/* By the first of its processes, or by its address. */
+/* Sorts a party by its first process, or by its address. */
 static void name_key(const struct communication *all, const struct result_cell *cell,
                      const void *row, struct sort_key *key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics_table.c: the communication statistics as tables for people. results.c says which tables there are, and their
- * columns. See show.h.
+ * statistics_table.c: the communication statistics as text tables. results.c defines the tables and their columns. See
+ * show.h.
  */
 #include "show/show.h"
 #include "show/statistics/results.h"
@@ -63,7 +63,7 @@ static int print_result_table(const struct result_kind *kind, const struct resul
     return result;
 }
 
-/* Rates are shown of what --by asks for. */
+/* Whether to print a table. Rates are printed for the table that --by selects. */
 static bool is_asked_for(const struct result_kind *kind, const struct result_table *table,
                          const struct show_options *options)
 {
@@ -71,7 +71,7 @@ static bool is_asked_for(const struct result_kind *kind, const struct result_tab
 
     if (table->keys == NULL || kind->table == TABLE_ALL)
         return false;
-    /* what procedures are called stands at the end of a recording */
+    /* names of procedures come at the end of a recording */
     if (kind->table == TABLE_PROCEDURES && options->live)
         return false;
     if (table->rates)
@@ -90,7 +90,7 @@ static int print_kind(const struct result_kind *kind, const struct communication
     return result;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 int print_statistics_tables(const struct communication *communication, FILE *file,
                             const struct show_options *options)

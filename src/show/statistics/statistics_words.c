@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_words.c: what tables of the statistics call things. See statistics_words.h. */
+/* statistics_words.c: texts for processes, parties and amounts. See statistics_words.h. */
 #include "show/statistics/statistics_words.h"
 
 #include "show/text/terminal.h"
@@ -23,7 +23,6 @@ void name_text(const struct communication_process *process, char text[NAME_TEXT_
         show_text(process->name, STREAM_NAME_SIZE, text);
 }
 
-/* "name[pid]", of a group "name"; with several machines "name[pid]@machine". */
 void process_text(const struct communication *communication, uint32_t index,
                   char text[PROCESS_TEXT_SIZE])
 {
@@ -45,7 +44,6 @@ void process_text(const struct communication *communication, uint32_t index,
     snprintf(text + length, PROCESS_TEXT_SIZE - (size_t)length, "@%s", machine);
 }
 
-/* "a[1]", "a[1], b[2], c[3] and 5 others", or the address; "-" for nobody. */
 void party_text(const struct communication *communication, const struct party *party,
                 char text[PARTY_TEXT_SIZE])
 {
@@ -78,7 +76,7 @@ void end_text(const struct communication *communication, const struct party *par
     show_text(address, ENDPOINT_SIZE - 1, text + length);
 }
 
-/* Copies a list, with a blank behind each comma, where lines can be broken. Returns the end. */
+/* Copies a list with a blank after each comma, where lines can break. Returns the end. */
 static char *copy_list(const char *from, char *to)
 {
     for (; *from != '\0'; from++) {

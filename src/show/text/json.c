@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json.c: values that all JSON of DPM is made of. See json.h. */
+/* json.c: values that all JSON of DPM consists of. See json.h. */
 #include "show/text/json.h"
 #include "show/show.h"
 
@@ -9,11 +9,11 @@ int json_print(json_t *value, size_t flags, FILE *file)
 {
     if (value == NULL)
         return -ENOMEM;
-    /* one write for all of it takes half as long as one for each of its parts, if there is room */
+    /* one write for the whole value takes half as long as one for each part, if it fits */
     char text[16384];
     size_t size = json_dumpb(value, text, sizeof(text), flags | JSON_ENCODE_ANY);
     bool fits = size > 0 && size <= sizeof(text);
-    /* jansson says only that it failed: if the file has no error, it was memory */
+    /* jansson does not say why it failed: without a file error, it was memory */
     bool printed = fits ? fwrite(text, 1, size, file) == size
                         : json_dumpf(value, file, flags | JSON_ENCODE_ANY) == 0;
     json_decref(value);

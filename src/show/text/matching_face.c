@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* matching_face.c: what became of messages, and what the recording cost, for people and for programs. See
+/* matching_face.c: how many messages were matched, and the recording's overhead, as text and JSON. See
  * matching_face.h. */
 #include "show/text/matching_face.h"
 #include "show/show.h"
@@ -13,10 +13,10 @@ static void add_part(FILE *file, uint64_t part, const char *what, const char **s
         return;
     show_count(part, count);
     fprintf(file, "%s%s %s", *separator, count, what);
-    *separator = ", ";
+    *separator = "; ";
 }
 
-/* What was too much to be kept, of paths that very many use at once. */
+/* What the matching forgot, because very many streams use one path at once. */
 static void print_forgotten(const struct history_counts *counts, FILE *file)
 {
     char count[UNIT_SIZE];
@@ -24,32 +24,39 @@ static void print_forgotten(const struct history_counts *counts, FILE *file)
     if (counts->forgotten_streams > 0) {
         show_count(counts->forgotten_streams, count);
         fprintf(file,
-                "More than 4,096 use one path at once: not waited for were %s messages' senders.\n",
+                "The senders of %s messages were not waited for: more than 4,096 threads used a "
+                "connection at once.\n",
                 count);
     }
     if (counts->forgotten_ranges > 0) {
         show_count(counts->forgotten_ranges, count);
-        fprintf(file,
-                "More than 256 ranges of a path received before their sends were told: %s were "
-                "forgotten.\n",
-                count);
+        fprintf(
+            file,
+            "%s ranges of a connection were forgotten: more than 256 were received before their "
+            "sends were recorded.\n",
+            count);
     }
 }
 
 void print_matching(const struct history_counts *counts, FILE *file)
 {
-    const char *separator = "\nReceives were matched with sends: ";
+    const char *separator = "\nMatched receives: ";
+    char sends[COUNTED_SIZE];
 
-    add_part(file, counts->exact, "exactly", &separator);
-    add_part(file, counts->ordered, "up to the order of concurrent calls", &separator);
+    add_part(file, counts->exact, "exact", &separator);
+    add_part(file, counts->ordered, "ordered", &separator);
     add_part(file, counts->inferred, "inferred", &separator);
-    add_part(file, counts->unselected, "with what was not selected", &separator);
-    add_part(file, counts->external, "with an end that nobody metered has used", &separator);
-    add_part(file, counts->unmatched_receives, "not at all", &separator);
-    add_part(file, counts->unmatched_sends,
-             counts->unmatched_sends == 1 ? "send never received" : "sends never received",
-             &separator);
-    if (*separator == ',')
+    add_part(file, counts->unselected, "from processes not selected", &separator);
+    add_part(file, counts->external, "from unmonitored peers", &separator);
+    add_part(file, counts->unmatched_receives, "unmatched", &separator);
+    if (*separator == '\n' && counts->unmatched_sends > 0)
+        fprintf(file, "%snone", separator);
+    if (counts->unmatched_sends > 0) {
+        show_counted(counts->unmatched_sends, "send", sends);
+        fprintf(file, ". %s %s never received", sends,
+                counts->unmatched_sends == 1 ? "was" : "were");
+    }
+    if (*separator != '\n' || counts->unmatched_sends > 0)
         fputs(".\n", file);
     print_forgotten(counts, file);
 }
@@ -66,8 +73,8 @@ json_t *matching_json(const struct history_counts *counts)
                      json_count(counts->forgotten_ranges));
 }
 
-/* Of a shorter recording the share would be that of its beginning and end, which cost some 0.3 s. (And several were
- * recorded at other times.) */
+/* In a shorter recording, start and end (some 0.3 s of CPU) would dominate the share. Several recordings have no common
+ * duration to take the share of. */
 #define SHARE_SINCE 5000000000 /* ns */
 
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
@@ -82,13 +89,13 @@ void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
     fprintf(file, "\nDPM itself: %s of CPU time", cpu);
     if (cost->recordings == 1 && duration >= SHARE_SINCE) {
         show_percent(cost->cpu, duration, share);
-        fprintf(file, " (%s %% of one CPU)", share);
+        fprintf(file, " (%s%% of one CPU)", share);
     }
     if (cost->wakeups > 0)
-        fprintf(file, ", %.0f records a wakeup", (double)cost->records / (double)cost->wakeups);
+        fprintf(file, ", %.0f records per wakeup", (double)cost->records / (double)cost->wakeups);
     if (cost->hook_records > 0) {
         show_duration(cost->hook / cost->hook_records, hook);
-        fprintf(file, ", %s in the kernel for each record", hook);
+        fprintf(file, ", %s per record in the kernel", hook);
     }
     fputs(".\n", file);
 }

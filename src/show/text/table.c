@@ -11,19 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How narrow columns may become on a terminal, one step after the other. */
+/* How far a terminal may narrow the columns, step by step. */
 static const struct narrowness {
-    size_t least;         /* columns of names */
-    bool whole_words;     /* words of names that are no longer than WHOLE_WORD are not broken */
-    bool folded_headings; /* of figures, too, at their blanks */
+    size_t least;         /* columns that a name keeps */
+    bool whole_words;     /* do not break words of names up to WHOLE_WORD long */
+    bool folded_headings; /* break headings of figures at their blanks, too */
 } steps[] = {
     {16, true, false}, {16, false, false}, {12, false, false},
     {12, false, true}, {8, false, true},   {4, false, true},
 };
 
-#define WHOLE_WORD 26 /* columns, as "a-long-program[1234567]" */
+#define WHOLE_WORD 26 /* columns, e.g. "a-long-program[1234567]" */
 
-#define HEADING_LINE 0 /* a line as others, for libsmartcols does not fold its own headings */
+#define HEADING_LINE 0 /* an ordinary line, because libsmartcols does not fold its own headings */
 
 static int add_column(struct libscols_table *lines, const struct table_column *column)
 {
@@ -51,7 +51,7 @@ int table_init(struct table *table, FILE *file, const struct table_column *colum
         return -ENOMEM;
     scols_table_enable_colors(table->lines, show_has_colours(file));
     scols_table_enable_noheadings(table->lines, 1);
-    /* It would cut figures, and what is left of a figure is another one. */
+    /* libsmartcols would cut figures off, and a cut figure is a wrong one */
     scols_table_set_termforce(table->lines, SCOLS_TERMFORCE_NEVER);
     for (size_t i = 0; i < count; i++) {
         table->left_out[i] = columns[i].heading == NULL;
@@ -61,7 +61,7 @@ int table_init(struct table *table, FILE *file, const struct table_column *colum
         if (add_column(table->lines, &columns[i]) < 0)
             return -ENOMEM;
     }
-    line = scols_table_new_line(table->lines, NULL); /* has a cell for each column that there is */
+    line = scols_table_new_line(table->lines, NULL); /* has one cell per shown column */
     for (size_t i = 0; i < count; i++)
         if (!table->left_out[i] && add_heading(line, at++, columns[i].heading) < 0)
             return -ENOMEM;
@@ -83,7 +83,7 @@ int table_add(struct table *table, const char *const cells[])
 
 /* ---- on a terminal ---- */
 
-/* Of the columns that are shown, by number. */
+/* Widths of the shown columns, by index. */
 struct widths {
     size_t of[MAX_TABLE_COLUMNS];
     size_t least[MAX_TABLE_COLUMNS];
@@ -102,7 +102,7 @@ static const char *heading(const struct table *table, size_t column)
     return cell(table, HEADING_LINE, column);
 }
 
-/* Columns of the longest word that is to stay whole. */
+/* Width of the longest word that must stay whole. */
 static size_t longest_word(const char *text)
 {
     size_t longest = 0;
@@ -150,7 +150,7 @@ static void measure(const struct table *table, const struct narrowness *step, st
         measure_column(table, i, step, widths);
 }
 
-/* Of these columns and the blanks between them. */
+/* Width of columns `first` to `end` - 1, with the blanks between them. */
 static size_t total(const struct widths *widths, size_t first, size_t end)
 {
     size_t sum = 0;
@@ -160,7 +160,7 @@ static size_t total(const struct widths *widths, size_t first, size_t end)
     return sum;
 }
 
-/* Makes the widest names narrower until so many columns fit; returns whether they do. */
+/* Narrows the widest of the first columns until they fit into `room`. Returns whether they do. */
 static bool narrow(struct widths *widths, size_t columns, size_t room)
 {
     for (size_t sum = total(widths, 0, columns); sum > room; sum--) {
@@ -176,7 +176,7 @@ static bool narrow(struct widths *widths, size_t columns, size_t room)
     return true;
 }
 
-/* A copy of lines that are no wider than this, each moved to the right. NULL: out of memory. */
+/* A copy with each line right-aligned to `width`; no line is wider. NULL: out of memory. */
 static char *moved_right(const char *lines, size_t width)
 {
     char *moved = NULL;
@@ -203,7 +203,7 @@ static char *moved_right(const char *lines, size_t width)
     return NULL;
 }
 
-/* The cell in lines, for libsmartcols does not align to the right what goes on in the next line. */
+/* Folds a cell. libsmartcols right-aligns only the first line of a cell, so `right` aligns them all here. */
 static char *fold_cell(const char *text, size_t width, bool right)
 {
     char *folded = text_fold(text, width);
@@ -234,7 +234,7 @@ static int fold_column(struct table *table, size_t number, size_t width)
     return result < 0 ? -ENOMEM : 0;
 }
 
-/* Names go on in the next line, and headings of figures that are too long. */
+/* Folds the columns of names, and headings of figures that are too wide. */
 static int fold_columns(struct table *table, const struct widths *widths)
 {
     int result = 0;
@@ -245,8 +245,8 @@ static int fold_columns(struct table *table, const struct widths *widths)
     return result;
 }
 
-/* The columns that say whose a row is, which each part of a table repeats: the names that it begins with,
- * and a figure that belongs to them. */
+/* Number of columns that each part of a table repeats because they identify the row: the names at its beginning, or
+ * table->leading. */
 static size_t leading_columns(const struct table *table)
 {
     size_t count = 1;
@@ -258,7 +258,7 @@ static size_t leading_columns(const struct table *table)
     return count;
 }
 
-/* Shows the leading columns and of the others only these. */
+/* Shows the leading columns, and of the others only `first` to `end` - 1. */
 static void choose(struct table *table, size_t leading, size_t first, size_t end)
 {
     for (size_t i = leading; i < table->shown; i++) {
@@ -268,7 +268,7 @@ static void choose(struct table *table, size_t leading, size_t first, size_t end
     }
 }
 
-/* Bytes of an escape sequence at the end of a line, as "\033[1m"; 0: there is none. */
+/* Bytes of an escape sequence such as "\033[1m" at the end of a line; 0: none. */
 static size_t escape_length(const char *line, size_t length)
 {
     size_t at = length;
@@ -280,7 +280,7 @@ static size_t escape_length(const char *line, size_t length)
     return at >= 2 && line[at - 1] == '[' && line[at - 2] == '\033' ? length - at + 2 : 0;
 }
 
-/* A line without what libsmartcols pads its last column with. */
+/* Prints a line without the padding of its last column. */
 static void print_line(const char *line, size_t length, FILE *file)
 {
     bool coloured = false;
@@ -296,7 +296,7 @@ static void print_line(const char *line, size_t length, FILE *file)
     fputs(coloured ? "\033[0m\n" : "\n", file);
 }
 
-/* Whether the first line of a text, as it may be folded, is in another one. */
+/* Whether `text` contains the first line of `folded`. */
 static bool has_first_line(const char *text, const char *folded)
 {
     return memmem(text, strlen(text), folded, strcspn(folded, "\n")) != NULL;
@@ -306,7 +306,7 @@ static int print_lines(struct table *table, FILE *file)
 {
     char *text = NULL;
 
-    /* Where it has no memory libsmartcols may succeed with nothing, or without the first cell. */
+    /* without memory, libsmartcols may succeed but print nothing, or leave out the first cell */
     if (scols_print_table_to_string(table->lines, &text) < 0 || text == NULL ||
         !has_first_line(text, heading(table, 0))) {
         free(text);
@@ -321,7 +321,7 @@ static int print_lines(struct table *table, FILE *file)
     return 0;
 }
 
-/* Whether a column says more of what stands in the one before it. */
+/* Whether a column details the column before it. */
 static bool belongs_to_the_last(const struct table *table, size_t column)
 {
     static const char *const words[] = {"MEAN", "P50", "P90", "P99", "MAX", "%", "BYTES/S"};
@@ -332,7 +332,8 @@ static bool belongs_to_the_last(const struct table *table, size_t column)
     return false;
 }
 
-/* Where a part ends that begins with this column: behind as many as fit, and not between those that belong together. */
+/* End of the part that begins with column `first`: as many columns as fit, without separating a column from its
+ * details. With columns SENT MEAN P99 RTT MEAN and room for four, the part is SENT MEAN P99. */
 static size_t part_end(const struct table *table, const struct widths *widths, size_t first,
                        size_t room)
 {
@@ -343,7 +344,7 @@ static size_t part_end(const struct table *table, const struct widths *widths, s
     return end == table->shown || !belongs_to_the_last(table, end) || whole == 0 ? end : whole;
 }
 
-/* Prints as many columns as fit beside the leading ones, then the next ones, until all are printed. */
+/* Prints the table in parts: the leading columns, and each time as many of the others as fit. */
 static int print_parts(struct table *table, const struct widths *widths, size_t room, FILE *file)
 {
     size_t leading = leading_columns(table);
@@ -360,7 +361,7 @@ static int print_parts(struct table *table, const struct widths *widths, size_t 
     return result;
 }
 
-/* Columns of the widest of those that stand beside the leading ones. */
+/* Width of the widest column that is not a leading one. */
 static size_t widest_beside(const struct table *table, const struct widths *widths)
 {
     size_t widest = 0;
@@ -370,7 +371,7 @@ static size_t widest_beside(const struct table *table, const struct widths *widt
     return widest;
 }
 
-/* Names that are not among the leading ones have what these leave. */
+/* Narrows names outside the leading columns to the width that those leave. */
 static void narrow_others(const struct table *table, size_t room, struct widths *widths)
 {
     size_t names = total(widths, 0, leading_columns(table)) + 1;
@@ -381,7 +382,7 @@ static void narrow_others(const struct table *table, size_t room, struct widths 
             widths->of[i] = larger(left, widths->least[i]);
 }
 
-/* So that there is room for each of the others beside the leading columns. */
+/* Narrows the leading columns until each other column fits next to them. */
 static void narrow_for_parts(const struct table *table, size_t room, struct widths *widths)
 {
     size_t leading = leading_columns(table);
@@ -395,7 +396,7 @@ static void narrow_for_parts(const struct table *table, size_t room, struct widt
     narrow_others(table, room, widths);
 }
 
-/* Makes all columns so narrow that they fit, if they can be. */
+/* Narrows all columns until they fit. Returns false if the table must be split instead. */
 static bool narrow_all(const struct table *table, size_t room, struct widths *widths)
 {
     measure(table, &steps[0], widths);
@@ -407,10 +408,10 @@ static bool narrow_all(const struct table *table, size_t room, struct widths *wi
         measure(table, &steps[i], widths);
         narrow(widths, table->shown, room);
     }
-    return true; /* there are no figures to make parts of */
+    return true; /* no figures, so nothing to split */
 }
 
-/* Nothing is cut: names are folded, and if that is not enough there are several tables. */
+/* Cuts nothing off: folds names, and splits the table if that is not enough. */
 static int print_fitting(struct table *table, size_t room, FILE *file)
 {
     struct widths widths;

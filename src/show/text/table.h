@@ -2,8 +2,8 @@
 /*
  * table.h: aligned tables, a thin layer over libsmartcols. Private to show/.
  *
- * On a terminal no row is longer than a line: names are folded, and if the figures alone are too many the
- * table comes in parts that each begin with the names. Nothing is cut, and elsewhere nothing is folded.
+ * On a terminal no row is wider than the screen. Names are folded first. If the figures alone are too wide, the table
+ * is split into parts, each of which begins with the names. Nothing is cut off. In files and pipes nothing is folded.
  *
  *      PATH LOCAL            REMOTE             SENT      PATH LOCAL            REMOTE              RTT
  *      tcp  client[7]        server[12]       58,788      tcp  client[7]        server[12]      64.0 us
@@ -18,25 +18,25 @@
 
 struct table_column {
     const char *heading;
-    bool figures; /* aligned to the right */
+    bool figures; /* right-aligned */
 };
 
 #define MAX_TABLE_COLUMNS 16
 
-/* A column whose heading is NULL is left out, and so are its cells. */
+/* A column whose heading is NULL is left out with its cells. */
 struct table {
     struct libscols_table *lines;
     size_t column_count;
     bool left_out[MAX_TABLE_COLUMNS];
-    size_t shown;                    /* the columns that are not left out, */
-    bool figures[MAX_TABLE_COLUMNS]; /* ... and of each of these what it holds */
-    size_t leading; /* so many of them say whose a row is; 0: the names that it begins with */
+    size_t shown;                    /* number of columns that are not left out */
+    bool figures[MAX_TABLE_COLUMNS]; /* of each shown column */
+    size_t leading; /* number of columns that identify a row; 0: all up to the first figures */
 };
 
-/* An empty table, to be printed into `file`. Returns 0 or -ENOMEM; table_done either way. */
+/* Makes an empty table that will be printed to `file`. Returns 0 or -ENOMEM. Call table_done in any case. */
 int table_init(struct table *table, FILE *file, const struct table_column *columns, size_t count);
 
-/* Adds a row of as many cells as there are columns; texts are copied. Returns 0 or -ENOMEM. */
+/* Adds a row with one cell per column; copies the texts. Returns 0 or -ENOMEM. */
 int table_add(struct table *table, const char *const cells[]);
 
 bool table_is_empty(const struct table *table);

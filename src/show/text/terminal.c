@@ -13,8 +13,8 @@
 #define LEAST_WIDTH 40
 #define USUAL_WIDTH 80
 
-#define LEAST_TEXT    30 /* columns of one that is indented ... */
-#define NARROW_INDENT 9  /* ... or it begins in the next line, here */
+#define LEAST_TEXT    30 /* least columns for indented text ... */
+#define NARROW_INDENT 9  /* ... else it begins on the next line, at this column */
 
 size_t terminal_width(FILE *file)
 {
@@ -61,7 +61,7 @@ size_t text_width(const char *text)
     return width;
 }
 
-/* Where a word of which so many bytes fit is broken: not in brackets that it could begin the next line with. */
+/* Where to break a word of which `fit` bytes fit: not within brackets, but before them. */
 static size_t break_word(const char *text, size_t fit)
 {
     for (size_t at = fit; at > 1; at--) {
@@ -73,7 +73,7 @@ static size_t break_word(const char *text, size_t fit)
     return fit;
 }
 
-/* Bytes of the text that fit into one line: up to a blank, or all that fit if there is none. */
+/* Bytes that fit into one line: up to a blank, or as many as fit if there is none. */
 static size_t fitting(const char *text, size_t width)
 {
     size_t columns = 0, blank = 0, at = 0;
@@ -85,12 +85,12 @@ static size_t fitting(const char *text, size_t width)
         if (columns > width && text[at] != ' ')
             return blank > 0 ? blank : at > 0 ? break_word(text, at) : bytes;
     }
-    return columns > width ? blank : at; /* too long by blanks only */
+    return columns > width ? blank : at; /* only blanks exceed the width */
 }
 
 char *text_fold(const char *text, size_t width)
 {
-    char *folded = malloc(2 * strlen(text) + 1); /* no line is empty that was not */
+    char *folded = malloc(2 * strlen(text) + 1); /* enough: folding adds no empty lines */
     char *to = folded;
 
     while (folded != NULL && *text != '\0') {

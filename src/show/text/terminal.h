@@ -2,11 +2,10 @@
 /*
  * terminal.h: text that fits the terminal it is printed on. Private to show/.
  *
- *      "Receives were matched with sends: 12 exactly."   --text_fold, 20 columns-->   "Receives were\n"
- *                                                                                     "matched with sends:\n"
- *                                                                                     "12 exactly."
+ *      "Matched receives: 12 exact; 3 inferred."   --text_fold, 20 columns-->   "Matched receives: 12\n"
+ *                                                                               "exact; 3 inferred."
  *
- * What goes into a file or a pipe is never folded: whole lines are easier to search.
+ * Output to a file or a pipe is never folded: whole lines are easier to search.
  */
 #ifndef DPM_TERMINAL_H
 #define DPM_TERMINAL_H
@@ -15,18 +14,18 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Columns of the terminal: what COLUMNS says, else what the terminal does; at least 40. 0: the file is no
+/* Width of the terminal in columns: COLUMNS, else what the terminal reports, else 80; at least 40. 0: the file is no
  * terminal. */
 size_t terminal_width(FILE *file);
 
-/* Columns that a text takes, as libsmartcols prints it: what the locale does not have as "\x..". */
+/* Width of a text in columns, as libsmartcols prints it: characters that the locale cannot show count as "\x..". */
 size_t text_width(const char *text);
 
-/* A copy whose lines have at most so many columns, broken at blanks where there are any, and within a word rather
- * before than in "[pid]". NULL: out of memory. The caller frees it. */
+/* A copy with lines of at most `width` columns. Lines break at blanks; a word that is too long breaks before its
+ * "[pid]" rather than within it. The caller frees it; NULL: out of memory. */
 char *text_fold(const char *text, size_t width);
 
-/* What is printed between beginning and end is folded if the file is a terminal, and there is memory. */
+/* Folds what is printed between folding_begin and folding_end, if the file is a terminal and memory suffices. */
 struct folding {
     FILE *file;
     FILE *memory; /* NULL: nothing is folded */
@@ -34,10 +33,10 @@ struct folding {
     size_t size;
 };
 
-/* Returns where to print meanwhile. */
+/* Returns the stream to print to until folding_end. */
 FILE *folding_begin(struct folding *folding, FILE *file);
 
-/* Errors of writing are left in the file. */
+/* Write errors stay in the file. */
 void folding_end(struct folding *folding);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* units.c: figures with units, and text that is safe to print. See show.h. */
+/* units.c: numbers with units, and text that is safe to print. See show.h. */
 #include "show/show.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Three significant digits, or four left of the point: "1.50", "23.4", "1023". */
+/* Three significant digits, or four before the point: "1.50", "23.4", "1023". */
 static void three_digits(double value, const char *unit, char text[UNIT_SIZE])
 {
     int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
@@ -81,16 +81,16 @@ static bool continues(unsigned char byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Of three bytes: what turns the direction of writing for all that follows (U+202A to U+202E, U+2066 to U+2069), or
- * ends a line (U+2028, U+2029): a name with it would change how the rest of a table is read. */
+/* Whether the three bytes are a character that changes the writing direction of the text after it (U+202A to U+202E,
+ * U+2066 to U+2069) or ends a line (U+2028, U+2029). In a name, it would change how the rest of a table reads. */
 static bool arranges_others(const unsigned char *from)
 {
     return from[0] == 0xe2 && ((from[1] == 0x80 && from[2] >= 0xa8 && from[2] <= 0xae) ||
                                (from[1] == 0x81 && from[2] >= 0xa6 && from[2] <= 0xa9));
 }
 
-/* Bytes of the UTF-8 character at `from`, of which `size` bytes are there; 0 if it is none, or a
- * control character. Overlong forms, surrogates and numbers above U+10FFFF are none. */
+/* Bytes of the UTF-8 character at `from`, which has `size` bytes. 0: not valid UTF-8, or a control character. Overlong
+ * forms, surrogates and numbers above U+10FFFF are not valid. */
 static size_t character_length(const unsigned char *from, size_t size)
 {
     if (from[0] < 0x80)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* xml.h: text in pictures (SVG) and pages, which are XML, too. Private to show/. */
+/* xml.h: text in SVG pictures and HTML pages, which are XML, too. Private to show/. */
 #ifndef DPM_XML_H
 #define DPM_XML_H
 
 #include <stdio.h>
 
-/* Prints a text, as people see it and no markup. It has no control characters any more (show_text); what else XML lacks,
- * U+FFFE and U+FFFF, is '?'. */
+/* Prints a text with its markup characters escaped. The text has no control characters (show_text made it); U+FFFE and
+ * U+FFFF, which XML also forbids, become '?'. */
 void xml_text(FILE *file, const char *text);
 
 #endif
