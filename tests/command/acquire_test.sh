@@ -34,13 +34,13 @@ usage() {
     "$dpm" acquire "$@" > out 2> err
     echo $?
 }
-check_equal "nobody chosen is wrong usage" 2 "$(usage)"
+check_equal "choosing no process is wrong usage" 2 "$(usage)"
 check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
 check "... and named" grep -q "'12x' is not a process id" err
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
-check_equal "so is a name that nobody has" 1 "$(usage --name no-such-name -o none.trace)"
+check_equal "so is a name without a process" 1 "$(usage --name no-such-name -o none.trace)"
 check_equal "... in one line" 'dpm: no process is named no-such-name' "$(cat err)"
 check_equal "... several, too" "1 dpm: no process is named no-such-name, in the cgroup /none, of the unit no.service" \
     "$(usage --name no-such-name --cgroup /none --unit no -o none.trace) $(cat err)"
@@ -49,7 +49,7 @@ check_equal "beside one that there is it is a note" "0 dpm: note: no process is 
     "$(usage --pid $! --name no-such-name -o some.trace --duration 10ms) $(grep note: err)"
 kill $!
 check_not "... and leaves no trace behind" test -e none.trace
-check_equal "beside --all nobody is missing" "0 0" \
+check_equal "with --all no process is missing" "0 0" \
     "$(usage --all --name no-such-name -o everyone.trace --duration 10ms) $(grep -c note: err)"
 if [ "$(cat /proc/2/comm)" = kthreadd ]; then
     check_equal "the kernel's own threads are not metered" "1 dpm: cannot meter any of the chosen processes: they have ended or are kernel threads" \
@@ -62,14 +62,14 @@ fi
 
 connections 3
 take_over -o old.trace "$holder" -p "$child"
-check_equal "it says whom it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
+check_equal "it says how many processes it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
 echo use >&7
 wait_for 10 grep -q 'done' held
 let_go
 check_equal "a signal ends it in order" 0 $?
 check "... with a report" grep -q '^dpm: .* records, 0 lost, in old.trace' err
 "$dpm" dump --json old.trace > old.json
-check_equal "every old end is told of, once" 6 \
+check_equal "every old end is recorded once" 6 \
     "$(jq -s '[.[] | select(.event == "PATH" and .older)] | length' old.json)"
 check_equal "... and its creation" 6 \
     "$(jq -s '[.[] | select(.event == "CREATEPATH" and .older)] | length' old.json)"
@@ -100,7 +100,7 @@ done
 started=$(date +%s%N)
 check_equal "by name" 0 "$(usage --name "${crowd##*/}" --duration 700ms -o name.trace)"
 check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
-check "... whom the name says, it meters" grep -q '^dpm: metering 2 processes$' err
+check "... it meters the processes of that name" grep -q '^dpm: metering 2 processes$' err
 group=$(sed -n 's/^0:://p' /proc/$holder/cgroup)
 check_equal "by cgroup" 0 "$(usage --cgroup "/sys/fs/cgroup$group" --duration 300ms -o group.trace)"
 check "... with all that is in it" sh -c "
@@ -108,9 +108,9 @@ check "... with all that is in it" sh -c "
 check_equal "an interval reports while it goes on" 0 \
     "$(usage --interval 200ms --duration 700ms -o often.trace "$holder")"
 check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 3
-check_equal "... saying that there is more to come" "$(($(grep -c '^Who sent to whom' err) - 1))" \
+check_equal "... saying that more reports follow" "$(($(grep -c '^Who sent to whom' err) - 1))" \
     "$(grep -c ', so far$' err)"
-check_equal "... and what it has cost" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
+check_equal "... and the overhead" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
 end_connections
 
 # ---- the end of a recording is the same moment for all hooks ----
@@ -231,7 +231,7 @@ rings=$(cat "/proc/$recorder/fdinfo/"* | awk '
     /^map_type:/ { ring = $2 == 27 } /^max_entries:/ && ring { sum += $2 } END { print sum / 1024 }')
 let_go
 "$dpm" dump --json many.trace > many.json
-check_equal "10,000 connections: every end is told of" 20000 \
+check_equal "10,000 connections: every end is recorded" 20000 \
     "$(jq -s '[.[] | select(.event == "PATH")] | length' many.json)"
 check_equal "... and all their messages" "10000 10000" "$(jq -rs '
     "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' many.json)"

@@ -66,7 +66,7 @@ if [ $kernel = yes ]; then
     "$dpm" run --meter ptrace -o asked.trace -- sh -c 'echo hello' > out 2> err
     check_equal "ptrace that is asked for is taken, without a word why" "ptrace 0" "$(taken asked.trace) $(announced)"
     "$scratch/forbid" kill "$dpm" run -o forbidden.trace -- true > out 2> err
-    check_equal "where whoever calls bpf() is killed, ptrace is taken" "0 ptrace 1" \
+    check_equal "if a call of bpf() kills the caller, dpm uses ptrace" "0 ptrace 1" \
         "$? $(taken forbidden.trace) $(announced)"
     check "... and why" grep -q 'missing: bpf()' err
 else
@@ -126,7 +126,7 @@ if poorly "$scratch/forbid" error:ptrace true 2> forbid.err || [ "$(id -u)" = 0 
     "$scratch/forbid" error:ptrace "$scratch/forbid" error "$dpm" run -o none.trace -- touch ran > out 2> err
     check_equal "where no meter works, nothing is run" "1 no trace, not run" \
         "$? $([ -e none.trace ] || echo no trace), $([ -e ran ] || echo not run)"
-    check_equal "... and why is told of both" 2 \
+    check_equal "... and gives the reason for both" 2 \
         "$(grep -cE '^dpm: (the kernel meter does not work here \(missing: .*(bpf\(\)|CAP_BPF)|cannot trace process [0-9]+: )' err)"
     "$scratch/forbid" error:ptrace "$scratch/forbid" error "$dpm" check --json > check.json 2> err
     check_equal "... as dpm check says" '1 [false,false,null]' \

@@ -135,7 +135,7 @@ check 'a peer that takes its time with a header is dropped' \
 check 'and the next is answered' "$dpm" calibrate --time 1ms -o next.txt "127.0.0.1:$port"
 kill -STOP "$listener"
 "$dpm" calibrate --time 1ms "127.0.0.1:$port" > busy.out 2> busy.err
-check_equal 'no answer is told as that' \
+check_equal 'a missing answer is reported' \
     "dpm: 127.0.0.1:$port: no answer within 5 s: is it busy with another peer?" "$(cat busy.err)"
 kill -CONT "$listener"
 wait "$slow"
@@ -169,7 +169,7 @@ fails() {
     check "$fails_name: says why" grep -q "$fails_pattern" fails.err
 }
 
-fails 'nobody listens' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
+fails 'no listener' 1 'does .dpm calibrate --listen' "$dpm" calibrate --time 1ms 127.0.0.1:1
 fails 'no port' 2 'give HOST:PORT' "$dpm" calibrate --time 1ms localhost
 fails 'no such port' 2 'no such port' "$dpm" calibrate --time 1ms 127.0.0.1:99999
 fails 'no such port to listen at' 2 'no such port' "$dpm" calibrate --listen 65536

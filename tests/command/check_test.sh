@@ -70,7 +70,7 @@ checked env > says
 check "the answer is one word: yes or no" grep -qxE 'yes|no' says
 check "the last line sums it up" grep -qE '^dpm run (and dpm acquire )?(work|works|do not work) here' check.txt
 check_equal "... in the same words as JSON" "$(tail -n 1 check.txt)" "$(jq -r .summary check.json)"
-check_equal "text and JSON tell the same things" "$(jq -r '.checks[].name' check.json | sort)" \
+check_equal "text and JSON have the same checks" "$(jq -r '.checks[].name' check.json | sort)" \
     "$(sed -n -E 's/^(ok|limited|missing|unknown) +([^ ]+( [^ ]+)*)  .*/\2/p' check.txt | sort)"
 check_equal "every lack has advice, and nothing else has" 0 "$(jq '[.checks[] |
     select((.state == "limited" or .state == "missing") != (.advice != null))] | length' check.json)"
@@ -88,7 +88,7 @@ fi
 
 expected=$(metering env)
 agrees "root" "$expected" env
-agrees "nobody" no nobody
+agrees "user nobody" no nobody
 check_equal "... for want of CAP_BPF" missing "$(state_of CAP_BPF)"
 check "... and sudo or setcap is the way" sh -c \
     "jq -r '.checks[] | select(.name == \"CAP_BPF\") | .advice' check.json |
@@ -140,7 +140,7 @@ mv dpm-plain dpm
 agrees "a filter that refuses bpf()" no ./forbid error
 check_equal "... is found" missing "$(state_of 'bpf()')"
 check_equal "a filter that kills who calls bpf(): dpm check lives" no "$(checked ./forbid kill)"
-check "... and tells" grep -q 'missing.*bpf().*is killed.*seccomp' check.txt
+check "... and the reason is reported" grep -q 'missing.*bpf().*is killed.*seccomp' check.txt
 
 if unshare -Ur true 2> err; then
     agrees "a user namespace" no unshare -Ur

@@ -20,7 +20,7 @@ count_others() {
 # ---- another reader, blocked sends, size ----
 
 "$dpm" run -o blocked.trace -- "$load" 20 5000000 > out 2> err
-check "blocked sends of megabytes are told by SENDCALL" sh -c \
+check "blocked sends of megabytes have SENDCALLs" sh -c \
     "'$dpm' dump --type sendcall blocked.trace | grep -q SENDCALL"
 check_equal "babeltrace2 lists as many records of them as we do" \
     "$(count_ours blocked.trace)" "$(count_others blocked.trace)"
@@ -44,7 +44,7 @@ recorded=$(grep -c '"event": *"SEND"' lost.json)
 lost=$(jq -s '.[-1].lost' lost.json)
 check "a stopped reader's tiny ring loses records" test "$lost" -gt 1000
 check_equal "recorded + lost = sent" "$sent" $((recorded + lost))
-check_equal "the LOST records tell of each" "$lost" \
+check_equal "the LOST records count every lost record" "$lost" \
     "$(jq -s '[.[] | select(.event == "LOST") | .count] | add' lost.json)"
 check_equal "the gaps in the streams' sequences are as many" "$lost" "$(jq -s '
     [.[] | select(.sequence != null)] | group_by(.stream) |
@@ -59,7 +59,7 @@ tells() {
     check_equal "dpm $1 succeeds" 0 $?
     check_equal "... and says how many records were lost" "dpm: lost.trace: $lost records were lost" \
         "$(grep lost told.err | tr -d ,)"
-    [ -z "${2:-}" ] || check_equal "... also beside its result" "$lost" "$(tr -d , < told | sed -n "$2" | sort -u)"
+    [ -z "${2:-}" ] || check_equal "... also in its output" "$lost" "$(tr -d , < told | sed -n "$2" | sort -u)"
 }
 line='s/.*[ >]\([0-9]*\) lost.*/\1/p'
 key='s/.*"lost": *\([0-9]*\).*/\1/p'
@@ -96,7 +96,7 @@ check "messages flood their ring" jq -e -s '.[-1].lost > 10000' flood.json
 check_equal "no control record is lost" 0 \
     "$(jq -s '[.[] | select(.event == "LOST" and .ring == 0) | .count] | add // 0' flood.json)"
 # A shell, ten programs and their children (more, if a sanitizer checks each with another process).
-check "... every process is told of, with its image and end" jq -e -s '
+check "... every process is recorded, with its image and end" jq -e -s '
     def count(f): [.[] | select(f)] | length;
     (map(select(.event == "STREAM").stream) | unique | length) as $streams |
     $streams >= 21 and count(.event == "EXEC" and (.image | endswith("/load"))) == 10 and

@@ -189,7 +189,7 @@ if record other-sockets unix; then
     check_equal "of $others nothing is recorded, and nothing has failed" "0 0 0" "$(jq -r -s '
         "\([.[] | select(.path != null)] | length) " +
         (map(select(.event == "TERMINATION"))[0] | "\(.failed_sends) \(.failed_receives)")' other-sockets-unix.json)"
-    check_equal "... and nobody complains" "" "$(grep -i -E 'lost|error|missing|not known' other-sockets-unix.err |
+    check_equal "... and there is no complaint" "" "$(grep -i -E 'lost|error|missing|not known' other-sockets-unix.err |
         grep -v ' 0 lost' | grep -v -E 'not known how much|not known, and nothing of io_uring')"
     [ "$by" != kernel ] || check "... a wait for one is a BLOCK" test "$(echo "$others" | wc -w)" -le \
         "$(jq -s '[.[] | select(.event == "BLOCK" and .system_call == 45)] | length' other-sockets-unix.json)"
@@ -265,13 +265,13 @@ check_equal "a write that waits for room began after the one before it has ended
     [.[] | select(.event == "SEND" and .bytes == 1048576)] as $sends |
     [.[] | select(.event == "SENDCALL" and .time_ns > $sends[0].time_ns) | .time_ns - .span_ns] |
     "\(length > 2) \(all(. > $sends[0].time_ns))"' pipe-blocked-pipe.json)"
-check_equal "what nobody was seen to take is told of in the statistics" 500 \
+check_equal "bytes taken unseen are in the statistics" 500 \
     "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
 if [ -s pipe-uring-pipe.json ]; then
-    check_equal "what requests wrote into pipes, and what they read, is told of in the statistics" "3000 3000" \
+    check_equal "what requests wrote into pipes, and read, is in the statistics" "3000 3000" \
         "$("$dpm" stats --json pipe-uring-pipe.trace | jq -r '.trace | "\(.unseen_sent_bytes) \(.unseen_bytes)"')"
     check "... and in the report" sh -c "'$dpm' stats pipe-uring-pipe.trace | grep -q 'written into pipes unseen'"
-    check_equal "... no RECEIVE has an edge from a SEND of nobody" 0 "$("$dpm" dump --json --matched \
+    check_equal "... no RECEIVE has an edge from a SEND of no stream" 0 "$("$dpm" dump --json --matched \
         pipe-uring-pipe.trace 2> matched.err | jq -s '[.[].edges[]? | select(.stream == 0)] | length')"
 fi
 if [ -s uring-async-tcp.json ]; then

@@ -14,7 +14,7 @@ lines() {
 # ---- text: time, process, stream, type, details ----
 
 runs "a trace is listed" "$dpm" dump alpha
-says "... and its losses are told" 'dpm: alpha: 3 records were lost'
+says "... and its losses are reported" 'dpm: alpha: 3 records were lost'
 cp out all
 check_equal "... every record, and END" 80 "$(wc -l < all)"
 check_equal "the first line has wall-clock time, no process, no stream" \
@@ -67,7 +67,7 @@ server[100] 1 ACCEPT 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 0 bytes, offset 0
 worker[100/101] 2 RECEIVECALL 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 0 bytes, offset 1000
 client[200] 3 SENDCALL 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 50 bytes, offset 1100' \
     "$(lines connect,accept,receivecall,sendcall)"
-check_equal "MESSAGEQUEUED and DESTROYPATH may be nobody's" \
+check_equal "MESSAGEQUEUED and DESTROYPATH may have no stream" \
     '- - MESSAGEQUEUED 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 100 bytes, offset 0, 0 in the queue
 client[200] 3 DESTROYPATH 1 tcp 127.0.0.1:4000 > 127.0.0.1:80 0 bytes, offset 0
 - - DESTROYPATH 2 tcp 127.0.0.1:80 > 127.0.0.1:4000 0 bytes, offset 0' \
@@ -109,7 +109,7 @@ object() {
 }
 
 runs "--json" "$dpm" dump --json alpha
-says "... tells of losses all the same" 'dpm: alpha: 3 records were lost'
+says "... still reports losses" 'dpm: alpha: 3 records were lost'
 cp out alpha.json
 check_equal "each line is an object" "80 object" \
     "$(while IFS= read -r line; do printf '%s\n' "$line" | jq -r type; done < alpha.json |
@@ -278,7 +278,7 @@ chooses '.event == "RECEIVE" and .kind == "tcp"' --type receive --path tcp
 chooses '.pid == 100 and (.event == "SEND" or .event == "RECEIVE") and .path == 2' \
     --process server --process worker --type send --type receive --path 2
 
-runs "a process that is nowhere is no error" "$dpm" dump --process nobody alpha
+runs "an unknown process is no error" "$dpm" dump --process nobody alpha
 check_equal "... nothing is printed" "" "$(cat out)"
 says "... and it is said" 'dpm: alpha: 3 records were lost' \
     'dpm: --process nobody: nothing in the trace matches'
@@ -341,7 +341,7 @@ check_equal "numbers are those of each trace" '1 tcp 10.0.0.2:9000 > 10.0.0.1:70
     "$(grep ' RECEIVE .*@*' both | grep '@beta' | squeeze | sed 's/.* RECEIVE //; s/,.*//')"
 "$dpm" dump beta alpha > out 2> err
 check "the order on the command line does not matter" cmp both out
-says "... and each trace's losses are told by its name" 'dpm: alpha: 3 records were lost'
+says "... and each trace's losses are reported with its name" 'dpm: alpha: 3 records were lost'
 "$dpm" dump --json --process 100 beta alpha > out 2> err
 check_equal "a process id is looked for on every machine" '"alpha" "server"
 "alpha" "worker"

@@ -12,7 +12,7 @@ cd "$scratch" || exit 1
 # ---- pipeline ----
 
 "$pipeline/generator" 1000 > whole
-check_equal "the generator writes as much as it was told" 1024000 "$(wc -c < whole)"
+check_equal "the generator writes the requested amount" 1024000 "$(wc -c < whole)"
 "$pipeline/generator" 1000 | cmp -s - whole
 check_equal "the same again" 0 $?
 "$pipeline/generator" 1000 2 > other

@@ -190,7 +190,7 @@ start
 children=$(pgrep -P $launcher)
 kill -TERM $launcher
 wait $launcher
-check_equal "told to end, it ends with a line" "1 filesystem: interrupted" "$? $(tail -n 1 err)"
+check_equal "on SIGTERM it ends with a line" "1 filesystem: interrupted" "$? $(tail -n 1 err)"
 start
 children=$(pgrep -P $launcher)
 kill -KILL $launcher

@@ -19,7 +19,7 @@ examine() {
         else empty end | @tsv' | awk -v kind="$1" '
         $1 == "PATH" {
             if (!($2 in from) && told[$3, $4]++)
-                print $3 " > " $4 " is told twice"
+                print $3 " > " $4 " is recorded twice"
             from[$2] = $3
             to[$2] = $4
             next
@@ -55,7 +55,7 @@ examine_tcp() {
                 print $1, $2, distance, $4
             }' | sort -t "$(printf '\t')" -k1,1 -k2,2n -k3,3n | awk '
             ($1, $2) in next_of && $3 < next_of[$1, $2] {
-                print $1 " on path " $2 ": " next_of[$1, $2] - $3 " bytes are told twice"
+                print $1 " on path " $2 ": " next_of[$1, $2] - $3 " bytes are recorded twice"
             }
             { next_of[$1, $2] = $3 + $4; pieces++ }
             END { if (pieces < 100) print "only " pieces " pieces" }' | head -n 5
@@ -85,7 +85,7 @@ try() {
     wait $pid
     check_equal "... of which nothing is lost" 1 "$(grep -c ' records, 0 lost' err)"
     if [ "$1" != "${1#tcp}" ]; then
-        check_equal "... and no byte is told twice" "" "$(examine_tcp)"
+        check_equal "... and no byte is recorded twice" "" "$(examine_tcp)"
     else
         check_equal "... and both ends count from the same place" "" "$(examine "$1")"
     fi

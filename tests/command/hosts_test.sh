@@ -77,7 +77,7 @@ for hours in 3 7000; do
     "$dpm" stats --json client.trace shifted.trace > stats.json 2> stats.err
     check "... nothing is left over" jq -e '.trace.matching |
         .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
-    check "... the clocks are $hours hours apart, with the error that is told, which is less than a second" \
+    check "... the clocks are $hours hours apart, within the reported error, which is less than a second" \
         jq -e --argjson shift $((hours * 3600000000000)) '.trace.clocks as [$first, $second] | .trace.clocks |
         length == 2 and ($first | .offset_ns == 0 and .ahead_ns == 0 and .error_ns == 0) and
         ($second | .error_ns > 0 and .error_ns < 1000000000 and

@@ -43,7 +43,7 @@ if meters "a trace that may not be so large"; then
         records_into_small_files "$kind"
         check_equal "$kind: where the trace may not be so large the command runs on" 7 $?
         check "... to its end" test -e finished
-        check "... and the reason is told" grep -q 'File too large; the trace ends here' report
+        check "... and the reason is reported" grep -q 'File too large; the trace ends here' report
         check "... and what was written can be read" "$dpm" stats small.trace
     done
     (ulimit -f 100 && exec "$dpm" run -o ended.trace -- head -c 100000 /dev/zero > large) 2> err

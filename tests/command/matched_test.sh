@@ -69,7 +69,7 @@ if command -v make > make.path && command -v gcc > gcc.path; then
     stats make.trace
     check "... every byte is matched" complete
     # make's own tokens, and the output of six compilers; how often a token is taken depends on the machine
-    check_equal "... exactly, or its order beside others' is not certain; nobody else has sent any" "" "$(
+    check_equal "... exactly, or with uncertain order; no other process sent any" "" "$(
         jq -c '.trace.matching | select((.exact >= 6 and .exact + .ordered > 6 and
             .inferred == 0 and .external == 0 and .unselected == 0) | not)' stats.json)"
     # the assembler reads from its pipe what the compiler writes into it
@@ -102,10 +102,10 @@ while left > 0:
 os.write(begin, b"x" * 2000)
 os.read(end, 2000)
 END
-if only_kernel "a pipe is written by somebody else, too" "it sees nobody else"; then
+if only_kernel "an unmonitored process also writes into a pipe" "it sees no other processes"; then
     (wait_for 10 test -s place && printf 12345 > "$(cat place)" && touch written) &
     "$dpm" run -o passed.trace -- python3 passed.py > out 2> err
-    check_equal "a pipe is written by somebody else, too" 0 $?
+    check_equal "an unmonitored process also writes into a pipe" 0 $?
     wait
     "$dpm" dump --json --matched passed.trace > passed.json 2> dump.err
     check_equal "... what its maker then writes lies behind that, and is read as what it is" "5 1000 1000
@@ -193,7 +193,7 @@ elif command -v gcc > gcc.path && gcc -m32 -nostdlib -static -ffreestanding -fno
         { echo twelve; echo twelve hundred; } | { ./narrow; ./narrow; sleep 0.1; cat > rest; }' > out 2> err
     check_equal "a program of 32 bits in a pipeline" "0 twelve" "$? $(head -n 1 out)"
     "$dpm" dump --json --matched narrow.trace > narrow.json 2> dump.err
-    check_equal "... nothing is told of what it reads, and what is left stands where it was written" \
+    check_equal "... its reads are not recorded, and the rest keeps its position" \
         "14 $(wc -c < rest)" "$(jq -r 'select(.event == "RECEIVE" and .name == "cat" and .bytes > 0 and
             .kind == "pipe") | "\(.offset) \(.bytes)"' narrow.json)"
     check_equal "... a wait for a child is none for messages" 0 "$(jq -s '[.[] | select(.event ==
@@ -255,9 +255,9 @@ check_equal "... by its name, what it did since it has had that" \
     "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event != "STREAM")] | length')" \
     "$(wc -l < some)"
 "$dpm" graph --process nobody pipeline.trace > nobody.svg 2> err
-check_equal "... of nobody, and it says so" "dpm: --process nobody: nothing in the trace matches" "$(cat err)"
+check_equal "... of no process, and it says so" "dpm: --process nobody: nothing in the trace matches" "$(cat err)"
 "$dpm" graph --process nobody --process gzip pipeline.trace > nobody.svg 2> err
-check "... beside somebody, too" grep -qx 'dpm: --process nobody: nothing in the trace matches' err
+check "... also together with another process" grep -qx 'dpm: --process nobody: nothing in the trace matches' err
 "$dpm" graph --from 1000s pipeline.trace > nothing.svg 2> err
 check_equal "... at no time" "dpm: no event matches --process, --from and --to" "$(cat err)"
 "$dpm" graph --from 20ms --to 10ms pipeline.trace > out 2> err

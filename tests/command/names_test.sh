@@ -90,7 +90,7 @@ check_equal "... and its pid inside of its namespace" "[1,$namespace]" \
 check_equal "the server is in the namespace of this test" \
     "[true,$(readlink /proc/self/ns/pid | tr -dc 0-9)]" \
     "$(last_stream 54321 | jq -c '[.pid_inside == .pid, .pid_namespace]')"
-check_equal "no name is told twice" "" \
+check_equal "no name is recorded twice" "" \
     "$(jq -c 'select(.event == "NAME") | [.kind, .number]' records.json | sort | uniq -d)"
 check_equal "each STREAM finds its names, the first one too" 0 \
     "$(jq -s '[.[] | select(.event == "STREAM" and (has("user_name") and has("cgroup_name") | not))]
@@ -193,10 +193,10 @@ connection.sendall(b'hello')
 connection.recv(100)" > out 2> err
 kill $server
 name=$(getent hosts 127.0.0.1 | awk '{ print $2; exit }')
-check_equal "an end that is not metered is told by its address" "127.0.0.1:$port" \
+check_equal "an unmonitored end is shown by its address" "127.0.0.1:$port" \
     "$("$dpm" stats --json client.trace | jq -r '.pairs[].to | strings')"
 if [ -n "$name" ]; then
-    check_equal "--resolve tells its name" "$name:$port" \
+    check_equal "--resolve shows its name" "$name:$port" \
         "$("$dpm" stats --json --resolve client.trace | jq -r '.pairs[].to | strings')"
     check_equal "... of paths, too" "$name:$port" \
         "$("$dpm" stats --json --resolve client.trace |

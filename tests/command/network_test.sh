@@ -73,7 +73,7 @@ recorded() {
 }
 "$dpm" run -o blocked.trace -- ip netns exec $here python3 client.py block $there > client.out 2> err
 check "a way that is blocked makes TCP send again" sh -c '[ "$(cut -d " " -f 2 client.out)" -gt 0 ]'
-check_equal "the end of the connection tells how often" "$(cut -d ' ' -f 2 client.out)" \
+check_equal "the end of the connection has the number of retransmits" "$(cut -d ' ' -f 2 client.out)" \
     "$(recorded blocked.trace | cut -d ' ' -f 2)"
 check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out)" \
     "$("$dpm" stats --json blocked.trace | jq '[.paths[].network.retransmitted | values] | add')"
@@ -85,9 +85,9 @@ wait_for 20 test -s stays.out
 sleep 0.2
 kill -TERM $meter # which is the command's
 wait $meter
-check "the client has told what its connection was like" test -s stays.out
+check "the client has logged the figures of its connection" test -s stays.out
 # (Not the round trip: the acknowledgement of the end itself, which is not in the log, may come before the record.)
-check_equal "a connection whose process is killed at the end is told of, though it ends later" \
+check_equal "a connection whose process is killed at the end is recorded, although it ends later" \
     "$(cut -d ' ' -f 2 stays.out)" "$(recorded stays.trace | cut -d ' ' -f 2)"
 pkill -f "client.py stay $there" 2> kill.err
 
@@ -102,7 +102,7 @@ ip -n $there route del blackhole 10.9.8.1/32
 in_flight=$(cut -d ' ' -f 1 flight.out)
 check "what is sent on a way without return stays in flight: $(cat flight.out)" sh -c \
     '[ "$(cut -d " " -f 1 flight.out)" = 3000 ] && [ "$(cut -d " " -f 2 flight.out)" -ge 1 ]'
-check_equal "dpm stats tells it" "$in_flight" \
+check_equal "dpm stats reports it" "$in_flight" \
     "$("$dpm" stats --json flight.trace | jq '[.paths[].network.unacknowledged_bytes | values] | add')"
 check_equal "... also in CSV" "$in_flight" "$("$dpm" stats --csv --by path flight.trace | python3 -c '
 import csv, sys
@@ -128,7 +128,7 @@ for _ in range(5):
 os.kill(os.getpid(), signal.SIGKILL)
 END
 "$dpm" run -o killed.trace -- python3 killed.py > left 2> err
-check_equal "both ends are told of, of a connection that one process has left and the other one has not" 2 \
+check_equal "both ends of a connection are recorded after one process has closed it" 2 \
     "$("$dpm" dump --json --type network killed.trace | jq -s 'map(.path) | unique | length')"
 kill "$(cat left)"
 

@@ -93,7 +93,7 @@ rm going
 wait $clients
 sleep 0.2
 let_go
-check_equal "... and let go in order" 0 $?
+check_equal "... and released cleanly" 0 $?
 check "... it runs on" kill -0 $master
 workers=$(pgrep -P $master | sort | xargs)
 kill -QUIT $master

@@ -61,7 +61,7 @@ kill $old_tcp $old_unix
 wait $old_tcp $old_unix 2> wait.err
 sleep 0.2
 let_go
-check_equal "... and let go in order" 0 $?
+check_equal "... and released cleanly" 0 $?
 check "... it runs on" kill -0 $server
 
 "$dpm" dump --json postgres.trace 2> dump.err > records.json

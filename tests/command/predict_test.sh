@@ -149,7 +149,7 @@ holds 'a machine of twice the speed' two.json \
 check_equal 'one to each machine alone' one-each "$(jq -r '[.rows[].assignment] | unique | join(" ")' alone.json)"
 printf 'machine a\ngzip a\nnosuch a\n* a\n' > nosuch.txt
 "$dpm" parallelism --without nobody --without head --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
-check_equal 'who is not there is named' "0 dpm: note: --without: no process nobody in the traces
+check_equal 'an unknown process is named' "0 dpm: note: --without: no process nobody in the traces
 dpm: note: --assign: no process nosuch in the traces" "$? $(cat nosuch.err)"
 printf 'machine a\ngzip a\n* a\n' > gzip.txt
 printf 'a b 1ms\na a 2ms\nlocal 1us\n' > nosuch.delays
@@ -161,7 +161,7 @@ check_equal 'who is left out is there' "0 " "$? $(cat nosuch.err)"
 "$dpm" path --json --without gzip --without nobody pipe.trace > left.json 2> nosuch.err
 holds 'the path without a process' left.json "all(.processes[]; .name != \"gzip\") and .tmax_ns == $(
     jq '[.rows[] | select(.step == "max")][0].tmax_ns' without.json)"
-check_equal '... and who is not there is named' 'dpm: note: --without: no process nobody in the traces' \
+check_equal '... and an unknown process is named' 'dpm: note: --without: no process nobody in the traces' \
     "$(cat nosuch.err)"
 "$dpm" path --assign nosuch.txt pipe.trace > nosuch.out 2> nosuch.err
 check_equal '... of the path, too' "0 dpm: note: --assign: no process nosuch in the traces" "$? $(cat nosuch.err)"
@@ -281,7 +281,7 @@ for trace in asks tsp pipe; do
          ([.paths[].synchronous, .other_paths.synchronous] | add) == ([.processes[].synchronous] | add)'
 done
 "$dpm" parallelism asks.trace > asks.txt
-matches 'told in words' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.txt
+matches 'a line of text' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.txt
 
 # ---- a server with a timer: sleeping takes its time ----
 

@@ -123,13 +123,13 @@ check_equal "exec from a thread: both programs" 2 "$(count EXEC thread_exec.json
 check_equal "... the streams that ended" 3 "$(count TERMINATION thread_exec.json)"
 check_equal "clone3: who was created" 1 "$(count CREATEPROCESS clone3.json)"
 check_equal "a child that asks not to be traced is" 1 "$(count CREATEPROCESS untraced.json)"
-check_equal "stop and continue: told once" 1 "$(count STOPPROCESS stop.json)"
+check_equal "stop and continue: recorded once" 1 "$(count STOPPROCESS stop.json)"
 check_equal "... and continued" 3 "$(count STARTPROCESS stop.json)"
 for survive in "" --survive; do
     # shellcheck disable=SC2086 # nothing, or an option
     check_equal "calls that a filter of its own refuses: the program sees nothing${survive:+, with $survive}" "exit 0
 signal 31" "$(traced refused.trace $survive -- "$stops" refused 2> err)"
-    check_equal "... and what they would have sent is not told" "[44,7]" \
+    check_equal "... and what they would have sent is not recorded" "[44,7]" \
         "$(as_user "$dpm" dump --json --type send refused.trace | jq -c -s 'map(select(.kind == "unix-stream").bytes)')"
 done
 check_equal "sends of two threads on one socket: the program sees nothing" 4194312 "$(traced overlap.trace -- "$stops" overlap 2> err)"
@@ -141,7 +141,7 @@ for survive in "" --survive; do
     # shellcheck disable=SC2086 # nothing, or an option
     traced killed.trace $survive -- "$stops" killed > out 2> err
     as_user "$dpm" dump --json killed.trace > killed.json 2> err
-    check_equal "killed in a call: what it has moved is told${survive:+, with $survive}" \
+    check_equal "killed in a call: the moved bytes are recorded${survive:+, with $survive}" \
         "sent $(jq -s 'map(select(.event == "SEND" and .kind == "unix-stream" and .bytes != 60).bytes) | add' killed.json), received 60" \
         "$(grep sent out), received $(jq -r -s 'map(select(.event == "RECEIVE" and .bytes == 60)) | .[].bytes' killed.json)"
     check_equal "... and no call has failed" "0 0" "$(jq -r -s 'map(select(.event == "TERMINATION")) |
@@ -232,31 +232,31 @@ else
     skip "who is in a new PID namespace has its number there" "no new namespaces: $(cat err)"
 fi
 traced tracer.trace -- "$stops" tracer > out 2> err
-check "who calls ptrace is told of" grep -q 'called ptrace' tracer.trace.report
+check "a program that calls ptrace is reported" grep -q 'called ptrace' tracer.trace.report
 if "$stops" calls32 > out 2> err; then
     for survive in "" --survive; do
         # shellcheck disable=SC2086 # nothing, or an option
         traced calls32.trace $survive -- "$stops" calls32 > out 2> err
         check_equal "calls of 32 bits are made${survive:+, with $survive}" "itself itself" "$(xargs < out)"
-        check "... and told of" grep -q 'traced\[.*32-bit system calls' calls32.trace.report
+        check "... and reported" grep -q 'traced\[.*32-bit system calls' calls32.trace.report
     done
 else
-    skip "calls of 32 bits are made, and told of" "this kernel has none"
+    skip "32-bit calls are made, and reported" "this kernel has none"
 fi
 traced mapped.trace -- "$stops" zero-copy-receive > out 2> err
-check "who maps what has come is told of" grep -q 'traced\[.*TCP_ZEROCOPY_RECEIVE' mapped.trace.report
+check "a program that maps received data is reported" grep -q 'traced\[.*TCP_ZEROCOPY_RECEIVE' mapped.trace.report
 if "$stops" listener > out 2> err; then
     traced listener.trace -- "$stops" listener > out 2> err
-    check "who has calls answered by a process is told of" \
+    check "a program whose calls another process answers is reported" \
         grep -q 'traced\[.*calls answered by another process' listener.trace.report
 else
-    skip "who has calls answered by a process is told of" "it is not to be had here"
+    skip "a program whose calls another process answers is reported" "unavailable here"
 fi
 if "$stops" uring > out 2> err; then
     traced uring.trace -- "$stops" uring > out 2> err
-    check "who uses io_uring is told of" grep -q 'used io_uring' uring.trace.report
+    check "a program that uses io_uring is reported" grep -q 'used io_uring' uring.trace.report
 else
-    skip "who uses io_uring is told of" "it is not to be had here"
+    skip "a program that uses io_uring is reported" "unavailable here"
 fi
 # Under another tracer: it takes the command's process before dpm can.
 check_equal "under another tracer, which follows forks, the command is left alone" 1 \

@@ -273,7 +273,7 @@ for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
     case $kind in # the receiver of the first message was not in use yet
     unix*) sed -i 1d queued ;;
     esac
-    check "$kind: each message is told when it is queued, and what is in the queue then" diff queued found
+    check "$kind: each message is recorded when it is queued, with the contents of the queue" diff queued found
 done
 
 # Queued messages are recorded even if sends and receives are not; on a UNIX socket from its first use on.
@@ -291,7 +291,7 @@ for kind in tcp udp unix-stream unix-seqpacket unix-datagram; do
         "$dpm" dump --json alone.trace > alone.json 2> dump.err
         expected=10
         [ $kind = tcp ] || [ $kind = udp ] || expected=9
-        check_equal "$kind, flags $flags: each message is told, at its place, and nothing else" \
+        check_equal "$kind, flags $flags: each message is recorded at its position, and nothing else" \
             "$expected true true" "$(jq -r -s --arg flags $flags '
             [.[] | select(.event == "MESSAGEQUEUED")] as $queued |
             [$queued[] | .offset - $queued[0].offset] as $places |

@@ -36,7 +36,7 @@ check_equal "connections accepted are those of INFO" \
 
 # ---- acquired in the middle ----
 
-only_kernel "a server taken over in the middle" "it takes nobody over" || finish
+only_kernel "a server acquired in the middle" "it acquires no process" || finish
 
 redis-server --port $port --unixsocket "$scratch/socket" --save "" --appendonly no > out 2>&1 &
 pid=$!
@@ -67,7 +67,7 @@ redis-benchmark -p $port -n 2000 -c 10 -k 0 -t set,get -q > bench 2>&1
 redis-benchmark -s "$scratch/socket" -n 5000 -c 10 -P 16 -t set,lrange_100 -q >> bench 2>&1
 tell info total_net_output_bytes 2
 let_go
-check_equal "... and let go in order" 0 $?
+check_equal "... and released cleanly" 0 $?
 check "... it runs on" kill -0 $pid
 exec 7>&-
 wait $holder

@@ -163,12 +163,12 @@ ends_with_findings used
 for topic in Parallelism Path; do
     check "... $topic among it" grep -q "^$topic  *[^ ]" found
 done
-check "... and which command tells more" grep -qxF '(more of it: dpm report used.trace)' used.txt
+check "... and the command for more details" grep -qxF '(more of it: dpm report used.trace)' used.txt
 "$dpm" run -o requests.trace --report requests.txt -- \
     env ASAN_OPTIONS=detect_leaks=0 "$build/examples/filesystem/filesystem" --requests 50 > said
 ends_with_findings requests
 check "... the ways that requests took among it" grep -q '^Requests .* are [A-G]*: median ' found
-# the drawings say what the figures do
+# the drawings agree with the figures
 "$dpm" report --html requests.html requests.trace
 "$dpm" report --json requests.trace > report.json
 check_equal "an arc for each pair that sends, with its messages" "$(jq -r '.statistics | .processes as $processes |
@@ -186,7 +186,7 @@ jq -r --argjson whole "$whole_bar" '.parallelism.rows | to_entries[] |
 sed -n 's/^<text x="0" y="[0-9]*">\([^<]*\)<.*>\([a-z]*\)<\/text><rect class="frame".*<rect class="bar.*" width="\([0-9.]*\)" height="16"\/><text[^>]*>\([0-9.]*\)<.*/\1 \2 \4 \3/p' \
     requests.html > drawn
 check_equal "a bar for each P" "$(cut -d ' ' -f 1-2 bars)" "$(cut -d ' ' -f 1-2 drawn)"
-check "... which stands beside it, and as long as it is" sh -c "paste -d ' ' bars drawn |
+check "... which is next to it, and as long as it is" sh -c "paste -d ' ' bars drawn |
     awk 'function off(one, other) { return one > other ? one - other : other - one }
         off(\$3, \$7) > 0.0051 || off(\$4, \$8) > 0.051 { wrong++ } END { exit NR == 0 || wrong }'"
 "$dpm" run -o asleep.trace --report asleep.txt -- sleep 0.2
@@ -205,7 +205,7 @@ check "one created: that one did the work" jq -e '.findings[0].text |
 check_equal "... the only one that was created" "created 1 process: tsp-server" \
     "$(found Created | sed 's/^tsp\[[0-9]*\] //; s/\[[0-9]*\]\.$//')"
 record whole
-check_equal "without a bug nobody is idle" "" "$(found Idle)"
+check_equal "without a bug no server is idle" "" "$(found Idle)"
 check_equal "... and the work is shared" 1 "$(found Work | grep -c 'was shared: the busiest of 5 processes')"
 
 "$dpm" run -o pipe.trace --report pipe.txt -- sh -c 'head -c 20000000 /dev/urandom | gzip -9 | wc -c' > size
@@ -222,13 +222,13 @@ has_all pipe.html pipe.trace
 "$dpm" run --flags accept -o nothing.trace --report nothing.txt -- true
 sed -n '/^What was found$/,/^Processes$/p' nothing.txt | sed '1d; $d; /^$/d' | tr -s ' ' > found
 check_equal "of a recording of nothing there is nothing more" 'Nothing Too little was recorded to find anything.' "$(cat found)"
-# what was not metered, nobody can be said not to have done; all of them are there before the first one sends
+# no statement about events that were not metered; all servers exist before the first one sends
 while read -r parallelisms silent asked; do
     # shellcheck disable=SC2086 # an option and its argument
     "$dpm" run $asked -o part.trace --report part.txt -- sh -c '{ sleep 0.2; seq 1000; } | sort -n | tail -1' > said < /dev/null
     "$dpm" report --json part.trace > report.json
     called=$(found Silent | sed 's/.* nothing over \([a-z,]*\): .*/by-\1/')
-    check_equal "$asked: is anybody called silent, and by what" "$silent" "${called:-nobody}"
+    check_equal "$asked: is a server called silent, and why" "$silent" "${called:-nobody}"
     check_equal "... is there a P" "$parallelisms" "$(found Parallelism | grep -c '^P = ')"
     check_equal "... and beside it what may make it less" "$parallelisms" "$(found Parallelism |
         grep -c '^P may be too high: edges are missing, because these were not metered: [a-z, ]*\.$')"

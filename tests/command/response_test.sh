@@ -177,5 +177,5 @@ wrong = [number for number, found in enumerate(intervals)
 print(f"{len(intervals)} intervals, wrong are {wrong}; {certain} of {len(sends)} sends are certain")
 sys.exit(bool(wrong) or len(intervals) < 15 or certain < 0.5 * len(sends))
 END
-check "what --every tells of each 50 ms is what the sender's log has: $(python3 compare.py)" python3 compare.py
+check "--every 50 ms agrees with the sender's log: $(python3 compare.py)" python3 compare.py
 finish

@@ -119,12 +119,12 @@ check "... and the recording says that it stopped" grep -q '^dpm: recording stop
 check "... and why program counters have no names" \
     grep -q 'call sites have no name: names are written last, and the trace had reached its largest size$' err
 check "... having kept to its size" test "$(cat k.trace/* | wc -c)" -le 307200
-check "... and told what it has cost all the same" grep -q '^DPM itself: .* of CPU time' err
+check "... and still reports the overhead" grep -q '^DPM itself: .* of CPU time' err
 check "... and the trace says why it ended" sh -c \
     "'$dpm' dump --json k.trace | jq -e -s '.[-1] | .event == \"END\" and .reason == 2'"
 
 "$dpm" run --user nobody-of-this-name -- true > out 2> err
-check_equal "a user that there is not" "1 dpm: no user 'nobody-of-this-name' on this machine" "$? $(cat err)"
+check_equal "an unknown user" "1 dpm: no user 'nobody-of-this-name' on this machine" "$? $(cat err)"
 for size in 65535 63K much; do
     "$dpm" run -o small.trace --max-size $size -- true > out 2> err
     check_equal "a trace of $size is wrong usage" "2 dpm: run: --max-size '$size': give a size of at least 64K, e.g. 500M or 4G (try: dpm run --help)" \

@@ -18,7 +18,7 @@ lost() {
 # reported TRACE COUNT: every reader reports this many skipped hooks, and no other losses.
 reported() {
     lost "$1"
-    check_equal "... LOST records tell of them, and of nothing else" "$2 true" "$(jq -r '
+    check_equal "... LOST records count them, and nothing else" "$2 true" "$(jq -r '
         "\(map(.count) | add) \(all(.[]; .reason == 2 and .stream == 0 and .ring == 1))"' lost.json)"
     check_equal "... END counts them" "$2" "$("$dpm" dump --json --type end "$1" 2> err | jq .lost)"
     check_equal "... as an upper bound, in words" "dpm: $1: up to $2 records were not made: $why" "$(tr -d , < err)"
@@ -44,7 +44,7 @@ fi
 many=$((4294967296 + 7))
 "$wrap" many.trace 0 0 $many 16777216 5 true > out
 lost many.trace
-check_equal "counts beyond 32 bits are told by several records" "$many 2" \
+check_equal "counts beyond 32 bits have several records" "$many 2" \
     "$(jq -r '"\(map(.count) | add) \(length)"' lost.json)"
 
 "$wrap" none.trace 0 0 0 16777216 5 true > out

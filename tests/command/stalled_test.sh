@@ -53,7 +53,7 @@ acquire_stalled() {
 # held_up KIND PLACE PASSES: once, when metering begins.
 held_up() {
     acquire_stalled "$@"
-    check_equal "... it was held up" 1 "$(sed -n 2p told)"
+    check_equal "... it was stalled" 1 "$(sed -n 2p told)"
     # (how many depends on the load)
     check "... and some are exact" jq -e '.exact > 0 or .receives < 20' edges.json
 }
@@ -61,7 +61,7 @@ held_up() {
 # overtaken KIND PASSES: threads that send their first message are stalled. Some others are not sent then.
 overtaken() {
     acquire_stalled "$1" overtaken "$2"
-    check "... it was held up" [ "$(sed -n 2p told)" -ge 1 ]
+    check "... it was stalled" [ "$(sed -n 2p told)" -ge 1 ]
     check "... and there are others that are exact" jq -e '.exact > 0 or .receives < 20' edges.json
     check "... and edges lead to the right ones" jq -e '.missing < .receives or .receives < 20' edges.json
 }

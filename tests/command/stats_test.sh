@@ -16,7 +16,7 @@ table() {
 # ---- tables ----
 
 runs "a trace" "$dpm" stats alpha
-says "... its losses are told" 'dpm: alpha: 3 records were lost'
+says "... its losses are reported" 'dpm: alpha: 3 records were lost'
 cp out alpha.text
 check_equal "the heading: machine, duration, events, losses" \
     '1 trace, machine alpha, 75.0 ms, 51 events, 3 lost' "$(sed -n 1p alpha.text)"
@@ -84,7 +84,7 @@ same() {
 }
 
 runs "--json" "$dpm" stats --json alpha
-says "... what the tables say besides, is told" 'dpm: alpha: 3 records were lost' \
+says "... notes of the tables are printed" 'dpm: alpha: 3 records were lost' \
     'dpm: 1 message from unknown threads and 1 message on unknown connections: their records were lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
@@ -203,7 +203,7 @@ runs "two traces" "$dpm" stats beta alpha
 cp out both.text
 check_equal "the heading names both machines" \
     '2 traces, machines beta, alpha, 75.0 ms, 56 events, 3 lost' "$(sed -n 1p both.text)"
-check_equal "processes are told apart by their machines" \
+check_equal "machines distinguish processes" \
     "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
 sink 100 - beta alice sink.service 5.00 us 8.6 1 40 B 2.4 1 300 B 0
 server 100 - alpha 1000 cgroup 77 16.0 us 28 1 10 B 0.6 4 179 B 0" \
@@ -220,7 +220,7 @@ check_equal "as in JSON" '{"kind":"tcp","local":"10.0.0.1:7000","remote":"10.0.0
         machines: [.ends[][] | $machine[tostring]],
         sent: [.sent.messages, .sent.bytes], received: [.received.messages, .received.bytes]}' \
     both.json)"
-check_equal "nobody is left out" '6 1668 1648' "$(jq -r '
+check_equal "no process is left out" '6 1668 1648' "$(jq -r '
     "\(.processes | length) \([.processes[].sent.bytes] | add)" +
     " \([.processes[].received.bytes] | add)"' both.json)"
 fails "the same trace twice" 1 './beta/: this trace is given twice; give it once' "$dpm" stats --json beta ./beta/
@@ -526,7 +526,7 @@ done
 # Uses the machine's resolver. /etc/hosts has 127.0.0.1 nearly everywhere, but hardly the other ends of alpha's
 # connections, 10.0.0.2 and 10.0.0.7.
 if getent hosts 10.0.0.2 > out; then
-    skip "--resolve" "somebody has given 10.0.0.2 a name here"
+    skip "--resolve" "10.0.0.2 has a name here"
 else
     check_equal "--resolve leaves what has no name" "$("$dpm" stats alpha 2> err)" \
         "$("$dpm" stats --resolve alpha 2> err)"

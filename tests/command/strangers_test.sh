@@ -51,7 +51,7 @@ look() {
     check_equal "... no exact edge is wrong" "[]" "$(jq -c '.wrong[:3]' edges.json)"
     # (how many are exact depends on how many calls overlap)
     check "... and receives have edges" jq -e '.edges > 100' edges.json
-    check_equal "... of what the stranger wrote, and of what was written before, nobody is said to be the sender" \
+    check_equal "... bytes of the unmonitored writer, and older ones, have no sender" \
         "$(jq '.strange + .before' edges.json)" "$(jq .nobody edges.json)"
 }
 

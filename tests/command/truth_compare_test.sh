@@ -249,7 +249,7 @@ mv "$logs/100-3000.log" "$logs/100-500.log"
 finds "two streams of one tid in another order" "stream 1 (tid 100, t): operation 1: another event"
 
 change "$dump" '/"stream":1,/{/"parent":0/s/"parent":0/"parent":3/;}'
-finds "an EXEC nobody logged" "operation 1: more in the dump than in the log"
+finds "an EXEC that was not logged" "operation 1: more in the dump than in the log"
 
 # ---- pieces ----
 change "$dump" 's/,"continued":true//'
@@ -360,7 +360,7 @@ change "$dump" '/"time_ns":34,/s/"offset":700/"offset":500/; /"time_ns":33,/s/"o
 finds "two datagrams received in each other's place" "a RECEIVE with offset 700, but its SEND in line"
 udp
 change "$dump" '/"time_ns":34,/s/"offset":700/"offset":701/'
-finds "a short one received with a number nobody sent" "whose SEND is not on the other end's path"
+finds "a short one received with a number that was not sent" "whose SEND is not on the other end's path"
 udp
 change "$dump" 's/"local":"b:2","remote":"a:1"/"local":"b:3","remote":"a:1"/'
 finds "a datagram whose sender is at another address" "whose SEND is not on the other end's path"

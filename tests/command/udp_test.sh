@@ -124,7 +124,7 @@ check_equal "every datagram received has the number and size it was sent with" 0
     (map(select(.event == "SEND") | {key: "\(.local) \(.offset)", value: .bytes}) | from_entries)
         as $sent
     | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
-check "the table tells what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
+check "the table reports what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
 
 # ---- the same, matched: the source of each received datagram ----
 

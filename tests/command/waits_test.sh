@@ -40,7 +40,7 @@ waits_long() {
     "$dpm" dump --json "long-$1.trace" > long.json 2> dump.err
     "$dpm" stats --json "long-$1.trace" > stats.json 2> stats.err
     seconds=$(sed -n 's/.* copied, \([0-9.]*\) s,.*/\1/p' "dd-$1.err")
-    check "a write that waits longer than 32 bits can tell has its length, by the $1 meter (dd: $seconds s)" jq -e -s \
+    check "a wait longer than 32 bits has its true duration, by the $1 meter (dd: $seconds s)" jq -e -s \
         --argjson seconds "$seconds" '[.[] | select(.event == "SEND" and .name == "dd") | .span_ns / 1e9] | max |
             . > 4.5 and . <= $seconds' long.json
     check "... and its message waits as long to be read, by the $1 meter" jq -e --argjson seconds "$seconds" \
@@ -62,7 +62,7 @@ for each in $meters; do
     explains "$each" 'a wait for the end of a silent pair of sockets' "$waits" pair
     explains "$each" 'a pipeline whose beginning says nothing' sh -c "'$waits' alone | '$waits' input"
 done
-if only_kernel 'a wait for the first message of a connection' 'it tells of a path before it is used'; then
+if only_kernel 'a wait for the first message of a connection' 'it records a path before it is used'; then
     explains kernel 'a wait for the first message of a connection' "$waits" first-message
 fi
 if only_kernel 'a signal that is read' 'it does not see waits for such files'; then

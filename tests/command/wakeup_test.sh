@@ -43,17 +43,17 @@ for how in lock semaphore signal event poll join; do
     read_of "$taking_turns" "$how" $turns
     check "turns by $how: one after the other ($(said))" is_so "$in_turn"
     check "... and nothing outside is waited for" is_so "$explained"
-    check "... each was let go by the other one, but for some who did not sleep yet ($(wakeups))" \
+    check "... each was woken by the other one, except those not asleep yet ($(wakeups))" \
         test "$(wakeups)" -ge $((turns))
 done
 read_of "$taking_turns" tcp $turns
 check "turns by TCP: one after the other ($(said))" is_so "$in_turn"
 check "... and nothing outside is waited for" is_so "$explained"
-check "... the network wakes, which is nobody ($(wakeups))" test "$(wakeups)" -le 5
+check "... the network wakes, which is no stream ($(wakeups))" test "$(wakeups)" -le 5
 read_of "$taking_turns" apart $turns
 check "apart: both at the same time ($(said))" is_so '.rows[0] | .P > 1.5 and .P < 2.1'
 read_of "$taking_turns" sleep $turns
-check "sleep: nobody ends it ($(said), $(wakeups))" test "$(wakeups)" -eq 0
+check "sleep: no stream ends it ($(said), $(wakeups))" test "$(wakeups)" -eq 0
 check "... and it takes its time" is_so ".trace.asleep | .count >= $turns and .time_ns >= 2e6 * $turns"
 
 # Four jobs of 40 ms each.

@@ -36,7 +36,7 @@ check_equal "recorded + lost = made" true "$(jq -s --argjson lost "$lost" '
     [.[] | select(.event == "LOST") | .count] | add == $lost' lost.json)"
 # The last record of a stream is its TERMINATION, in the control ring, which loses nothing: so every gap is between two
 # records.
-check_equal "the gaps across 2^32 are what LOST tells of streams" \
+check_equal "the gaps across 2^32 are those in LOST of streams" \
     "$(jq -s '[.[] | select(.event == "LOST" and .stream > 0).count] | add' lost.json)" "$(gaps lost.json)"
 # If LOST takes the last buffer space, the next record is lost, too, and reported by another LOST.
 check "LOST names the record that follows the gap" jq -e -s '
@@ -52,16 +52,16 @@ check "... also behind 2^32" jq -e -s '
 before=34359738375
 "$wrap" before.trace 4294967196 $before 0 16777216 5 sh -c "/bin/true; sleep 3 & '$load' 100 100; kill -9 \$\$" > out
 "$dpm" dump --json before.trace > before.json 2> err
-check_equal "of counts of losses beyond 32 bits streams tell all that they can" "$before true" "$(jq -rs '
+check_equal "loss counts beyond 32 bits: streams report as much as they can" "$before true" "$(jq -rs '
     [.[] | select(.event == "LOST" and .stream > 0)] | group_by(.stream) | map(map(.count) | add) |
     "\(max) \(all(.[]; . <= '$before'))"' before.json)"
 streams=$(jq -s '[.[] | select(.event == "STREAM").stream] | unique | length' before.json)
 check "... there are several, and one that lives on" sh -c "[ $streams -ge 4 ] && jq -e -s '
     ([.[] | select(.event == \"STREAM\").stream] | unique) - [.[] | select(.event == \"TERMINATION\").stream] |
     length == 1' before.json"
-check_equal "... the end tells the rest: recordings count all" $((streams * before)) \
+check_equal "... the end reports the rest: recordings count all" $((streams * before)) \
     "$(jq -s '.[-1].lost' before.json)"
-check_equal "... and LOST records tell of each" $((streams * before)) \
+check_equal "... and LOST records count each" $((streams * before)) \
     "$(jq -s '[.[] | select(.event == "LOST").count] | add' before.json)"
 check "... some of those that have ended, and of those that live on" jq -e -s '
     map(select(.event == "LOST" and .count < 4294967295)) | any(.[]; .stream == 0) and any(.[]; .stream > 0)' before.json

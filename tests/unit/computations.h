@@ -313,7 +313,7 @@ static inline bool may_end_wait(const struct computation *computation, uint32_t 
     return !sleeper->asleep || !sleeper->for_any || time + SOON_ENOUGH >= sleeper->time;
 }
 
-/* If nothing woke a step, later arcs come after it: in a separate step. Returns the first of the two. */
+/* If nothing woke a step, its arcs belong to a new step after it. Returns the first of the two. */
 static inline struct step *come_later(struct computation *computation, uint32_t stream,
                                       struct step *step)
 {
