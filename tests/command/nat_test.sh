@@ -112,7 +112,7 @@ whole() {
         [.event, .pid, .sequence, .local, .remote, .edges, .rest]' receives | head -n 3)"
     check_equal "$about: ... to as many bytes as were received" "" \
         "$(jq -c 'select(([.edges[]?.bytes] | add) != .bytes) | [.pid, .sequence]' receives | head -n 3)"
-    "$dpm" stats --json "$@" > stats.json 2> stats.err
+    "$dpm" stats --each-connection --json "$@" > stats.json 2> stats.err
     check_equal "$about: nothing is left over" "0 0 0" "$(jq -r '.trace.matching |
         "\(.unmatched_sends) \(.unmatched_receives) \(.external)"' stats.json)"
     check_equal "$about: each connection is one path with two ends" 4 \
