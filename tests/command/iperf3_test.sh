@@ -36,7 +36,7 @@ records() {
 
 # figures OF: the bytes in each direction of each connection, from `dpm stats` or from the records.
 figures_of_stats() {
-    "$dpm" stats --json "$1" | jq -r '.paths[] | select(.kind == "tcp") |
+    "$dpm" stats --each-connection --json "$1" | jq -r '.paths[] | select(.kind == "tcp") |
         "\(.local) > \(.remote) \(.sent.bytes)", "\(.remote) > \(.local) \(.received.bytes)"' | sort
 }
 figures_of_records() {
