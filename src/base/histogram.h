@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.h: how values are distributed, in little memory.
+ * histogram.h: the distribution of values, in little memory.
  *
  *      values --histogram_add()--> histogram --histogram_quantile()--> p50, p99 ...
  */
@@ -9,9 +9,9 @@
 
 #include "base/base.h"
 
-/* How values are distributed. All zero is an empty one. Its memory is its owner's, histogram_done(). */
+/* All zero: empty. The owner frees its memory with histogram_done(). */
 struct histogram {
-    struct histogram_body *body; /* NULL: it has no values */
+    struct histogram_body *body; /* NULL: no values */
 };
 
 struct histogram_body {
@@ -20,11 +20,11 @@ struct histogram_body {
     uint8_t used; /* buckets */
     uint8_t capacity;
     uint8_t shift;
-    uint8_t latest;     /* bucket, in which the next value often is, too */
-    uint64_t buckets[]; /* histogram.c */
+    uint8_t latest;     /* bucket of the latest value: the next one is often in it, too */
+    uint64_t buckets[]; /* [capacity], see histogram.c */
 };
 
-/* Of no values they are 0. */
+/* All three are 0 without values. */
 static inline uint64_t histogram_sum(const struct histogram *histogram)
 {
     return histogram->body == NULL ? 0 : histogram->body->sum;
@@ -40,14 +40,14 @@ static inline uint64_t histogram_max(const struct histogram *histogram)
     return histogram->body == NULL ? 0 : histogram->body->max;
 }
 
-/* How many bars it has, or buckets. */
+/* Number of its bars (buckets). */
 static inline unsigned histogram_bars(const struct histogram *histogram)
 {
     return histogram->body == NULL ? 0 : histogram->body->used;
 }
 
-/* The most buckets of a histogram; of one of which there are many. A bucket is a sixteenth of an octave, if there are enough
- * for that, else an eighth ... Within a bucket values are taken as evenly spread. */
+/* The most buckets of a histogram; and of one of which there are many. A bucket is a sixteenth of an octave if `most`
+ * buckets suffice, else an eighth, a quarter ... Values are assumed to be evenly spread within a bucket. */
 #define HISTOGRAM_MOST 160
 #define HISTOGRAM_SOME 24
 
@@ -56,16 +56,17 @@ struct histogram_bar {
     uint64_t from, to, count;
 };
 
-/* To at most so many buckets. Return 0, or -ENOMEM: then it is counted in part, and can only be freed. */
+/* Add a value, or all of `from`, with at most `most` buckets. Return 0 or -ENOMEM. After an error the histogram is
+ * incomplete and can only be freed. */
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
 uint64_t histogram_count(const struct histogram *histogram);
 
-/* The value below which this share (0 to 1) of the values lies; 0 of an empty one. */
+/* The value below which this share (0 to 1) of the values lies; 0 if there are none. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
-/* The bar number `index` of histogram_bars(), ascending. */
+/* Bar `index` (below histogram_bars()), in ascending order of values. */
 struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned index);
 
 void histogram_done(struct histogram *histogram);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* communication_lines.h: the communication statistics' result as sorted lines of text, for tests that
- * compare two of them. */
+/* communication_lines.h: a result of the communication statistics as sorted lines of text, for tests that compare
+ * two. */
 #ifndef DPM_COMMUNICATION_LINES_H
 #define DPM_COMMUNICATION_LINES_H
 

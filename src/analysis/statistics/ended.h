@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ended.h: connections that have ended: those of the same like share a row. Private to statistics/.
+ * ended.h: ended connections; those of the same like share a row. Private to statistics/.
  *
  *      endpoints --ended_add()--> like --> row: sums, one usage for each process and end
  *
  *      the first MOST_LIKES likes                a row each
- *      later ones, the first MOST_WIDER_LIKES    a row for each kind of path and the same processes, of any addresses
+ *      later ones, the first MOST_WIDER_LIKES    a row for each kind of path and set of processes
  *      all others                                a row for each kind of path
  */
 #ifndef DPM_ENDED_H
@@ -18,25 +18,25 @@
 #define MOST_WIDER_LIKES 1024
 
 struct ended_rows {
-    bool each;           /* each connection has a row of its own, as long as there are few ... */
-    uint32_t each_count; /* ... these */
+    bool each;           /* each connection has a row of its own, while there are few ... */
+    uint32_t each_count; /* ... so far these */
     struct likes likes;
-    struct connection *rows; /* by their likes */
+    struct connection *rows; /* by index of the like */
     size_t row_capacity;
     struct lookup usages; /* by row, end, process and role: indexes into the list */
     struct usage **usage_list;
     uint32_t usage_count;
     size_t usage_capacity;
-    struct usage *alone; /* of endpoints that are part of no connection; in the list, too */
+    struct usage *alone; /* of endpoints without a connection; in usage_list, too */
     uint64_t unknown_messages;
 };
 
 /* These return 0 or -ENOMEM. */
 
-/* A connection has ended: adds what it has counted to the row of its like, and gives back its endpoints. */
+/* A connection has ended: adds its counts to the row of its like, and frees its endpoints. */
 int ended_add(struct statistics *statistics, struct endpoint *endpoint);
 
-/* An endpoint was closed: the same if it was the last of its connection. */
+/* An endpoint was closed: does the same if both ends are closed now. */
 int ended_note_closed(struct statistics *statistics, struct endpoint *endpoint);
 
 void ended_done(struct ended_rows *ended);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intervals.h: what was sent in each stretch of time. Private to statistics/.
+ * intervals.h: what was sent in each interval of time. Private to statistics/.
  *
- *      SEND of the first machine     | 12 messages | 7 | 0 | 31 | ...      as wide as they are shown
- *      SEND of another one           |2|1|0|0|5|1|0|0| ...                 finer, by its own clock
- *                                       '--at a result, by what is known of the clocks--> the first one's
+ *      SEND of the first machine     | 12 messages | 7 | 0 | 31 | ...      as long as in the result
+ *      SEND of another machine       |2|1|0|0|5|1|0|0| ...                 shorter, by its own clock
+ *                                       '--for a result: clocks as known by then--> the first machine's
  *
- * How far clocks are apart may be known only once messages have gone both ways.
+ * The offset between two clocks may be known only once messages have gone both ways.
  */
 #ifndef DPM_INTERVALS_H
 #define DPM_INTERVALS_H
@@ -15,7 +15,7 @@
 
 struct statistics;
 
-/* Stretches of one length, the first first; twice as long whenever there would be too many. */
+/* Intervals of one length, in order of time. Their length doubles whenever there would be too many. */
 struct stretches {
     struct traffic *list;
     size_t count;
@@ -33,11 +33,11 @@ struct intervals {
 
 /* These return 0 or -ENOMEM. */
 
-/* Counts a SEND, or the RECEIVE of what an unmonitored peer has sent. `when`: by its origin's clock. */
+/* Counts a SEND, or a RECEIVE from an unmonitored peer. `when`: by its origin's clock. */
 int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
                     uint64_t when);
 
-/* All of it by the first origin's clock, into a result. `begin`: the first record's time by that. */
+/* Fills in the intervals of a result, by the first origin's clock. `begin`: time of the first record by that clock. */
 int intervals_build(const struct statistics *statistics, uint64_t begin,
                     struct communication *result);
 

@@ -7,13 +7,13 @@
 
 struct statistics;
 
-/* Origins of one machine have the same; one that has not said which is a machine of its own. */
+/* Equal for all origins of one machine. An origin without a MACHINE record counts as a machine of its own. */
 uint32_t machine_key(const struct statistics *statistics, uint32_t origin);
 
-/* Index into a result's machines: these are in the order of their first origins. */
+/* Index into a result's machines, which are in the order of their first origins. */
 uint32_t machine_index(const struct statistics *statistics, uint32_t origin);
 
-/* Makes them, with how far their clocks are apart by now. Returns 0 or -ENOMEM. */
+/* Fills in the machines of a result, with the clock offsets known by now. Returns 0 or -ENOMEM. */
 int machines_build(const struct statistics *statistics, struct communication *result);
 
 #endif

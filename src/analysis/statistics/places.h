@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.h: what an analysis knows of streams or ends, by the places that the history gives them. Private to statistics/.
+ * places.h: objects of streams or ends, by the indexes that the history gives them. Private to statistics/.
  *
- *      place 300 --> chunk 1, object 44        objects stay where they are; the places are dense
+ *      index 300 --> chunk 1, object 44        300 = 1 * 256 + 44; objects never move; the indexes are dense
  */
 #ifndef DPM_PLACES_H
 #define DPM_PLACES_H
@@ -14,14 +14,14 @@
 
 #define PLACES_CHUNK 256u /* objects */
 
-/* All zero with a size is empty. */
+/* All zero except `size`: empty. */
 struct places {
-    size_t size; /* of an object */
+    size_t size; /* of an object, bytes */
     char **chunks;
-    size_t capacity; /* of them */
+    size_t capacity; /* chunks */
 };
 
-/* For objects that are aligned to lines of the cache. NULL: out of memory. */
+/* A chunk of zeros, aligned to a cache line of 64 bytes. NULL: out of memory. */
 static inline char *places_chunk(size_t size)
 {
     void *chunk = NULL;
@@ -31,7 +31,7 @@ static inline char *places_chunk(size_t size)
     return memset(chunk, 0, PLACES_CHUNK * size);
 }
 
-/* The object at a place, all zero if it was never used; NULL: out of memory. */
+/* The object at an index, all zero if it was never used. NULL: out of memory. */
 static inline void *places_at(struct places *places, uint32_t place)
 {
     uint32_t chunk = place / PLACES_CHUNK;
@@ -46,13 +46,13 @@ static inline void *places_at(struct places *places, uint32_t place)
                : places->chunks[chunk] + (place % PLACES_CHUNK) * places->size;
 }
 
-/* One behind the last place that there is an object at. */
+/* All objects have a smaller index than this. */
 static inline uint32_t places_end(const struct places *places)
 {
     return (uint32_t)(places->capacity * PLACES_CHUNK);
 }
 
-/* NULL: it was never used. */
+/* The object at an index; NULL: no object of its chunk was ever used. */
 static inline void *places_find(const struct places *places, uint32_t place)
 {
     uint32_t chunk = place / PLACES_CHUNK;
@@ -62,7 +62,7 @@ static inline void *places_find(const struct places *places, uint32_t place)
                : places->chunks[chunk] + (place % PLACES_CHUNK) * places->size;
 }
 
-/* What is asked for together arrives together: the object at a place will be needed. */
+/* Prefetches an object that is needed soon, all its cache lines at once, so that their loads overlap. */
 static inline void places_fetch(const struct places *places, uint32_t place)
 {
     const char *object = places_find(places, place);

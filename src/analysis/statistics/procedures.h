@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* procedures.h: which procedures of the programs send and receive. Private to statistics/. */
+/* procedures.h: the procedures of the programs that send and receive. Private to statistics/. */
 #ifndef DPM_STATISTICS_PROCEDURES_H
 #define DPM_STATISTICS_PROCEDURES_H
 
 #include "analysis/statistics/statistics.h"
 
-/* What was sent and received at a program counter. */
+/* Traffic sent and received at a program counter. */
 struct statistics_pc {
     uint32_t origin;
     uint32_t image;
@@ -20,10 +20,10 @@ struct procedures {
     struct intern keys;
     struct statistics_pc *counters; /* by index */
     size_t capacity;
-    struct statistics_pc others; /* beyond MOST_PCS */
+    struct statistics_pc others; /* all program counters beyond MOST_PCS */
 };
 
-/* The counter a stream used last for one type of record. */
+/* The counter that a stream used last for one type of record. */
 struct recent_pc {
     uint64_t pc;
     uint32_t image;
@@ -32,11 +32,11 @@ struct recent_pc {
 
 /* These return 0 or -ENOMEM. */
 
-/* Counts a SEND or RECEIVE where it was made; `recent` is the stream's. */
+/* Counts a SEND or RECEIVE for its program counter. `recent` is the stream's. */
 int procedures_count(struct procedures *procedures, struct recent_pc *recent, uint32_t origin,
                      uint32_t image, const struct record *record);
 
-/* Makes the result's rows. */
+/* Fills in the procedures of a result. */
 int procedures_build(const struct procedures *procedures, const struct identities *identities,
                      struct communication *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h: what makers of a result share. Private to statistics/. */
+/* rows.h: functions for building results. Private to statistics/. */
 #ifndef DPM_STATISTICS_ROWS_H
 #define DPM_STATISTICS_ROWS_H
 
@@ -12,7 +12,7 @@ void add_network(struct network *sum, const struct network *more);
 void add_queue(struct queue_length *sum, const struct queue_length *more);
 void times_done(struct times *times);
 
-/* All sums of a row of connections, except what is distributed. */
+/* Adds all sums of a row of connections, without its histograms. */
 void add_path_sums(struct communication_path *sum, const struct communication_path *more);
 
 /* These return 0 or -ENOMEM. */
@@ -21,20 +21,20 @@ int add_process_sums(struct communication_process *sum, const struct communicati
 
 /* ---- arranging.c ---- */
 
-/* The pair of these parties, a new one if there is none: valid until the next is asked for. NULL: out of memory. */
+/* The pair of these parties, added if there is none. Valid until the next call. NULL: out of memory. */
 struct communication_pair *communication_pair(struct communication *communication,
                                               const struct party *from, const struct party *to);
 
-/* Pairs and paths in order, and what each has sent in all: the last step to a result. Returns 0 or -ENOMEM. */
+/* The last step to a result: sorts pairs and paths, and sums up what each `from` sent. Returns 0 or -ENOMEM. */
 int communication_arrange(struct communication *communication);
 
-/* How a party lists its processes: ascending, each once. Returns how many are left. */
+/* Sorts the processes of a party and removes duplicates. Returns how many are left. */
 uint32_t sort_numbers(uint32_t *numbers, uint32_t count);
 
-/* Texts and lists are kept once: parties are equal if these are. */
+/* Parties are equal if this pointer is, since texts and lists are kept once (communication_keep). */
 const void *party_identity(const struct party *party);
 
-/* For qsort: most bytes first, of as many most messages. */
+/* For qsort: most bytes first, then most messages. */
 int compare_traffic(const struct traffic *a, const struct traffic *b);
 
 #endif

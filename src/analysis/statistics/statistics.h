@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics.h: the communication statistics: who sent how much to whom, and how long it took.
+ * statistics.h: communication statistics: which process sent how much to which, and how long it took.
  *
  *      history --> statistics_add, once per event --> statistics_finish --> struct communication
  *
  *      processes   one row per process            CPU time, what it sent and received
  *      pairs       one row per (from, to)         what from sent to to
- *      paths       one row per like               what went each way, who used each end
+ *      paths       one row per like (likes.h)     what went each way, which processes used each end
  *
- * One pass, and no file is ever seen: a history's sources may be finished traces or live rings. What is matched is the
- * history's word. Connections between the same processes, to the same address and port of a service, share a row,
- * whenever they end.
+ * One pass over a history, whose sources may be finished traces or live rings. The history alone matches messages.
+ * Connections between the same processes, to the same address and port of a service, share a row, whenever they end.
  *
- * Memory is bounded by what lives at one time, and by the number of rows: the first 8,192 processes have a row each, later
- * ones share one with their like; of the rows of connections that have ended there are 4,096, then later ones
- * share rows whatever their addresses, and then whatever their processes. Pairs are made from these at a result.
+ * Memory is bounded by what lives at one time, and by the number of rows. The first 8,192 processes have a row each;
+ * later ones share rows with similar processes. The first 4,096 likes of ended connections have a row each; later ones
+ * share rows regardless of their addresses, and finally regardless of their processes. Pairs are computed from these
+ * rows for each result.
  */
 #ifndef DPM_STATISTICS_H
 #define DPM_STATISTICS_H
@@ -26,138 +26,135 @@
 
 /* ---- the result ---- */
 
-/* A call is one message however many records it has (RECORD_CONTINUED), and the end of file that a
- * receive of 0 bytes on a byte stream means is none. */
+/* A call is one message, however many records it has (RECORD_CONTINUED). A receive of 0 bytes on a byte stream is the
+ * end of the file, not a message. */
 struct traffic {
     uint64_t messages;
     uint64_t bytes;
 };
 
-/* Who sends or receives: one process, the several that used one end of a path, or nobody that was
- * metered, then the address of that end. Points into its struct communication. */
+/* A sender or receiver: one process, several that used one end of a path, or an unmonitored peer, which only has the
+ * address of that end. Points into its struct communication. */
 struct party {
     const uint32_t *processes; /* [count], indexes into communication.processes, ascending */
     uint32_t count;            /* 0: not metered */
-    const char *address;       /* of the end of the path; NULL where processes say more */
+    const char *address;       /* of the end of the path; NULL if there are processes */
 };
 
 #define NO_PROCESS UINT32_MAX
 
-/* What takes time. */
 enum time_kind {
-    TIME_RESPONSE, /* as a server: from the last receive of a request to the next send on the same path by
-                      the same process */
+    /* as a server: from the last receive of a request to the next send on the same path by the same process */
+    TIME_RESPONSE,
     TIME_REQUEST,        /* as a client: from the last send of a request to the next receive */
-    TIME_MESSAGE_WAIT,   /* a message in its receiver's queue, until it was taken whole */
-    TIME_RECEIVER_WAIT,  /* a receive that blocked, until it had something: its sender was late */
-    TIME_SENDER_BLOCKED, /* a send that waited for room, until it ended */
-    TIME_DELIVERY,       /* a message from being sent to being in the queue */
+    TIME_MESSAGE_WAIT,   /* receive-queue delay of a message, until it was taken whole */
+    TIME_RECEIVER_WAIT,  /* a blocked receive, until it had data: its sender was late */
+    TIME_SENDER_BLOCKED, /* a send blocked by a full buffer, until it ended */
+    TIME_DELIVERY,       /* delivery latency of a message: from send to receive queue */
     TIME_KINDS,
 };
 
-/* ns, of each kind. */
+/* in ns */
 struct times {
     struct histogram of[TIME_KINDS];
 };
 
 /* The messages that wait to be received. */
 struct queue_length {
-    uint32_t messages, messages_max; /* at the end, and the most: each of them takes memory */
+    uint32_t messages, messages_max; /* at the end; maximum. Each takes memory */
     uint64_t bytes, bytes_max;
     uint64_t operations;   /* messages put in and taken out ... */
     uint64_t messages_sum; /* ... and messages in the queue after each of these */
-    uint64_t wait;       /* ns, of all messages: with the duration it gives the average over time */
-    uint64_t unreceived; /* messages that nobody has received as far as is known */
+    uint64_t wait; /* ns, sum over messages; divided by the duration: the mean length over time */
+    uint64_t unreceived; /* messages not received as far as is known */
 };
 
 struct communication_process {
-    uint32_t origin;        /* trace that tells of it */
-    uint32_t machine;       /* index into communication.machines */
-    uint32_t pid;           /* 0: its identity was lost */
-    uint32_t stream;        /* number of its first stream, which is the number of the process */
-    uint32_t parent;        /* index of the process that created it, or NO_PROCESS */
-    uint32_t parent_number; /* number of a stream of that process, 0: not known */
+    uint32_t origin;             /* trace that records it */
+    uint32_t machine;            /* index into communication.machines */
+    uint32_t pid;                /* 0: its identity was lost */
+    uint32_t stream;             /* number of its first stream, and thus of the process */
+    uint32_t parent;             /* index of the process that created it, or NO_PROCESS */
+    uint32_t parent_number;      /* number of a stream of that process; 0: unknown */
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated; "" if lost */
     uint32_t user;               /* uid, initial user namespace */
     uint32_t pid_inside;         /* pid in its own PID namespace */
-    uint32_t pid_namespace;      /* inode of that, 0: not known */
-    uint64_t cgroup;             /* cgroup2 id, 0: not known */
-    const char *user_name;       /* these are NULL where they are not known */
+    uint32_t pid_namespace;      /* its inode; 0: unknown */
+    uint64_t cgroup;             /* cgroup2 id; 0: unknown */
+    const char *user_name;       /* this and the next two: NULL if unknown */
     const char *cgroup_name;     /* path */
-    const char *program;         /* last part of the file name that it executes */
-    const char *group;           /* what a group of processes is called; NULL: one process */
+    const char *program;         /* last part of its executable's file name */
+    const char *group;           /* name of a group of processes; NULL: one process */
     uint32_t group_size;         /* processes in the group */
     uint64_t cpu;                /* ns, used while metered */
     struct traffic sent;
     struct traffic received;
     struct histogram sizes; /* bytes of a message that it sent */
-    uint64_t failed_sends;  /* calls; of threads that have ended */
+    uint64_t failed_sends;  /* calls, of ended threads only */
     uint64_t failed_receives;
     struct times times;
     struct queue_length queue; /* of all its paths */
     bool ended;
 };
 
-/* What was sent into a path goes to all who used its other end, for it is counted before it is known which
- * of them takes it. What an unmetered process sent is counted where it was received. */
+/* `to` is all processes that used the other end of a path: sends are counted before it is known which of them receives.
+ * What an unmonitored peer sent is counted where it was received. */
 struct communication_pair {
     struct party from;
     struct party to;
     struct traffic sent;
-    uint64_t from_bytes;    /* what `from` sent in all, to whomever */
+    uint64_t from_bytes;    /* that `from` sent to all receivers */
     struct histogram sizes; /* bytes of a message */
-    struct times times;     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT and TIME_DELIVERY: of what `to`
-                               received; TIME_SENDER_BLOCKED: how long `from` had no room */
-    bool local;             /* all of it stayed on one machine */
-    bool shared;            /* from or to is several processes */
+    /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
+    struct times times;
+    bool local;  /* all of it stayed on one machine */
+    bool shared; /* from or to is several processes */
 };
 
-/* How the network served TCP connections, as the kernel tells when they end or the recording does. */
+/* Network figures of TCP connections, which the kernel reports when they end or the recording does. */
 struct network {
     bool known;
-    uint64_t retransmitted;  /* segments, by all ends that are metered */
-    uint64_t round_trip;     /* ns, smoothed, the greater of both ends; of several connections the
-                                greatest */
+    uint64_t retransmitted;  /* retransmits: segments, by all metered ends */
+    uint64_t round_trip;     /* ns, smoothed; the maximum over both ends of all connections */
     uint64_t unacknowledged; /* bytes */
 };
 
-/* A connection. `local` is the end that connected; where that is not known, the end whose path
- * number is smaller, or the only one that is known. */
+/* A connection, or several that share this row. `local` is the end that connected. If that is unknown, it is the end
+ * with the smaller path number, or the only known one. */
 struct communication_path {
-    unsigned kind;     /* enum path_kind, unless the trace says nonsense */
-    uint32_t number;   /* of the local end, else of the remote one */
-    const char *local; /* addresses as endpoint_local() writes them; of several connections what
-                          they have in common: "127.0.0.1:*" */
+    unsigned kind;   /* enum path_kind; any number if the trace is corrupt */
+    uint32_t number; /* of the local end, else of the remote one */
+    /* addresses as endpoint_local() writes them; of several connections, what they have in common: "127.0.0.1:*" */
+    const char *local;
     const char *remote;
-    struct party ends[2]; /* who used the local and the remote end */
+    struct party ends[2]; /* the users of the local and the remote end */
     uint64_t connections; /* that share this row */
-    uint64_t ended;       /* of them */
+    uint64_t ended;       /* of these */
     struct times times;
     struct queue_length queue; /* both directions */
     struct traffic sent;       /* from local to remote */
     struct traffic received;   /* from remote to local */
     struct histogram sizes;    /* bytes of a message, both directions */
-    uint64_t dropped;          /* datagrams that found the receiver's queue full, both directions */
-    uint64_t duplicates;       /* datagrams that came once more, both directions */
+    uint64_t dropped;          /* datagrams dropped by a full receive queue, both directions */
+    uint64_t duplicates;       /* datagrams received twice, both directions */
     struct network network;
 };
 
 struct communication_machine {
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
-    /* at its last record, as messages tell, if it was read as a history (`matched`): */
-    int64_t
-        clock_offset; /* ns to add to its times to have those of the first machine's clock ... */
-    int64_t
-        clock_ahead; /* ... how far its wall clock is ahead of the first one's, each as the machine's
-                            latest record says it: one that was set in between is not seen ... */
-    uint64_t
-        clock_error; /* ... and how wrong both may be. UINT64_MAX: it is not known; 0: of the first one */
+    /* The clock members are valid at its last record and come from messages, if it was read as a history
+     * (`matched`). */
+    int64_t clock_offset; /* ns to add to its times to get those of the first machine's clock */
+    /* ns that its wall clock is ahead of the first machine's, each as that machine's latest record reports it. Clocks
+     * set earlier do not show. */
+    int64_t clock_ahead;
+    uint64_t clock_error; /* ns, of both. 0: the first machine; UINT64_MAX: unknown */
 };
 
 /* Where programs send and receive, if the flag pc was set. */
 struct communication_procedure {
-    const char *name;   /* as its programmer wrote it; "": no symbol tells; "*": too many others */
-    const char *module; /* path of the file of program text; "": not known */
+    const char *name;   /* as in the source; "": no symbol; "*": all beyond the limit */
+    const char *module; /* path of the executable or library; "": unknown */
     struct traffic sent;
     struct traffic received;
 };
@@ -167,7 +164,7 @@ struct communication_piece {
     size_t size;
 };
 
-/* What a row of the processes stands for. */
+/* What a row of the table of processes stands for. */
 enum communication_by {
     BY_PROCESS,
     BY_USER,
@@ -184,7 +181,7 @@ struct communication {
     struct communication_pair *pairs; /* most bytes first */
     size_t pair_count;
     size_t pair_capacity;
-    struct intern pair_keys;          /* of all pairs in their order, or empty */
+    struct intern pair_keys;          /* of all pairs, in their order; or empty */
     struct communication_path *paths; /* most bytes first */
     size_t path_count;
     struct communication_machine *machines;
@@ -196,49 +193,46 @@ struct communication {
 
     struct communication_procedure *procedures; /* most bytes first */
     size_t procedure_count;
-    struct traffic *intervals; /* what was sent in each stretch of time, the first first */
+    struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */
-    int64_t interval_begin; /* of the first, ns after the first record */
+    int64_t interval_begin; /* ns from the first record to the first interval */
 
-    uint32_t traces;      /* origins of the source */
-    uint64_t events;      /* records that tell of an event: SEND to TERMINATION, WAKEUP */
-    uint64_t lost;        /* records that could not be written */
-    uint64_t skipped;     /* of them: hooks that the kernel skipped, each at most one event */
-    uint64_t dropped;     /* datagrams that found their receiver's queue full */
-    uint64_t duplicates;  /* datagrams that were received once more: the network has doubled them */
-    uint64_t cpu;         /* ns, of all processes */
-    struct traffic sent;  /* by all processes */
-    struct traffic local; /* what stayed on its machine */
-    struct traffic remote;    /* what left or came from another machine */
-    uint64_t connections;     /* paths with all their ends, once each */
-    uint64_t ended;           /* of them */
-    uint64_t duration;        /* ns from the first record to the last */
-    bool complete;            /* every recording ended in order, with END_COMPLETE */
-    uint64_t unknown_streams; /* messages of streams whose identity record is missing: they count
-                                 for a process of their own */
-    uint64_t
-        clock_error; /* ns: how far times of one machine and another may be wrong, at the end; 0: there is
-                                 one machine; UINT64_MAX: no messages went both ways */
-    uint32_t kinds_left_out;    /* METER_TCP ...: some recording did not meter them */
-    uint32_t flags_left_out;    /* of METER_EVENT_FLAGS, the same */
-    uint32_t traces_of_ptrace;  /* how many of the recordings the ptrace meter made */
-    uint64_t unseen_bytes;      /* received by a call the kernel does not tell of: they count for no
-                                 process */
-    uint64_t unseen_sent_bytes; /* the same of sending */
-    bool matched;               /* `matching` is known: it was read as a history */
-    struct history_counts
-        matching;           /* what became of messages, and (always) what the recordings cost */
-    uint64_t unknown_paths; /* messages on paths whose identity record is missing: they count for
-                                 their process, but for no pair and no path */
+    uint32_t traces;       /* origins of the source */
+    uint64_t events;       /* records of events: SEND to TERMINATION, WAKEUP */
+    uint64_t lost;         /* records that could not be written */
+    uint64_t skipped;      /* of these, hooks that the kernel skipped: at most one event each */
+    uint64_t dropped;      /* datagrams dropped by a full receive queue */
+    uint64_t duplicates;   /* datagrams received twice, since the network duplicated them */
+    uint64_t cpu;          /* ns, of all processes */
+    struct traffic sent;   /* by all processes */
+    struct traffic local;  /* within one machine */
+    struct traffic remote; /* to or from another machine */
+    uint64_t connections;  /* each counted once, with both ends */
+    uint64_t ended;        /* of these */
+    uint64_t duration;     /* ns from the first record to the last */
+    bool complete;         /* every recording ended with END_COMPLETE */
+    /* messages of streams whose identity record is missing; each such stream counts as a process of its own */
+    uint64_t unknown_streams;
+    /* ns: error when comparing two machines' times, at the end; 0: one machine; UINT64_MAX: no messages both ways */
+    uint64_t clock_error;
+    uint32_t kinds_left_out;   /* METER_TCP ...: not metered by some recording */
+    uint32_t flags_left_out;   /* the same, of METER_EVENT_FLAGS */
+    uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */
+    uint64_t unseen_bytes; /* received by calls that the meter does not see; not in any process */
+    uint64_t unseen_sent_bytes;     /* the same for sending */
+    bool matched;                   /* `matching` is known: it was read as a history */
+    struct history_counts matching; /* outcome of messages; overhead (always known) */
+    /* messages on paths whose identity record is missing: they count for their process, but for no pair and no path */
+    uint64_t unknown_paths;
 };
 
 void communication_free(struct communication *communication);
 
-/* A copy of these bytes that lives as long as the result; equal ones share it. NULL: out of memory. */
+/* A copy of these bytes that lives as long as the result. Equal bytes share one copy. NULL: out of memory. */
 const void *communication_keep(struct communication *communication, const void *bytes, size_t size);
 const char *communication_keep_text(struct communication *communication, const char *text);
-/* The copy, if there is one; NULL. */
+/* That copy; NULL: there is none. */
 const void *communication_find(const struct communication *communication, const void *bytes,
                                size_t size);
 
@@ -246,45 +240,46 @@ const void *communication_find(const struct communication *communication, const 
 
 struct statistics;
 
-/* For a history that nothing was read of, which must live as long as the statistics. `every`: also count over time, in
- * stretches of this many ns, twice as long whenever there are too many (MOST_INTERVALS); 0: do not. Returns 0 or -ENOMEM. */
+/* `history` must be unread, and outlive the statistics. `every`: also counts over time, in intervals of this many ns,
+ * which double whenever there would be more than MOST_INTERVALS; 0: does not. Returns 0 or -ENOMEM. */
 int statistics_new(struct history *history, uint64_t every, struct statistics **ret_statistics);
 
 #define MOST_INTERVALS 10000
 
-/* Each connection has a row of its own, as long as there are not too many that have ended. To be called before the first
- * event. */
+/* Gives each connection a row of its own, until too many have ended. To be called before the first event. */
 void statistics_each_connection(struct statistics *statistics);
 
 void statistics_free(struct statistics *statistics);
 
-/* Takes the next event of the history into account. Returns 0 or -ENOMEM; after that only statistics_free is allowed. */
+/* Counts the next event of the history. Returns 0 or -ENOMEM; after an error only statistics_free is allowed. */
 int statistics_add(struct statistics *statistics, const struct history_event *event);
 
 /* The statistics, for analyses_read. */
 struct analysis statistics_analysis(struct statistics *statistics);
 
-/* The result so far, of so many origins; more events may be added afterwards, and after the last one the history may be
- * finished before (history_finish). Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
+/* The result so far, with that number of origins. More events may be added afterwards. After the last one,
+ * history_finish may be called first. Returns 0 or -ENOMEM. The result is independent; free it with
+ * communication_free. */
 int statistics_finish(struct statistics *statistics, uint32_t origins,
                       struct communication **ret_communication);
 
-/* All of it: reads a history with so many origins to its end; `every` is statistics_new's. The history is finished then
- * (history_finish). Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in `problem`. */
+/* Does all of the above: reads a history with that number of origins to its end and finishes it (history_finish).
+ * `every`: as for statistics_new. Errors: those of the history; -EAGAIN if it has nothing yet; -ENOMEM; a line in
+ * `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
 
 /* ---- groups ---- */
 
-/* The same result with groups of processes in place of the processes: sums for each, and who sent
- * to whom among them; `by` is not BY_PROCESS. A group lies within one machine; processes whose identity was lost are a
- * group of their own. In its processes only machine, group, group_size, cpu, sent and received have
- * a meaning. Returns 0 or -ENOMEM. The result stands alone: free it with communication_free. */
+/* The same result with a row for each group of processes: its sums, and the traffic between groups. `by` is not
+ * BY_PROCESS. A group lies within one machine. Processes whose identity was lost form a group of their own. Of its
+ * `processes` only machine, group, group_size, cpu, sent and received are meaningful. Returns 0 or -ENOMEM. The result
+ * is independent; free it with communication_free. */
 int communication_group(const struct communication *communication, enum communication_by by,
                         struct communication **ret_groups);
 
-/* What a process's user, container or program is called: by its name, where that is not known by its
- * number ("1000", "cgroup 77"). A group is called so unless another one of its machine is. */
+/* The name of a process's user, container or program; if unknown, its number ("1000", "cgroup 77"). Also the name of
+ * the group, unless another one of its machine has the same. */
 void communication_group_name(const struct communication_process *process, enum communication_by by,
                               char name[NAME_SIZE]);
 

@@ -4,15 +4,15 @@
  *
  *      time of an origin + CLOCK_BASE + offset = time of the first origin's clock
  *
- * What is kept is kept by its origin's own clock: only a result compares, by what is known of the clocks then.
+ * Times are kept by their origin's own clock. Only a result converts them, with the clock offsets known by then.
  */
 #ifndef DPM_STATISTICS_CLOCKS_H
 #define DPM_STATISTICS_CLOCKS_H
 
 #include "analysis/statistics/statistics_state.h"
 
-/* Another machine's event may be older than the first one's boot, where its clock began: so that no time is negative, all are
- * counted from here. */
+/* Added to all times to keep them positive: an event of another machine may be older than the boot of the first
+ * machine, at which its clock was 0. */
 #define CLOCK_BASE (1ULL << 62)
 
 static inline uint64_t clock_offset(const struct statistics *statistics, uint32_t origin)
@@ -26,7 +26,7 @@ static inline uint64_t clock_offset(const struct statistics *statistics, uint32_
     return (uint64_t)offset;
 }
 
-/* Of its records. */
+/* Times of the first and the last record of an origin, by the first origin's clock. */
 static inline uint64_t first_time_of(const struct statistics *statistics, uint32_t origin)
 {
     return CLOCK_BASE + statistics->origins[origin].first_time + clock_offset(statistics, origin);

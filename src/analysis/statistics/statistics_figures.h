@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_figures.h: what follows from rows of the communication statistics. */
+/* statistics_figures.h: figures derived from rows of the communication statistics. */
 #ifndef DPM_STATISTICS_FIGURES_H
 #define DPM_STATISTICS_FIGURES_H
 
 #include "analysis/statistics/statistics.h"
 
-/* Messages in the queue: the average over time, and over message operations, as the thesis has it. */
+/* Mean number of messages in the queue: over time; and over message operations, as in the thesis. */
 double queue_mean(const struct queue_length *queue, uint64_t duration);
 double queue_mean_over_operations(const struct queue_length *queue);
 
-/* ns: how long the receiver waited for messages, and messages, or the sender without buffer space, for the receiver. */
+/* ns that the receiver waited for messages, plus the time that the receiver kept messages or the sender waiting. */
 uint64_t pair_waited(const struct communication_pair *pair);
 
-/* Of these two the sender waited longer. */
+/* Whether the blocked sender waited longer than its messages in the receive queue. */
 bool sender_is_blocked(const struct communication_pair *pair);
 
-/* Of a pair that waited: its receiver did, rather than its messages or its sender. */
+/* Whether the receiver waited longer than the messages or the sender. */
 bool sender_is_late(const struct communication_pair *pair);
 
 /* All pairs, the longest pair_waited first. The caller frees it; NULL: out of memory. */

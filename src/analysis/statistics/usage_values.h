@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage_values.h: what there is a histogram of, for one process at one endpoint. Private to statistics/.
+ * usage_values.h: values that go into histograms, for one process at one endpoint. Private to statistics/.
  *
- *      message --> usage: | 31 | 120 | 77 | ... the latest values --full--> sorted --> histograms
+ *      message --> usage: | 31 | 120 | 77 | ... the latest values --when full--> sorted --> histograms
  *
- * A message brings up to five values, each for another histogram; to add them one by one would fetch all of these for each
- * message.
+ * A message has up to five values, each for a different histogram. Adding them one by one would load all these
+ * histograms into the cache for each message.
  */
 #ifndef DPM_USAGE_VALUES_H
 #define DPM_USAGE_VALUES_H
@@ -16,9 +16,9 @@ struct usage;
 
 enum value_kind {
     VALUE_SENT,     /* bytes of a message */
-    VALUE_RECEIVED, /* the same, only where sends are not metered: what the others sent */
-    VALUE_ANSWER,   /* ns; of a server or a client */
-    VALUE_WAITS,    /* from here on ns, in the order of enum time_kind: */
+    VALUE_RECEIVED, /* the same, only if the sends at the other end are not metered */
+    VALUE_ANSWER,   /* ns: response time of a server, request latency of a client */
+    VALUE_WAITS,    /* from here on in ns and in the order of enum time_kind */
     VALUE_MESSAGE_WAIT = VALUE_WAITS,
     VALUE_RECEIVER_WAIT,
     VALUE_SENDER_BLOCKED,
@@ -40,19 +40,20 @@ struct value_histograms {
     struct histogram of[VALUE_KINDS];
 };
 
-/* To which times the values of a usage belong, by their kind: an answer is a server's or a client's. */
+/* The kind of time of a value. VALUE_ANSWER: TIME_RESPONSE of a server, TIME_REQUEST of a client. */
 enum time_kind time_kind_of(const struct usage *usage, enum value_kind kind);
 
 /* These return 0 or -ENOMEM. */
 int usage_values_add(struct usage *usage, enum value_kind kind, uint64_t value);
 
-/* Adds all that `from` has to `to`. */
+/* Adds all values of `from` to `to`. */
 int usage_values_merge(struct usage *to, const struct usage *from);
 
-/* Of usages, and of rows of which there are many: with six kinds of values that is 4 KiB at most. */
+/* Most buckets of a histogram of a usage, or of a row of which there are many: 4 KiB at most for six kinds of
+ * values. */
 #define USAGE_BUCKETS 80
 
-/* Adds all values of a kind that a usage has to a row's histogram, of at most so many buckets. */
+/* Adds all values of one kind to a row's histogram of at most `most` buckets. */
 int usage_values_add_to(const struct usage *usage, enum value_kind kind,
                         struct histogram *histogram, unsigned most);
 

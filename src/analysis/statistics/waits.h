@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waits.h: how long streams wait: receivers for messages, senders for buffer space. Private to statistics/. */
+/* waits.h: how long streams wait: receivers for messages, blocked senders for buffer space. Private to statistics/. */
 #ifndef DPM_STATISTICS_WAITS_H
 #define DPM_STATISTICS_WAITS_H
 
@@ -10,13 +10,13 @@ struct stream;
 struct usage;
 
 struct stream_wait {
-    uint64_t since; /* by its own clock; 0: it does not wait */
+    uint64_t since; /* by the stream's own clock; 0: it does not wait */
     uint64_t proc_time;
-    uint32_t path; /* number, 0: for any of several */
+    uint32_t path; /* number; 0: waits for any of several */
 };
 
-/* Any record of a stream: how long it has waited by then. `usage`: of the path that it speaks of, or NULL. Returns 0 or
- * -ENOMEM. */
+/* Notes any record of a stream, which may begin or end a wait. `usage`: of the path in the record, or NULL. Returns 0
+ * or -ENOMEM. */
 int waits_note(struct statistics *statistics, struct stream *stream, struct usage *usage,
                const struct record *record);
 
