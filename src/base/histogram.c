@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * histogram.c: how values are distributed, in little memory. See histogram.h.
+ * histogram.c: the distribution of values, in little memory. See histogram.h.
  *
- *      value 5,000 = binary 1 0011 10001000:   octave 12, and of it the 4th of 16 parts  --> place 147
+ *      value 5,000 = binary 1 0011 10001000:   octave 12, and part 3 (0 to 15) of it  --> slot 147
  *
- *      buckets:   [147 | 17] [148 | 3] [301 | 1] ...    place | count, ascending, the empty ones left out
+ *      buckets:   [147 | 17] [148 | 3] [301 | 1] ...    slot | count, ascending, without empty slots
  *
- * If there are more buckets than allowed, each two neighbouring places become one: `shift` says how often that was done. A
- * bucket has 16 bits of place and 48 of count.
+ * If there are more buckets than allowed, each two neighbouring slots are merged. `shift` is the number of such merges:
+ * with shift 1, slots 146 and 147 are slot 73. A bucket has 16 bits of slot (`place` in the code) and 48 of count.
  */
 #include "base/histogram.h"
 
@@ -17,11 +17,11 @@
 
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
-#define PARTS_SHIFT 4 /* 16 parts an octave */
+#define PARTS_SHIFT 4 /* 16 parts per octave */
 
-/* ---- places ---- */
+/* ---- slots ---- */
 
-/* Where a value belongs: the octave, and which part of it. Below 32 every value has a place of its own. */
+/* The slot of a value: its octave, and the part of it. Below 32 every value has a slot of its own. */
 static unsigned place_of(uint64_t value)
 {
     if (value < 1u << PARTS_SHIFT)
@@ -30,7 +30,7 @@ static unsigned place_of(uint64_t value)
     return (shift << PARTS_SHIFT) + (unsigned)(value >> shift);
 }
 
-/* The least value with this place. */
+/* The least value in this slot. */
 static uint64_t place_begin(unsigned place)
 {
     if (place < 1u << PARTS_SHIFT)
@@ -57,7 +57,7 @@ static uint64_t bucket_count(uint64_t bucket)
     return bucket & COUNT_MASK;
 }
 
-/* Makes one of each two neighbouring places; returns how many buckets are left. */
+/* Merges each two neighbouring slots. Returns how many buckets are left. */
 static unsigned coarsen(uint64_t *buckets, unsigned used)
 {
     unsigned left = 0;
@@ -90,14 +90,14 @@ static int resize(struct histogram *histogram, unsigned capacity)
 
 #define FIRST_BUCKETS 8
 
-/* It has a body from now on. */
+/* Gives it a body if it has none. */
 static int begin(struct histogram *histogram, unsigned most)
 {
     return histogram->body != NULL ? 0
                                    : resize(histogram, most < FIRST_BUCKETS ? most : FIRST_BUCKETS);
 }
 
-/* Makes room for one more bucket. */
+/* Makes space for one more bucket. */
 static int reserve(struct histogram *histogram, unsigned most)
 {
     unsigned wanted = histogram->body->capacity * 2u;
@@ -107,7 +107,7 @@ static int reserve(struct histogram *histogram, unsigned most)
     return resize(histogram, wanted < most ? wanted : most);
 }
 
-/* Takes these in place of its own. */
+/* Replaces its buckets. */
 static int store(struct histogram *histogram, const uint64_t *buckets, unsigned used,
                  unsigned shift, unsigned most)
 {
@@ -123,7 +123,7 @@ static int store(struct histogram *histogram, const uint64_t *buckets, unsigned 
 
 /* ---- one value ---- */
 
-/* Index of the first bucket whose place is not less. (Without a branch, which could not be predicted.) */
+/* Index of the first bucket whose slot is not less. Branchless, since a branch would be mispredicted. */
 static unsigned find_bucket(const struct histogram_body *body, unsigned place)
 {
     unsigned at = 0;
@@ -152,7 +152,7 @@ static int insert(struct histogram *histogram, unsigned at, uint64_t bucket, uns
     return 0;
 }
 
-/* `place` is one without shift. */
+/* `place` is not shifted yet. */
 static int add_at(struct histogram *histogram, unsigned place, unsigned most)
 {
     struct histogram_body *body = histogram->body;
@@ -189,7 +189,7 @@ int histogram_add(struct histogram *histogram, uint64_t value, unsigned most)
 
 /* ---- many ---- */
 
-/* Those of both, in order, with the same shift, which none of theirs is greater than; returns how many. */
+/* Merges the buckets of both in order, with a common shift that is no less than theirs. Returns how many there are. */
 static unsigned interleave(const struct histogram_body *a, const struct histogram_body *b,
                            unsigned shift, uint64_t *buckets)
 {
@@ -209,7 +209,7 @@ static unsigned interleave(const struct histogram_body *a, const struct histogra
     return used;
 }
 
-/* Finds the bucket of `to` for each one of `from`; false: it lacks some. */
+/* Finds the bucket of `to` for each bucket of `from`; false: some are missing. */
 static bool find_buckets(const struct histogram_body *to, const struct histogram_body *from,
                          uint8_t *found)
 {
@@ -255,7 +255,7 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
     return 0;
 }
 
-/* ---- what is asked ---- */
+/* ---- queries ---- */
 
 uint64_t histogram_count(const struct histogram *histogram)
 {

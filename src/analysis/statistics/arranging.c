@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arranging.c: puts the rows of a result in order; pairs of the same parties become one.
+ * arranging.c: sorts the rows of a result and merges pairs of the same parties.
  *
- *      client > server  300 bytes          client > server  700 bytes, of client's 750
- *      client > other    50 bytes    -->   client > other    50 bytes, of client's 750
+ *      client > server  300 bytes          client > server  700 of the client's 750 bytes
+ *      client > other    50 bytes    -->   client > other    50 of the client's 750 bytes
  *      client > server  400 bytes
  */
 #include "analysis/statistics/rows.h"
@@ -101,8 +101,8 @@ static bool is_between(const struct communication_pair *pair, const struct party
            party_identity(&pair->to) == party_identity(to);
 }
 
-/* Index of the pair of these parties; pair_count: there is none yet. Of different pairs with the same
- * hash, which hardly ever are, the later ones ask for the next key. */
+/* Index of the pair of these parties; pair_count: there is none yet. In the rare case of a hash collision, the later
+ * pair uses the next key. */
 static int64_t find_pair(struct communication *communication, const struct party *from,
                          const struct party *to)
 {
@@ -116,7 +116,7 @@ static int64_t find_pair(struct communication *communication, const struct party
     }
 }
 
-/* After the pairs were put in another order. */
+/* Rebuilds pair_keys after the pairs were sorted. */
 static int find_all_pairs(struct communication *communication)
 {
     size_t count = communication->pair_count;
@@ -156,7 +156,7 @@ struct communication_pair *communication_pair(struct communication *communicatio
     return pair;
 }
 
-/* ---- in order ---- */
+/* ---- sorting ---- */
 
 static void sort_pairs(struct communication *communication)
 {

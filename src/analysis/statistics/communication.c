@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * communication.c: makes the communication statistics' result from what was collected, which stays as it is.
+ * communication.c: builds the communication statistics' result. The collected state remains unchanged.
  *
- *      rows of what has ended --+
- *      endpoints that live -----+--> connections --by like--> rows of paths --> pairs, processes
+ *      rows of ended connections --+
+ *      live endpoints -------------+--> connections --by like--> rows of paths --> pairs, processes
  *
- * Which connections share a row must be known before their pairs are made: one alone is called by its full addresses.
+ * The rows are complete before their pairs are made: a row of a single connection is named by its full addresses.
  */
 #include "analysis/statistics/machines.h"
 #include "analysis/statistics/rows.h"
@@ -22,18 +22,18 @@ struct building {
     struct communication *result;
     struct likes likes; /* of the result's paths, by their indexes */
     size_t path_capacity;
-    struct connection *connections; /* all that there are ... */
+    struct connection *connections; /* all connections ... */
     uint32_t *paths;                /* ... and the index of the path of each */
     struct senders {
         uint32_t of[2]; /* connection_note_senders */
     } * senders;        /* of each path */
     size_t sender_capacity;
-    uint32_t each; /* connections that live and have a row of their own */
+    uint32_t each; /* live connections with a row of their own */
     size_t connection_capacity, index_capacity;
     uint32_t count;
 };
 
-/* One that a row begins with, or that is added to it. */
+/* Adds a connection to its row, which is created if it is the first. */
 static int add_to_path(struct building *building, const struct connection *connection,
                        uint32_t index)
 {
@@ -65,7 +65,7 @@ static int add_to_path(struct building *building, const struct connection *conne
     return 0;
 }
 
-/* Its texts and lists are the result's. */
+/* The texts and lists of `connection` belong to the result. */
 static int add_connection(struct building *building, const struct connection *connection)
 {
     int64_t path = likes_add(&building->likes, &connection->like);
@@ -109,7 +109,7 @@ static int add_living(struct building *building, struct endpoint *const ends[2])
     return add_connection(building, &connection);
 }
 
-/* What is not part of a connection counts for its processes, and what is not known for the totals. */
+/* An endpoint without a connection counts for its processes, an unknown one for the totals. */
 static int add_alone(struct building *building, const struct endpoint *endpoint)
 {
     if (!endpoint->known) {
@@ -176,7 +176,7 @@ static int build_connections(struct statistics *statistics, struct communication
 
 /* ---- the recording as a whole ---- */
 
-/* When the first record of all was made, by the first origin's clock; 0: there is none. */
+/* The time of the very first record, by the first origin's clock; 0: there is none. */
 static uint64_t beginning(const struct statistics *statistics)
 {
     uint64_t begin = 0;
@@ -205,7 +205,7 @@ static void add_meter(struct communication *result, const struct statistics_orig
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
 }
 
-/* What has ended so far. */
+/* Begins the totals with ended connections. */
 static void begin_totals(const struct statistics *statistics, struct communication *result)
 {
     const struct communication *ended = statistics->rows;
@@ -284,7 +284,7 @@ static int read_all(struct history *history, struct statistics *statistics, uint
 
     if (result < 0)
         return result;
-    history_finish(history); /* the result needs the memory */
+    history_finish(history); /* frees memory for the result */
     result = statistics_finish(statistics, origins, ret_communication);
     return result < 0 ? problem_set(problem, result, "out of memory for %s", analysis.name) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.c: what is to be counted of a connection, and adds it to its row, its pairs and its processes.
+ * connections.c: computes what a connection counts, and adds it to its row, pairs and processes.
  * See connections.h.
  *
  *      client's socket  usages: client 3 sends             \  one connection
@@ -27,7 +27,7 @@
 
 /* ---- the two ends of a connection ---- */
 
-/* The end that connected has the greater rank. */
+/* Greater for the end that connected. */
 static int role_rank(const struct endpoint *end)
 {
     switch (end->role) {
@@ -42,7 +42,7 @@ static int role_rank(const struct endpoint *end)
     }
 }
 
-/* Whether `end` is the one to be called local. */
+/* Whether `end` is the local end. */
 static bool is_local_end(const struct endpoint *end, const struct endpoint *other)
 {
     if (other == NULL)
@@ -60,7 +60,7 @@ static const struct path_record *record_of(const struct statistics *statistics,
     return end == NULL ? NULL : identities_path(statistics->identities, end->origin, end->number);
 }
 
-/* A UDP socket while it waited for any peer: no process talked to another on this path. */
+/* A UDP socket without a peer: no messages between processes on this path. */
 static bool is_idle_without_peer(const struct endpoint *endpoint)
 {
     return endpoint->waits_for_any && endpoint->messages == 0;
@@ -78,8 +78,8 @@ enum connection_part connection_of(struct endpoint *endpoint, struct endpoint *r
 
 /* ---- addresses ---- */
 
-/* The address of an end in the words of the end that knows it best: a UNIX socket without a name may be known to its peer
- * by one. */
+/* The address of an end, as reported by the end that knows it best: only the peer may know the name of a UNIX
+ * socket. */
 static void end_address(const struct path_record *own, const struct path_record *peer,
                         char text[ENDPOINT_SIZE])
 {
@@ -90,8 +90,7 @@ static void end_address(const struct path_record *own, const struct path_record 
         endpoint_remote(peer, text);
 }
 
-/* What the kernel has chosen is not common: the port of the end that connects, the number of a socket or a pipe without a
- * name. */
+/* Replaces what the kernel chose by "*": the port of the connecting end; the number of an unnamed socket or pipe. */
 static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADDRESS_SIZE])
 {
     char *colon = strrchr(local, ':');
@@ -108,7 +107,7 @@ static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADD
         strcpy(remote, "*");
 }
 
-/* NULL in *ret_kept: it is not known, and only what is known is asked for. Returns 0 or -ENOMEM. */
+/* NULL in *ret_kept: `only_known`, and it is not kept yet. Returns 0 or -ENOMEM. */
 static int keep(struct communication *rows, bool only_known, const void *bytes, size_t size,
                 const void **ret_kept)
 {
@@ -167,7 +166,7 @@ static bool has_address(const struct machine_record *machine, const uint8_t addr
     return false;
 }
 
-/* Whether the other end, which is not monitored, is on the same machine. */
+/* Whether the unmonitored other end is on the same machine. */
 static bool peer_is_local(const struct statistics *statistics, const struct endpoint *end)
 {
     const struct path_record *record = record_of(statistics, end);
@@ -191,14 +190,14 @@ static bool is_local_connection(const struct statistics *statistics,
     return machine_key(statistics, ends[0]->origin) == machine_key(statistics, ends[1]->origin);
 }
 
-/* ---- what went from one end to the other ---- */
+/* ---- traffic from one end to the other ---- */
 
 static bool counts_by_sends(const struct statistics *statistics, const struct endpoint *end)
 {
     return end != NULL && end->usages != NULL && endpoint_sends_are_metered(statistics, end);
 }
 
-/* What end `i` has sent. */
+/* The traffic sent by end `i`. */
 static struct traffic sum_direction(const struct connection *connection, int i)
 {
     bool by_sends = connection->like.by_sends[i];
@@ -212,7 +211,7 @@ static struct traffic sum_direction(const struct connection *connection, int i)
 
 #define FEW_HOLDERS 16
 
-/* The processes that have used an end are its party. */
+/* The party of an end: the processes that have used it. */
 static int list_holders(struct communication *rows, const struct usage *first, bool only_known,
                         const uint32_t **ret_processes, uint32_t *ret_count)
 {
@@ -239,7 +238,7 @@ static int list_holders(struct communication *rows, const struct usage *first, b
 
 /* ---- queues ---- */
 
-/* Since when no process receives from an end: it was closed, or all that have used it have ended. 0: one may. */
+/* Since when no process can receive from an end: it was closed, or all its users have ended. 0: one still can. */
 static uint64_t closed_since(const struct statistics *statistics, const struct endpoint *end)
 {
     uint64_t last = 0;
@@ -256,7 +255,7 @@ static uint64_t closed_since(const struct statistics *statistics, const struct e
     return last;
 }
 
-/* The latest event of all, by the clock of this origin. */
+/* The time of the latest event of all origins, by the clock of this one. */
 static uint64_t latest_time(const struct statistics *statistics, uint32_t origin)
 {
     uint64_t latest = 0;
@@ -270,7 +269,7 @@ static uint64_t latest_time(const struct statistics *statistics, uint32_t origin
     return latest - CLOCK_BASE - clock_offset(statistics, origin);
 }
 
-/* What is left in a queue waits until its receiver's end is closed. */
+/* Messages left in a queue wait until its receiver's end is closed. */
 static void add_queue_row(const struct statistics *statistics, struct communication *rows,
                           const struct queue *queue, const struct endpoint *receiver,
                           struct communication_path *sums)
@@ -287,7 +286,7 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
     add_queue(&sums->queue, &length);
 }
 
-/* What both ends have counted. Whether an unmonitored peer has received what was sent is not known. */
+/* Adds up both ends. Whether an unmonitored peer has received its messages is unknown. */
 static void sum_ends(const struct statistics *statistics, struct communication *rows,
                      struct endpoint *const ends[2], struct communication_path *sums)
 {
@@ -320,7 +319,7 @@ static void add_to_totals(struct communication *rows, const struct communication
 
 /* ---- what is to be counted ---- */
 
-/* One that is not monitored does not say. */
+/* An unmonitored end (NULL) counts as closed, since its end is not recorded. */
 static bool is_closed(const struct endpoint *end)
 {
     return end == NULL || end->closed != 0;
@@ -358,7 +357,7 @@ int connection_describe(const struct statistics *statistics, struct communicatio
     return 0;
 }
 
-/* ---- what its usages have counted ---- */
+/* ---- the counts of its usages ---- */
 
 static int add_most(const struct usage *usage, enum value_kind kind, struct histogram *histogram,
                     unsigned most)
@@ -369,7 +368,7 @@ static int add_most(const struct usage *usage, enum value_kind kind, struct hist
                                               : messages_add_open(usage, kind, histogram, most);
 }
 
-/* To a row of which there are many. */
+/* Adds the values to a row's histogram, with few buckets since there are many rows. */
 static int add_values(const struct usage *usage, enum value_kind kind, struct histogram *histogram)
 {
     return add_most(usage, kind, histogram, USAGE_BUCKETS);
@@ -407,7 +406,7 @@ int usages_add_to_processes(struct communication *rows, const struct usage *firs
     return result;
 }
 
-/* How long what a receiver took has waited, and the receiver for it. */
+/* Adds the waits of a receiver, and of the messages that it took. */
 static int add_waits(struct communication_pair *pair, const struct usage *receiver)
 {
     static const enum value_kind kinds[] = {VALUE_MESSAGE_WAIT, VALUE_RECEIVER_WAIT,
@@ -442,7 +441,7 @@ static int add_pair(struct communication *rows, const struct party *from, const 
     return add_values(usage, VALUE_SENDER_BLOCKED, &pair->times.of[TIME_SENDER_BLOCKED]);
 }
 
-/* A party of one process. NULL in it: out of memory. */
+/* A party of one process. Its list is NULL: out of memory. */
 static struct party party_of(struct communication *rows, uint32_t process)
 {
     return (struct party){
@@ -461,7 +460,7 @@ void connection_note_senders(const struct connection *connection, uint32_t sende
                                  : SEVERAL_PROCESSES;
 }
 
-/* What one process has sent took its receivers so long. Of several senders that is no process's own. */
+/* Adds the receivers' waits to a pair with a single sender. With several senders, no single one caused them. */
 static int add_waits_of_receivers(struct communication *rows, uint32_t sender,
                                   const struct usage *first, const struct party *receivers)
 {
@@ -479,7 +478,7 @@ static int add_waits_of_receivers(struct communication *rows, uint32_t sender,
     return result;
 }
 
-/* What end `from` has sent to the other one. */
+/* Adds the traffic from end `from` to the other end. */
 static int add_direction(struct communication *rows, const struct connection *connection, int from,
                          uint32_t sender, const struct party parties[2], struct histogram *sizes)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copying.c: takes the rows of one result over into another, of whose processes there are fewer.
+ * copying.c: copies the rows of one result into another that has fewer processes.
  *
  *      from:   process 0  redis [7]   --map-->   to:   process 1  server
  *              process 1  client [9]                   process 0  client
  *
- *      parties of `from` are translated by that map; pairs of the same parties become one
+ *      parties of `from` are translated by that map; pairs of the same parties are merged
  */
 #include "analysis/statistics/copying.h"
 

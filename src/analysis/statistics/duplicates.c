@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * duplicates.c: which datagrams an endpoint has received, among the latest: what comes twice is told apart from what comes
- * late, or from a sender whose records are missing.
+ * duplicates.c: which of the latest datagrams an endpoint has received. This distinguishes duplicates from late
+ * datagrams and from those whose SEND records are missing.
  *
  *      identification n has bit n % NUMBERS_SEEN
  *
@@ -9,7 +9,7 @@
  *           ^             ^ highest
  *           highest - NUMBERS_SEEN + 1
  *
- * The receiver's meter counts numbers of its own, of which the low 16 bits are the packet's identification (IPv4).
+ * The receiver's meter counts datagrams itself; the low 16 bits of its numbers are the packets' identification (IPv4).
  */
 #include "analysis/statistics/duplicates.h"
 
@@ -46,7 +46,7 @@ static bool have(struct numbers_seen *seen, uint16_t number)
     return are_covering(seen, number) && (*word_of(seen, number) & bit_of(number)) != 0;
 }
 
-/* Numbers that jump, which identifications of IPv4 may do, begin anew. */
+/* After a jump, which IPv4 identifications may make, the window begins anew. */
 static void note(struct numbers_seen *seen, uint16_t number)
 {
     if (!seen->any ||

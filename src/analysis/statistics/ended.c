@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ended.c: rows of connections that have ended. See ended.h. */
+/* ended.c: rows of ended connections. See ended.h. */
 #include "analysis/statistics/ended.h"
 
 #include "analysis/statistics/rows.h"
@@ -22,7 +22,7 @@ void ended_done(struct ended_rows *ended)
 
 /* ---- the row of a like ---- */
 
-/* What of it still tells rows apart once there are too many: any address; then only the kind. */
+/* Widens a like once there are too many rows: to any address; then to any process, too. */
 static int widen(struct statistics *statistics, const struct like *like, bool any_process,
                  struct like *ret_wider)
 {
@@ -55,7 +55,7 @@ static enum keeping keeping(const struct ended_rows *ended)
     return is_crowded(ended, 2) ? KEEP_NOTHING : is_crowded(ended, 1) ? KEEP_PROCESSES : KEEP_ALL;
 }
 
-/* Index of the row of a like, maybe a new one; or -ENOMEM. */
+/* Index of the row of a like, which is added if it is new; or -ENOMEM. */
 static int64_t find_row(struct statistics *statistics, const struct like *like)
 {
     struct ended_rows *ended = &statistics->ended;
@@ -81,7 +81,7 @@ static int64_t find_row(struct statistics *statistics, const struct like *like)
 
 /* ---- its usages ---- */
 
-/* Adds a new one, like another, to a list of usages. NULL: out of memory. */
+/* Adds a usage with the process and role of `like` to a list. NULL: out of memory. */
 static struct usage *add_usage(struct ended_rows *ended, const struct usage *like,
                                struct usage **list)
 {
@@ -99,7 +99,7 @@ static struct usage *add_usage(struct ended_rows *ended, const struct usage *lik
     return usage;
 }
 
-/* That of the same process in the same role; NULL: out of memory. */
+/* The row's usage by the same process in the same role; NULL: out of memory. */
 static struct usage *find_usage(struct ended_rows *ended, uint32_t row, int end,
                                 const struct usage *like)
 {
@@ -114,7 +114,7 @@ static struct usage *find_usage(struct ended_rows *ended, uint32_t row, int end,
     return add_usage(ended, like, &ended->rows[row].usages[end]);
 }
 
-/* Adds what one has counted to another. */
+/* Adds the counts of `from` to `to`. */
 static int add_counts(struct usage *to, const struct usage *from)
 {
     add_traffic(&to->sent, &from->sent);
@@ -166,7 +166,7 @@ static int add_connection(struct statistics *statistics, struct endpoint *const 
     return 0;
 }
 
-/* ---- endpoints that are part of no connection ---- */
+/* ---- endpoints without a connection ---- */
 
 static struct usage *find_alone(struct ended_rows *ended, const struct usage *like)
 {
@@ -189,7 +189,7 @@ static int add_alone(struct statistics *statistics, const struct endpoint *endpo
     return 0;
 }
 
-/* ---- what has ended ---- */
+/* ---- ended connections ---- */
 
 int ended_add(struct statistics *statistics, struct endpoint *endpoint)
 {
@@ -207,7 +207,7 @@ int ended_add(struct statistics *statistics, struct endpoint *endpoint)
     return result;
 }
 
-/* One alone waits, as long as the history knows it: the other one may come. */
+/* An endpoint without a partner is kept while the history knows it: its partner may still appear. */
 int ended_note_closed(struct statistics *statistics, struct endpoint *endpoint)
 {
     const struct endpoint *partner = endpoint->partner;

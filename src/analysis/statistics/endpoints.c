@@ -38,7 +38,7 @@ static struct usage *find_usage(const struct endpoint *endpoint, uint32_t proces
     return usage;
 }
 
-/* The partner need not count what it receives, if it is known here. */
+/* The partner need not count its receives if sends are recorded here. */
 static void note_used(const struct statistics *statistics, const struct endpoint *endpoint)
 {
     struct endpoint *partner = endpoint->partner;

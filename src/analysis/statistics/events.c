@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.c: counts an event for its stream, its process, and the endpoint that it speaks of. See statistics_state.h.
+ * events.c: counts an event for its stream, its process, and its endpoint. See statistics_state.h.
  *
- *      record --> stream, process:  CPU time, where it was sent from, how long it waited (waits.c)
- *            '--> endpoint, usage:  what was sent and received (messages.c), what is in the queue (queues.c)
+ *      record --> stream, process:  CPU time, program counters, waits (waits.c)
+ *            '--> endpoint, usage:  messages sent and received (messages.c), the receive queue (queues.c)
  */
 #include "analysis/statistics/queues.h"
 #include "analysis/statistics/statistics_state.h"
 
 /* ---- streams ---- */
 
-/* procTime has 48 bits and only grows: a difference of more than half of the range is not two days of work but a record that
- * overtook another. */
+/* procTime has 48 bits and only grows. A difference of more than half of the range means that one record overtook
+ * another, not that the stream used so much CPU time. */
 static void note_cpu_time(const struct statistics *statistics, struct stream *stream,
                           uint64_t proc_time)
 {
@@ -24,14 +24,14 @@ static void note_cpu_time(const struct statistics *statistics, struct stream *st
     stream->running = true;
 }
 
-/* Its process may have ended, and another one have its place. */
+/* Its process may have ended, and its index may be another's now. */
 static bool has_process(const struct stream *stream, uint32_t origin)
 {
     return !stream->ended && stream->process->number == stream->process_number &&
            stream->process->origin == origin;
 }
 
-/* What is known of the stream at an event's place; `process`: the number of its process, if it is new. NULL: out of memory. */
+/* The stream of an event. `process`: number of its process, if the stream is new. NULL: out of memory. */
 static struct stream *stream_of(struct statistics *statistics, const struct history_event *event,
                                 uint32_t process)
 {
@@ -69,8 +69,8 @@ int events_add_stream(struct statistics *statistics, const struct history_event 
     }
     stream->known = true;
     stream->image = record->image;
-    /* What the stream had used before it was metered does not count. Told again it may be the last that is heard of it,
-     * though events that are older may still come. */
+    /* CPU time from before metering does not count. A later STREAM record may be the stream's last record, although
+     * older events may still follow. */
     if (!stream->running) {
         stream->proc_time = record_proc_time(&record->header);
         stream->running = true;
@@ -116,9 +116,9 @@ static int add_to_stream(struct statistics *statistics, struct stream *stream, u
                             stream->image, record);
 }
 
-/* ---- what it counts for ---- */
+/* ---- counting an event ---- */
 
-/* The kernel has recorded what was taken or sent by no process's call. */
+/* The kernel records bytes that were received or sent outside of any metered call. */
 static int add_without_stream(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -140,7 +140,7 @@ static int add_arrival(struct statistics *statistics, const struct history_event
     return endpoint == NULL ? -ENOMEM : queues_arrived(statistics, endpoint, event);
 }
 
-/* What was received before may be held, and come after. */
+/* Receives from before may have been held back, and follow. */
 static int add_end_of_path(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -155,7 +155,7 @@ static int add_end_of_path(struct statistics *statistics, const struct history_e
     return ended_note_closed(statistics, endpoint);
 }
 
-/* Whether a record of a stream is about a path, which a process uses then. A RECEIVECALL of no path waits for any of
+/* Whether a record of a stream shows that its process uses a path. A RECEIVECALL without a path waits for any of
  * several. */
 static bool uses_path(const struct record *record)
 {
@@ -197,8 +197,8 @@ static int add_to_endpoint(struct statistics *statistics, struct stream *stream,
     return is_message ? add_message(statistics, endpoint, usage, event) : 0;
 }
 
-/* A stream without identity counts as a process of its own: in a process of one stream it is its first, and the identity
- * will find it when it comes late. */
+/* A stream without identity counts as a process of its own. If its process has one stream, that has the process's
+ * number, and a late identity finds it. */
 static int add_of_stream(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -213,7 +213,7 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
                : result;
 }
 
-/* Each stands somewhere else in memory. */
+/* Prefetches the objects of an event, which are apart in memory. */
 static void fetch(const struct statistics *statistics, const struct history_event *event)
 {
     if (event->stream_place != 0)

@@ -19,7 +19,7 @@
 
 enum key_kind { KEY_UNKNOWN, KEY_NUMBER, KEY_TEXT };
 
-/* Processes with equal keys are of one group. */
+/* Processes with equal keys form a group. */
 struct group_key {
     uint32_t process;
     uint32_t machine;
@@ -32,7 +32,7 @@ struct group_key {
 struct grouping {
     const struct communication *from;
     struct communication *result;
-    struct group_key *keys; /* [from->process_count], equal ones side by side */
+    struct group_key *keys; /* [from->process_count], sorted */
     uint32_t *group_of;     /* [from->process_count] */
     uint32_t *firsts;       /* [groups], first process of each */
 };
@@ -47,7 +47,7 @@ const char *communication_by_name(enum communication_by by)
     return names[by];
 }
 
-/* ---- which processes are a group ---- */
+/* ---- the processes of each group ---- */
 
 static void key_by_text(struct group_key *key, const char *text, size_t length)
 {
@@ -123,12 +123,13 @@ static void find_groups(struct grouping *grouping, enum communication_by by)
             grouping->firsts[grouping->result->process_count] = i;
             grouping->group_of[i] = (uint32_t)grouping->result->process_count++;
         } else {
-            grouping->group_of[i] = grouping->group_of[first]; /* it has its number */
+            grouping->group_of[i] =
+                grouping->group_of[first]; /* number of its first process's group */
         }
     }
 }
 
-/* ---- what they are called ---- */
+/* ---- names ---- */
 
 static int name_group(struct grouping *grouping, uint32_t group, const char *name, size_t length)
 {
@@ -170,7 +171,7 @@ static int compare_names(const void *left, const void *right)
     return strcmp(a->group, b->group);
 }
 
-/* Containers of one machine with the same short name get the paths that lead to them. */
+/* Containers of one machine with the same short name are named by their full cgroup paths. */
 static int tell_apart(struct grouping *grouping, struct communication_process **rows, size_t count)
 {
     struct communication_process *processes = grouping->result->processes;
@@ -233,7 +234,7 @@ static int sum_groups(struct grouping *grouping)
 
 /* ---- all of it ---- */
 
-/* A result with room for everything, and what is the same for every grouping. */
+/* An empty result with space for all rows, and with what is the same for every grouping. */
 static struct communication *new_result(const struct communication *from, enum communication_by by)
 {
     struct communication *result = calloc(1, sizeof(*result));

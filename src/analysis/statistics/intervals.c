@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* intervals.c: what was sent in each stretch of time. See intervals.h. */
+/* intervals.c: what was sent in each interval of time. See intervals.h. */
 #include "analysis/statistics/intervals.h"
 
 #include "analysis/statistics/messages.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FINER 16 /* of a stretch that is shown: those of other machines' clocks */
+#define FINER 16 /* intervals of another machine's clock per interval of the result */
 
 void intervals_done(struct intervals *intervals)
 {
@@ -20,7 +20,7 @@ void intervals_done(struct intervals *intervals)
     free(intervals->others);
 }
 
-/* Two become one. */
+/* Merges each two neighbouring intervals. */
 static void double_length(struct stretches *stretches)
 {
     for (size_t i = 0; i < stretches->count; i++) {
@@ -46,7 +46,7 @@ static uint64_t count_between(const struct stretches *stretches, uint64_t time)
     return time / stretches->length + (time % stretches->length != 0);
 }
 
-/* Stretches before the first one, so that they cover `time`, too. */
+/* Adds intervals before the first one, so that they cover `time`. */
 static int begin_earlier(struct stretches *stretches, uint64_t time)
 {
     uint64_t earlier = stretches->begin - time;
@@ -116,7 +116,7 @@ int intervals_count(struct statistics *statistics, uint32_t origin, const struct
 
 /* ---- the result ---- */
 
-/* Each stretch of another machine counts in that of the first one in which its middle lies. */
+/* An interval of another machine counts in the first machine's interval that contains its middle. */
 static int add_other(const struct statistics *statistics, uint32_t origin, struct stretches *sum)
 {
     const struct stretches *other = &statistics->intervals.others[origin];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keeping.c: what the rows of a result point to, each kept once, and the end of a result.
+ * keeping.c: texts and lists that the rows of a result point to, each kept once; and freeing a result.
  *
  *      pairs:   client > {1, 2}   server > {1, 2}   ...
  *                          \__________ | ___
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of different bytes with the same hash, which hardly ever are, the later ones ask for the next key. */
+/* In the rare case of a hash collision, the later one uses the next key. */
 const void *communication_keep(struct communication *communication, const void *bytes, size_t size)
 {
     for (uint64_t key = hash_bytes(size, bytes, size);; key++) {

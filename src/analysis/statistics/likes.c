@@ -17,7 +17,7 @@ static bool is_same(const struct like *a, const struct like *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Of different ones with the same hash, which hardly ever are, the later ones ask for the next key. */
+/* In the rare case of a hash collision, the later one uses the next key. */
 int64_t likes_find(const struct likes *likes, const struct like *like)
 {
     for (uint64_t key = hash_bytes(0, like, sizeof(*like));; key++) {

@@ -15,7 +15,7 @@ uint32_t machine_key(const struct statistics *statistics, uint32_t origin)
     return machine != NO_MACHINE ? machine : 0x40000000u + origin;
 }
 
-/* Whether no earlier origin is of its machine. */
+/* Whether it is the first origin of its machine. */
 static bool is_first(const struct statistics *statistics, uint32_t origin)
 {
     uint32_t key = machine_key(statistics, origin);
@@ -40,7 +40,7 @@ uint32_t machine_index(const struct statistics *statistics, uint32_t origin)
     return 0;
 }
 
-/* Distinct from all before it. */
+/* Names a machine; distinct from all before it. */
 static void name_machine(struct communication *result, size_t index, const char *name)
 {
     struct communication_machine *machine = &result->machines[index];
@@ -57,7 +57,7 @@ static void name_machine(struct communication *result, size_t index, const char 
     }
 }
 
-/* The recording of an origin's machine that says the latest of its clocks. */
+/* The origin of the same machine with the latest record. */
 static uint32_t latest_origin(const struct statistics *statistics, uint32_t origin)
 {
     const struct statistics_origin *all = statistics->origins;
@@ -70,8 +70,8 @@ static uint32_t latest_origin(const struct statistics *statistics, uint32_t orig
     return latest;
 }
 
-/* The first machine is compared with itself: another recording of it, made later, may have another wall clock, which was
- * set since. */
+/* The reference is the latest recording of the first machine: its wall clock may have been set between two recordings.
+ * Then the first machine itself is at 0. */
 static void compare_clocks(const struct statistics *statistics, uint32_t origin,
                            struct communication_machine *machine)
 {

@@ -15,7 +15,7 @@ static bool is_of(const struct open_message *open, enum value_kind kind, uint32_
     return open->any && open->stream == stream && open->kind == kind;
 }
 
-/* NULL: the stream has none, as far as is known. */
+/* The open message of a stream; NULL: none is known. */
 static struct open_message *find_open(struct open_messages *open, enum value_kind kind,
                                       uint32_t stream)
 {
@@ -27,7 +27,7 @@ static struct open_message *find_open(struct open_messages *open, enum value_kin
     return NULL;
 }
 
-/* What is complete, or was open for so long that it is taken for it. */
+/* Closes a message that is complete, or that is treated so because the list of open ones is full. */
 static int close_message(struct usage *usage, struct open_message *open)
 {
     bool any = open->any;
@@ -36,7 +36,7 @@ static int close_message(struct usage *usage, struct open_message *open)
     return any ? usage_values_add(usage, open->kind, open->size) : 0;
 }
 
-/* One that is free, or is closed for that; NULL: out of memory. */
+/* A free entry; if there is none, closes one. NULL: out of memory. */
 static struct open_message *take_aside(struct usage *usage)
 {
     struct open_aside *aside = usage->open.aside;
@@ -57,7 +57,7 @@ static int open_message(struct usage *usage, struct open_message message)
     struct open_message *own = find_open(&usage->open, message.kind, message.stream);
     int result = own == NULL ? 0 : close_message(usage, own);
 
-    if (result == 0 && before->any) { /* another stream's, whose call may go on */
+    if (result == 0 && before->any) { /* another stream's, which may get further pieces */
         own = own == NULL ? take_aside(usage) : own;
         if (own == NULL)
             return -ENOMEM;
@@ -67,7 +67,7 @@ static int open_message(struct usage *usage, struct open_message message)
     return result;
 }
 
-/* What was sent is counted where it was sent, if that end is metered and used. */
+/* Messages are counted where they are sent, if that end is metered and in use. */
 static int note_size(struct usage *usage, const struct endpoint *endpoint,
                      const struct record *record)
 {
@@ -120,8 +120,8 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
 
 /* ---- messages ---- */
 
-/* A server answers what it has received, a client is answered what it has sent. Which of them it is the path says; else the
- * server is what receives first. */
+/* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
+ * of the path; if unknown, a process that receives first is the server. */
 static int note_answer(struct usage *usage, const struct endpoint *endpoint, uint8_t id,
                        uint64_t when)
 {
@@ -138,8 +138,8 @@ static int note_answer(struct usage *usage, const struct endpoint *endpoint, uin
     return is_answer ? usage_values_add(usage, VALUE_ANSWER, took) : 0;
 }
 
-/* Of a path that was never described the kind is not known: 0 bytes are then taken for the end of file, which is the
- * commoner case by far. */
+/* The kind of a path without a PATH record is unknown: a receive of 0 bytes is then taken for the end of the file, by
+ * far the more common case. */
 static bool is_message(const struct endpoint *endpoint, const struct record *record)
 {
     return record->header.id == EVENT_SEND || record->message.bytes != 0 ||
@@ -147,7 +147,7 @@ static bool is_message(const struct endpoint *endpoint, const struct record *rec
             !endpoint->byte_stream);
 }
 
-/* What is sent counts where it is sent; what an unmonitored peer sends, where it is received. */
+/* Messages count where they are sent; those of an unmonitored peer, where they are received. */
 static bool counts_in_intervals(const struct endpoint *endpoint, const struct record *record)
 {
     return record->header.id == EVENT_SEND ||
@@ -166,7 +166,7 @@ int messages_count(struct statistics *statistics, struct endpoint *endpoint, str
     result = note_size(usage, endpoint, record);
     if (result == 0 && counts_in_intervals(endpoint, record))
         result = intervals_count(statistics, endpoint->origin, record, when);
-    /* of paths that are not known there is no telling them apart */
+    /* all unknown paths share one endpoint, so messages cannot be distinguished */
     return result < 0 || !endpoint->known ? result
                                           : note_answer(usage, endpoint, record->header.id, when);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procedures.c: which procedures of the programs send and receive. Program counters are counted while
- * records are read; what they are called stands at a recording's end.
+ * procedures.c: the procedures of the programs that send and receive. Program counters are counted while records are
+ * read; their names come at the end of a recording.
  *
  *      (origin, image, PC) --> counters ----at the end, by name----> procedure of a module: sums
  */
@@ -25,8 +25,8 @@ static bool is_at(const struct statistics_pc *counter, uint32_t origin, uint32_t
     return counter->pc == pc && counter->image == image && counter->origin == origin;
 }
 
-/* The counter of a program counter; beyond the most that there are, one for all others. NULL: no memory.
- * Of two with the same key, which hardly ever are, the later one asks for the next key. */
+/* The entry of a program counter; beyond MOST_PCS, one for all others. NULL: out of memory. In the rare case of a hash
+ * collision, the later one uses the next key. */
 static struct statistics_pc *find_pc(struct procedures *procedures, uint32_t origin, uint32_t image,
                                      uint64_t pc)
 {
@@ -102,7 +102,7 @@ static int compare_sums(const void *left, const void *right)
     return compare_names(left, right);
 }
 
-/* Names a row by what the recording says of its program counter: as much as that is. */
+/* Names a row as far as the recording names its program counter. */
 static int name_row(const struct identities *identities, const struct statistics_pc *counter,
                     struct communication *result, struct communication_procedure *row)
 {
@@ -121,7 +121,7 @@ static int name_row(const struct identities *identities, const struct statistics
     return row->module == NULL || row->name == NULL ? -ENOMEM : 0;
 }
 
-/* Rows of the same name become one. */
+/* Merges rows of the same name. */
 static void unite(struct communication *result)
 {
     struct communication_procedure *rows = result->procedures;

@@ -22,7 +22,7 @@ void process_rows_done(struct process_rows *processes)
 
 /* ---- rows ---- */
 
-/* Index of a new one, or -ENOMEM. */
+/* Adds a row; its index, or -ENOMEM. */
 static int64_t add_row(struct statistics *statistics, const struct communication_process *like)
 {
     struct communication *rows = statistics->rows;
@@ -40,7 +40,7 @@ static int64_t add_row(struct statistics *statistics, const struct communication
     return (int64_t)index;
 }
 
-/* The rows' copy of a text of the identities. No text: NULL. */
+/* Copies a text of the identities; NULL stays NULL. */
 static int copy_text(struct communication *rows, const char *text, const char **ret_copy)
 {
     if (text == NULL)
@@ -70,7 +70,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
 }
 
-/* What those that share a row have in common: machine, program, user, container. */
+/* A key of what the processes of a shared row have in common: machine, program, user, container. */
 static uint64_t likeness(const struct statistics *statistics,
                          const struct communication_process *process)
 {
@@ -141,7 +141,7 @@ static int64_t share_row(struct statistics *statistics, struct process *process)
 
 /* ---- processes ---- */
 
-/* Gives it a row, or what stands for one until that is decided. Returns 0 or -ENOMEM. */
+/* Gives a process its own row, or memory for its identity until its row is decided. Returns 0 or -ENOMEM. */
 static int begin(struct statistics *statistics, struct process *process)
 {
     const struct communication_process told = {
@@ -205,8 +205,8 @@ struct communication_process *process_sums(const struct statistics *statistics,
     return process->told != NULL ? process->told : &statistics->rows->processes[process->row];
 }
 
-/* Row of the process that a stream is of, as identities say; NO_PROCESS: it is not known. A stream without identity is the
- * first of a process of its own. */
+/* The row of a stream's process; NO_PROCESS: unknown. A stream without identity is the first of a process of its
+ * own. */
 static uint32_t row_of_stream(const struct statistics *statistics, uint32_t origin, uint32_t stream)
 {
     const struct stream_record *record = identities_stream(statistics->identities, origin, stream);
@@ -227,8 +227,8 @@ static void find_parent(const struct statistics *statistics, struct communicatio
     row->parent = parent == own ? NO_PROCESS : parent;
 }
 
-/* The identity of the first stream speaks for its process, and that of another which has become its main thread by an
- * exec; any other only while the first one's is missing. */
+/* The identity of a process is that of its first stream, or of another one that became its main thread by an exec. Any
+ * other stream's counts only while the first one's is missing. */
 int process_rows_note_identity(struct statistics *statistics, struct process *process,
                                const struct stream_record *record)
 {
@@ -267,7 +267,7 @@ int process_rows_end(struct statistics *statistics, struct process *process, uin
     if (when > state->ended_at)
         state->ended_at = when;
     if (statistics->rows->processes[row].group == NULL)
-        return 0; /* its children may ask for it */
+        return 0; /* its children may still refer to it */
     lookup_remove(&statistics->processes.numbers, number_key(process->origin, process->number));
     pool_give(&statistics->processes.pool, process->index);
     return 0;
@@ -294,7 +294,7 @@ static int copy_row(const struct statistics *statistics, struct communication *r
                : name_process(statistics->identities, result, state->image, row);
 }
 
-/* Those that have neither used a path nor ended have no row yet. */
+/* Processes that have neither used a path nor ended have no row yet. */
 static int decide_all(struct statistics *statistics)
 {
     struct pool *pool = &statistics->processes.pool;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_lengths.c: how many messages and bytes are in a queue, and in all queues of the process that receives from them.
- * See queues.h.
+ * queue_lengths.c: how many messages and bytes are in a queue, and in all queues of the process that receives from
+ * them. See queues.h.
  *
  *      queue --owner--> process          queue->length             4 messages, 400 bytes
  *      queue --owner---^                 row of the process        5 messages, 440 bytes: the sum
  *
- * The mean length is that after each operation, as messages come and are taken. A process's queues are added up in the order
- * in which their events come.
+ * The mean length is taken after each operation, which is a message entering or leaving. The queues of a process are
+ * summed in the order of their events.
  */
 #include "analysis/statistics/queues.h"
 
@@ -35,7 +35,7 @@ static void note_operation(struct queue_length *length)
     length->messages_sum += length->messages;
 }
 
-/* All queues of its owner; NULL: it has none. */
+/* The length of all queues of its owner; NULL: it has no owner. */
 static struct queue_length *of_owner(const struct statistics *statistics, const struct queue *queue)
 {
     return queue->owner == NO_PROCESS || queue->closed
@@ -130,7 +130,7 @@ void queue_take_bytes(struct statistics *statistics, struct queue *queue, uint64
     take(statistics, queue, 0, bytes);
 }
 
-/* Of these only the mean is known of bytes and times. */
+/* The bytes and times of single messages are not kept, so their mean is used. */
 void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages)
 {
     uint32_t all = queue->length.messages;
@@ -155,8 +155,8 @@ void queue_note_told_length(struct statistics *statistics, struct queue *queue, 
     statistics->processes.states[queue->owner].most_bytes_at = time;
 }
 
-/* What was in the queue when the process's queues were longest, though it was not known then to be the process's: a
- * connection has no owner before its first receive. If not all of it had come by then, none of it counts. */
+/* A connection has no owner before its first receive. If all its messages had arrived by the time at which the
+ * process's queues were longest, they belong to that maximum: adds them. Otherwise adds none. */
 static void count_earlier(struct statistics *statistics, const struct queue *queue,
                           uint32_t process)
 {
@@ -178,7 +178,7 @@ void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_
     if (queue->owner == NO_PROCESS)
         count_earlier(statistics, queue, process);
     queue->owner = process;
-    queue->closed = false; /* what was received before may be recorded after */
+    queue->closed = false; /* receives from before may be recorded after */
     lengthen_process(statistics, process, queue->length.messages, queue->length.bytes, time);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* queues.c: messages come into queues, and are taken out of them. See queues.h. */
+/* queues.c: messages enter queues and leave them. See queues.h. */
 #include "analysis/statistics/queues.h"
 
 #include "analysis/statistics/duplicates.h"
@@ -7,7 +7,7 @@
 #include "analysis/statistics/statistics_state.h"
 #include "analysis/statistics/unmonitored.h"
 
-/* Of what this endpoint sends. */
+/* The queue of what this endpoint sends. */
 static struct queue *queue_of(struct endpoint *endpoint)
 {
     struct queue *queue = &endpoint->queue;
@@ -20,7 +20,7 @@ static struct queue *queue_of(struct endpoint *endpoint)
     return queue;
 }
 
-/* NULL: it is not a message of a queue. */
+/* NULL: not a message of a queue. */
 static struct queued_message *message_of(const struct statistics *statistics, const void *value)
 {
     struct queued_message *message = history_value_at(value, statistics->message_value);
@@ -28,7 +28,7 @@ static struct queued_message *message_of(const struct statistics *statistics, co
     return message == NULL || message->serial == 0 ? NULL : message;
 }
 
-/* Whether the coming of what this endpoint sends is recorded, by the machine of the other end. */
+/* Whether the other end's machine records the arrival of what this endpoint sends. */
 static bool will_be_told(const struct statistics *statistics, const struct endpoint *endpoint)
 {
     const struct endpoint *partner = endpoint->partner;
@@ -38,7 +38,7 @@ static bool will_be_told(const struct statistics *statistics, const struct endpo
             statistics->origins[partner->origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED));
 }
 
-/* A moment of the sender's, by the receiver's clock; *ret_known: messages tell how far the two are apart. */
+/* Converts a time from the sender's clock to the receiver's. *ret_known: their offset is known from messages. */
 static uint64_t there(const struct statistics *statistics, const struct endpoint *sender,
                       const struct endpoint *receiver, uint64_t time, bool *ret_known)
 {
@@ -63,7 +63,7 @@ static void put_in(struct statistics *statistics, struct queue *queue,
 
 /* ---- SEND ---- */
 
-/* The piece before this one, if that is not received whole: both are one message. */
+/* The previous piece of the same message, unless it is received whole. */
 static struct queued_message *piece_before(const struct queue *queue, const struct record *record)
 {
     struct queued_message *last = queue->last;
@@ -74,7 +74,8 @@ static struct queued_message *piece_before(const struct queue *queue, const stru
                : NULL;
 }
 
-/* The message is in the queue when all of it has come, as MESSAGEQUEUED will say, or else since its first piece is. */
+/* A message enters the queue when all of it has arrived (MESSAGEQUEUED); if that is not recorded, with its first
+ * piece. */
 static void go_on_sending(struct statistics *statistics, struct queue *queue,
                           struct queued_message *before, struct queued_message *message,
                           bool will_be_told)
@@ -93,7 +94,7 @@ static void go_on_sending(struct statistics *statistics, struct queue *queue,
     queue_add_bytes(statistics, queue, message->left, queue->last_queued);
 }
 
-/* What is known of its coming. Within one machine a message does not come before it is sent. */
+/* Notes what is known of its arrival. Within one machine, a message cannot arrive before it is sent. */
 static void note_coming(struct statistics *statistics, const struct endpoint *endpoint,
                         struct queue *queue, struct queued_message *message,
                         const struct history_event *event)
@@ -130,7 +131,7 @@ int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
         return 0;
     }
     if (event->left == 0)
-        return 0; /* its receiver was quicker, and recorded first */
+        return 0; /* it was received before its SEND was recorded */
     struct queued_message *before = piece_before(queue, record);
     *message = (struct queued_message){
         .number = event->number,
@@ -150,8 +151,8 @@ int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
 
 /* ---- MESSAGEQUEUED ---- */
 
-/* The receiver's recording begins later than the sender's: what lies before its queue as that is first recorded was taken
- * before, nothing shows when. `behind`: bytes that have come after the message. */
+/* If the receiver's recording began later than the sender's, what precedes its queue as first recorded was received
+ * before, at an unknown time. `behind`: bytes that have arrived after the message. */
 static bool was_taken_before(const struct queue *queue, const struct record *record,
                              uint64_t behind)
 {
@@ -188,7 +189,7 @@ int queues_arrived(struct statistics *statistics, struct endpoint *endpoint,
 
 #define OVERTAKEN_MOST 64
 
-/* What so many later messages have overtaken is lost, or its RECEIVE's record is. */
+/* A message that OVERTAKEN_MOST later ones have overtaken is lost, or the record of its RECEIVE is. */
 static void note_overtaken(struct statistics *statistics, struct queue *queue, uint32_t serial)
 {
     uint32_t ahead = serial - queue->highest;
@@ -206,8 +207,8 @@ static void note_overtaken(struct statistics *statistics, struct queue *queue, u
         queue_give_up(statistics, queue, queue->length.messages - most);
 }
 
-/* A message was taken whole. Where it is not known how far the clocks of both ends are apart, only the receiver's says
- * something. */
+/* A message was received whole. If the offset between the clocks of both ends is unknown, only times by the receiver's
+ * clock count. */
 static int take_message(struct statistics *statistics, const struct endpoint *endpoint,
                         struct usage *usage, struct queued_message *message,
                         const struct history_event *event)
@@ -233,7 +234,7 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
                : usage_values_add(usage, VALUE_DELIVERY, time_since(sent, message->queued));
 }
 
-/* A message that is not received whole has fewer bytes in the queue. */
+/* Part of a message was received: its other bytes stay in the queue. */
 static void take_bytes(struct statistics *statistics, const struct history_edge *edge,
                        struct queue *queue)
 {
@@ -248,7 +249,7 @@ static void take_bytes(struct statistics *statistics, const struct history_edge 
     message->left -= bytes;
 }
 
-/* A piece of a call that has sent another is no message. */
+/* A piece with a further one is not a message by itself. */
 static int take(struct statistics *statistics, const struct endpoint *endpoint, struct usage *usage,
                 struct queued_message *message, const struct history_event *event)
 {

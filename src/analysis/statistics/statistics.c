@@ -93,7 +93,7 @@ static void note_time(struct statistics_origin *origin, uint64_t time)
     origin->seen = true;
 }
 
-/* MACHINE is the first record of its trace; a second one, or one that comes late, says nothing. */
+/* MACHINE is the first record of its trace; a second or late one is ignored. */
 static int add_machine(struct statistics_origin *origin, const struct event *event)
 {
     const struct machine_record *record = (const struct machine_record *)event->header;
@@ -109,9 +109,9 @@ static int add_machine(struct statistics_origin *origin, const struct event *eve
 
 /* ---- paths ---- */
 
-#define FIRST_EPHEMERAL 32768 /* ports that the kernel gives to clients, unless told otherwise */
+#define FIRST_EPHEMERAL 32768 /* first port for clients, by the kernel's default */
 
-/* Of connections older than the recording nothing shows which end is the server, except its port. */
+/* For a connection older than the recording, only the ports indicate the server. */
 static uint8_t likely_role(const struct path_record *record)
 {
     if (record->role != PATH_ROLE_UNKNOWN || !kind_is_internet(record->kind))
@@ -131,7 +131,7 @@ static struct endpoint *partner_of(struct statistics *statistics, const struct h
     return partner != NULL && partner->present ? partner : NULL;
 }
 
-/* A path may be described again when more is known of it (the peer of a UNIX socket). */
+/* A path may have a second PATH record once more is known (the peer of a UNIX socket). */
 static int add_path(struct statistics *statistics, const struct history_event *event)
 {
     const struct path_record *record = (const struct path_record *)event->event.header;
@@ -159,7 +159,7 @@ static int add_path(struct statistics *statistics, const struct history_event *e
     return 0;
 }
 
-/* Counts go on over 2^32. */
+/* The recorded count wraps at 2^32. */
 static void add_dropped(struct endpoint *endpoint, const struct record *record)
 {
     endpoint->dropped += (uint32_t)(record->dropped.count - endpoint->last_dropped);
@@ -176,7 +176,7 @@ static void add_network_record(struct endpoint *endpoint, const struct record *r
     };
 }
 
-/* What the kernel says of a path. */
+/* Records of the kernel about a path. */
 static int add_of_kernel(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statistics_figures.c: what follows from rows of the communication statistics. See statistics_figures.h. */
+/* statistics_figures.c: figures derived from rows of the communication statistics. See statistics_figures.h. */
 #include "analysis/statistics/statistics_figures.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ bool sender_is_blocked(const struct communication_pair *pair)
            histogram_sum(&pair->times.of[TIME_MESSAGE_WAIT]);
 }
 
-/* A blocked sender and its messages in the queue wait at the same time. */
+/* The longer wait, not the sum: a blocked sender and its messages in the queue wait at the same time. */
 static uint64_t waited_for_receiver(const struct communication_pair *pair)
 {
     return histogram_sum(
@@ -41,7 +41,7 @@ bool sender_is_late(const struct communication_pair *pair)
     return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
 }
 
-/* A pair's wait is a sum over histograms: it is found once. */
+/* Caches pair_waited for sorting. */
 struct waiting {
     const struct communication_pair *pair;
     uint64_t time;

@@ -26,7 +26,7 @@ int add_times(struct times *sum, const struct times *more)
     return result;
 }
 
-/* Of several queues the longest is told, for when they were longest is not known any more. */
+/* The maximum of several queues is that of the longest one: their lengths over time are not kept. */
 void add_queue(struct queue_length *sum, const struct queue_length *more)
 {
     sum->messages += more->messages;

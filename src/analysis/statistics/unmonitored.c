@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unmonitored.c: what an unmonitored peer has sent. See unmonitored.h. */
+/* unmonitored.c: messages of an unmonitored peer. See unmonitored.h. */
 #include "analysis/statistics/unmonitored.h"
 
 #include "analysis/statistics/statistics_state.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STRANGERS_MOST 65536 /* messages; older ones are received by nobody */
+#define STRANGERS_MOST 65536 /* messages; older ones count as never received */
 
 void strangers_free(struct strangers *strangers)
 {
@@ -116,7 +116,8 @@ static int take_bytes(struct statistics *statistics, struct strangers *strangers
     return 0;
 }
 
-#define STRANGERS_LOOKED_AT 64 /* datagrams that another one may overtake */
+#define STRANGERS_LOOKED_AT                                                                        \
+    64 /* datagrams that a later one may overtake; older ones are given up */
 
 static int take_datagram(struct statistics *statistics, struct strangers *strangers,
                          struct usage *usage, uint32_t end, uint64_t now)

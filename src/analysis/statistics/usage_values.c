@@ -24,7 +24,7 @@ enum time_kind time_kind_of(const struct usage *usage, enum value_kind kind)
     return TIME_MESSAGE_WAIT + (kind - VALUE_WAITS);
 }
 
-/* The usage's own of a kind; NULL: out of memory. */
+/* The usage's histogram of a kind; NULL: out of memory. */
 static struct histogram *histogram_of(struct usage *usage, enum value_kind kind)
 {
     if (usage->histograms == NULL)
@@ -39,7 +39,7 @@ static int add_to_histogram(struct usage *usage, enum value_kind kind, uint64_t 
     return histogram == NULL ? -ENOMEM : histogram_add(histogram, value, USAGE_BUCKETS);
 }
 
-/* By insertion: there are few. */
+/* Insertion sort: the list is short. */
 static void sort(uint32_t *list, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {

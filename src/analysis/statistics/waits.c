@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: how long streams wait: receivers for messages, senders for room. See waits.h.
+ * waits.c: how long streams wait: receivers for messages, blocked senders for buffer space. See waits.h.
  *
- *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records end it
+ *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records would end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
  *
- * A call may end in vain (its time is out, or there is a signal), which nothing tells. So a wait has ended when the stream
- * uses another path, or sleeps in another call; and the processor time that it has used since its call is not waiting.
- * Times are those of the stream's own clock, whatever is known of others.
+ * A call may end in vain (timeout or signal), which is not recorded. So a wait also ends when the stream uses another
+ * path, or sleeps in another call. CPU time that the stream has used since its call is not waiting. All times are by
+ * the stream's own clock.
  */
 #include "analysis/statistics/waits.h"
 
@@ -20,7 +20,7 @@ static void begin(struct stream_wait *wait, const struct stream *stream, uint32_
     *wait = (struct stream_wait){.since = time, .proc_time = stream->proc_time, .path = path};
 }
 
-/* A UDP socket has a path for each peer, and may wait on the one without. */
+/* A UDP socket has a path for each peer, and may wait on its path without a peer. */
 static bool are_of_one_socket(const struct statistics *statistics, uint32_t origin, uint32_t a,
                               uint32_t b)
 {
@@ -37,7 +37,7 @@ static bool is_for(const struct statistics *statistics, const struct stream_wait
            are_of_one_socket(statistics, stream->origin, wait->path, path);
 }
 
-/* A message was received, or sent, on this path: the wait is over. Returns 0 or -ENOMEM. */
+/* Ends a wait with a message received or sent on this path. Returns 0 or -ENOMEM. */
 static int end(struct statistics *statistics, const struct stream_wait *wait,
                const struct stream *stream, struct usage *usage, enum value_kind kind,
                uint64_t time, uint32_t path)
@@ -54,7 +54,7 @@ static void forget(struct stream *stream)
     stream->waits.since = stream->blocked.since = 0;
 }
 
-/* It has slept for a disk, or for a lock within its call: for so long it has not waited for messages or for room. */
+/* Excludes time asleep for a disk or a lock within the call. */
 static void leave_out(struct stream *stream, uint64_t slept)
 {
     if (stream->waits.since != 0)
@@ -67,7 +67,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
                   const struct record *record)
 {
     unsigned id = record->header.id;
-    /* a send is over when it is told */
+    /* a SEND is recorded at the end of its call */
     uint64_t span = id <= EVENT_RECEIVE && id != EVENT_SEND ? message_span(record) : 0;
     uint64_t time = record->header.time - span;
     uint32_t path = id <= EVENT_RECEIVE ? record->message.path : 0;
@@ -75,13 +75,13 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
 
     switch (id) {
     case EVENT_RECEIVECALL:
-        stream->blocked.since = 0; /* that send has ended in vain */
+        stream->blocked.since = 0; /* the blocked send has ended in vain */
         begin(&stream->waits, stream, path, time);
         return 0;
     case EVENT_RECEIVE:
         stream->waits.since = 0;
         if (record->header.flags & RECORD_END_OF_FILE && record->message.bytes == 0)
-            return 0; /* it is no message */
+            return 0; /* not a message */
         return end(statistics, &waits, stream, usage, VALUE_RECEIVER_WAIT, time, path);
     case EVENT_SENDCALL:
         stream->waits.since = 0;
@@ -99,10 +99,10 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
         return 0;
     case EVENT_STOPPROCESS:
     case EVENT_STARTPROCESS:
-    case EVENT_CREATEPATH: /* these are told when a path is first used: in the call that receives */
+    case EVENT_CREATEPATH: /* recorded when a path is first used, within the receiving call */
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
-    case EVENT_WAKEUP: /* as the call that receives may let somebody go */
+    case EVENT_WAKEUP: /* a receiving call may wake another stream */
         return 0;
     default:
         stream->waits.since = 0;
