@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* histogram_test.c: histograms against the values themselves, sorted. */
+/* histogram_test.c: histograms against the sorted values. */
 #include "base/histogram.h"
 
 #include "seeded.h"
@@ -23,7 +23,7 @@ static int compare_values(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Of all magnitudes up to 2^octaves. */
+/* Random values of all magnitudes up to 2^octaves. */
 static size_t random_values(uint64_t values[MOST_VALUES], unsigned octaves)
 {
     size_t count = 1 + random_below(&seed, MOST_VALUES);
@@ -75,7 +75,7 @@ static void bars_hold_the_values(void **state)
     }
 }
 
-/* With buckets enough a quantile is within a sixteenth of the value that has its rank. */
+/* With enough buckets, a quantile is within a sixteenth of the value at its rank. */
 static void quantiles_are_near(void **state)
 {
     static uint64_t values[MOST_VALUES];
@@ -98,7 +98,7 @@ static void quantiles_are_near(void **state)
     }
 }
 
-/* Merged ones say the same as one that had all the values, as far as the coarser one can. */
+/* Merged histograms equal one with all the values, within the precision of the coarser one. */
 static void merging_loses_nothing(void **state)
 {
     static uint64_t values[MOST_VALUES];

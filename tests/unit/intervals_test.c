@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intervals_test.c: what was sent in each stretch of time by machines whose clocks differ, against a plain count of the same
+ * intervals_test.c: what was sent in each interval by machines whose clocks differ, against a plain count of the same
  * sends.
  *
- *      sends at true times, by the clock of each machine --> history --> statistics --> stretches
+ *      sends at true times, by the clock of each machine --> history --> statistics --> intervals
  *                          '--> counted one by one, by the true time ---------------'
  *
- * How far clocks are apart messages show, which go both ways between the first machine and each other one, at the end only.
- * What an unmonitored peer sends is counted where it is received.
+ * Clock offsets come from messages in both directions between the first machine and each other one, at the end only.
+ * Messages of an unmonitored peer are counted where they are received.
  */
 #include "analysis/statistics/statistics.h"
 
@@ -30,7 +30,7 @@ struct send {
 
 struct world {
     uint64_t seed;
-    int64_t offsets[MACHINES]; /* of clocks, to be added for the true time */
+    int64_t offsets[MACHINES]; /* ns to add to a machine's time to get the true time */
     struct tape tapes[MACHINES];
     uint32_t sequences[MACHINES];
     struct send sends[SENDS];
@@ -51,7 +51,7 @@ static void tell_message(struct world *world, uint32_t machine, uint64_t when, e
                 world->sequences[machine]++, path, offset, bytes);
 }
 
-/* Path 1 leads to a stranger; path 1 + i of the first machine, and path 2 of machine i, to each other. */
+/* Path 1 leads to an unmonitored peer. Path 1 + i of the first machine and path 2 of machine i are one connection. */
 static void begin_machine(struct world *world, uint32_t machine)
 {
     struct tape *tape = &world->tapes[machine];
@@ -68,7 +68,7 @@ static void begin_machine(struct world *world, uint32_t machine)
         add_internet(tape, time, 2, PATH_TCP, host, 80, 1, 5000);
 }
 
-/* A message each way between the first machine and another one: 16 more bytes. */
+/* Sends a message each way between the first machine and another one: 16 bytes in all. */
 static uint64_t exchange(struct world *world, uint32_t machine, uint64_t when)
 {
     tell_message(world, 0, when, EVENT_SEND, 1 + machine, 0, 8);
@@ -83,7 +83,7 @@ static int64_t some_hours(struct world *world)
     return (int64_t)random_below(&world->seed, 200000) * 1000000000 - 100000000000000;
 }
 
-/* `step`: ns between two sends, at most; `apart`: clocks are. */
+/* `step`: most ns between two sends. `apart`: the clocks differ. */
 static void begin(struct world *world, uint64_t seed, uint64_t step, uint32_t machines, bool apart)
 {
     uint64_t when = BOOT + 1 + random_below(&seed, 100 * step);
@@ -141,7 +141,7 @@ static void done(struct world *world, uint32_t machines)
 
 /* ---- a plain count ---- */
 
-/* How many sends were before a true time. */
+/* Number of sends before a true time. */
 static uint64_t sent_before(const struct world *world, uint64_t when)
 {
     uint64_t count = 0;
@@ -151,7 +151,7 @@ static uint64_t sent_before(const struct world *world, uint64_t when)
     return count;
 }
 
-/* At the end of each stretch as many were sent as it says, but for those so near to it, ns. */
+/* Checks the number of messages sent by the end of each interval; those within `near` ns of it may differ. */
 static void expect_about(const struct world *world, uint64_t seed, uint64_t near)
 {
     const struct communication *result = world->result;
@@ -161,7 +161,7 @@ static void expect_about(const struct world *world, uint64_t seed, uint64_t near
         sum += result->intervals[i].messages;
         end += result->interval;
         if (end + near > world->sends[SENDS - 1].when)
-            return; /* what follows tells of clocks */
+            return; /* the messages after this are only for the clocks */
         if (sum < sent_before(world, end - near) || sum > sent_before(world, end + near))
             fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " were sent up to stretch %zu, not %" PRIu64,
                      seed, sum, i, sent_before(world, end));
@@ -183,7 +183,7 @@ static void one_clock_counts_exactly(void **state)
     }
 }
 
-/* Whatever the wall clocks say. */
+/* Clock offsets from messages do not depend on the wall clocks. */
 static void stretches_are_those_of_one_clock(void **state)
 {
     uint64_t first = seed_of_run("stretches_are_those_of_one_clock");
@@ -203,7 +203,7 @@ static void stretches_are_those_of_one_clock(void **state)
     }
 }
 
-/* Then the wall clocks are all there is, and nothing is left out. */
+/* Without them only the wall clocks relate the machines; nothing is left out. */
 static void clocks_are_never_known(void **state)
 {
     uint64_t first = seed_of_run("clocks_are_never_known");
@@ -225,7 +225,7 @@ static void clocks_are_never_known(void **state)
     }
 }
 
-/* Of a path with two ends that are metered, and of one that leads back to itself, what was sent counts once. */
+/* A message counts once on a path with two metered ends, and on one connected to itself. */
 static void received_by_who_is_metered(void **state)
 {
     static struct world world;

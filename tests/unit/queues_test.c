@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues_test.c: what the statistics say of messages that wait, and of who waits for whom: small histories
- * whose result is known, and random ones against a naive model.
+ * queues_test.c: statistics of waiting messages and waiting processes: small histories with known results, and random
+ * ones against a naive model.
  *
- *      process 1 --- path 1 > path 2 ---> process 2        records, told one by one
+ *      process 1 --- path 1 > path 2 ---> process 2        records, added one by one
  *                                         |
  *                                         '--> a row of the paths, rows of the processes
  */
@@ -24,7 +24,7 @@
 #define ALL_FLAGS UINT32_MAX
 #define NO_QUEUED (~EVENT_FLAG(EVENT_MESSAGEQUEUED))
 
-/* ---- a world to tell of ---- */
+/* ---- a world of recordings ---- */
 
 #define MOST_STREAMS 8
 
@@ -34,7 +34,7 @@ struct world {
     uint32_t origins;
 };
 
-/* A record of an origin: no older than the one before. */
+/* Adds a record of an origin, no older than the one before. */
 static void tell(struct world *world, uint32_t origin, uint64_t time, void *record)
 {
     struct tape *tape = &world->tapes[origin];
@@ -46,7 +46,7 @@ static void tell(struct world *world, uint32_t origin, uint64_t time, void *reco
     tape_add(tape, record);
 }
 
-/* A recording of machine `id`, with the processes 1 to `processes`, each of one stream. */
+/* Begins a recording of machine `id`, with the processes 1 to `processes`, each with one stream. */
 static void begin_machine(struct world *world, uint8_t id, uint32_t meter_flags, uint32_t processes)
 {
     uint32_t origin = world->origins++;
@@ -79,7 +79,7 @@ static void begin(struct world *world, uint32_t meter_flags, uint32_t processes)
     begin_machine(world, 1, meter_flags, processes);
 }
 
-/* Tells of one end of a path; `ports`: its own, then that of the other end. */
+/* Adds the PATH record of one end. `ports`: its own, then that of the other end. */
 static void tell_path(struct world *world, uint32_t origin, uint32_t path, enum path_kind kind,
                       const uint16_t ports[2])
 {
@@ -101,7 +101,7 @@ static void tell_path(struct world *world, uint32_t origin, uint32_t path, enum 
     tell(world, origin, 1, &record);
 }
 
-/* A path from process 1 to process 2 of one machine: its ends are the paths `path` and path + 1. */
+/* Adds both ends of a path from process 1 to process 2 of one machine: paths `path` and path + 1. */
 static void tell_ends(struct world *world, uint32_t path, enum path_kind kind)
 {
     uint16_t port = (uint16_t)(1000 + path);
@@ -154,9 +154,9 @@ static uint64_t count_of(const struct communication_path *path, enum time_kind k
     return histogram_count(&path->times.of[kind]);
 }
 
-/* ---- what is lost ---- */
+/* ---- lost messages ---- */
 
-/* A hundred datagrams in a row are lost, and then one in ten: all others are found. */
+/* A hundred datagrams in a row are lost, then one in ten. All others are matched. */
 static void queue_recovers_from_losses(void **state)
 {
     uint64_t time = 1000;
@@ -190,7 +190,7 @@ static void queue_recovers_from_losses(void **state)
     }
 }
 
-/* Datagrams overtake each other, and numbers jump back, as identifications of IPv4 may. */
+/* Datagrams overtake each other, and their numbers jump back, as IPv4 identifications may. */
 static void queue_follows_numbers_that_jump(void **state)
 {
     uint32_t number = 5000;
@@ -214,7 +214,7 @@ static void queue_follows_numbers_that_jump(void **state)
     end(&world, result);
 }
 
-/* Of what is sent to somebody who is not metered nobody knows whether it waits. */
+/* Messages to an unmonitored peer count in no queue, since nothing shows whether they wait. */
 static void strangers_have_no_queue(void **state)
 {
     static const enum path_kind kinds[] = {PATH_TCP, PATH_UDP, PATH_UNIX_STREAM, PATH_PIPE};
@@ -235,7 +235,7 @@ static void strangers_have_no_queue(void **state)
     }
 }
 
-/* Nor of what is sent to somebody whose receives are not recorded, whether his end is told of before or after. */
+/* Nor do messages to a process whose receives are not recorded, whether the PATH of its end comes first or later. */
 static void receives_that_are_not_told_leave_no_queue(void **state)
 {
     static const enum path_kind kinds[] = {PATH_TCP, PATH_UDP, PATH_UNIX_STREAM, PATH_PIPE};
@@ -258,7 +258,7 @@ static void receives_that_are_not_told_leave_no_queue(void **state)
     }
 }
 
-/* Two messages are left over when their receiver closes his end, long before the recording ends. */
+/* Two messages are left when their receiver closes its end, long before the recording ends. */
 static void what_is_left_waits_until_the_end_is_closed(void **state)
 {
     struct record closing = message(EVENT_DESTROYPATH, 0, 2, 0, 0);
@@ -284,7 +284,7 @@ static void what_is_left_waits_until_the_end_is_closed(void **state)
     end(&world, result);
 }
 
-/* Nothing tells that the end of a pipe is closed, but that all who have used it have ended. */
+/* Closing a pipe's end is not recorded; it counts as closed once all its users have ended. */
 static void what_is_left_waits_until_its_receiver_ends(void **state)
 {
     struct record end_of_receiver = {.header = {.id = EVENT_TERMINATION, .stream = 2},
@@ -310,7 +310,7 @@ static void what_is_left_waits_until_its_receiver_ends(void **state)
     end(&world, result);
 }
 
-/* No process receives: what was sent waits. */
+/* No process receives, so all messages wait. */
 static void what_is_never_received_waits(void **state)
 {
     const uint64_t messages = 70000;
@@ -330,8 +330,8 @@ static void what_is_never_received_waits(void **state)
     end(&world, result);
 }
 
-/* Connections are a process's from its first receive on: what had come to all of them before waited at the same
- * time, though one is taken up when another is empty already. */
+/* A process owns a connection from its first receive on. Messages that arrived on all of them before waited at the same
+ * time, although its first receive from one comes when another is already empty. */
 static void what_came_before_the_first_receive_counts(void **state)
 {
     const uint32_t paths = 3, messages = 4;
@@ -354,21 +354,21 @@ static void what_came_before_the_first_receive_counts(void **state)
     end(&world, result);
 }
 
-/* ---- what comes twice ---- */
+/* ---- duplicates ---- */
 
 #define DATAGRAMS 3000
 #define AT_ONCE   32
-#define LONGEST   30 /* how much later one may come than those sent with it */
+#define LONGEST   30 /* how much later one may arrive than those sent with it */
 
-/* A network that loses, doubles and delays datagrams. Each has the identification of its number's last 16
- * bits, and the receiver's meter makes a number of it, as docs/trace-format.md has it. */
+/* A network that loses, duplicates and delays datagrams. The identification of a datagram is the last 16 bits of its
+ * number. The receiver's meter extends it to a number, as in docs/trace-format.md. */
 struct network_test {
     struct world world;
     uint64_t seed;
     uint32_t first;                                      /* number of the first datagram */
     uint32_t arrivals[DATAGRAMS + LONGEST + 1][AT_ONCE]; /* numbers, by time */
     uint32_t arrival_counts[DATAGRAMS + LONGEST + 1];
-    uint32_t last; /* the receiver's last number */
+    uint32_t last; /* latest number at the receiver */
     bool any;
     uint64_t lost;
     uint64_t doubled;
@@ -456,9 +456,9 @@ static void duplicates_are_counted(void **state)
     free(test);
 }
 
-/* ---- how long messages are on their way ---- */
+/* ---- delivery latency ---- */
 
-/* Sender and receiver are recorded apart: whether a message's coming is told the receiver's flags say. */
+/* Sender and receiver are in separate recordings. The receiver's flags decide whether arrivals are recorded. */
 static void delivery_is_told_by_the_receiver(void **state)
 {
     struct world world;
@@ -466,7 +466,7 @@ static void delivery_is_told_by_the_receiver(void **state)
     (void)state;
     for (unsigned told = 0; told < 2; told++) {
         begin(&world, told ? NO_QUEUED : ALL_FLAGS, 1);
-        begin_machine(&world, 1, told ? ALL_FLAGS : NO_QUEUED, 1); /* recorded apart */
+        begin_machine(&world, 1, told ? ALL_FLAGS : NO_QUEUED, 1); /* a recording of its own */
         tell_path(&world, 0, 1, PATH_TCP, (uint16_t[]){2000, 1000});
         tell_path(&world, 1, 1, PATH_TCP, (uint16_t[]){1000, 2000});
         for (uint32_t i = 0; i < 10; i++) {
@@ -498,8 +498,8 @@ static void tell_queued(struct world *world, uint64_t time, uint32_t path, uint3
     tell(world, 0, time, &record);
 }
 
-/* A call that sends a file sends its pieces one by one, and the receiver takes them one by one: its message is in the queue
- * when the last piece has come, however long ago the first one had. */
+/* A call that sends a file sends it in pieces, which are received one by one. Its message enters the queue with its
+ * last piece, however much earlier the first one arrived. */
 static void message_of_many_pieces(void **state)
 {
     const uint32_t pieces = 10;
@@ -531,7 +531,7 @@ static void message_of_many_pieces(void **state)
     end(&world, result);
 }
 
-/* The receiver's recording begins later: what it had taken by then waits no more. */
+/* The receiver's recording begins later. Messages received before that do not count as waiting. */
 static void receiver_is_recorded_later(void **state)
 {
     struct world world;
@@ -551,7 +551,7 @@ static void receiver_is_recorded_later(void **state)
     end(&world, result);
 }
 
-/* Of UNIX sockets it is told before the SEND; of what nothing is told, it was queued when it was sent. */
+/* For UNIX sockets, MESSAGEQUEUED comes before the SEND. Without it, a message is queued when it is sent. */
 static void delivery_of_unix_sockets(void **state)
 {
     static const enum path_kind kinds[] = {PATH_UNIX_STREAM, PATH_UNIX_DATAGRAM};
@@ -584,7 +584,7 @@ static void delivery_of_unix_sockets(void **state)
     }
 }
 
-/* Few values far from the others do not make those less precise, as long as not many ends have many. */
+/* A few outliers do not make the quantiles of the other values less precise. */
 static void quantiles_beside_outliers(void **state)
 {
     const uint32_t messages = 2000;
@@ -619,7 +619,7 @@ static void tell_used(struct world *world, uint64_t time, enum event_id id, uint
     tell(world, 0, time, &record);
 }
 
-/* What nothing tells: a call's time was out, and its stream has done something else before it received. */
+/* A call times out, which is not recorded, and its stream does something else before it receives. */
 static void waits_that_end_in_vain(void **state)
 {
     struct record block = {.header = {.id = EVENT_BLOCK, .stream = 2},
@@ -635,19 +635,19 @@ static void waits_that_end_in_vain(void **state)
     for (uint32_t i = 0; i < 4; i++)
         tell_message(&world, 1000 + i, EVENT_SEND, 1, 1, 10 * i, 10);
     tell_used(&world, 2000, EVENT_RECEIVECALL, 2, 2, 0, 50);
-    tell_used(&world, 2900, EVENT_WAKEUP, 2, 1, 0, 300);  /* in the call that receives */
+    tell_used(&world, 2900, EVENT_WAKEUP, 2, 1, 0, 300);  /* within the receiving call */
     tell_used(&world, 3000, EVENT_RECEIVE, 2, 2, 0, 350); /* 700 of it asleep */
     tell_used(&world, 4000, EVENT_RECEIVECALL, 2, 4, 0, 350);
     tell_used(&world, 5000, EVENT_RECEIVE, 2, 2, 10, 350); /* not on that path */
     tell_used(&world, 6000, EVENT_RECEIVECALL, 2, 2, 0, 350);
     block.header.proc_time_and_pc = 350;
     tell(&world, 0, 6500, &block);
-    tell_used(&world, 7000, EVENT_RECEIVE, 2, 2, 20, 350); /* it has slept elsewhere since */
+    tell_used(&world, 7000, EVENT_RECEIVE, 2, 2, 20, 350); /* it has slept in another call since */
     tell_used(&world, 8000, EVENT_RECEIVECALL, 2, 0, 0, 350);
-    tell_used(&world, 8400, EVENT_RECEIVE, 2, 2, 30, 350); /* it waited for any */
+    tell_used(&world, 8400, EVENT_RECEIVE, 2, 2, 30, 350); /* it waited for any path */
     tell_used(&world, 9000, EVENT_RECEIVECALL, 2, 2, 0, 350);
     end_of_file.header.proc_time_and_pc = 350;
-    tell(&world, 0, 9900, &end_of_file); /* is no message */
+    tell(&world, 0, 9900, &end_of_file); /* not a message */
     struct communication *result = result_of(&world);
     const struct histogram *waits = &result->processes[1].times.of[TIME_RECEIVER_WAIT];
     assert_int_equal(histogram_count(waits), 2);
@@ -655,8 +655,8 @@ static void waits_that_end_in_vain(void **state)
     end(&world, result);
 }
 
-/* A wait for messages that ends in vain, a disk, and then the message: only the first of it was a wait for messages. A send
- * for which no room came before its time was out, and a wait for messages: no wait for room at all. */
+/* A wait for messages that ends in vain, a disk wait, then the message: only the first part was a wait for messages. A
+ * send that times out while the buffer is full, then a wait for messages: does not count as send blocked. */
 static void waits_for_something_else(void **state)
 {
     struct record disk = {.header = {.id = EVENT_BLOCK, .stream = 2},
@@ -684,7 +684,7 @@ static void waits_for_something_else(void **state)
     end(&world, result);
 }
 
-/* What an identity tells at the end may be read before events that are older. */
+/* A STREAM record at the end may be read before older events. */
 static void an_identity_comes_early(void **state)
 {
     struct stream_record identity = {
@@ -709,7 +709,7 @@ static void an_identity_comes_early(void **state)
 
 /* ---- clocks ---- */
 
-/* Machine 1 sent before machine 0, whose clock counts, had booted. */
+/* Machine 1 sent before machine 0 had booted, whose clock is the reference. */
 static void times_before_the_first_boot(void **state)
 {
     const uint64_t second = 1000000000;
@@ -739,7 +739,7 @@ static void times_before_the_first_boot(void **state)
  *
  *      random_history --> records --> statistics ---------------------------------+
  *                            |                                                    +-- equal?
- *                            '--> what is in a queue, found anew at each record --+
+ *                            '--> length of each queue, recomputed at each record -+
  */
 
 #define MOST_RECORDS 500
@@ -751,12 +751,12 @@ struct naive_path {
     uint32_t sender; /* streams */
     uint32_t receiver;
     bool numbered;
-    bool travels; /* its coming is told after its SEND, if at all */
-    bool loses;   /* some have never come: how many are in its queue is known about */
+    bool travels; /* MESSAGEQUEUED comes after its SEND, if at all */
+    bool loses;   /* some never arrived: the length of its queue is approximate */
     /* for making the history */
     uint32_t sent;     /* position after the last message */
-    uint32_t arrived;  /* position up to which it has come ... */
-    uint32_t received; /* ... and up to which it was received */
+    uint32_t arrived;  /* position up to which data has arrived ... */
+    uint32_t received; /* ... and up to which it is received */
 };
 
 struct naive_world {
@@ -774,7 +774,7 @@ static uint32_t below(struct naive_world *world, uint32_t limit)
     return (uint32_t)random_below(&world->seed, limit);
 }
 
-/* The ends of path `index` have the numbers 2 * index + 1, of the sender, and the next one. */
+/* The ends of path `index` have the numbers 2 * index + 1 (sender) and 2 * index + 2 (receiver). */
 static uint32_t senders_end(uint32_t index)
 {
     return 2 * index + 1;
@@ -813,7 +813,7 @@ static void send_one(struct naive_world *world, uint32_t index)
         path->arrived = path->sent;
 }
 
-/* What travels comes, or is lost, in part or all; sometimes nothing tells of it. */
+/* Data in flight arrives, in part or all. Sometimes this is not recorded. */
 static void let_arrive(struct naive_world *world, uint32_t index)
 {
     struct naive_path *path = &world->paths[index];
@@ -846,7 +846,7 @@ static void receive_one(struct naive_world *world, uint32_t index)
     path->received += more;
 }
 
-/* Up to 100 datagrams in a row never come. */
+/* Loses a random number of datagrams in a row. */
 static void lose_some(struct naive_world *world, uint32_t index)
 {
     struct naive_path *path = &world->paths[index];
@@ -893,7 +893,7 @@ static void random_history(struct naive_world *world)
     }
 }
 
-/* ---- what it means ---- */
+/* ---- the naive model ---- */
 
 static bool is_of(const struct naive_world *world, uint32_t at, enum event_id id, uint32_t path)
 {
@@ -912,7 +912,7 @@ static uint32_t end_of(const struct naive_path *path, const struct record *recor
     return record->message.offset + step_of(path, record->message.bytes);
 }
 
-/* Whether what a record speaks of holds the message that ends there. */
+/* Whether the record's data contains the end of the message that ends at `position`. */
 static bool holds(const struct naive_path *path, const struct record *record, uint32_t position)
 {
     int32_t more = (int32_t)(end_of(path, record) - position);
@@ -922,12 +922,12 @@ static bool holds(const struct naive_path *path, const struct record *record, ui
 
 #define NEVER UINT32_MAX
 
-/* What became of a message: all are indexes of records. */
+/* What happened to a message. */
 struct fate {
-    uint32_t put; /* into the queue ... */
-    uint32_t out; /* ... and taken out of it, received whole, or given up */
+    uint32_t put; /* index of the record with which it enters the queue ... */
+    uint32_t out; /* ... and leaves it: received whole, or given up */
     bool received;
-    bool told;       /* when it came */
+    bool told;       /* its arrival is recorded */
     uint64_t queued; /* ns */
 };
 
@@ -941,7 +941,7 @@ static uint32_t next_of(const struct naive_world *world, uint32_t index, enum ev
     return NEVER;
 }
 
-/* A datagram is lost when another one, 65 numbers later, is received. */
+/* A datagram counts as lost when one 65 or more numbers later is received. */
 static uint32_t given_up(const struct naive_world *world, uint32_t index, uint32_t position)
 {
     for (uint32_t i = 0; i < world->count && world->paths[index].numbered; i++)
@@ -965,14 +965,14 @@ static struct fate fate_of(const struct naive_world *world, uint32_t index, uint
     if (told && arrived > sent)
         fate.put = arrived;
     else if (!told && path->travels && world->told)
-        fate.put = taken; /* nothing told that it came before */
+        fate.put = taken; /* its arrival was not recorded */
     fate.queued = when(&world->records[told ? arrived : sent]);
     if (fate.queued < when(&world->records[sent]))
         fate.queued = when(&world->records[sent]);
     return fate;
 }
 
-/* Bytes of a message that nobody had received before record `now`. */
+/* Bytes of a message that were not received before record `now`. */
 static uint32_t left_at(const struct naive_world *world, uint32_t index, uint32_t sent,
                         uint32_t now)
 {
@@ -990,7 +990,7 @@ static uint32_t left_at(const struct naive_world *world, uint32_t index, uint32_
     return least;
 }
 
-/* Adds what is in the queue before record `now`. */
+/* Adds the length of the queue before record `now`. */
 static void add_length(const struct naive_world *world, uint32_t index, uint32_t now,
                        struct queue_length *length)
 {
@@ -1022,11 +1022,11 @@ static void operate(struct queue_length *sum, struct queue_length *now, int mess
     sum->messages_sum += now->messages;
 }
 
-/* What record `now` does to a queue; `length` is that before it. */
+/* Applies record `now` to a queue of that `length` before it. */
 static void operate_at(const struct naive_world *world, uint32_t index, uint32_t now,
                        struct queue_length *length, struct queue_length *sum)
 {
-    /* given up first, then taken, and each in the order of their positions */
+    /* messages are first given up, then received; both in the order of their positions */
     for (uint32_t i = 0; i <= now; i++)
         if (is_of(world, i, EVENT_SEND, senders_end(index))) {
             struct fate fate = fate_of(world, index, i);
@@ -1062,7 +1062,7 @@ static uint64_t between(uint64_t begin, uint64_t now)
     return now > begin ? now - begin : 0;
 }
 
-/* Counts and sums of times. */
+/* Numbers and sums of times. */
 struct naive_times {
     uint64_t count[TIME_KINDS];
     uint64_t sum[TIME_KINDS];
@@ -1074,7 +1074,7 @@ static void add_time(struct naive_times *times, enum time_kind kind, uint64_t ti
     times->sum[kind] += time;
 }
 
-/* How long messages waited and were on their way; what waits still has waited until the end. */
+/* Receive-queue delays and delivery latencies. Messages still in the queue have waited until the end. */
 static void naive_waits(const struct naive_world *world, uint32_t index, struct queue_length *sum,
                         struct naive_times *times)
 {
@@ -1095,7 +1095,7 @@ static void naive_waits(const struct naive_world *world, uint32_t index, struct 
     }
 }
 
-/* The stream's record before this one that is no pause, nor tells of a path alone; NEVER: there is none. */
+/* The stream's record before this one that is neither a pause nor only about a path; NEVER: there is none. */
 static uint32_t before(const struct naive_world *world, uint32_t at)
 {
     for (uint32_t i = at; i-- > 0;)
@@ -1152,7 +1152,7 @@ static void naive_path(const struct naive_world *world, uint32_t index, struct q
     naive_blocks(world, index, times);
 }
 
-/* The queues of a process: of those paths from which it has received, from the first time on, or `always`. */
+/* The queues of a process: of paths from which it has received, from its first receive on; `always`: from the start. */
 static void naive_process(const struct naive_world *world, uint32_t stream, bool always,
                           struct queue_length *sum)
 {
@@ -1199,7 +1199,7 @@ static void expect_between(const struct naive_world *world, const char *what, ui
                  round_seed, world->told ? "told" : "not told", what, found, least, most);
 }
 
-/* `most`: what the greatest lengths may be. */
+/* `most`: upper bounds of the maximum lengths. */
 static void compare_lengths(const struct naive_world *world, const struct queue_length *found,
                             const struct queue_length *expected, const struct queue_length *most,
                             uint64_t round_seed)
@@ -1242,7 +1242,7 @@ static void compare_path(const struct naive_world *world, uint32_t index,
     }
 }
 
-/* Whether a path has lost messages from which a process has received. */
+/* Whether any path from which the process has received has lost messages. */
 static bool loses(const struct naive_world *world, uint32_t stream)
 {
     for (uint32_t i = 0; i < world->path_count; i++)

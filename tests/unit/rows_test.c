@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rows_test.c: which connections and processes share a row of the communication statistics, whenever they end, and that
- * nothing is missing in the rows that many share.
+ * shared rows count everything.
  *
  *      client [1] --- connections, some of which are closed ---> server [2]        one row, or one each
  */
@@ -18,7 +18,7 @@
 struct world {
     struct tape tape;
     uint64_t time;
-    uint32_t sequences[3]; /* of client and server */
+    uint32_t sequences[3]; /* by stream: 1 is the client's, 2 the server's */
 };
 
 static void begin(struct world *world)
@@ -37,7 +37,7 @@ static void send_or_receive(struct world *world, enum event_id id, uint32_t stre
                 bytes);
 }
 
-/* Path `path` of the client and the next one of the server; port 0: the server's is not monitored, and `host` its address. */
+/* Adds path `path` of the client and path + 1 of the server. Port 0: the server at address `host` is unmonitored. */
 static void connect_both(struct world *world, uint32_t path, uint8_t host, uint16_t port)
 {
     uint16_t own = (uint16_t)(32768 + path % 32768);
@@ -95,7 +95,7 @@ static uint64_t messages_of(const struct communication *result)
 
 #define FEW 20
 
-/* The first so many are closed before the next is opened, the next so many at the end. */
+/* The first ones are each closed before the next opens, the following ones at the end. */
 static struct communication *read_few(uint32_t early, uint32_t late, bool each)
 {
     struct world world;
@@ -131,7 +131,7 @@ static void when_they_end_makes_no_difference(void **state)
             assert_string_equal(result->paths[0].remote, "10.0.0.1:80");
             assert_int_equal(histogram_count(&result->paths[0].sizes), FEW);
             for (size_t i = 0; early + late > 0 && i < first.count; i++)
-                if (strncmp(first.text[i], "total", 5) != 0) /* it counts events */
+                if (strncmp(first.text[i], "total", 5) != 0) /* this line counts events */
                     assert_string_equal(lines.text[i], first.text[i]);
             communication_free(result);
         }
@@ -177,7 +177,7 @@ static void only_so_many_have_a_row_each(void **state)
     communication_free(result);
 }
 
-/* Servers that are not monitored, of so many ports: rows that are too many share one of any address. */
+/* Unmonitored servers on many ports: rows beyond the limit share one of any address. */
 static void many_addresses_share_a_row(void **state)
 {
     struct world world;
@@ -199,7 +199,7 @@ static void many_addresses_share_a_row(void **state)
     communication_free(result);
 }
 
-/* Jobs that come and go, each of which sends one message to the server. */
+/* Short jobs, each of which sends one message to the server. */
 static void many_processes_share_rows(void **state)
 {
     const uint32_t own = 8192;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * statistics_test.c: the communication statistics against a second, naive implementation on random
- * recordings, and small recordings whose result is known.
+ * statistics_test.c: the communication statistics against a second, naive implementation on random recordings, and on
+ * small recordings with known results.
  *
- *      random records --> a source each origin --> history --> communication_read_history --> lines --+
+ *      random records --> a source per origin --> history --> communication_read_history --> lines --+
  *                                                     |                                        equal? +
- *           in the order of the causal stream <-------'--> naive_lines (scans them again and again) --+
+ *           in the order of the causal stream <-------'--> naive_lines (scans them repeatedly) -------+
  */
 #include "analysis/statistics/statistics.h"
 
@@ -90,7 +90,7 @@ static void recording_begin(struct recording *recording, uint32_t origins)
     }
 }
 
-/* From their first records. */
+/* Rewinds all sources to their first records. */
 static void begin_tapes(struct recording *recording, struct source *sources[MAX_ORIGINS])
 {
     for (uint32_t i = 0; i < recording->origins; i++) {
@@ -110,7 +110,7 @@ static struct history *new_history(struct recording *recording)
     return history;
 }
 
-/* Puts the records in the order of the causal stream, which is what the statistics are told. */
+/* Sorts the records into the causal stream, the order in which the statistics read them. */
 static void put_in_order(struct recording *recording)
 {
     struct recording *ordered = malloc(sizeof(*ordered));
@@ -133,7 +133,7 @@ static void put_in_order(struct recording *recording)
     free(ordered);
 }
 
-/* The next record of the recording, whose type is set; the caller fills the rest. */
+/* Adds a record with its type set; the caller fills in the rest. */
 static union any_record *add(struct recording *recording, uint32_t origin, enum event_id id,
                              uint32_t stream)
 {
@@ -236,7 +236,7 @@ struct naive {
     uint32_t process_count;
     uint32_t process_at[MAX_RECORDS]; /* of the event record i */
     bool known_at[MAX_RECORDS];       /* its stream was described before */
-    /* An end of a path is named by its first PATH record. */
+    /* An end of a path is identified by its first PATH record. */
     size_t partner[MAX_RECORDS];     /* the other end, or NONE */
     size_t description[MAX_RECORDS]; /* its latest PATH record, or NONE */
 };
@@ -314,7 +314,7 @@ static uint32_t naive_machine_index(const struct naive *naive, uint32_t origin)
     return 0;
 }
 
-/* The end that the PATH record i describes. */
+/* The end that PATH record i describes. */
 static size_t naive_end(const struct recording *recording, size_t i)
 {
     size_t end = 0;
@@ -337,7 +337,7 @@ static const struct path_record *naive_path(const struct naive *naive, size_t en
     return &naive->recording->records[naive->description[end]].path;
 }
 
-/* Whether an end was destroyed before record `now` was made: it may be handed out after it. */
+/* Whether an end was destroyed before record `now`, which may still be handed out after that. */
 static bool naive_destroyed(const struct naive *naive, size_t end, size_t now)
 {
     const struct recording *recording = naive->recording;
@@ -351,15 +351,15 @@ static bool naive_destroyed(const struct naive *naive, size_t end, size_t now)
     return false;
 }
 
-/* Whether two ends of TCP have starting positions that are seen from the beginning, and agree. */
+/* Whether two TCP ends have known starting positions that agree. */
 static bool naive_same_starts(const struct path_record *a, const struct path_record *b)
 {
     return !((a->header.flags | b->header.flags) & RECORD_OLDER) && a->start_out != 0 &&
            a->start_in != 0 && a->start_in == b->start_out && a->start_out == b->start_in;
 }
 
-/* 3: certainly the ends of one connection, 2: the same, by their positions alone, 1: probably, 0: not; as
- * known at record `now`. */
+/* How certain it is, at record `now`, that two ends belong to one connection. 3: certain; 2: certain, by positions
+ * alone; 1: probable; 0: not. */
 static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now)
 {
     const struct recording *recording = naive->recording;
@@ -374,7 +374,7 @@ static int naive_match(const struct naive *naive, size_t i, size_t j, size_t now
         if (!same_machine || a->cookie == 0 || b->cookie == 0)
             return 0;
         if (a->kind == PATH_UNIX_DATAGRAM && (a->peer == 0 || b->peer == 0))
-            return 0; /* it waits for anybody */
+            return 0; /* it has no peer */
         if (a->peer == b->cookie && b->peer == a->cookie)
             return 3;
         return (a->peer == b->cookie && b->peer == 0) || (b->peer == a->cookie && a->peer == 0);
@@ -399,7 +399,7 @@ static bool naive_is_own_partner(const struct path_record *path)
     return path->local_port == path->remote_port && memcmp(path->local, path->remote, 4) == 0;
 }
 
-/* The unjoined end that was described last among those that match so well. */
+/* The latest described unjoined end among those that match this well. */
 static size_t naive_partner(const struct naive *naive, size_t end, int wanted, size_t now)
 {
     size_t found = NONE;
@@ -473,7 +473,7 @@ static void naive_count(const struct naive *naive, size_t i, struct traffic *tra
     traffic->bytes += record->message.bytes;
 }
 
-/* Who used the path: "3+4+", or "" if there is no such path or nobody did. */
+/* The processes that used the path: "3+4+"; "" if there is no such path, or none did. */
 static uint32_t naive_holders(const struct naive *naive, size_t path, char text[300])
 {
     uint32_t count = 0;
@@ -547,7 +547,7 @@ static struct naive_pair *naive_pair(struct naive_pairs *pairs, const char *from
     return row;
 }
 
-/* What went from end a to end b of a connection; one may be NONE. Ends that are not monitored are called so. */
+/* Adds the traffic from end a to end b of a connection. One may be NONE: it is unmonitored. */
 static struct traffic naive_direction(const struct naive *naive, size_t a, size_t b,
                                       const char *a_address, const char *b_address,
                                       struct naive_pairs *pairs)
@@ -586,7 +586,7 @@ static struct traffic naive_direction(const struct naive *naive, size_t a, size_
     return sum;
 }
 
-/* Whether end i is the one to be called local. */
+/* Whether end i is the local one. */
 static bool naive_comes_first(const struct naive *naive, size_t i)
 {
     static const int rank[] = {[PATH_ROLE_UNKNOWN] = 1, [PATH_ROLE_CONNECTED] = 2};
@@ -606,12 +606,12 @@ static bool naive_comes_first(const struct naive *naive, size_t i)
     return a->path <= b->path;
 }
 
-/* A connection: its ends, or NONE, and what is shown of it. */
+/* A connection: its ends, or NONE, and what its row shows. */
 struct naive_connection {
     size_t ends[2];
     unsigned kind;
     char addresses[2][ENDPOINT_SIZE];
-    char common[2][ENDPOINT_SIZE]; /* without what the kernel has chosen */
+    char common[2][ENDPOINT_SIZE]; /* without what the kernel chose */
     char holders[2][300];
     bool local;
 };
@@ -672,7 +672,7 @@ static void naive_add(struct traffic *sum, struct traffic more)
     sum->bytes += more.bytes;
 }
 
-/* The row of connection `first` and all of its like. */
+/* The row of connection `first` and all others of its like. */
 static void naive_row(const struct naive *naive, const struct naive_connection *list, size_t count,
                       size_t first, struct naive_pairs *pairs, struct lines *lines)
 {
@@ -711,7 +711,7 @@ static void naive_paths(const struct naive *naive, struct naive_pairs *pairs, st
     free(list);
 }
 
-/* The last identity that speaks for the process: of its first stream, else the first of any. */
+/* The identity of a process: the last one of its first stream; otherwise the first of any stream. */
 static const struct stream_record *naive_identity(const struct naive *naive, uint32_t process)
 {
     const struct stream_record *found = NULL;
@@ -750,7 +750,7 @@ static uint32_t naive_parent(const struct naive *naive, uint32_t process)
     return NO_PROCESS;
 }
 
-/* Sum over the process's streams of the CPU time each used, unwrapped. */
+/* Sum of the unwrapped CPU times of the process's streams. */
 static uint64_t naive_cpu(const struct naive *naive, uint32_t process)
 {
     const struct recording *recording = naive->recording;
@@ -855,7 +855,7 @@ static bool rarely(void)
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-/* Some are within each other, some have the same last part; by cgroup2 id. */
+/* By cgroup2 id. Some are nested, some have the same last part. */
 static const struct {
     const char *path; /* NULL: its name is not recorded */
     const char *container;
@@ -881,7 +881,7 @@ static void add_name(struct recording *recording, uint32_t origin, enum name_kin
     snprintf(record->name, sizeof(record->name), "%s", name);
 }
 
-/* User 1 is anna, user 2 has no name; image 1 is /bin/p1, which is another stream's name, too. */
+/* User 1 is anna, user 2 has no name. Image 1 is /bin/p1, which is also the name of another stream. */
 static void random_names(struct recording *recording, uint32_t origin)
 {
     static const char *const images[] = {"/bin/p1", "/sbin/p1", "server"};
@@ -911,7 +911,7 @@ static void random_streams(struct recording *recording, uint32_t origin, uint32_
     }
 }
 
-/* Few hosts, ports and positions, so that connections are confused if they can be. */
+/* Few hosts, ports and positions, to provoke confusion between connections. */
 static void random_tcp(struct recording *recording, uint32_t origins, uint32_t next_path[])
 {
     unsigned hosts[2] = {pick(origins > 1 ? 3 : 2), pick(origins > 1 ? 3 : 2)};
@@ -923,8 +923,8 @@ static void random_tcp(struct recording *recording, uint32_t origins, uint32_t n
         unsigned end = i ^ order;
         uint32_t origin = pick(origins);
         if (pick(4) == 0)
-            continue; /* an end that is not metered */
-        /* What is known at first may be corrected. */
+            continue; /* an unmonitored end */
+        /* A later record may correct the first one. */
         bool twice = rarely();
         uint32_t number = next_path[origin]++;
         for (unsigned times = twice ? 2 : 1; times > 0; times--) {
@@ -950,7 +950,7 @@ static void random_unix(struct recording *recording, uint32_t origins, uint32_t 
     uint32_t origin_of[2] = {pick(origins), pick(origins)};
     uint32_t numbers[2] = {0, 0};
 
-    /* Some are known by name only at first, and in full later. */
+    /* Some are first known by name only, and fully later. */
     for (unsigned step = 0; step < 4; step++) {
         unsigned end = step % 2;
         bool full = step >= 2;
@@ -965,11 +965,11 @@ static void random_unix(struct recording *recording, uint32_t origins, uint32_t 
         path->name_end = (uint8_t)pick(3);
         snprintf(path->name, sizeof(path->name), "/run/%u", pick(3));
         if (pick(4) == 0)
-            step++; /* an end is not metered, or never known in full */
+            step++; /* an end is unmonitored, or never fully known */
     }
 }
 
-/* What has ended. */
+/* Streams that have ended and paths that were destroyed. */
 struct ended {
     bool streams[MAX_ORIGINS][MAX_STREAMS];
     bool paths[MAX_ORIGINS][MAX_RECORDS];
@@ -1015,7 +1015,7 @@ static void random_recording(struct recording *recording)
 
     recording_begin(recording, origins);
     for (uint32_t origin = 0; origin < origins; origin++) {
-        /* all hosts are machines that are recorded */
+        /* every host is a recorded machine */
         add_machine(recording, origin, (uint8_t)(1 + (origin < 2 ? origin : pick(2))));
         random_streams(recording, origin, streams);
     }
@@ -1030,7 +1030,7 @@ static void random_recording(struct recording *recording)
     }
 }
 
-/* `result`: of the recording, whose records are in the order in which they were read. */
+/* `result`: of the recording. Its records are in the order in which they were read. */
 static void compare_with_naive(const struct recording *recording, struct communication *result,
                                uint64_t round_seed)
 {
@@ -1067,7 +1067,7 @@ static void agrees_with_naive(void **state)
     free(recording);
 }
 
-/* Every byte that went over a path is in one pair, and the rows come largest first. */
+/* Every byte sent over a path is in exactly one pair, and the rows are sorted, largest first. */
 static void pairs_and_paths_agree(void **state)
 {
     struct recording *recording = malloc(sizeof(*recording));
@@ -1100,7 +1100,7 @@ static void pairs_and_paths_agree(void **state)
     free(recording);
 }
 
-/* Whatever the records hold: no crash, and what was read can be freed. For the sanitizers. */
+/* For the sanitizers: arbitrary records cause no crash, and the result can be freed. */
 static void any_bytes_are_survived(void **state)
 {
     struct recording *recording = malloc(sizeof(*recording));
@@ -1127,12 +1127,11 @@ static void any_bytes_are_survived(void **state)
     free(recording);
 }
 
-/* ---- groups, and the naive way to them ---- */
+/* ---- groups, computed naively ---- */
 
 #define MAX_GROUPS 64
 
-/* What the process is to be called if it is a group; two of one machine are of one group if they
- * are called the same. */
+/* The name of the process's group. Two processes of one machine are in one group if these are equal. */
 static void naive_group_name(const struct communication_process *process, enum communication_by by,
                              char text[100])
 {
@@ -1173,7 +1172,7 @@ static void naive_groups(const struct communication *result, enum communication_
     }
 }
 
-/* The groups that have a process in the party; returns how many. */
+/* Finds the groups with a process in the party. Returns how many there are. */
 static unsigned naive_group_party(const struct naive_groups *groups, const struct party *party,
                                   char text[300])
 {
@@ -1229,7 +1228,7 @@ static void naive_group_pairs(const struct communication *result, const struct n
     free(names);
 }
 
-/* A container is called by its path only where another has the same last part. */
+/* A container is named by its path only if another one has the same last part. */
 static const char *naive_shown_name(const struct naive_groups *groups, uint32_t group)
 {
     unsigned alike = 0;
@@ -1280,7 +1279,7 @@ static void naive_group_lines(const struct communication *result, enum communica
     qsort(lines->text, lines->count, LINE_SIZE, compare_lines);
 }
 
-/* The lines of a result by group, in the words of naive_group_lines. */
+/* The lines of a result by group, in the format of naive_group_lines. */
 static void group_lines(const struct communication *grouped, struct lines *lines)
 {
     struct lines *all = calloc(1, sizeof(*all));
@@ -1343,7 +1342,7 @@ static void groups_agree_with_naive(void **state)
     free(recording);
 }
 
-/* ---- recordings whose result is known ---- */
+/* ---- recordings with known results ---- */
 
 static struct recording *known(void **state)
 {
@@ -1375,7 +1374,7 @@ static void expect(struct recording *recording, const char *wanted)
     free(lines);
 }
 
-/* Process 0 connects to process 1, which answers; the accepting end is described last. */
+/* Process 0 connects to process 1, which replies. The PATH of the accepting end comes last. */
 static void joins_a_tcp_connection(void **state)
 {
     struct recording *recording = known(state);
@@ -1411,7 +1410,7 @@ static void check_sizes(const struct histogram *sizes, uint64_t count, uint64_t 
     assert_int_equal(histogram_max(sizes), max);
 }
 
-/* Two threads of process 0 send into one socket, and each cuts the other's call into pieces. */
+/* Two threads of process 0 send into one socket, and their pieces of calls interleave. */
 static void sizes_are_those_of_calls(void **state)
 {
     struct recording *recording = known(state);
@@ -1431,7 +1430,7 @@ static void sizes_are_those_of_calls(void **state)
     communication_free(result);
 }
 
-/* The same of more threads than calls are kept open of: no message is missed. */
+/* The same with more threads than open calls are kept: no message is missed. */
 static void sizes_of_many_threads_are_all_there(void **state)
 {
     enum { THREADS = 40, ROUNDS = 4 };
@@ -1447,7 +1446,7 @@ static void sizes_of_many_threads_are_all_there(void **state)
     communication_free(result);
 }
 
-/* Each of many processes, and of few, that share a socket asks, and has its answer when all others have asked. */
+/* Many processes, or few, share a socket. Each sends a request; responses come after all requests. */
 static void answers_are_those_who_asked(void **state)
 {
     enum { MOST = 9, ROUNDS = 5 };
@@ -1468,7 +1467,7 @@ static void answers_are_those_who_asked(void **state)
     }
 }
 
-/* Many different sizes, of which the first that come lie close together: to a sixteenth of an octave. */
+/* Many different sizes, the first ones close together: precise to a sixteenth of an octave. */
 static void sizes_are_told_precisely(void **state)
 {
     struct recording *recording = known(state);
@@ -1486,8 +1485,8 @@ static void sizes_are_told_precisely(void **state)
     communication_free(result);
 }
 
-/* Process 0 asks a UDP socket of process 1, which waited for anybody; half of it is dropped. Over the
- * same addresses TCP talks too. */
+/* Process 0 sends requests to a UDP socket of process 1 that has no peer. Half are dropped. A TCP connection uses the
+ * same addresses. */
 static void joins_udp_and_counts_what_was_dropped(void **state)
 {
     struct recording *recording = known(state);
@@ -1517,7 +1516,7 @@ static void joins_udp_and_counts_what_was_dropped(void **state)
     communication_free(result);
 }
 
-/* Of an accepted UNIX socket nothing but its name is known until its peer has sent. */
+/* Only the name of an accepted UNIX socket is known until its peer has sent. */
 static void joins_what_is_known_later(void **state)
 {
     struct recording *recording = known(state);
@@ -1532,7 +1531,7 @@ static void joins_what_is_known_later(void **state)
     expect(recording, "path 2 socket#8 > socket#9 (0+ > 1+) 1/50 0/0");
 }
 
-/* The port is used again: positions tell the two connections apart, in any order of records. */
+/* A port is reused. Positions distinguish the two connections, in any order of records. */
 static void tells_reused_ports_apart(void **state)
 {
     struct recording *recording = known(state);
@@ -1553,8 +1552,8 @@ static void tells_reused_ports_apart(void **state)
     expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 2+) 1/200 0/0");
 }
 
-/* An end that is older than the metering does not know its positions: addresses must do, unless
- * it was closed before the other end came. */
+/* The positions of an end older than the metering are unknown: addresses decide, unless it was closed before the other
+ * end appeared. */
 static void joins_older_ends_while_they_live(void **state)
 {
     for (unsigned closed = 0; closed < 2; closed++) {
@@ -1572,7 +1571,7 @@ static void joins_older_ends_while_they_live(void **state)
     }
 }
 
-/* Equal positions are better than the latest older end. */
+/* An end with equal positions is preferred to the latest older end. */
 static void prefers_what_is_certain(void **state)
 {
     struct recording *recording = known(state);
@@ -1588,7 +1587,7 @@ static void prefers_what_is_certain(void **state)
     expect(recording, "path 1 127.0.0.1:4000 > 127.0.0.1:80 (0+ > 1+) 1/4 0/0");
 }
 
-/* 48 bits wrap; a record that overtook another does not count for 78 hours. */
+/* procTime wraps at 48 bits (78 hours); a record that overtook another does not count as a wrap. */
 static void unwraps_cpu_time(void **state)
 {
     struct recording *recording = known(state);
@@ -1599,7 +1598,7 @@ static void unwraps_cpu_time(void **state)
     expect(recording, "process 0: 0 p1 1001 parent 4294967295 cpu 281474976710672 0/0 0/0");
 }
 
-/* What a stream had used before it was metered is not the recording's; told again it counts. */
+/* CPU time from before metering does not count; what a later STREAM record adds does. */
 static void counts_cpu_time_while_metered(void **state)
 {
     struct recording *recording = known(state);
@@ -1628,7 +1627,7 @@ static void joins_both_forms_of_an_address(void **state)
     expect(recording, "path 1 127.0.0.1:4000 > [::ffff:127.0.0.1]:80 (0+ > 1+) 1/5 0/0");
 }
 
-/* Only the server is metered: what clients sent is counted where it was received. */
+/* Only the server is metered: messages of clients are counted where they are received. */
 static void counts_for_an_unmetered_end(void **state)
 {
     struct recording *recording = known(state);
@@ -1641,21 +1640,21 @@ static void counts_for_an_unmetered_end(void **state)
     expect(recording, "pair 1+ > 10.0.0.9:4000 1/7 0 0");
 }
 
-/* Two processes hold the receiving end: both are named. */
+/* Two processes have the receiving end open: both are listed. */
 static void names_all_holders(void **state)
 {
     struct recording *recording = known(state);
 
     add_unix(recording, 0, 1, PATH_UNIX_SEQPACKET, 8, 9);
     add_unix(recording, 0, 2, PATH_UNIX_SEQPACKET, 9, 8);
-    add_message(recording, 0, EVENT_SEND, 1, 1, 0); /* an empty message is a message here */
+    add_message(recording, 0, EVENT_SEND, 1, 1, 0); /* empty messages count here */
     add_message(recording, 0, EVENT_RECEIVE, 3, 2, 0);
     add_message(recording, 0, EVENT_RECEIVECALL, 2, 2, 0);
     expect(recording, "pair 0+ > 1+2+ 1/0 1 1");
     expect(recording, "path 4 socket#8 > socket#9 (0+ > 1+2+) 1/0 0/0");
 }
 
-/* `--flags receive`: where sends are not recorded, receives are what is counted. */
+/* `--flags receive`: sends are not recorded, so receives are counted. */
 static void counts_receives_without_sends(void **state)
 {
     struct recording *recording = known(state);
@@ -1673,7 +1672,7 @@ static void counts_receives_without_sends(void **state)
     communication_free(result);
 }
 
-/* What the first stream was last, and the names that its numbers have, early or late. */
+/* The latest identity of the first stream, and the names of its numbers, recorded early or late. */
 static void processes_have_names(void **state)
 {
     struct recording *recording = *state;
@@ -1732,7 +1731,7 @@ static void says_what_the_recording_was(void **state)
     communication_free(result);
 }
 
-/* Two machines that call themselves the same are told apart. */
+/* Two machines of the same name are distinguished. */
 static void names_machines_apart(void **state)
 {
     struct recording *recording = *state;
@@ -1767,8 +1766,8 @@ static int silent_next(struct source *source, struct event *ret_event, uint64_t 
     return -ENOMEM;
 }
 
-/* Two recordings of the first machine, whose clock was set by 5000 ns in between; the other machine's is 9000
- * ns ahead of it then. */
+/* Two recordings of the first machine, whose wall clock was set by 5000 ns in between. The other machine's is then 9000
+ * ns ahead of it. */
 static void compares_clocks_of_machines(void **state)
 {
     struct recording *recording = *state;
@@ -1799,11 +1798,10 @@ static void compares_clocks_of_machines(void **state)
     communication_free(result);
 }
 
-/* A client and a server on machines whose clocks differ by this; the clock of the day says something else. */
+/* A client and a server on machines whose clocks differ by this. Their wall clocks differ by something else. */
 #define SERVER_AHEAD 5000000000ULL
 
-/* Two recordings of one machine, whose clock of the day was set by five seconds in between: without a history, too, they
- * have one clock. */
+/* Two recordings of one machine, whose wall clock was set by five seconds in between: they have one clock. */
 static void one_machine_has_one_clock(void **state)
 {
     struct recording *recording = *state;
@@ -1840,7 +1838,7 @@ static void begin_server(struct recording *recording)
     recording->records[recording->count - 1].header.time = SERVER_AHEAD + 3;
 }
 
-/* Message number `number` of 8 bytes is sent, comes after 10 ns, and is taken when it has been there for so long. */
+/* Sends message `number` of 8 bytes. It arrives after 10 ns and is received after a given wait. */
 static void pass(struct recording *recording, uint32_t from, uint32_t number, uint64_t sent,
                  uint64_t taken_after)
 {
@@ -1872,7 +1870,7 @@ static const struct communication_pair *pair_to(const struct communication *resu
 
 #define MOST_WRONG 600 /* ns: the drift of a millisecond */
 
-/* A server that takes what it is asked a millisecond after it has come is late, and neither the network nor its clock is. */
+/* A server receives requests a millisecond after they arrive: only it is late, neither the network nor its clock. */
 static void a_late_server_is_no_clock(void **state)
 {
     const uint32_t requests = 20;
@@ -1888,7 +1886,7 @@ static void a_late_server_is_no_clock(void **state)
     const struct histogram *waits = &pair_to(result, 1)->times.of[TIME_MESSAGE_WAIT];
     assert_int_equal(histogram_count(waits), requests);
     assert_int_equal(histogram_sum(waits),
-                     1000000ULL * requests); /* by its own clock, whatever was known when */
+                     1000000ULL * requests); /* by its own clock, regardless of clock offsets */
     for (uint32_t to = 0; to < 2; to++) {
         const struct histogram *deliveries = &pair_to(result, to)->times.of[TIME_DELIVERY];
         assert_in_range(histogram_count(deliveries), requests / 2, requests);
@@ -1897,7 +1895,7 @@ static void a_late_server_is_no_clock(void **state)
     communication_free(result);
 }
 
-/* What the last message tells of the clocks counts though no other record comes. */
+/* The last message counts for the clock offset although no record follows it. */
 static void clocks_are_told_by_the_last_message(void **state)
 {
     struct recording *recording = *state;
@@ -1910,7 +1908,7 @@ static void clocks_are_told_by_the_last_message(void **state)
     communication_free(result);
 }
 
-/* Whoever fails, there is a line for the user. */
+/* After any failure there is a line for the user. */
 static void says_something_for_who_says_nothing(void **state)
 {
     struct recording *recording = *state;

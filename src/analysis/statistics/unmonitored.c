@@ -116,8 +116,7 @@ static int take_bytes(struct statistics *statistics, struct strangers *strangers
     return 0;
 }
 
-#define STRANGERS_LOOKED_AT                                                                        \
-    64 /* datagrams that a later one may overtake; older ones are given up */
+#define STRANGERS_LOOKED_AT 64 /* datagrams that a later one may overtake */
 
 static int take_datagram(struct statistics *statistics, struct strangers *strangers,
                          struct usage *usage, uint32_t end, uint64_t now)
