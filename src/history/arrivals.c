@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARRIVALS_MOST 8192u /* older ones count as received, and nothing reports them */
+#define ARRIVALS_MOST 8192u /* older ones are dropped, as if nothing had reported them */
 
-/* What has come and is not received, in its order. */
+/* Data that has arrived and is not received, in order of arrival. */
 struct arrivals {
     struct arrival {
         uint64_t time;
@@ -44,7 +44,7 @@ bool end_receives_from_elsewhere(const struct history *history, const struct end
             !history_have_one_clock(history, end->origin, end->partner->origin));
 }
 
-/* Makes place for one more at the end. */
+/* Makes space for one more at the end. */
 static int reserve(struct arrivals *arrivals)
 {
     if (arrivals->count - arrivals->first >= ARRIVALS_MOST)
@@ -74,7 +74,7 @@ int arrivals_note(const struct history *history, struct end *end, const struct r
     return 0;
 }
 
-/* Index of the first that lies behind a position; `count`: none does. */
+/* Index of the first one beyond a position; `count`: none is. */
 static uint32_t search(const struct arrivals *arrivals, uint32_t position)
 {
     uint32_t low = arrivals->first, high = arrivals->count;
@@ -96,7 +96,7 @@ static bool is_datagram(const struct arrivals *arrivals, uint32_t index, uint32_
     return index < arrivals->count && arrivals->at[index].end == number + 1;
 }
 
-/* The same of a datagram, which others may have overtaken, as identifications of IPv4 may jump. */
+/* The same for a datagram, which others may have overtaken, since IPv4 identifications may jump. */
 static uint32_t search_datagram(const struct arrivals *arrivals, uint32_t number)
 {
     uint32_t count = arrivals->count - arrivals->first;
@@ -146,7 +146,7 @@ uint64_t arrivals_of_all(const struct end *end, const struct record *record)
     return arrivals_time(end, last_of(end, record), record->header.time);
 }
 
-/* A datagram leaves behind only what it has not overtaken. */
+/* Removes a datagram. Earlier ones, which it has overtaken, remain, but at most OVERTAKEN_DATAGRAMS of them. */
 static void take_datagram(struct arrivals *arrivals, uint32_t number)
 {
     uint32_t index = search_datagram(arrivals, number);

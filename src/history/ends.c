@@ -388,7 +388,7 @@ static void list_orphan(struct history *history, struct end *end)
         forget_end(history, ends_first(history, ENDS_ORPHANED));
 }
 
-/* The other end, which is metered, may be slow to accept. */
+/* The metered other end may accept late. */
 static void list_idle(struct history *history, struct end *end)
 {
     if (end->is_idle)

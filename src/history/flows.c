@@ -365,7 +365,7 @@ static struct sent *find_noted(const struct sends *sends, const struct record *r
     return NULL;
 }
 
-/* What MESSAGEQUEUED has shown before. Positions there are those of the end that receives. */
+/* Looks up an earlier MESSAGEQUEUED. Its positions are in the receiving end's terms. */
 static void note_come(const struct history *history, const struct end *end, struct sent *sent,
                       struct history_event *event)
 {
@@ -415,7 +415,7 @@ int flows_hand_out_sendcall(struct history *history, struct end *end, struct str
     return values_take(history, &stream->open_call.value, event);
 }
 
-/* ---- what has come ---- */
+/* ---- arrivals ---- */
 
 int flows_note_whole(struct history *history, const struct sent *sent)
 {
@@ -434,7 +434,7 @@ static int note_arrived(struct history *history, struct sent *sent)
     return flows_note_whole(history, sent);
 }
 
-/* One that is not handed out yet will find it among the arrivals. */
+/* A SEND that is not handed out yet will find its arrival later. */
 static bool has_come_now(const struct sent *sent)
 {
     return !sent->come && sent->number != NO_NUMBER;
@@ -451,7 +451,7 @@ static int datagram_arrives(struct history *history, struct end *from, uint64_t 
     return 0;
 }
 
-/* All up to this position. */
+/* Handles all SENDs up to this position. */
 static int bytes_arrive(struct history *history, struct end *from, uint64_t up_to)
 {
     const struct sends *sends = &from->sends;
@@ -552,7 +552,7 @@ void flows_took(struct end *end, uint64_t position, uint32_t sequence)
             takes->at[i].left = 0;
 }
 
-/* Another send or receive was in progress, of a stream that may not have reported any yet. */
+/* Whether another send or receive was in progress, possibly of a stream without a record so far. */
 static bool waits_for_unknown(const struct history *history, const struct end *end,
                               const struct sent *sent)
 {
@@ -591,7 +591,7 @@ uint64_t flows_release_takes(struct history *history, struct end *end, uint64_t 
     return up_to;
 }
 
-/* Everything below this is received, whatever the order was. The first RECEIVE that is still to be looked at, or counts
+/* Everything below this is received, in whatever order. The first RECEIVE that is still to be looked at, or counts
  * for others, begins here or later. */
 static uint64_t received_up_to(struct history *history, struct end *end)
 {
@@ -627,7 +627,7 @@ static void take_out_first(struct history *history, struct end *end)
     }
 }
 
-/* Removes received SENDs that lie behind unreceived ones, which may stay for ever. */
+/* Removes received SENDs after unreceived ones, since those may stay forever. */
 static void close_gaps(struct history *history, struct end *end)
 {
     struct sends *sends = &end->sends;
@@ -643,7 +643,7 @@ static void close_gaps(struct history *history, struct end *end)
     end->done = 0;
 }
 
-/* Another stream's call, perhaps not known yet, may have put its bytes behind those of this one. */
+/* Another stream's call, possibly not known yet, may have put its bytes after those of this one. */
 static bool counts_for_others(const struct history *history, const struct end *end,
                               const struct sent *sent)
 {
@@ -690,10 +690,10 @@ void flows_drop_all(struct history *history, struct end *end)
         flows_drop_first(history, end);
 }
 
-#define OVERTAKEN_MOST 1024 /* datagrams that may still come although others have overtaken them */
+#define OVERTAKEN_MOST 1024 /* overtaken datagrams that may still arrive */
 
-/* What the receiver has passed for a while will not be received: its RECEIVE was lost, or a datagram was. `end`
- * receives. */
+/* Drops SENDs that the receiver has long passed: they will not be received, since the RECEIVE or a datagram was lost.
+ * `end` receives. */
 void flows_drop_old(struct history *history, struct end *end)
 {
     struct end *from = end->partner;

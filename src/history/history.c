@@ -535,7 +535,7 @@ static int read_one(struct history *history, struct origin *origin, struct histo
 
 /* ---- when nothing can proceed ---- */
 
-/* Everything is read: ends waits for a creation, or for a child's termination, that did not come. */
+/* Everything is read: ends waits for a creation, or for a child's termination, that was not recorded. */
 static bool release_others(struct history *history)
 {
     bool released = false;

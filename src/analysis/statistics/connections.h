@@ -24,7 +24,7 @@ struct connection {
 /* Which connection an endpoint is counted with. */
 enum connection_part {
     PART_FIRST, /* its connection, as the first of its two ends */
-    PART_OTHER, /* its connection, which its partner stands for */
+    PART_OTHER, /* its connection, which is counted with its partner */
     PART_NONE,  /* none: no messages between processes */
 };
 

@@ -123,8 +123,7 @@ static void find_groups(struct grouping *grouping, enum communication_by by)
             grouping->firsts[grouping->result->process_count] = i;
             grouping->group_of[i] = (uint32_t)grouping->result->process_count++;
         } else {
-            grouping->group_of[i] =
-                grouping->group_of[first]; /* number of its first process's group */
+            grouping->group_of[i] = grouping->group_of[first]; /* already numbered */
         }
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue_lengths.c: how many messages and bytes are in a queue, and in all queues of the process that receives from
+ * queue_lengths.c: numbers of messages and bytes in a queue, and in all queues of the process that receives from
  * them. See queues.h.
  *
  *      queue --owner--> process          queue->length             4 messages, 400 bytes

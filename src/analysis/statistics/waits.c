@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * waits.c: how long streams wait: receivers for messages, blocked senders for buffer space. See waits.h.
+ * waits.c: waits of streams: receivers for messages, blocked senders for buffer space. See waits.h.
  *
  *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records would end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on

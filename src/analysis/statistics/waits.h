@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* waits.h: how long streams wait: receivers for messages, blocked senders for buffer space. Private to statistics/. */
+/* waits.h: waits of streams: receivers for messages, blocked senders for buffer space. Private to statistics/. */
 #ifndef DPM_STATISTICS_WAITS_H
 #define DPM_STATISTICS_WAITS_H
 
