@@ -608,7 +608,7 @@ static void quantiles_beside_outliers(void **state)
     end(&world, result);
 }
 
-/* ---- waits that end in vain ---- */
+/* ---- waits that end without a message ---- */
 
 static void tell_used(struct world *world, uint64_t time, enum event_id id, uint32_t stream,
                       uint32_t path, uint32_t offset, uint64_t used)
@@ -655,8 +655,9 @@ static void waits_that_end_in_vain(void **state)
     end(&world, result);
 }
 
-/* A wait for messages that ends in vain, a disk wait, then the message: only the first part was a wait for messages. A
- * send that times out while the buffer is full, then a wait for messages: does not count as send blocked. */
+/* A wait for messages that ends without one, a disk wait, then the message: only the first part was a wait for
+ * messages. A send that times out while the buffer is full, then a wait for messages: does not count as send
+ * blocked. */
 static void waits_for_something_else(void **state)
 {
     struct record disk = {.header = {.id = EVENT_BLOCK, .stream = 2},

@@ -32,8 +32,8 @@ struct process {
 /* Kept for each row in addition to its struct communication_process. */
 struct process_state {
     uint64_t most_messages_at; /* when queue.messages_max was reached, by its origin's clock */
-    uint64_t most_bytes_at;
-    uint64_t ended_at; /* the latest end of its processes */
+    uint64_t most_bytes_at;    /* when queue.bytes_max was */
+    uint64_t ended_at;         /* the latest end of its processes */
     uint32_t image;
     uint32_t living; /* number of its processes that have not ended */
 };

@@ -189,7 +189,13 @@ int queues_arrived(struct statistics *statistics, struct endpoint *endpoint,
 
 #define OVERTAKEN_MOST 64
 
-/* A message that OVERTAKEN_MOST later ones have overtaken is lost, or the record of its RECEIVE is. */
+/* A message that OVERTAKEN_MOST later ones have overtaken is lost, or the record of its RECEIVE is.
+ *
+ *      received serial 5   highest 5
+ *                      8   highest 8, overtaken 0b11: bit 0 is serial 7, bit 1 is serial 6
+ *                      6   highest 8, overtaken 0b01: 7 is still missing
+ *
+ * The queue then has at most the messages after `highest` and the missing ones. Any others are given up. */
 static void note_overtaken(struct statistics *statistics, struct queue *queue, uint32_t serial)
 {
     uint32_t ahead = serial - queue->highest;

@@ -32,11 +32,11 @@ struct queued_message {
 
 /* The messages that one end sends to the other. */
 struct queue {
-    struct queue_length length; /* without `unreceived`, see queue_result */
-    uint64_t queued_sum;        /* sum of `queued` of all messages in it, modulo 2^64 */
-    uint64_t last_queued;       /* when the latest message entered it */
-    uint64_t sent;              /* messages sent; next: received */
-    uint64_t taken;
+    struct queue_length length;  /* without `unreceived`, see queue_result */
+    uint64_t queued_sum;         /* sum of `queued` of all messages in it, modulo 2^64 */
+    uint64_t last_queued;        /* when the latest message entered it */
+    uint64_t sent;               /* messages */
+    uint64_t taken;              /* messages received whole */
     uint32_t owner;              /* row of the latest receiver, or NO_PROCESS */
     uint32_t serial;             /* of the latest message */
     bool begun;                  /* anything was sent */

@@ -5,9 +5,9 @@
  *      RECEIVECALL ----- STOP ... ------------ RECEIVE      a receiver's wait; most other records would end it
  *      SENDCALL -- SENDCALL ------------------ SEND         a sender's, from the first SENDCALL on
  *
- * A call may end in vain (timeout or signal), which is not recorded. So a wait also ends when the stream uses another
- * path, or sleeps in another call. CPU time that the stream has used since its call is not waiting. All times are by
- * the stream's own clock.
+ * A call may end without a message (timeout or signal), which is not recorded. So a wait also ends when the stream uses
+ * another path, or sleeps in another call. CPU time that the stream has used since its call is not waiting. All times
+ * are by the stream's own clock.
  */
 #include "analysis/statistics/waits.h"
 
@@ -75,7 +75,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
 
     switch (id) {
     case EVENT_RECEIVECALL:
-        stream->blocked.since = 0; /* the blocked send has ended in vain */
+        stream->blocked.since = 0; /* the blocked send ended without a message */
         begin(&stream->waits, stream, path, time);
         return 0;
     case EVENT_RECEIVE:
