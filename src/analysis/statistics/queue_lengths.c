@@ -130,6 +130,13 @@ void queue_take_bytes(struct statistics *statistics, struct queue *queue, uint64
     take(statistics, queue, 0, bytes);
 }
 
+void queue_forget(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                  uint64_t queued)
+{
+    take(statistics, queue, 1, bytes);
+    queue->queued_sum -= queued;
+}
+
 /* The bytes and times of single messages are not kept, so their mean is used. */
 void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages)
 {

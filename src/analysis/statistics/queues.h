@@ -79,6 +79,10 @@ void queue_add_bytes(struct statistics *statistics, struct queue *queue, uint64_
                      uint64_t time);
 void queue_take_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes);
 
+/* Removes one message, of which so many bytes were left and which arrived at `queued`: it will not be received. */
+void queue_forget(struct statistics *statistics, struct queue *queue, uint64_t bytes,
+                  uint64_t queued);
+
 /* Removes so many of the oldest messages: they will not be received. */
 void queue_give_up(struct statistics *statistics, struct queue *queue, uint32_t messages);
 

@@ -45,11 +45,8 @@ static void give_up_first(struct statistics *statistics, struct strangers *stran
 {
     const struct stranger_message first = strangers->list[strangers->first];
 
-    strangers->queue.queued_sum -= first.queued;
-    queue_take_bytes(statistics, &strangers->queue, first.left);
     drop_first(strangers);
-    if (strangers->queue.length.messages > strangers->count - strangers->first)
-        queue_give_up(statistics, &strangers->queue, 1);
+    queue_forget(statistics, &strangers->queue, first.left, first.queued);
 }
 
 static int reserve_one(struct strangers *strangers)
