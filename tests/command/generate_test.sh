@@ -8,7 +8,6 @@ dpm=$1/dpm
 generate=$1/bench/generate
 measure=$1/bench/measure
 short_lived=$1/tests/programs/short-lived
-shift_trace=$1/tests/programs/shift
 account=$(cd "$(dirname "$0")" && pwd)/generate_account.py
 seed=${DPM_SEED:-$(date +%s)}
 echo "# DPM_SEED=$seed"

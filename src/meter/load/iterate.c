@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Calls `line` for whole lines only; a read may end inside one. */
@@ -45,7 +46,14 @@ int iterate(const struct bpf_program *program, pid_t pid, size_t size,
             int (*line)(const void *line, void *context), void *context)
 {
     union bpf_iter_link_info info = {.task.pid = (uint32_t)pid};
-    LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
+    struct bpf_iter_attach_opts options;
+
+    memset(
+        &options, 0,
+        sizeof(options)); /* libbpf refuses padding that is not zero, which LIBBPF_OPTS may leave */
+    options.sz = sizeof(options);
+    options.link_info = &info;
+    options.link_info_len = sizeof(info);
     struct bpf_link *link = bpf_program__attach_iter(program, pid != 0 ? &options : NULL);
 
     if (link == NULL)
