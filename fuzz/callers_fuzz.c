@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * callers_fuzz.c: the input is the memory and registers of a program: the search for the frame in its own text
- * (event/caller.h) runs on meaningless bytes.
+ * (meter/shared/caller.h) runs on meaningless bytes.
  *
  *      [ip][stack][frame pointer][text begins][text ends][memory, from BASE on ...]     8 bytes each
  *

@@ -96,13 +96,6 @@ int64_t intern_find(const struct intern *table, uint64_t key)
     return value == 0 ? -ENOENT : (int64_t)value - 1;
 }
 
-void intern_clear(struct intern *table)
-{
-    if (table->slots != NULL)
-        memset(table->slots, 0, table->slot_count * sizeof(*table->slots));
-    table->count = 0;
-}
-
 void intern_done(struct intern *table)
 {
     free(table->keys);

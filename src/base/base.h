@@ -47,9 +47,6 @@ int64_t intern_add(struct intern *table, uint64_t key);
 /* The index of `key`, or -ENOENT. */
 int64_t intern_find(const struct intern *table, uint64_t key);
 
-/* Removes all keys and keeps the memory. */
-void intern_clear(struct intern *table);
-
 void intern_done(struct intern *table);
 
 /* ---- clocks ---- */

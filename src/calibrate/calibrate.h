@@ -75,9 +75,4 @@ int calibrate_open_listener(const char *address, struct problem *problem);
 /* Limits each call on the socket to CALIBRATE_PATIENCE; sends small messages at once. */
 void calibrate_set_patience(int socket);
 
-/* ---- calibrate_listen.c ---- */
-
-/* Answers one peer at a time, until SIGINT or SIGTERM. */
-int calibrate_answer(const char *address, struct problem *problem);
-
 #endif

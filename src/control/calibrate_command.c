@@ -6,6 +6,7 @@
  *                    <- message of n bytes --      half of the round-trip time; the median of many
  */
 #include "calibrate/calibrate.h"
+#include "control/calibrate_listen.h"
 #include "control/command.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* calibrate_listen.c: `dpm calibrate --listen`: the side that echoes. See calibrate.h. */
+/* calibrate_listen.c: `dpm calibrate --listen`: the side that echoes. See calibrate_listen.h. */
+#include "control/calibrate_listen.h"
+
 #include "calibrate/calibrate.h"
 #include "control/command.h"
 

@@ -100,15 +100,6 @@ void traces_close(struct traces *traces)
     *traces = (struct traces){0};
 }
 
-uint64_t traces_size(const struct traces *traces)
-{
-    uint64_t size = 0;
-
-    for (size_t i = 0; i < traces->count; i++)
-        size += trace_size(traces->sources[i]);
-    return size;
-}
-
 static void report_count(uint64_t count, const char *one, const char *many, const char *what)
 {
     char text[UNIT_SIZE];

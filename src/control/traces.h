@@ -26,9 +26,6 @@ int traces_open(const char *const *names, size_t count, struct traces *traces,
 int traces_rewind(struct traces *traces, struct problem *problem);
 void traces_close(struct traces *traces);
 
-/* Total size of their files in bytes. */
-uint64_t traces_size(const struct traces *traces);
-
 /* command_report_state for each trace. */
 void traces_report_losses(const struct traces *traces);
 

@@ -439,17 +439,6 @@ void trace_close(struct source *source)
     free(traces);
 }
 
-uint64_t trace_size(const struct source *source)
-{
-    const struct trace_source *traces = (const struct trace_source *)source;
-    uint64_t size = 0;
-
-    for (uint32_t i = 0; i < source->origins; i++)
-        for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
-            size += traces->origins[i].files[ring].size;
-    return size;
-}
-
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin)
 {
     uint64_t partial = 0;

@@ -121,9 +121,6 @@ int trace_rewind(struct source *source, struct problem *problem);
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem);
 
-/* The size of all files in bytes when they were opened. */
-uint64_t trace_size(const struct source *source);
-
 /* Bytes of partial packets that were skipped at the ends of the origin's files; known once the source has ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
 

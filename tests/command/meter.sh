@@ -83,7 +83,7 @@ repeat() {
     for try in 1 2 3; do
         "$@"
         grep -q 'the kernel skipped hooks' dump.err || return 0
-        echo "# $* ($try): $(cat dump.err)"
+        sed "s/^/# $* ($try): /" dump.err
     done
 }
 

@@ -41,7 +41,6 @@ struct stretch {
     uint64_t cpu : STRETCH_CPU_BITS; /* ns, before the wait */
     uint64_t wait : 3;               /* enum stretch_wait */
     uint64_t shift : 5;              /* for a time: it is weight << shift ns */
-    uint64_t critical : 1;           /* not used */
     uint64_t users : 11;             /* how many wait for its end; STRETCH_USERS_MOST: or more */
     uint32_t chain;
     uint32_t next;   /* distance to the next one of its chain; 0: it is the last */

@@ -63,7 +63,9 @@ static void add(struct statistics *statistics, struct queue *queue, uint64_t mes
     lengthen(&queue->length, messages, bytes);
     if (of_owner(statistics, queue) != NULL)
         lengthen_process(statistics, queue->owner, messages, bytes, time);
-    queue->last_queued = time;
+    /* a long send is counted after shorter ones that were queued later */
+    if (time > queue->last_queued)
+        queue->last_queued = time;
 }
 
 static void take(const struct statistics *statistics, struct queue *queue, uint64_t messages,

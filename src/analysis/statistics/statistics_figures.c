@@ -11,11 +11,6 @@ double queue_mean(const struct queue_length *queue, uint64_t duration)
     return duration == 0 ? 0 : (double)queue->wait / (double)duration;
 }
 
-double queue_mean_over_operations(const struct queue_length *queue)
-{
-    return queue->operations == 0 ? 0 : (double)queue->messages_sum / (double)queue->operations;
-}
-
 /* ---- waits of pairs ---- */
 
 bool sender_is_blocked(const struct communication_pair *pair)

@@ -5,9 +5,8 @@
 
 #include "analysis/statistics/statistics.h"
 
-/* Mean number of messages in the queue: over time; and over message operations, as in the thesis. */
+/* Mean number of messages in the queue over time. */
 double queue_mean(const struct queue_length *queue, uint64_t duration);
-double queue_mean_over_operations(const struct queue_length *queue);
 
 /* ns that the receiver waited for messages, plus the time that the receiver kept messages or the sender waiting. */
 uint64_t pair_waited(const struct communication_pair *pair);

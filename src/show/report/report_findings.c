@@ -107,10 +107,10 @@ static void say_idle(const struct report *report, const struct finding *finding,
     show_duration(finding->idle.busiest_cpu, figures[1]);
     show_counted(finding->idle.busiest_messages, "message", sums[1]);
     say(content, "Idle",
-        "%zu of %zu %s did next to nothing: %s. Together they have %s of CPU time and %s; %s has "
-        "%s and %s.",
-        finding->idle.who.count, finding->idle.of, name, names, figures[0], sums[0], busiest,
-        figures[1], sums[1]);
+        "%zu of %zu %s did next to nothing: %s. %s %s of CPU time and %s; %s has %s and %s.",
+        finding->idle.who.count, finding->idle.of, name, names,
+        finding->idle.who.count == 1 ? "It has" : "Together they have", figures[0], sums[0],
+        busiest, figures[1], sums[1]);
 }
 
 static void say_created(const struct report *report, const struct finding *finding,

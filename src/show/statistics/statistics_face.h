@@ -33,10 +33,4 @@ int print_interval_table(const struct communication *communication, FILE *file);
 int print_histogram_bars(const struct communication *communication, FILE *file,
                          const struct show_options *options);
 
-/* ---- statistics_order.c: rows in the requested order ---- */
-
-/* All rows in order; the caller frees the array. NULL: out of memory. */
-const struct communication_process **ordered_processes(const struct communication *communication,
-                                                       enum show_order order);
-
 #endif

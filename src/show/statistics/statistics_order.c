@@ -103,10 +103,3 @@ const void **result_order(const struct result_kind *kind, const struct communica
     }
     return sorted(keys, count);
 }
-
-const struct communication_process **ordered_processes(const struct communication *communication,
-                                                       enum show_order order)
-{
-    return (const struct communication_process **)result_order(&result_kinds[RESULTS_PROCESSES],
-                                                               communication, order);
-}
