@@ -11,13 +11,23 @@
 #include <errno.h>
 #include <string.h>
 
+static int parse_kinds(const char *list, uint64_t *bits, struct problem *problem)
+{
+    uint32_t kinds = (uint32_t)*bits;
+    int result = meter_kinds_parse(list, &kinds, problem);
+
+    *bits = kinds | (*bits & ~(uint64_t)UINT32_MAX);
+    return result;
+}
+
 static const struct language {
-    int (*parse)(const char *list, uint32_t *bits, struct problem *problem);
+    int (*parse)(const char *list, uint64_t *bits, struct problem *problem);
     const char *refusal;
-    uint32_t all;
+    uint64_t all;   /* of the word "all" */
+    uint64_t every; /* of any word */
 } languages[] = {
-    {meter_flags_parse, "' is no meter flag", METER_ALL_FLAGS},
-    {meter_kinds_parse, "' is no kind of path", METER_ALL_KINDS},
+    {meter_flags_parse, "' is no meter flag", METER_ALL_FLAGS, METER_ALL_FLAGS},
+    {parse_kinds, "' is no kind of path", METER_ALL_KINDS, METER_EVERY_KIND},
 };
 
 static const struct language *language; /* the language being tested */
@@ -41,7 +51,7 @@ static bool contains(const char *list, const char *word)
     return false;
 }
 
-static void check_refusal(const char *list, uint32_t before, uint32_t after,
+static void check_refusal(const char *list, uint64_t before, uint64_t after,
                           const struct problem *problem)
 {
     static const char last_words[] = "takes it away";
@@ -62,10 +72,10 @@ static void check_refusal(const char *list, uint32_t before, uint32_t after,
 }
 
 /* Reads the list into `flags`; returns whether it was accepted. */
-static bool parse(const char *list, uint32_t *flags)
+static bool parse(const char *list, uint64_t *flags)
 {
     struct problem problem = {""};
-    uint32_t before = *flags;
+    uint64_t before = *flags;
     int result = language->parse(list, flags, &problem);
 
     PROMISE(result == 0 || result == -EINVAL);
@@ -75,7 +85,7 @@ static bool parse(const char *list, uint32_t *flags)
 }
 
 /* Appends a word after which all flags are set, or none. */
-static void check_last_word(const char *list, uint32_t start, const char *word, uint32_t expected)
+static void check_last_word(const char *list, uint64_t start, const char *word, uint64_t expected)
 {
     size_t size = strlen(list) + strlen(word) + 2;
     char *longer = malloc(size);
@@ -88,20 +98,20 @@ static void check_last_word(const char *list, uint32_t start, const char *word, 
     free(longer);
 }
 
-static void check_understood(char *list, uint32_t start)
+static void check_understood(char *list, uint64_t start)
 {
-    uint32_t none = 0;
-    uint32_t every = UINT32_MAX;
-    uint32_t some = start;
+    uint64_t none = 0;
+    uint64_t every = UINT64_MAX;
+    uint64_t some = start;
 
     PROMISE(parse(list, &none) && parse(list, &every) && parse(list, &some));
-    PROMISE((none & ~language->all) == 0);
-    PROMISE((~every & ~language->all) == 0);
+    PROMISE((none & ~language->every) == 0);
+    PROMISE((~every & ~language->every) == 0);
     PROMISE((none & ~every) == 0);
     PROMISE(some == ((start & every) | none));
     check_last_word(list, start, "all", language->all);
     check_last_word(list, start, "-ALL", 0);
-    uint32_t again = some;
+    uint64_t again = some;
     PROMISE(parse(list, &again) && again == some);
     for (char *at = list; *at != '\0'; at++)
         *at = (char)toupper((unsigned char)*at);
@@ -111,7 +121,7 @@ static void check_understood(char *list, uint32_t start)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    uint32_t start = 0;
+    uint64_t start = 0;
     char *list = malloc(size + 1);
 
     if (list == NULL)
@@ -120,9 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         memcpy(list, bytes, size);
     list[size] = '\0';
     for (size_t i = 0; i < size; i++)
-        start = start * 31 + bytes[i];
+        start = start * 0x100000001b3 + bytes[i];
     for (language = languages; language < languages + ARRAY_SIZE(languages); language++) {
-        uint32_t flags = start;
+        uint64_t flags = start;
         if (parse(list, &flags))
             check_understood(list, start);
     }

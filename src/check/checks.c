@@ -476,7 +476,7 @@ static const struct hook *find_hook(const char *name)
 
 /* The flags that cannot be metered without this program. Iterators are not in the table of hooks; no process can be
  * marked without them, so they count for all flags. */
-static uint32_t flags_of(const char *name)
+static uint64_t flags_of(const char *name)
 {
     const struct hook *hook = find_hook(name);
 
@@ -547,7 +547,7 @@ uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context)
 {
-    uint32_t flags = METER_ALL_FLAGS;
+    uint64_t flags = METER_ALL_FLAGS;
 
     for (size_t i = 0; i < count; i++) {
         const struct trial_program *program = &programs[i];
@@ -610,7 +610,7 @@ static void try_programs(struct trial_program *programs, size_t count, bool whol
     }
 }
 
-static void check_whole(int result, uint32_t flags, const char *left_out,
+static void check_whole(int result, uint64_t flags, const char *left_out,
                         const struct problem *problem, struct meter_check *check)
 {
     char text[METER_FLAGS_TEXT_SIZE];
@@ -642,7 +642,7 @@ static uint32_t check_hooks(const struct probe *probe,
     struct trial_program *programs = NULL;
     char left_out[TRIAL_REASON_SIZE] = "";
     struct meter_check check;
-    uint32_t flags = 0;
+    uint64_t flags = 0;
 
     int count = trial_programs(allowed, &programs);
     int result = count;

@@ -93,7 +93,7 @@ void trial_kernel(struct probe *probe);
 /* Loads the meter with these flags, attaches it, opens its iterators, and removes it again. No process is marked, so
  * nothing is recorded. Returns 0 and what the meter would leave out (meter_interface.left_out, or ""), or a negative
  * errno with a line in `problem`. */
-int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem);
+int trial_whole(uint64_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem);
 
 /* A kernel program. */
 struct trial_program {

@@ -16,7 +16,7 @@
 
 #define LOG_SIZE (1u << 20) /* of the verifier's log, which ends with the reason */
 
-int trial_whole(uint32_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem)
+int trial_whole(uint64_t flags, char ret_left_out[TRIAL_REASON_SIZE], struct problem *problem)
 {
     const struct meter_options options = {.flags = flags};
     struct meter_interface *meter;

@@ -22,7 +22,7 @@ struct findings {
     struct meter_check *list;
     size_t count;
     size_t capacity;
-    uint32_t flags; /* supported by the kernel meter */
+    uint64_t flags; /* supported by the kernel meter */
     bool ptrace;    /* the ptrace meter works */
     int error;
 };
@@ -165,14 +165,14 @@ static void print_findings(const struct findings *findings)
 /* Functions that make a value return NULL when out of memory, and jansson's setters refuse NULL. The results are added
  * up, so one check at the end is enough. */
 
-static int add_flag_names(json_t *object, const char *key, uint32_t flags)
+static int add_flag_names(json_t *object, const char *key, uint64_t flags)
 {
     json_t *names = json_array();
     char text[METER_FLAGS_TEXT_SIZE];
     int failed = 0;
 
-    for (unsigned bit = 0; bit < 32; bit++) {
-        meter_flags_text(flags & 1u << bit, text);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        meter_flags_text(flags & 1ull << bit, text);
         if (text[0] != '\0')
             failed |= json_array_append_new(names, json_string(text));
     }

@@ -14,12 +14,15 @@
     (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) |         \
      EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_CREATEPATH) |  \
      EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) |        \
-     EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK))
+     EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) |              \
+     EVENT_FLAG(EVENT_CONNECTFAILED) | EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE))
 
 /* Types of records without a stream. */
 #define STREAMLESS_TYPES                                                                           \
     ((EVENT_IDENTITY_FLAGS & ~EVENT_FLAG(EVENT_STREAM)) | EVENT_FLAG(EVENT_END) |                  \
-     EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) | EVENT_FLAG(EVENT_COST))
+     EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) | EVENT_FLAG(EVENT_COST) |              \
+     EVENT_FLAG(EVENT_FLAGS) | EVENT_FLAG(EVENT_SUMMARY) | EVENT_FLAG(EVENT_CGROUP) |              \
+     EVENT_FLAG(EVENT_CLASS))
 
 /* ---- options ---- */
 
@@ -110,7 +113,7 @@ static int unknown_type(const char *name, int length, struct problem *problem)
 int dump_choice_types(struct dump_choice *choice, const char *list, struct problem *problem)
 {
     static const char separators[] = ", \t";
-    uint32_t types = 0;
+    uint64_t types = 0;
 
     for (const char *at = list + strspn(list, separators); *at != '\0';
          at += strspn(at, separators)) {
@@ -132,7 +135,7 @@ int dump_choice_types(struct dump_choice *choice, const char *list, struct probl
 
 int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 {
-    uint32_t types = choice->types == 0 ? UINT32_MAX : choice->types;
+    uint64_t types = choice->types == 0 ? UINT64_MAX : choice->types;
 
     if (choice->paths.count > 0 && (types & PATH_TYPES) == 0)
         return problem_set(

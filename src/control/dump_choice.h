@@ -22,7 +22,7 @@ struct wanted_list {
 };
 
 struct dump_choice {
-    uint32_t types; /* EVENT_FLAG bits; 0: all */
+    uint64_t types; /* EVENT_FLAG bits; 0: all */
     struct wanted_list processes;
     struct wanted_list users;
     struct wanted_list containers;

@@ -18,6 +18,9 @@ const char *path_kind_name(unsigned kind)
         [PATH_UDP] = "udp",
         [PATH_PIPE] = "pipe",
         [PATH_FIFO] = "fifo",
+        [PATH_FILE] = "file",
+        [PATH_MQ_SYSV] = "mq-sysv",
+        [PATH_MQ_POSIX] = "mq-posix",
     };
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }

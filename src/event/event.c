@@ -106,6 +106,109 @@ static const struct event_field network_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field schedule_fields[] = {
+    U(record, schedule.runnable, "runnable", "ns that the stream has waited for a CPU"),
+    U(record, schedule.voluntary, "voluntary", "times that it gave up its CPU to wait"),
+    U(record, schedule.involuntary, "involuntary", "times that it was preempted"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field signal_fields[] = {
+    U(record, signal.number, "signal", "number of the signal"),
+    U(record, signal.result, "result",
+      "0 delivered, 1 ignored, 2 the same one was pending already, 3 lost"),
+    FIELD(record, signal.code, FIELD_SIGNED, "code",
+          "si_code: 0 kill(2), -6 tgkill(2), 128 kernel"),
+    U(record, signal.receiver, "receiver", "number of a STREAM of the process, 0: not metered"),
+    U(record, signal.receiver_pid, "receiverPid", "process id of the receiver"),
+    U(record, signal.sender_pid, "senderPid", "process id of the sender, 0: the kernel"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field failed_fields[] = {
+    U(record, failed.path, "path", "number of the PATH record"),
+    U(record, failed.error, "error", "errno: 111 refused, 110 timed out ..."),
+    FIELD(record, failed.span, FIELD_SPAN, "span",
+          "connect was called at time - span; unit as in SEND"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field sensor_fields[] = {
+    U(record, sensor.sensor, "sensor", "number of the sensor"),
+    U(record, sensor.value, "value", "what it reports"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field class_fields[] = {
+    U(record, class.number, "class", "the id of its records"),
+    U(record, class.type, "type", "the id of the type that they are of"),
+    FIELD(record, class.absent, FIELD_HEX, "absent",
+          "bit N: lacks field N of the header, from bit 8 on of the body"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field flags_fields[] = {
+    FIELD(flags_record, meter_flags, FIELD_HEX, "meterFlags", "flags in force from now on"),
+    FIELD(flags_record, kinds_left_out, FIELD_HEX, "kindsLeftOut", "as in MACHINE"),
+    U(flags_record, process, "process", "number of the process they apply to, 0: all"),
+    U(flags_record, rules, "rules", "number of the selection rules in force, 0: none"),
+    END_OF_FIELDS,
+};
+
+#define SUMMARY(member, name, meaning) U(summary_record, member, name, meaning)
+static const struct event_field summary_fields[] = {
+    SUMMARY(cpu_user, "cpuUser", "ns, all CPUs together"),
+    SUMMARY(cpu_system, "cpuSystem", "ns, with interrupts"),
+    SUMMARY(cpu_idle, "cpuIdle", "ns"),
+    SUMMARY(cpu_disk, "cpuDisk", "ns idle while a disk was waited for"),
+    SUMMARY(cpu_stolen, "cpuStolen", "ns given to other virtual machines"),
+    SUMMARY(runnable, "runnable", "tasks that run or wait for a CPU now"),
+    SUMMARY(in_disk, "inDisk", "tasks that wait for a disk now"),
+    SUMMARY(load, "loadAverage", "of the last minute, times 100"),
+    SUMMARY(memory, "memory", "bytes of the machine"),
+    SUMMARY(memory_available, "memoryAvailable", "bytes now"),
+    SUMMARY(swap, "swap", "bytes"),
+    SUMMARY(swap_free, "swapFree", "bytes now"),
+    SUMMARY(major_faults, "majorFaults", "page faults that needed a disk"),
+    SUMMARY(swapped_in, "swappedIn", "bytes"),
+    SUMMARY(swapped_out, "swappedOut", "bytes"),
+    SUMMARY(cpu_waited, "cpuWaited", "ns in which some task waited for a CPU"),
+    SUMMARY(memory_waited, "memoryWaited", "ns in which some task waited for memory"),
+    SUMMARY(memory_waited_all, "memoryWaitedAll", "ns in which all tasks not idle did"),
+    SUMMARY(disk_waited, "diskWaited", "ns in which some task waited for a disk"),
+    SUMMARY(disk_waited_all, "diskWaitedAll", "ns in which all tasks not idle did"),
+    SUMMARY(disk_reads, "diskReads", "requests"),
+    SUMMARY(disk_writes, "diskWrites", "requests"),
+    SUMMARY(disk_read, "diskRead", "bytes"),
+    SUMMARY(disk_written, "diskWritten", "bytes"),
+    SUMMARY(disk_busy, "diskBusy", "ns in which the busiest disk had requests"),
+    SUMMARY(network_received, "networkReceived", "bytes, all interfaces but loopback"),
+    SUMMARY(network_sent, "networkSent", "bytes"),
+    SUMMARY(network_packets_received, "networkPacketsReceived", "packets"),
+    SUMMARY(network_packets_sent, "networkPacketsSent", "packets"),
+    SUMMARY(network_dropped, "networkDropped", "packets, either way"),
+    SUMMARY(tcp_retransmitted, "tcpRetransmitted", "segments"),
+    END_OF_FIELDS,
+};
+
+static const struct event_field cgroup_fields[] = {
+    U(cgroup_record, cgroup, "cgroup", "cgroup2 id"),
+    U(cgroup_record, cpu, "cpu", "ns of CPU time used"),
+    U(cgroup_record, quota, "quota", "ns of CPU time in each period, 0: no limit"),
+    U(cgroup_record, period, "period", "ns"),
+    U(cgroup_record, periods, "periods", "in which it ran"),
+    U(cgroup_record, throttled_periods, "throttledPeriods", "in which it used up its quota"),
+    U(cgroup_record, throttled, "throttled", "ns that it was throttled, all CPUs together"),
+    U(cgroup_record, memory, "memory", "bytes in use now"),
+    U(cgroup_record, memory_most, "memoryMost", "limit in bytes, 0: none"),
+    U(cgroup_record, memory_reclaims, "memoryReclaims", "times that it reached the limit"),
+    U(cgroup_record, oom_kills, "oomKills", "processes killed because of the limit"),
+    U(cgroup_record, cpu_waited, "cpuWaited", "ns in which some task waited for a CPU"),
+    U(cgroup_record, memory_waited, "memoryWaited", "... for memory"),
+    U(cgroup_record, disk_waited, "diskWaited", "... for a disk"),
+    END_OF_FIELDS,
+};
+
 static const struct event_field cost_fields[] = {
     U(record, cost.cpu, "cpu", "ns of CPU time that the recorder has used"),
     U(record, cost.wakeups, "wakeups", "how often it looked for records"),
@@ -131,10 +234,12 @@ static const struct event_field stream_fields[] = {
 static const struct event_field path_fields[] = {
     U(path_record, path, "path", "number of the path"),
     U(path_record, kind, "kind",
-      "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP, 6 pipe, 7 FIFO"),
+      "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP, 6 pipe, 7 FIFO, 8 file, "
+      "9 System V message queue, 10 POSIX message queue"),
     U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6; 0 of pipes"),
     U(path_record, role, "role",
-      "0 not known, 1 this end connected, 2 was accepted; of a pipe 3 it is written, 4 it is read"),
+      "0 not known, 1 this end connected, 2 was accepted, 5 listens; of a pipe 3 it is written, "
+      "4 it is read"),
     U(path_record, name_end, "nameEnd", "whose name: 0 none, 1 this end, 2 the other end"),
     U(path_record, cookie, "cookie", "of this socket"),
     U(path_record, peer, "peer", "cookie of the socket at the other end, 0: not known"),
@@ -179,8 +284,8 @@ static const struct event_field procedure_fields[] = {
 };
 
 static const struct event_field name_fields[] = {
-    U(name_record, number, "number", "user id, or cgroup2 id"),
-    U(name_record, kind, "kind", "1 user, 2 cgroup"),
+    U(name_record, number, "number", "user id, cgroup2 id, or number of a process"),
+    U(name_record, kind, "kind", "1 user, 2 cgroup, 3 command line"),
     FIELD(name_record, name, FIELD_TEXT, "name", "what it is called"),
     END_OF_FIELDS,
 };
@@ -189,8 +294,10 @@ static const struct event_field machine_fields[] = {
     FIELD(machine_record, machine_id, FIELD_BYTES, "machineId", "machine id"),
     FIELD(machine_record, boot_id, FIELD_BYTES, "bootId", "boot id"),
     FIELD(machine_record, meter_flags, FIELD_HEX, "meterFlags", "flags in force at the beginning"),
-    FIELD(machine_record, kinds_left_out, FIELD_HEX, "kindsLeftOut",
-          "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX, 8 pipes"),
+    FIELD(
+        machine_record, kinds_left_out, FIELD_HEX, "kindsLeftOut",
+        "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX, 8 pipes, 16 files, 32 message "
+        "queues"),
     FIELD(machine_record, cpus, FIELD_UNSIGNED, "cpus", "processors in use; 0: not known"),
     FIELD(machine_record, meter, FIELD_UNSIGNED, "meter",
           "which meter made the records: 0 the kernel meter, 1 the ptrace meter"),
@@ -241,6 +348,16 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
     TYPE(COST, NULL, RING_CONTROL, record, cost_fields, "what the recording itself cost"),
     TYPE(WAKEUP, NULL, RING_DATA, record, wakeup_fields, "ended another stream's sleep"),
+    TYPE(FLAGS, NULL, RING_CONTROL, flags_record, flags_fields, "what is metered changed"),
+    TYPE(SCHEDULE, NULL, RING_DATA, record, schedule_fields, "how long a stream waited for a CPU"),
+    TYPE(SIGNAL, NULL, RING_DATA, record, signal_fields, "a signal was sent"),
+    TYPE(CONNECTFAILED, NULL, RING_CONTROL, record, failed_fields, "a connection failed"),
+    MESSAGE(READ, NULL, RING_DATA, "data read from a file"),
+    MESSAGE(WRITE, NULL, RING_DATA, "data written to a file"),
+    TYPE(SUMMARY, NULL, RING_CONTROL, summary_record, summary_fields, "the state of the machine"),
+    TYPE(CGROUP, NULL, RING_CONTROL, cgroup_record, cgroup_fields, "limits of a cgroup"),
+    TYPE(SENSOR, NULL, RING_DATA, record, sensor_fields, "the value of a sensor"),
+    TYPE(CLASS, NULL, RING_CONTROL, record, class_fields, "a class of records that lack fields"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };
@@ -267,6 +384,18 @@ size_t event_size(unsigned id)
 {
     const struct event_type *type = event_type(id);
     return type == NULL ? 0 : type->size;
+}
+
+const struct event_field *event_absent_field(const struct event_type *type, unsigned bit)
+{
+    const struct event_field *fields =
+        bit < EVENT_BODY_FIELD_FIRST ? event_header_fields : type->fields;
+    unsigned index = bit < EVENT_BODY_FIELD_FIRST ? bit : bit - EVENT_BODY_FIELD_FIRST;
+
+    for (unsigned i = 0; fields[i].name != NULL; i++)
+        if (i == index)
+            return &fields[i];
+    return NULL;
 }
 
 uint64_t event_field_value(const struct event_field *field, const void *record)

@@ -25,6 +25,7 @@
 enum field_kind {
     FIELD_UNSIGNED, /* 1, 2, 4, 6 or 8 bytes, decimal */
     FIELD_HEX,      /* the same, shown in hexadecimal */
+    FIELD_SIGNED,   /* 2 bytes, decimal */
     FIELD_SPAN,     /* 4 bytes, decimal; the record's flags give the unit: message_span() */
     FIELD_TEXT,     /* char array, padded with NULs */
     FIELD_BYTES,    /* array of u8 */
@@ -63,35 +64,48 @@ size_t event_size(unsigned id);
 /* The value of an unsigned or hex field. The record must have at least field->offset + field->size bytes. */
 uint64_t event_field_value(const struct event_field *field, const void *record);
 
+/* The field of a bit in an `absent` mask (struct event), or NULL. */
+const struct event_field *event_absent_field(const struct event_type *type, unsigned bit);
+
 /* Types that identify what other records refer to (EVENT_FLAG). */
 #define EVENT_IDENTITY_FLAGS                                                                       \
     (EVENT_FLAG(EVENT_STREAM) | EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_MACHINE) |               \
      EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) | EVENT_FLAG(EVENT_PROCEDURE) |            \
      EVENT_FLAG(EVENT_NAME))
 
+/* The bit of a field in `absent` masks: bits 0 to 7 for event_header_fields, 8 and above for the fields of a type's
+ * body, in the order of the table. */
+#define EVENT_BODY_FIELD_FIRST      8
+#define EVENT_BODY_FIELD_BIT(index) (1ull << (EVENT_BODY_FIELD_FIRST + (index)))
+
 /* ---- meter flags ---- */
 
 /* The flags of all event types that can be metered, and all flags there are. */
 #define METER_EVENT_FLAGS                                                                          \
-    (((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1u) | EVENT_FLAG(EVENT_WAKEUP))
+    (((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) & ~1ull) | EVENT_FLAG(EVENT_WAKEUP) |                \
+     EVENT_FLAG(EVENT_SCHEDULE) | EVENT_FLAG(EVENT_SIGNAL) | EVENT_FLAG(EVENT_CONNECTFAILED) |     \
+     EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE) | EVENT_FLAG(EVENT_SUMMARY))
 #define METER_ALL_FLAGS (METER_EVENT_FLAGS | METER_FLAG_PC)
-#define METER_ALL_KINDS (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE)
+
+/* Kinds of paths between processes. Files are metered only if they are named, too: most programs use many. */
+#define METER_ALL_KINDS  (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE | METER_MQ)
+#define METER_EVERY_KIND (METER_ALL_KINDS | METER_FILE)
 
 /* Whether records of this type report an event, rather than an identity or the state of the recording. */
 static inline bool event_is_metered(unsigned id)
 {
-    return id < 32 && (METER_EVENT_FLAGS >> id & 1);
+    return id < EVENT_ID_END && (METER_EVENT_FLAGS >> id & 1);
 }
 
 /* Parses a list of flag names, separated by commas or blanks, in the words of both papers and in any case ("send
  * receivecall fork", "all", "-send"). A name adds its flags to *flags; "-name" removes them. Returns 0, or -EINVAL
  * with a line in `problem` that names the unknown word and lists the known ones; *flags is then unchanged. */
-int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem);
+int meter_flags_parse(const char *list, uint64_t *flags, struct problem *problem);
 
 /* The words that meter_flags_parse accepts, without synonyms. NULL after the last. */
 const char *meter_flag_word(size_t index);
 
-#define METER_FLAGS_TEXT_SIZE 256
+#define METER_FLAGS_TEXT_SIZE 384
 
 /* The same for kinds of paths (METER_TCP ...): "tcp unix", "all,-udp". */
 int meter_kinds_parse(const char *list, uint32_t *kinds, struct problem *problem);
@@ -100,13 +114,39 @@ const char *meter_kind_word(size_t index);
 /* The kinds one by one: returns the name and writes the bit to *ret_kind. NULL after the last. */
 const char *meter_kind(size_t index, uint32_t *ret_kind);
 
-#define METER_KINDS_TEXT_SIZE 32
+#define METER_KINDS_TEXT_SIZE 40
 
 /* Formats kinds as meter_kinds_parse reads them: "tcp,udp"; "" for none. */
 void meter_kinds_text(uint32_t kinds, char text[METER_KINDS_TEXT_SIZE]);
 
 /* Formats flags as meter_flags_parse reads them: "all", "send,receive"; "" for none. */
-void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE]);
+void meter_flags_text(uint64_t flags, char text[METER_FLAGS_TEXT_SIZE]);
+
+/* ---- which types are recorded ---- */
+
+/* What MACHINE and the FLAGS records of an origin say so far. Whoever concludes something from the absence of a record
+ * must know that its type was recorded always, and for every process. All zero at first. */
+struct recorded_types {
+    bool known;      /* a MACHINE or FLAGS says something: without one, nothing is known */
+    uint64_t always; /* EVENT_FLAG of the types that every process has had recorded at any time */
+    uint64_t ever;   /* ... that some process has had recorded at some time */
+    uint32_t kinds_left_out; /* at some time, METER_TCP ... */
+};
+
+/* Heeds a MACHINE or a FLAGS record; ignores any other. */
+void recorded_note(struct recorded_types *recorded, const struct record_header *header);
+
+/* Whether no record of this type can be missing for lack of its flag, if anything is known. */
+static inline bool recorded_always(const struct recorded_types *recorded, unsigned id)
+{
+    return recorded->known && (recorded->always & EVENT_FLAG(id)) != 0;
+}
+
+/* Whether records of this type may be missing for lack of their flag. */
+static inline bool recorded_leaves_out(const struct recorded_types *recorded, unsigned id)
+{
+    return recorded->known && (recorded->always & EVENT_FLAG(id)) == 0;
+}
 
 /* ---- sources ---- */
 
@@ -117,6 +157,8 @@ struct event {
     uint32_t origin;
     /* Nanoseconds to add to a time of this origin to get the wall clock (since 1970). */
     int64_t wall_offset;
+    /* Fields that a selection has removed; their bytes are 0 and mean nothing. Bits as of EVENT_BODY_FIELD_BIT. */
+    uint64_t absent;
 };
 
 enum source_result {
@@ -261,6 +303,11 @@ static inline bool kind_is_internet(unsigned kind)
     return kind == PATH_TCP || kind == PATH_UDP;
 }
 
+static inline bool kind_is_mq(unsigned kind)
+{
+    return kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX;
+}
+
 /* Check this before reading a path's `name`: identities do not store that member for paths that cannot have one. */
 static inline bool path_may_have_name(const struct path_record *path)
 {
@@ -276,7 +323,8 @@ static inline bool kind_is_pipe(unsigned kind)
 /* Whether the kind keeps message boundaries: its offsets count messages, not bytes. */
 static inline bool kind_counts_messages(unsigned kind)
 {
-    return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET;
+    return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET ||
+           kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX;
 }
 
 /* A key for a number that is unique only within its recording. */

@@ -14,18 +14,19 @@
 
 static const struct {
     const char *name;
-    uint32_t flags;
+    uint64_t flags;
 } groups[] = {
     {"all", METER_ALL_FLAGS},
     {"fork",
      BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) | BIT(TERMINATION)},
     {"socket", BIT(CREATEPATH) | BIT(DESTROYPATH)},
     {"destsocket", BIT(DESTROYPATH)},
+    {"file", BIT(READ) | BIT(WRITE)},
     {"pc", METER_FLAG_PC},
 };
 
 /* The flags of one word; 0 if it is unknown. */
-static uint32_t flags_of_word(const char *word)
+static uint64_t flags_of_word(const char *word)
 {
     for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
         if (strcasecmp(word, groups[i].name) == 0)
@@ -65,8 +66,8 @@ static const struct {
     const char *name;
     uint32_t kinds;
 } kinds_by_name[] = {
-    {"all", METER_ALL_KINDS}, {"tcp", METER_TCP},   {"udp", METER_UDP},
-    {"unix", METER_UNIX},     {"pipe", METER_PIPE},
+    {"all", METER_ALL_KINDS}, {"tcp", METER_TCP},   {"udp", METER_UDP}, {"unix", METER_UNIX},
+    {"pipe", METER_PIPE},     {"file", METER_FILE}, {"mq", METER_MQ},
 };
 
 const char *meter_kind_word(size_t index)
@@ -82,7 +83,7 @@ const char *meter_kind(size_t index, uint32_t *ret_kind)
     return kinds_by_name[index].name;
 }
 
-static uint32_t kinds_of_word(const char *word)
+static uint64_t kinds_of_word(const char *word)
 {
     for (size_t i = 0; i < ARRAY_SIZE(kinds_by_name); i++)
         if (strcasecmp(word, kinds_by_name[i].name) == 0)
@@ -105,7 +106,7 @@ void meter_kinds_text(uint32_t kinds, char text[METER_KINDS_TEXT_SIZE])
 
 struct vocabulary {
     const char *what; /* what its words are called */
-    uint32_t (*bits)(const char *word);
+    uint64_t (*bits)(const char *word);
     const char *(*word)(size_t index);
 };
 
@@ -125,11 +126,11 @@ static int unknown_word(const struct vocabulary *vocabulary, const char *word, i
                        length < 40 ? length : 40, word, vocabulary->what, names);
 }
 
-static int parse_list(const struct vocabulary *vocabulary, const char *list, uint32_t *bits,
+static int parse_list(const struct vocabulary *vocabulary, const char *list, uint64_t *bits,
                       struct problem *problem)
 {
     static const char separators[] = ", \t\n";
-    uint32_t result = *bits;
+    uint64_t result = *bits;
 
     for (const char *at = list + strspn(list, separators); *at != '\0';
          at += strspn(at, separators)) {
@@ -138,7 +139,7 @@ static int parse_list(const struct vocabulary *vocabulary, const char *list, uin
         char word[32] = "";
         if (length - take_away < sizeof(word))
             memcpy(word, at + take_away, length - take_away);
-        uint32_t named = vocabulary->bits(word);
+        uint64_t named = vocabulary->bits(word);
         if (named == 0)
             return unknown_word(vocabulary, at, (int)length, problem);
         result = take_away ? result & ~named : result | named;
@@ -148,24 +149,28 @@ static int parse_list(const struct vocabulary *vocabulary, const char *list, uin
     return 0;
 }
 
-int meter_flags_parse(const char *list, uint32_t *flags, struct problem *problem)
+int meter_flags_parse(const char *list, uint64_t *flags, struct problem *problem)
 {
     return parse_list(&flag_words, list, flags, problem);
 }
 
 int meter_kinds_parse(const char *list, uint32_t *kinds, struct problem *problem)
 {
-    return parse_list(&kind_words, list, kinds, problem);
+    uint64_t bits = *kinds;
+    int result = parse_list(&kind_words, list, &bits, problem);
+
+    *kinds = (uint32_t)bits;
+    return result;
 }
 
-void meter_flags_text(uint32_t flags, char text[METER_FLAGS_TEXT_SIZE])
+void meter_flags_text(uint64_t flags, char text[METER_FLAGS_TEXT_SIZE])
 {
     text[0] = '\0';
     if ((flags & METER_ALL_FLAGS) == METER_ALL_FLAGS) {
         append_word("all", text, METER_FLAGS_TEXT_SIZE);
         return;
     }
-    for (unsigned id = 1; id < 31; id++)
+    for (unsigned id = 1; id < EVENT_ID_END; id++)
         if ((flags & METER_EVENT_FLAGS & EVENT_FLAG(id)) != 0)
             append_word(event_type(id)->name, text, METER_FLAGS_TEXT_SIZE);
     if ((flags & METER_FLAG_PC) != 0)

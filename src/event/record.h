@@ -14,7 +14,8 @@
  *      |<- CTF event.header ->|<------------ CTF event.context ---->|<--- CTF event.fields
  *
  * An event record is 48 bytes. Constant facts are recorded once, in identity records: MACHINE, STREAM, PATH, IMAGE,
- * MODULE, PROCEDURE, NAME. These share the first 32 bytes and have bodies of their own size. END closes the trace. The
+ * MODULE, PROCEDURE, NAME. These, FLAGS, SUMMARY, CGROUP and END, which closes the trace, share the first 32 bytes and
+ * have bodies of their own size. The
  * table in event.c describes every type and field again, in words; a test keeps the two consistent.
  */
 #ifndef DPM_RECORD_H
@@ -43,33 +44,49 @@ enum event_id {
     EVENT_STARTPROCESS = 13, /* first time on a CPU, and each continue after a stop */
     EVENT_STOPPROCESS = 14,
     EVENT_TERMINATION = 15,
-    EVENT_LOST = 16,      /* records of a stream or ring that could not be written */
-    EVENT_DISCARDED = 17, /* records that a selection removed outside the kernel */
-    EVENT_STREAM = 18,    /* identity of a stream */
-    EVENT_PATH = 19,      /* identity of one end of a path */
-    EVENT_IMAGE = 20,     /* identity of a program image */
-    EVENT_MACHINE = 21,   /* identity of the machine; first in its trace */
-    EVENT_END = 22,       /* the recording ended in order; last in its trace */
-    EVENT_MODULE = 23,    /* identity of a file with program text */
-    EVENT_PROCEDURE = 24, /* the name of a PC */
-    EVENT_NAME = 25,      /* the name of a user or a cgroup */
-    EVENT_DROPPED = 26,   /* datagrams dropped because the receiver's queue was full */
-    EVENT_NETWORK = 27,   /* how the network served a TCP connection */
-    EVENT_COST = 28,      /* the overhead of the recording itself */
-    EVENT_WAKEUP = 29,    /* a stream woke another one */
-    EVENT_ID_END = 30,    /* not a type */
+    EVENT_LOST = 16,          /* records of a stream or ring that could not be written */
+    EVENT_DISCARDED = 17,     /* records that a selection removed outside the kernel */
+    EVENT_STREAM = 18,        /* identity of a stream */
+    EVENT_PATH = 19,          /* identity of one end of a path */
+    EVENT_IMAGE = 20,         /* identity of a program image */
+    EVENT_MACHINE = 21,       /* identity of the machine; first in its trace */
+    EVENT_END = 22,           /* the recording ended in order; last in its trace */
+    EVENT_MODULE = 23,        /* identity of a file with program text */
+    EVENT_PROCEDURE = 24,     /* the name of a PC */
+    EVENT_NAME = 25,          /* the name of a user or a cgroup */
+    EVENT_DROPPED = 26,       /* datagrams dropped because the receiver's queue was full */
+    EVENT_NETWORK = 27,       /* how the network served a TCP connection */
+    EVENT_COST = 28,          /* the overhead of the recording itself */
+    EVENT_WAKEUP = 29,        /* a stream woke another one */
+    EVENT_FLAGS = 30,         /* meter flags, kinds of paths or rules changed */
+    EVENT_SCHEDULE = 31,      /* how long a stream waited for a CPU */
+    EVENT_SIGNAL = 32,        /* a signal was sent */
+    EVENT_CONNECTFAILED = 33, /* a connection was refused, or timed out */
+    EVENT_READ = 34,          /* data read from a file */
+    EVENT_WRITE = 35,         /* data written to a file */
+    EVENT_SUMMARY = 36,       /* the machine's load, memory, paging, disk and network */
+    EVENT_CGROUP = 37,        /* the limits of a cgroup, and what they cost it */
+    EVENT_SENSOR = 38,        /* the value of a sensor */
+    EVENT_CLASS = 39,         /* a class of records that lack fields */
+    EVENT_ID_END = 40,        /* not a type */
 };
 
-#define EVENT_FLAG(id) (1u << (id))
+/* A record with an ID from here on belongs to a class: a type without some of its fields. A CLASS record in the same
+ * file says which. Sources resolve this: the records that they return have a type's ID (event.h, struct event). */
+#define EVENT_CLASS_FIRST 128
+
+#define EVENT_FLAG(id) (1ull << (id))
 
 /* The only meter flag that is not a type's: records carry the PC. */
-#define METER_FLAG_PC (1u << 31)
+#define METER_FLAG_PC (1ull << 63)
 
 /* Kinds of paths that can be metered separately. */
 #define METER_TCP  1u
 #define METER_UDP  2u
 #define METER_UNIX 4u
 #define METER_PIPE 8u
+#define METER_FILE 16u
+#define METER_MQ   32u /* POSIX and System V message queues */
 
 #define SPAN_UNIT_SHIFT 11
 
@@ -103,6 +120,8 @@ enum record_flag {
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
     RECORD_PREEMPTED = 256,
+    /* PATH: several sockets receive each message: multicast or broadcast */
+    RECORD_MANY = 16384,
     /* three bits, n: the unit of a message's span is 16^n ns (meter/shared/message.h) */
     RECORD_SPAN_UNIT = 7 << SPAN_UNIT_SHIFT,
 };
@@ -188,6 +207,35 @@ struct record {
             uint32_t unused;
         } lost;
         struct {
+            uint64_t runnable;    /* ns that the stream has waited for a CPU since its beginning */
+            uint32_t voluntary;   /* times that it gave up its CPU to wait for something */
+            uint32_t involuntary; /* times that it was preempted */
+        } schedule;
+        struct {
+            uint8_t number;
+            uint8_t result;    /* enum signal_result */
+            int16_t code;      /* si_code, as in sigaction(2) */
+            uint32_t receiver; /* number of a STREAM of the receiving process; 0: not metered */
+            uint32_t receiver_pid;
+            uint32_t sender_pid; /* 0: the kernel sent it */
+        } signal;
+        struct {
+            uint32_t path;  /* number of the PATH record */
+            uint32_t error; /* errno: ECONNREFUSED, ETIMEDOUT ... */
+            uint32_t unused;
+            uint32_t span; /* connect() was called at time - span (as in `message`) */
+        } failed;
+        struct {
+            uint32_t sensor; /* its number */
+            uint32_t unused;
+            uint64_t value;
+        } sensor;
+        struct {
+            uint32_t number; /* EVENT_CLASS_FIRST to 255: the ID of its records */
+            uint32_t type;   /* enum event_id */
+            uint64_t absent; /* event_field_bit() of each field that its records lack */
+        } class;
+        struct {
             uint32_t path;  /* number of the PATH record */
             uint32_t count; /* datagrams since the path was first seen; modulo 2^32 */
             uint32_t unused[2];
@@ -221,6 +269,13 @@ enum lost_reason {
     LOST_SKIPPED = 2,
 };
 
+enum signal_result {
+    SIGNAL_DELIVERED = 0,
+    SIGNAL_IGNORED = 1,
+    SIGNAL_PENDING = 2, /* the same signal waited for delivery already: the two become one */
+    SIGNAL_LOST = 3,    /* the receiver's queue of signals was full */
+};
+
 #define STREAM_NAME_SIZE 16
 
 /* One thread. The record is repeated with the same number when EXEC changes its contents. */
@@ -246,8 +301,11 @@ enum path_kind {
     PATH_UNIX_SEQPACKET = 4,
     PATH_UDP = 5,
     PATH_PIPE = 6,
-    PATH_FIFO = 7,     /* a pipe with a name in the file system */
-    PATH_KIND_END = 8, /* not a kind */
+    PATH_FIFO = 7,      /* a pipe with a name in the file system */
+    PATH_FILE = 8,      /* a file of a file system, or a device */
+    PATH_MQ_SYSV = 9,   /* a System V message queue: its messages of one type */
+    PATH_MQ_POSIX = 10, /* a POSIX message queue: its messages of one priority */
+    PATH_KIND_END = 11, /* not a kind */
 };
 
 enum path_role {
@@ -256,6 +314,7 @@ enum path_role {
     PATH_ROLE_ACCEPTED = 2,  /* this end was returned by accept */
     PATH_ROLE_WRITES = 3,    /* this end of a pipe is written to */
     PATH_ROLE_READS = 4,     /* this end of a pipe is read */
+    PATH_ROLE_LISTENS = 5,   /* a socket that accepts connections: it has no other end */
 };
 
 enum path_name_end {
@@ -285,7 +344,7 @@ struct path_record {
     uint8_t remote[16];
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */
-    char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; FIFO: its file's name */
+    char name[PATH_NAME_SIZE]; /* UNIX address, '@' = abstract; FIFO, file, POSIX queue: its name */
 };
 
 #define IMAGE_NAME_SIZE 128
@@ -332,14 +391,15 @@ struct procedure_record {
 
 enum name_kind {
     NAME_USER = 1,
-    NAME_CGROUP = 2, /* path below the root cgroup, beginning with '/' */
+    NAME_CGROUP = 2,  /* path below the root cgroup, beginning with '/' */
+    NAME_COMMAND = 3, /* command line: arguments separated by blanks */
 };
 
 #define NAME_SIZE 208
 
 struct name_record {
     struct record_header header;
-    uint64_t number; /* uid, or cgroup2 id */
+    uint64_t number; /* uid; cgroup2 id; number of a process's first STREAM */
     uint32_t kind;   /* enum name_kind */
     uint32_t unused;
     char name[NAME_SIZE];
@@ -358,13 +418,84 @@ struct machine_record {
     struct record_header header;
     uint8_t machine_id[16];
     uint8_t boot_id[16];
-    uint32_t meter_flags;    /* in force when the recording began */
+    uint64_t meter_flags;    /* in force when the recording began */
     uint32_t kinds_left_out; /* METER_TCP, METER_UDP ...: not metered */
     uint32_t cpus;           /* in use; 0: not known */
     uint32_t meter;          /* enum meter_kind */
+    uint32_t unused;
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];         /* kernel and architecture */
     char addresses[MACHINE_ADDRESSES_SIZE]; /* separated by blanks */
+};
+
+/* What is metered changed at this moment. */
+struct flags_record {
+    struct record_header header;
+    uint64_t meter_flags;    /* in force from now on */
+    uint32_t kinds_left_out; /* as in MACHINE */
+    uint32_t process; /* whose flags these are: number of its first STREAM; 0: all processes' */
+    uint32_t rules;   /* number of the selection rules in force; 0: none */
+    uint32_t unused;
+};
+
+#define RECORD_SIZE_MOST 512 /* bytes; no type is larger */
+
+#define NOT_KNOWN UINT64_MAX /* in SUMMARY and CGROUP: this kernel does not say */
+
+/* The state of the machine. All but the numbers of the moment are totals since it was booted: two SUMMARYs give the use
+ * between them. Times in ns, memory and traffic in bytes. */
+struct summary_record {
+    struct record_header header;
+    uint64_t cpu_user;   /* of all CPUs together */
+    uint64_t cpu_system; /* with interrupts */
+    uint64_t cpu_idle;
+    uint64_t cpu_disk;         /* idle while a disk was waited for */
+    uint64_t cpu_stolen;       /* given to other virtual machines */
+    uint64_t runnable;         /* of the moment: tasks that run or wait for a CPU */
+    uint64_t in_disk;          /* of the moment: tasks that wait for a disk */
+    uint64_t load;             /* of the moment: load average of the last minute, times 100 */
+    uint64_t memory;           /* of the machine */
+    uint64_t memory_available; /* of the moment */
+    uint64_t swap;
+    uint64_t swap_free;    /* of the moment */
+    uint64_t major_faults; /* page faults that needed a disk */
+    uint64_t swapped_in;
+    uint64_t swapped_out;
+    uint64_t cpu_waited; /* pressure stall information: time in which some task waited for a CPU */
+    uint64_t memory_waited;     /* ... in which some task waited for memory */
+    uint64_t memory_waited_all; /* ... in which all that were not idle did */
+    uint64_t disk_waited;
+    uint64_t disk_waited_all;
+    uint64_t disk_reads; /* of all disks together */
+    uint64_t disk_writes;
+    uint64_t disk_read; /* bytes */
+    uint64_t disk_written;
+    uint64_t disk_busy;        /* time in which requests were in progress, of the busiest disk */
+    uint64_t network_received; /* of all interfaces but loopback, in this network namespace */
+    uint64_t network_sent;
+    uint64_t network_packets_received;
+    uint64_t network_packets_sent;
+    uint64_t network_dropped;   /* packets, either way */
+    uint64_t tcp_retransmitted; /* segments */
+};
+
+/* The limits of a cgroup2 with metered processes, and what they cost it. Totals since the cgroup was created. */
+struct cgroup_record {
+    struct record_header header;
+    uint64_t cgroup;            /* cgroup2 id */
+    uint64_t cpu;               /* ns of CPU time used */
+    uint64_t quota;             /* ns of CPU time in each period; 0: no limit */
+    uint64_t period;            /* ns */
+    uint64_t periods;           /* in which the cgroup ran */
+    uint64_t throttled_periods; /* ... and used up its quota */
+    uint64_t throttled;         /* ns that it was throttled, of all its CPUs together */
+    uint64_t memory;            /* bytes in use now */
+    uint64_t memory_most;       /* limit; 0: none */
+    uint64_t memory_reclaims;   /* times that it reached the limit */
+    uint64_t oom_kills;         /* processes killed because of the limit */
+    uint64_t cpu_waited;        /* pressure stall information, as in SUMMARY */
+    uint64_t memory_waited;
+    uint64_t disk_waited;
 };
 
 enum end_reason {
@@ -391,7 +522,10 @@ _Static_assert(sizeof(struct image_record) == 184, "IMAGE is 184 bytes");
 _Static_assert(sizeof(struct module_record) == 208, "MODULE is 208 bytes");
 _Static_assert(sizeof(struct procedure_record) == 176, "PROCEDURE is 176 bytes");
 _Static_assert(sizeof(struct name_record) == 256, "NAME is 256 bytes");
-_Static_assert(sizeof(struct machine_record) == 464, "MACHINE is 464 bytes");
+_Static_assert(sizeof(struct machine_record) == 472, "MACHINE is 472 bytes");
+_Static_assert(sizeof(struct flags_record) == 56, "FLAGS is 56 bytes");
+_Static_assert(sizeof(struct summary_record) == 280, "SUMMARY is 280 bytes");
+_Static_assert(sizeof(struct cgroup_record) == 144, "CGROUP is 144 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");
 #endif

@@ -85,6 +85,16 @@ static int add_addresses(struct history *history, const struct machine_record *r
     return result;
 }
 
+void ends_note_flags(struct history *history, uint32_t origin, const struct record_header *record)
+{
+    struct origin *of = &history->origins[origin];
+
+    recorded_note(&of->recorded, record);
+    of->tells = recorded_always(&of->recorded, EVENT_SENDCALL);
+    of->leaves_out_receives = recorded_leaves_out(&of->recorded, EVENT_RECEIVE);
+    of->leaves_out_terminations = recorded_leaves_out(&of->recorded, EVENT_TERMINATION);
+}
+
 int ends_note_machine(struct history *history, uint32_t origin, const struct machine_record *record)
 {
     struct origin *of = &history->origins[origin];
@@ -93,11 +103,7 @@ int ends_note_machine(struct history *history, uint32_t origin, const struct mac
     if (of->machine != NO_MACHINE)
         return 0;
     of->meter = record->meter == METER_PTRACE ? METER_PTRACE : METER_KERNEL;
-    of->tells = record->meter_flags & EVENT_FLAG(EVENT_SENDCALL);
-    if (record->meter_flags != 0) {
-        of->leaves_out_receives = (record->meter_flags & EVENT_FLAG(EVENT_RECEIVE)) == 0;
-        of->leaves_out_terminations = (record->meter_flags & EVENT_FLAG(EVENT_TERMINATION)) == 0;
-    }
+    ends_note_flags(history, origin, &record->header);
     while (machine < history->machine_count && !same_machine(&history->machines[machine], record))
         machine++;
     of->machine = machine;

@@ -9,6 +9,9 @@ struct end *ends_find(struct history *history, uint32_t origin, uint32_t number)
 int ends_note_path(struct history *history, uint32_t origin, const struct path_record *record);
 int ends_note_machine(struct history *history, uint32_t origin,
                       const struct machine_record *record);
+
+/* MACHINE or FLAGS says which types are recorded. */
+void ends_note_flags(struct history *history, uint32_t origin, const struct record_header *record);
 /* It is forgotten only by ends_settle. */
 void ends_note_destroyed(struct history *history, struct end *end);
 

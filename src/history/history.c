@@ -122,11 +122,11 @@ void history_free(struct history *history)
 
 #define MESSAGES (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVE))
 
-_Static_assert(EVENT_ID_END <= 32, "each type has a bit, and sources only hand out known types");
+_Static_assert(EVENT_ID_END <= 63, "each type has a bit, and sources only hand out known types");
 
-static inline bool is_any_of(unsigned id, uint32_t event_flags)
+static inline bool is_any_of(unsigned id, uint64_t event_flags)
 {
-    return event_flags >> (id % 32) & 1;
+    return event_flags >> (id % 64) & 1;
 }
 
 static bool has_stream(const struct record_header *header)
@@ -138,7 +138,7 @@ static bool has_stream(const struct record_header *header)
 /* The end at which an event happens; NULL: none, or an unknown one. */
 static struct end *end_of(struct history *history, uint32_t origin, const struct record *record)
 {
-    const uint32_t at_ends = MESSAGES | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_CONNECT) |
+    const uint64_t at_ends = MESSAGES | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_CONNECT) |
                              EVENT_FLAG(EVENT_ACCEPT);
 
     return is_any_of(record->header.id, at_ends) ? ends_find(history, origin, record->message.path)
@@ -420,7 +420,7 @@ static int note_event(struct history *history, struct stream *stream, struct end
 /* Whether a record without a stream must wait. 0: no; 1: it is kept now; or -ENOMEM. */
 static int keep(struct history *history, struct end *end, const struct event *event)
 {
-    const uint32_t wait = EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_MESSAGEQUEUED);
+    const uint64_t wait = EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_MESSAGEQUEUED);
 
     if (!is_any_of(event->header->id, wait) || end == NULL || end->held == 0)
         return 0;
@@ -437,6 +437,9 @@ static int note_identity(struct history *history, const struct event *event)
     case EVENT_MACHINE:
         return ends_note_machine(history, event->origin,
                                  (const struct machine_record *)event->header);
+    case EVENT_FLAGS:
+        ends_note_flags(history, event->origin, event->header);
+        return 0;
     case EVENT_STREAM:
         return event->header->stream == 0
                    ? 0

@@ -177,7 +177,7 @@ void history_finish(struct history *history);
  * To be called before the first event is asked for; several analyses of one reading may each call it. Returns the
  * offset of the caller's bytes: see history_value_at. Values are also kept with event types that only other callers
  * asked for. */
-size_t history_keep_values(struct history *history, size_t size, uint32_t event_flags);
+size_t history_keep_values(struct history *history, size_t size, uint64_t event_flags);
 
 /* The bytes at `offset`, which history_keep_values returned, in the value of an event or an edge. NULL: none. */
 static inline void *history_value_at(const void *value, size_t offset)

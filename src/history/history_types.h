@@ -300,8 +300,9 @@ struct origin {
     bool has_next;
     bool begun; /* a record was read */
     bool ended;
-    bool idle;  /* live, and has nothing now */
-    bool tells; /* SENDCALL is in force: after a MOMENT, silence is proof */
+    bool idle; /* live, and has nothing now */
+    struct recorded_types recorded;
+    bool tells; /* SENDCALL is always in force: after a MOMENT, silence is proof */
     bool leaves_out_receives;
     bool leaves_out_terminations; /* a silent stream may have terminated */
     bool discards;                /* DISCARDED was seen */
@@ -392,7 +393,7 @@ struct history {
     size_t edge_capacity;
     uint32_t edge_count;
     struct pool values;   /* the caller's ... */
-    uint32_t value_flags; /* ... for events of these types (EVENT_FLAG) */
+    uint64_t value_flags; /* ... for events of these types (EVENT_FLAG) */
     bool finds_rooms;     /* EDGE_ROOM, EDGE_CONNECTION */
     bool follows_queues;  /* history_follow_queues */
     void **whole; /* values of SENDs that have arrived, or are received, with the last event */

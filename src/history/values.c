@@ -15,7 +15,7 @@
 
 #include <errno.h>
 
-size_t history_keep_values(struct history *history, size_t size, uint32_t event_flags)
+size_t history_keep_values(struct history *history, size_t size, uint64_t event_flags)
 {
     size_t offset = history->values.size;
 

@@ -42,7 +42,7 @@ enum call_class {
 struct system_call {
     uint16_t number;
     uint8_t what;   /* enum call_class */
-    uint32_t flags; /* stops only if one of these is in force; 0: always */
+    uint64_t flags; /* stops only if one of these is in force; 0: always */
     /* stops only if this test of one argument succeeds */
     uint8_t test;     /* enum argument_test */
     uint8_t argument; /* index of the argument */

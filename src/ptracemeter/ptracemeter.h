@@ -20,7 +20,7 @@
 #include "meter/shared/meter_interface.h"
 
 struct ptracemeter_options {
-    uint32_t flags; /* EVENT_FLAG bits and METER_FLAG_PC */
+    uint64_t flags; /* EVENT_FLAG bits and METER_FLAG_PC */
     uint32_t kinds; /* METER_TCP ...: other paths are ignored; 0: all */
     bool survive;   /* no filter, slower: the traced processes outlive the tracer */
 };

@@ -234,7 +234,7 @@ static void describe(struct recording *recording)
 
     machine_describe(machine);
     machine->meter_flags = recording->options->meter.options.flags & ~meter->unknown_flags;
-    machine->kinds_left_out = METER_ALL_KINDS & ~meter->kinds;
+    machine->kinds_left_out = METER_EVERY_KIND & ~meter->kinds;
     machine->meter = meter->kind;
 }
 

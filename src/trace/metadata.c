@@ -38,6 +38,7 @@ static const char types[] =
     "typealias integer { size = 16; align = 8; signed = false; } := uint16_t;\n"
     "typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
     "typealias integer { size = 48; align = 8; signed = false; } := uint48_t;\n"
+    "typealias integer { size = 16; align = 8; signed = true; } := int16_t;\n"
     "typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
     "typealias integer { size = 8; align = 8; signed = false; base = 16; } := hex8_t;\n"
     "typealias integer { size = 16; align = 8; signed = false; base = 16; } := hex16_t;\n"
@@ -121,6 +122,9 @@ static void write_field(FILE *file, const struct event_field *field)
     case FIELD_HEX:
         fprintf(file, "        hex%u_t %s;", bits, field->name);
         break;
+    case FIELD_SIGNED:
+        fprintf(file, "        int%u_t %s;", bits, field->name);
+        break;
     case FIELD_TEXT:
         fprintf(file, "        text_t %s[%u];", field->name, field->size);
         break;
@@ -137,11 +141,12 @@ static void write_padding(FILE *file, unsigned from, unsigned to)
         fprintf(file, "        uint8_t unused%u[%u];\n", from, to - from);
 }
 
-/* Writes the fields that are in bytes `from` to `to` of a record. */
-static void write_fields(FILE *file, const struct event_field *fields, unsigned from, unsigned to)
+/* Writes the fields that are in bytes `from` to `to` of a record, but those in `absent` (bit N: the field N). */
+static void write_fields(FILE *file, const struct event_field *fields, uint64_t absent,
+                         unsigned from, unsigned to)
 {
     for (const struct event_field *field = fields; field->name != NULL; field++) {
-        if (field->offset < from || field->offset >= to)
+        if (field->offset < from || field->offset >= to || (absent >> (field - fields) & 1))
             continue;
         write_padding(file, from, field->offset);
         write_field(file, field);
@@ -164,16 +169,31 @@ static void write_stream(FILE *file)
             "    };\n"
             "    event.context := struct {\n",
             packet_context);
-    write_fields(file, event_header_fields, context, sizeof(struct record_header));
+    write_fields(file, event_header_fields, 0, context, sizeof(struct record_header));
     fprintf(file, "    };\n};\n\n");
 }
 
-static void write_event(FILE *file, const struct event_type *type)
+static void write_event(FILE *file, const struct event_type *type, unsigned id, uint64_t absent)
 {
     fprintf(file, "/* %s */\nevent {\n    name = \"%s\";\n    id = %u;\n    fields := struct {\n",
-            type->meaning, type->name, (unsigned)type->id);
-    write_fields(file, type->fields, sizeof(struct record_header), type->size);
+            type->meaning, type->name, id);
+    write_fields(file, type->fields, absent, sizeof(struct record_header), type->size);
     fprintf(file, "    };\n};\n\n");
+}
+
+/* Closes a file in memory, whose text goes to the caller. */
+static int finish_text(FILE *file, char **text, const size_t *length, char **ret_text,
+                       size_t *ret_length)
+{
+    bool failed = ferror(file) != 0;
+
+    if (fclose(file) != 0 || failed) {
+        free(*text);
+        return -ENOMEM;
+    }
+    *ret_text = *text;
+    *ret_length = *length;
+    return 0;
 }
 
 int trace_metadata_make(const uint8_t uuid[TRACE_UUID_SIZE], const char *host,
@@ -193,15 +213,21 @@ int trace_metadata_make(const uint8_t uuid[TRACE_UUID_SIZE], const char *host,
     write_stream(file);
     for (unsigned id = 0; id < EVENT_ID_END; id++)
         if (event_type(id) != NULL)
-            write_event(file, event_type(id));
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed) {
-        free(text);
+            write_event(file, event_type(id), id, 0);
+    return finish_text(file, &text, &length, ret_text, ret_length);
+}
+
+int trace_metadata_make_class(unsigned number, unsigned type, uint64_t absent, char **ret_text,
+                              size_t *ret_length)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+
+    if (file == NULL)
         return -ENOMEM;
-    }
-    *ret_text = text;
-    *ret_length = length;
-    return 0;
+    write_event(file, event_type(type), number, absent >> 8);
+    return finish_text(file, &text, &length, ret_text, ret_length);
 }
 
 /* ---- reading ---- */
@@ -241,7 +267,8 @@ static int parse_uuid(const char *text, uint8_t ret_uuid[TRACE_UUID_SIZE])
 }
 
 static int check_metadata(const char *text, size_t length, const char *path,
-                          uint8_t ret_uuid[TRACE_UUID_SIZE], struct problem *problem)
+                          uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
+                          struct problem *problem)
 {
     const char *format = find_value(text, length, format_line);
     const char *uuid = find_value(text, length, uuid_line);
@@ -250,11 +277,12 @@ static int check_metadata(const char *text, size_t length, const char *path,
         return problem_set(problem, -EINVAL,
                            "%s/metadata: not a trace of dpm; name a directory that dpm made", path);
     unsigned long version = strtoul(format, NULL, 10);
-    if (version != TRACE_FORMAT)
+    if (version < TRACE_FORMAT_LEAST || version > TRACE_FORMAT)
         return problem_set(problem, -EPROTONOSUPPORT,
-                           "%s/metadata: the trace has format %lu, this dpm reads format %d; use "
-                           "the dpm that wrote it",
-                           path, version, TRACE_FORMAT);
+                           "%s/metadata: the trace has format %lu, this dpm reads formats %d to "
+                           "%d; use the dpm that wrote it",
+                           path, version, TRACE_FORMAT_LEAST, TRACE_FORMAT);
+    *ret_format = (unsigned)version;
     if (uuid == NULL || parse_uuid(uuid, ret_uuid) < 0)
         return problem_set(problem, -EBADMSG,
                            "%s/metadata: the trace's uuid is missing: the file is damaged or was "
@@ -264,7 +292,7 @@ static int check_metadata(const char *text, size_t length, const char *path,
 }
 
 int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
-                        struct problem *problem)
+                        unsigned *ret_format, struct problem *problem)
 {
     uint64_t size;
     int file = trace_file_open(directory, path, "metadata", O_RDONLY, &size, problem);
@@ -285,7 +313,7 @@ int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_
     if (result < 0)
         problem_set(problem, result, "%s/metadata: cannot be read: %s", path, strerror(-result));
     else
-        result = check_metadata(text, size, path, ret_uuid, problem);
+        result = check_metadata(text, size, path, ret_uuid, ret_format, problem);
 out:
     free(text);
     close(file);

@@ -21,11 +21,27 @@
 
 #define ORIGINS_MOST 4096u
 
+/* MACHINE as it was in format 2. */
+struct machine_of_2 {
+    struct record_header header;
+    uint8_t machine_id[16];
+    uint8_t boot_id[16];
+    uint32_t meter_flags; /* bit 31: the PC */
+    uint32_t kinds_left_out;
+    uint32_t cpus;
+    uint32_t meter;
+    char name[MACHINE_NAME_SIZE];
+    char system[MACHINE_NAME_SIZE];
+    char addresses[MACHINE_ADDRESSES_SIZE];
+};
+
 struct origin {
     struct stream_file files[RING_COUNT];
     struct stream_file *head; /* the file whose record is next; NULL: none is left */
     int64_t wall;             /* wall-clock time of that record */
     bool ended;               /* END has been returned */
+    unsigned format;
+    struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];
 };
 
@@ -40,6 +56,7 @@ struct trace_source {
     int failed;                  /* the error that ended the source; see `problem` */
     struct problem problem;
     uint16_t sizes[RING_COUNT][RECORD_TYPES];
+    uint16_t sizes_of_2[RING_COUNT][RECORD_TYPES]; /* in format 2 */
 };
 
 /* ---- one trace ---- */
@@ -120,8 +137,8 @@ static int read_beginning(struct origin *origin, struct problem *problem)
     return choose_head(origin, problem);
 }
 
-static int open_origin(struct origin *origin, const char *path, unsigned rings,
-                       struct problem *problem)
+static int open_origin(struct trace_source *traces, struct origin *origin, const char *path,
+                       unsigned rings, struct problem *problem)
 {
     uint8_t uuid[TRACE_UUID_SIZE];
 
@@ -130,7 +147,10 @@ static int open_origin(struct origin *origin, const char *path, unsigned rings,
     if (directory < 0)
         return problem_set(problem, -errno, "%s: cannot be opened: %s; a trace is a directory",
                            origin->name, strerror(errno));
-    int result = trace_metadata_read(directory, origin->name, uuid, problem);
+    int result = trace_metadata_read(directory, origin->name, uuid, &origin->format, problem);
+    for (enum ring_id ring = 0; ring < RING_COUNT && result == 0; ring++)
+        origin->files[ring].sizes =
+            origin->format == 2 ? traces->sizes_of_2[ring] : traces->sizes[ring];
     /* Control first: if the trace is being written, the data that it refers to are then already there. */
     for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
         result =
@@ -247,6 +267,29 @@ static void give(struct event *ret_event, const struct stream_file *file, uint32
     ret_event->header = (const struct record_header *)file->record;
     ret_event->origin = number;
     ret_event->wall_offset = file->wall_offset;
+    ret_event->absent = file->absent;
+}
+
+/* Returns a MACHINE of format 2 in the layout of today. */
+static const struct record_header *convert_machine(struct origin *origin)
+{
+    const struct machine_of_2 *from = (const struct machine_of_2 *)origin->head->record;
+    struct machine_record *machine = &origin->machine;
+
+    *machine = (struct machine_record){
+        .header = from->header,
+        .meter_flags =
+            (from->meter_flags & ~(1u << 31)) | (from->meter_flags >> 31 != 0 ? METER_FLAG_PC : 0),
+        .kinds_left_out = from->kinds_left_out,
+        .cpus = from->cpus,
+        .meter = from->meter,
+    };
+    memcpy(machine->machine_id, from->machine_id, sizeof(machine->machine_id));
+    memcpy(machine->boot_id, from->boot_id, sizeof(machine->boot_id));
+    memcpy(machine->name, from->name, sizeof(machine->name));
+    memcpy(machine->system, from->system, sizeof(machine->system));
+    memcpy(machine->addresses, from->addresses, sizeof(machine->addresses));
+    return &machine->header;
 }
 
 /* Counts the hooks that the kernel skipped, from a LOST record. */
@@ -276,6 +319,8 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
     traces->handed = true;
     traces->until = data_until(traces, origin);
     give(ret_event, origin->head, number);
+    if (origin->format == 2 && record_id(origin->head) == EVENT_MACHINE)
+        ret_event->header = convert_machine(origin);
     return SOURCE_RECORD;
 }
 
@@ -321,8 +366,12 @@ static void fill_sizes(struct trace_source *traces)
 {
     for (unsigned id = 0; id < RECORD_TYPES; id++) {
         const struct event_type *type = event_type(id);
-        if (type != NULL)
-            traces->sizes[type->ring][id] = type->size;
+        if (type == NULL || id == EVENT_CLASS) /* a CLASS is resolved by its file */
+            continue;
+        traces->sizes[type->ring][id] = type->size;
+        if (id <= EVENT_WAKEUP)
+            traces->sizes_of_2[type->ring][id] =
+                id == EVENT_MACHINE ? sizeof(struct machine_of_2) : type->size;
     }
 }
 
@@ -343,10 +392,8 @@ static struct trace_source *allocate_source(size_t count)
     traces->source.origins = (uint32_t)count;
     fill_sizes(traces);
     for (size_t number = 0; number < count; number++)
-        for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             traces->origins[number].files[ring].file = -1;
-            traces->origins[number].files[ring].sizes = traces->sizes[ring];
-        }
     return traces;
 }
 
@@ -378,7 +425,7 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
     if (traces == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", paths[0]);
     for (uint32_t number = 0; number < count; number++) {
-        int result = open_origin(&traces->origins[number], paths[number], rings, problem);
+        int result = open_origin(traces, &traces->origins[number], paths[number], rings, problem);
         if (result < 0) {
             trace_close(&traces->source);
             return result;

@@ -157,7 +157,8 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
 static int add_end(struct repair *repair, struct problem *problem)
 {
     uint8_t uuid[TRACE_UUID_SIZE];
-    int result = trace_metadata_read(repair->directory, repair->name, uuid, problem);
+    unsigned format;
+    int result = trace_metadata_read(repair->directory, repair->name, uuid, &format, problem);
 
     if (result < 0)
         return result;

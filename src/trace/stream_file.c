@@ -255,6 +255,8 @@ static int record_damaged(const struct stream_file *file, struct problem *proble
 
     if (left < sizeof(*header) || file->sizes[header->id] > left)
         snprintf(what, sizeof(what), "the packet ends within a record");
+    else if (header->id == EVENT_CLASS)
+        snprintf(what, sizeof(what), "a CLASS is cut, impossible, or contradicts an earlier one");
     else if (file->sizes[header->id] == 0)
         snprintf(what, sizeof(what), "a record has type %u, which this file cannot have",
                  header->id);
@@ -262,6 +264,31 @@ static int record_damaged(const struct stream_file *file, struct problem *proble
         snprintf(what, sizeof(what), "time goes back from %" PRIu64 " to %" PRIu64, file->time,
                  header->time);
     return stream_file_damaged(file, stream_file_offset(file), what, problem);
+}
+
+/* The next record is a CLASS, or of a class: notes the class, or gives the record the ID of its type. Returns the
+ * record's size; 0: it is impossible; or -ENOMEM. */
+static int resolve_class(struct stream_file *file, size_t left)
+{
+    /* the window is memory of our own */
+    struct record_header *header = (struct record_header *)(uintptr_t)file->record;
+    const struct class *class = classes_find(file->classes, header->id);
+
+    if (header->id == EVENT_CLASS) {
+        if (file->classes == NULL)
+            file->classes = calloc(1, sizeof(*file->classes));
+        if (file->classes == NULL)
+            return -ENOMEM;
+        const struct record *record = (const struct record *)header;
+        bool possible = left >= sizeof(*record) && classes_note(file->classes, record);
+        return possible && file->sizes[record->class.type] != 0 ? (int)sizeof(*record) : 0;
+    }
+    if (class == NULL || file->sizes[class->type] > left)
+        return 0;
+    header->id = class->type;
+    file->absent = class->absent;
+    class_clear_fields(class->type, class->absent, header);
+    return file->sizes[class->type];
 }
 
 /* Checks the record at file->record. */
@@ -273,6 +300,13 @@ static inline int take_record(struct stream_file *file, struct problem *problem)
     if (left < sizeof(*header))
         return record_damaged(file, problem);
     size_t size = file->sizes[header->id];
+    file->absent = 0;
+    if (size == 0) {
+        int resolved = resolve_class(file, left);
+        if (resolved < 0)
+            return problem_set(problem, resolved, "%s: out of memory", file->name);
+        size = (size_t)resolved;
+    }
     if (size == 0 || size > left || header->time < file->time)
         return record_damaged(file, problem);
     file->record_size = size;
@@ -329,6 +363,7 @@ void stream_file_rewind(struct stream_file *file)
         .file = file->file,
     };
 
+    free(file->classes);
     memcpy(begun.name, file->name, sizeof(begun.name));
     *file = begun;
 }
@@ -338,4 +373,5 @@ void stream_file_close(struct stream_file *file)
     if (file->file >= 0)
         close(file->file);
     free(file->window);
+    free(file->classes);
 }

@@ -7,6 +7,7 @@
 #ifndef DPM_STREAM_FILE_H
 #define DPM_STREAM_FILE_H
 
+#include "trace/classes.h"
 #include "trace/trace_internal.h"
 
 #define RECORD_TYPES 256
@@ -17,7 +18,10 @@ struct stream_file {
     size_t record_size;
     uint64_t time; /* of the next record, or of the last one if none is left */
     int64_t wall_offset;
-    const uint16_t *sizes; /* [RECORD_TYPES] sizes of this file's records; 0: not in it */
+    const uint16_t
+        *sizes; /* [RECORD_TYPES] sizes of this file's records; 0: not in it, or in a class */
+    struct classes *classes; /* NULL: none so far */
+    uint64_t absent;         /* fields that the next record lacks (struct event) */
 
     unsigned char *window;
     size_t capacity;

@@ -71,6 +71,12 @@ int trace_writer_new(const char *path, const struct machine_record *machine, uin
 int trace_writer_append(struct trace_writer *writer, const struct record_header *record,
                         struct problem *problem);
 
+/* The same for a record of which a selection has removed the fields `absent` (struct event). The first one of a type and
+ * set of fields is preceded by a CLASS record, and the metadata is replaced by one that describes the class. Further
+ * errors: -EINVAL: the type has no such fields, or they identify the record; -E2BIG: too many different sets. */
+int trace_writer_append_without(struct trace_writer *writer, const struct record_header *record,
+                                uint64_t absent, struct problem *problem);
+
 /* Sets how many records of a ring the meter has lost so far. Later packets contain this number. */
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total);
 

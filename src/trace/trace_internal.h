@@ -8,10 +8,11 @@
 
 #include "trace/trace.h"
 
-#define TRACE_FORMAT      2
-#define TRACE_UUID_SIZE   16
-#define TRACE_CONTENT     (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
-#define TRACE_LAST_PACKET (1u << 20) /* bytes; the largest packet of any writer that we read */
+#define TRACE_FORMAT       3
+#define TRACE_FORMAT_LEAST 2 /* the oldest that we read */
+#define TRACE_UUID_SIZE    16
+#define TRACE_CONTENT      (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
+#define TRACE_LAST_PACKET  (1u << 20) /* bytes; the largest packet of any writer that we read */
 
 _Static_assert(TRACE_CONTENT == 88, "records begin at byte 88 of a packet");
 
@@ -30,10 +31,14 @@ void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE]);
 int trace_metadata_make(const uint8_t uuid[TRACE_UUID_SIZE], const char *host,
                         uint64_t clock_offset, char **ret_text, size_t *ret_length);
 
-/* Checks that the directory has the metadata of a trace that we can read, and returns its UUID. `path` is the
- * directory's name in `problem`. */
+/* The text that describes a class of records (classes.h); appended to a trace's metadata. The same errors. */
+int trace_metadata_make_class(unsigned number, unsigned type, uint64_t absent, char **ret_text,
+                              size_t *ret_length);
+
+/* Checks that the directory has the metadata of a trace that we can read, and returns its UUID and format. `path` is
+ * the directory's name in `problem`. */
 int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
-                        struct problem *problem);
+                        unsigned *ret_format, struct problem *problem);
 
 /* ---- writer.c ---- */
 

@@ -13,12 +13,14 @@
  *
  *      max_size >= committed = metadata + packets written + pages granted + page of END
  */
+#include "trace/classes.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -62,6 +64,8 @@ struct trace_writer {
     struct record last;      /* written just before END; its ID is 0: none */
     int directory;
     char name[TRACE_NAME_SIZE];
+    char *metadata; /* [metadata_size] the text as written */
+    struct classes classes[RING_COUNT];
 };
 
 /* ---- packets ---- */
@@ -203,7 +207,7 @@ static void put_record(struct trace_writer *writer, enum ring_id ring,
 
 static bool written_by_trace(const struct event_type *type)
 {
-    return type->id == EVENT_MACHINE || type->id == EVENT_END;
+    return type->id == EVENT_MACHINE || type->id == EVENT_END || type->id == EVENT_CLASS;
 }
 
 static int refuse_record(const struct trace_writer *writer, const struct record_header *record,
@@ -221,24 +225,137 @@ static int refuse_record(const struct trace_writer *writer, const struct record_
                        writer->streams[type->ring].last_time);
 }
 
-int trace_writer_append(struct trace_writer *writer, const struct record_header *record,
-                        struct problem *problem)
+/* Appends `size` bytes to a ring. */
+static inline int append(struct trace_writer *writer, enum ring_id ring,
+                         const struct record_header *record, size_t size, struct problem *problem)
 {
-    const struct event_type *type = event_type(record->id);
+    const struct stream_buffer *stream = &writer->streams[ring];
 
+    if (stream->used + size > stream->room) {
+        int result = make_room(writer, ring, size, problem);
+        if (result < 0)
+            return result;
+    }
+    put_record(writer, ring, record, size);
+    return 0;
+}
+
+static inline int check_record(const struct trace_writer *writer,
+                               const struct record_header *record, const struct event_type *type,
+                               struct problem *problem)
+{
     if (type == NULL || written_by_trace(type) ||
         record->time < writer->streams[type->ring].last_time)
         return refuse_record(writer, record, type, problem);
     if (writer->stopped != 0)
         return problem_set(problem, -EPIPE, "%s: the trace has already ended", writer->name);
-    const struct stream_buffer *stream = &writer->streams[type->ring];
-    if (stream->used + type->size > stream->room) {
-        int result = make_room(writer, type->ring, type->size, problem);
-        if (result < 0)
-            return result;
-    }
-    put_record(writer, type->ring, record, type->size);
     return 0;
+}
+
+int trace_writer_append(struct trace_writer *writer, const struct record_header *record,
+                        struct problem *problem)
+{
+    const struct event_type *type = event_type(record->id);
+    int result = check_record(writer, record, type, problem);
+
+    return result < 0 ? result : append(writer, type->ring, record, type->size, problem);
+}
+
+/* ---- records without some of their fields ---- */
+
+static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
+                          size_t length, struct problem *problem);
+
+/* Replaces the metadata by one with the class. At any moment, the file is either the old one or the new one. */
+static int describe_class(struct trace_writer *writer, unsigned number, unsigned type,
+                          uint64_t absent, struct problem *problem)
+{
+    static const char name[] = "metadata.new";
+    char *text, *longer;
+    size_t length;
+    int result = trace_metadata_make_class(number, type, absent, &text, &length);
+
+    if (result < 0)
+        return problem_set(problem, result, "%s: out of memory", writer->name);
+    if (length > writer->max_size - writer->committed) {
+        free(text);
+        return stop_for_size(writer, problem);
+    }
+    longer = realloc(writer->metadata, writer->metadata_size + length);
+    if (longer == NULL) {
+        free(text);
+        return problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
+    }
+    writer->metadata = longer;
+    memcpy(longer + writer->metadata_size, text, length);
+    free(text);
+    writer->metadata_size += length;
+    writer->committed += length;
+    result = write_metadata(writer, name, longer, writer->metadata_size, problem);
+    if (result == 0 && renameat(writer->directory, name, writer->directory, "metadata") < 0)
+        result = problem_set(problem, -errno, "%s/metadata: cannot be replaced: %s", writer->name,
+                             strerror(errno));
+    if (result < 0) {
+        unlinkat(writer->directory, name, 0);
+        writer->stopped = END_DISK;
+    }
+    return result;
+}
+
+/* The ID of a ring's class, which is made if it is new; or a negative errno. */
+static int class_number(struct trace_writer *writer, enum ring_id ring,
+                        const struct record_header *record, uint64_t absent,
+                        struct problem *problem)
+{
+    struct classes *classes = &writer->classes[ring];
+    unsigned index = 0;
+
+    while (index < CLASSES_MOST && classes->at[index].type != 0 &&
+           (classes->at[index].type != record->id || classes->at[index].absent != absent))
+        index++;
+    if (index == CLASSES_MOST)
+        return problem_set(problem, -E2BIG,
+                           "%s: the rules remove more than %u different sets of fields: remove "
+                           "fewer",
+                           writer->name, CLASSES_MOST);
+    unsigned number = EVENT_CLASS_FIRST + index;
+    if (classes->at[index].type != 0)
+        return (int)number;
+    const struct record class = {
+        .header = {.time = record->time, .id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
+        .class = {.number = number, .type = record->id, .absent = absent},
+    };
+    int result = describe_class(writer, number, record->id, absent, problem);
+    if (result == 0)
+        result = append(writer, ring, &class.header, sizeof(class), problem);
+    if (result < 0)
+        return result;
+    classes_note(classes, &class);
+    return (int)number;
+}
+
+int trace_writer_append_without(struct trace_writer *writer, const struct record_header *record,
+                                uint64_t absent, struct problem *problem)
+{
+    const struct event_type *type = event_type(record->id);
+    union {
+        struct record_header header;
+        char bytes[RECORD_SIZE_MOST];
+    } copy;
+    int result = check_record(writer, record, type, problem);
+
+    if (result < 0 || absent == 0)
+        return result < 0 ? result : trace_writer_append(writer, record, problem);
+    if (!class_is_possible(record->id, absent))
+        return problem_set(problem, -EINVAL, "%s: a %s cannot lack these fields", writer->name,
+                           type->name);
+    int number = class_number(writer, type->ring, record, absent, problem);
+    if (number < 0)
+        return number;
+    memcpy(&copy, record, type->size);
+    class_clear_fields(record->id, absent, &copy.header);
+    copy.header.id = (uint8_t)number;
+    return append(writer, type->ring, &copy.header, type->size, problem);
 }
 
 void trace_writer_set_last(struct trace_writer *writer, const struct record *record)
@@ -292,6 +409,7 @@ static void free_writer(struct trace_writer *writer)
             close(writer->streams[ring].file);
         free(writer->streams[ring].packet);
     }
+    free(writer->metadata);
     if (writer->directory >= 0)
         close(writer->directory);
     free(writer);
@@ -341,28 +459,35 @@ static int make_file(struct trace_writer *writer, const char *name, struct probl
     return file;
 }
 
+/* Writes a file of that name in the trace's directory. */
+static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
+                          size_t length, struct problem *problem)
+{
+    int file = make_file(writer, name, problem);
+
+    if (file < 0)
+        return file;
+    int result = trace_packet_write(file, text, length, 0);
+    if (close(file) < 0 && result == 0)
+        result = -errno;
+    return result == 0 ? 0
+                       : problem_set(problem, result, "%s/%s: cannot be written: %s", writer->name,
+                                     name, strerror(-result));
+}
+
 static int make_metadata(struct trace_writer *writer, const struct machine_record *machine,
                          struct problem *problem)
 {
     uint64_t offset = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
-    char *text;
     size_t length;
-    int result = trace_metadata_make(writer->uuid, machine->name, offset, &text, &length);
+    int result =
+        trace_metadata_make(writer->uuid, machine->name, offset, &writer->metadata, &length);
 
     if (result < 0)
         return problem_set(problem, result, "%s: out of memory", writer->name);
-    int file = make_file(writer, "metadata", problem);
-    if (file < 0) {
-        free(text);
-        return file;
-    }
-    result = trace_packet_write(file, text, length, 0);
-    if (close(file) < 0 && result == 0)
-        result = -errno;
-    free(text);
+    result = write_metadata(writer, "metadata", writer->metadata, length, problem);
     if (result < 0)
-        return problem_set(problem, result, "%s/metadata: cannot be written: %s", writer->name,
-                           strerror(-result));
+        return result;
     writer->metadata_size = length;
     writer->committed = length + TRACE_PAGE_SIZE;
     assert(writer->committed + TRACE_PAGE_SIZE <= TRACE_SMALLEST_MAX_SIZE);

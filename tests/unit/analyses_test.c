@@ -19,7 +19,7 @@
 /* Keeps each event's number as its value, and checks it at the other end of edges. */
 struct watch {
     size_t value;
-    uint32_t flags; /* of the types it asks for */
+    uint64_t flags; /* of the types it asks for */
     uint64_t events, edges, disturbed;
 };
 

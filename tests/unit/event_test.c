@@ -334,10 +334,10 @@ static void test_identity_values(void **unused)
 
 /* ---- meter flags ---- */
 
-static void check_flags(const char *list, uint32_t before, uint32_t expected)
+static void check_flags(const char *list, uint64_t before, uint64_t expected)
 {
     struct problem problem = {""};
-    uint32_t flags = before;
+    uint64_t flags = before;
 
     assert_int_equal(meter_flags_parse(list, &flags, &problem), 0);
     assert_int_equal(flags, expected);
@@ -378,7 +378,7 @@ static void test_flags_are_the_types(void **unused)
     (void)unused;
     for (unsigned id = EVENT_SEND; id < EVENT_ID_END; id++) {
         const struct event_type *type = event_type(id);
-        uint32_t flags = 0;
+        uint64_t flags = 0;
         int result = meter_flags_parse(type->name, &flags, NULL);
         bool is_event = id <= EVENT_TERMINATION || id == EVENT_WAKEUP;
         assert_int_equal(result, is_event ? 0 : -EINVAL);
@@ -390,12 +390,12 @@ static void test_flags_are_the_types(void **unused)
 /* Each word is accepted, none occurs twice, and the words without "all" cover every flag. */
 static void test_flag_words_are_known(void **unused)
 {
-    uint32_t flags = 0;
+    uint64_t flags = 0;
     const char *word, *other;
 
     (void)unused;
     for (size_t i = 0; (word = meter_flag_word(i)) != NULL; i++) {
-        uint32_t flags_of_word = 0;
+        uint64_t flags_of_word = 0;
         assert_int_equal(meter_flags_parse(word, &flags_of_word, NULL), 0);
         if (flags_of_word != METER_ALL_FLAGS)
             flags |= flags_of_word;
@@ -405,7 +405,7 @@ static void test_flag_words_are_known(void **unused)
     assert_int_equal(flags, METER_ALL_FLAGS);
 }
 
-static void check_flags_text(uint32_t flags, const char *expected)
+static void check_flags_text(uint64_t flags, const char *expected)
 {
     char text[METER_FLAGS_TEXT_SIZE];
 
@@ -427,7 +427,7 @@ static void test_flags_are_written(void **unused)
     check_flags_text(METER_FLAG_PC | BIT(BLOCK), "block,pc");
     for (unsigned i = 0; i < 1000; i++) {
         char text[METER_FLAGS_TEXT_SIZE];
-        uint32_t flags = (uint32_t)random_number(&seed) & METER_ALL_FLAGS;
+        uint64_t flags = (uint32_t)random_number(&seed) & METER_ALL_FLAGS;
         /* also all but one, the longest lists */
         if (i < 32)
             flags = METER_ALL_FLAGS & ~(1u << i);
@@ -454,7 +454,7 @@ static void test_wrong_flags_are_named(void **unused)
     (void)unused;
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
         struct problem problem = {""};
-        uint32_t flags = BIT(CONNECT);
+        uint64_t flags = BIT(CONNECT);
         assert_int_equal(meter_flags_parse(lists[i], &flags, &problem), -EINVAL);
         assert_int_equal(flags, BIT(CONNECT));
         assert_non_null(strstr(problem.text, "is no meter flag"));
@@ -462,7 +462,7 @@ static void test_wrong_flags_are_named(void **unused)
         assert_null(strchr(problem.text, '\n'));
     }
     struct problem problem;
-    uint32_t flags = 0;
+    uint64_t flags = 0;
     assert_int_equal(meter_flags_parse("send recieve", &flags, &problem), -EINVAL);
     assert_non_null(strstr(problem.text, "'recieve'"));
 }

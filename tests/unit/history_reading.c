@@ -72,7 +72,7 @@ static struct line *add_line(struct reading *reading, uint32_t origin, const cha
     return line;
 }
 
-static void add_machine_of(struct reading *reading, uint32_t origin, uint32_t of, uint32_t flags,
+static void add_machine_of(struct reading *reading, uint32_t origin, uint32_t of, uint64_t flags,
                            const char *begin)
 {
     if (reading->tapes[origin].count > 0) {
@@ -102,7 +102,8 @@ static uint8_t type(struct reading *reading)
 /* MACHINE A without TERMINATION; MACHINE B ahead 9900s; MACHINE B is A */
 static void machine_statement(struct reading *reading, const char *begin)
 {
-    uint32_t origin = take(reading, "B"), of = origin, flags = METER_EVENT_FLAGS;
+    uint32_t origin = take(reading, "B"), of = origin;
+    uint64_t flags = METER_EVENT_FLAGS;
 
     if (origin == 0)
         expect(reading, "A");
@@ -278,7 +279,7 @@ static void message_flags(struct reading *reading, struct record_header *header)
 
 static void message(struct reading *reading, struct record *record, uint32_t origin)
 {
-    static const uint32_t with_bytes = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+    static const uint64_t with_bytes = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
                                        EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_MESSAGEQUEUED);
 
     record->message.path = declared_path(reading, origin);

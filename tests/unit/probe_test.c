@@ -459,7 +459,7 @@ static uint32_t judge_programs(const struct trial_program *programs, size_t coun
 
 static void tells_lost_flags(void **state)
 {
-    uint32_t sending = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL);
+    uint64_t sending = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL);
     struct trial_program programs[] = {
         program("tp_btf/task_newtask", ANSWER_YES, ANSWER_YES),
         program("tp_btf/sched_switch", ANSWER_YES, ANSWER_YES),

@@ -47,7 +47,7 @@ static void tell(struct world *world, uint32_t origin, uint64_t time, void *reco
 }
 
 /* Begins a recording of machine `id`, with the processes 1 to `processes`, each with one stream. */
-static void begin_machine(struct world *world, uint8_t id, uint32_t meter_flags, uint32_t processes)
+static void begin_machine(struct world *world, uint8_t id, uint64_t meter_flags, uint32_t processes)
 {
     uint32_t origin = world->origins++;
     struct machine_record machine = {
@@ -73,7 +73,7 @@ static void begin_machine(struct world *world, uint8_t id, uint32_t meter_flags,
     }
 }
 
-static void begin(struct world *world, uint32_t meter_flags, uint32_t processes)
+static void begin(struct world *world, uint64_t meter_flags, uint32_t processes)
 {
     memset(world, 0, sizeof(*world));
     begin_machine(world, 1, meter_flags, processes);

@@ -79,7 +79,7 @@ static inline void tape_done(struct tape *tape)
 
 /* ---- records, for both kinds of tests ---- */
 
-static inline void add_machine(struct tape *tape, uint64_t time, uint8_t machine, uint32_t flags)
+static inline void add_machine(struct tape *tape, uint64_t time, uint8_t machine, uint64_t flags)
 {
     struct machine_record record = {.header = {.time = time, .id = EVENT_MACHINE, .flags = 16},
                                     .machine_id = {machine},

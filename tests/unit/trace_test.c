@@ -1808,6 +1808,9 @@ static void check_field(const char *line, const struct event_field *field, const
     case FIELD_SPAN:
         snprintf(value, sizeof(value), "%" PRIu64, event_field_value(field, record));
         break;
+    case FIELD_SIGNED:
+        snprintf(value, sizeof(value), "%d", (int16_t)event_field_value(field, record));
+        break;
     case FIELD_HEX:
         snprintf(value, sizeof(value), "0x%" PRIX64, event_field_value(field, record));
         break;

@@ -103,7 +103,7 @@ struct finding {
             enum factor_verdict verdict;
         } factor;
         struct {
-            uint32_t flags; /* of METER_EVENT_FLAGS */
+            uint64_t flags; /* of METER_EVENT_FLAGS */
             uint32_t kinds; /* METER_TCP ... */
         } missing;
         double load_balance;

@@ -41,7 +41,7 @@ static uint64_t longest_of(const struct findings_from *from)
 /* Events that were not metered leave no arcs, so the critical path is too short. */
 static int find_missing(const struct communication *communication, struct findings *findings)
 {
-    uint32_t flags = communication->flags_left_out & TELL_OF_ARCS;
+    uint64_t flags = communication->flags_left_out & TELL_OF_ARCS;
     uint32_t kinds = communication->kinds_left_out;
 
     if (flags == 0 && kinds == 0)

@@ -215,7 +215,7 @@ static int add_silent(const struct communication *communication, const process_r
 
 static int find_silent(const struct communication *communication, struct findings *findings)
 {
-    static const uint32_t told_by = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
+    static const uint64_t told_by = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE);
     process_row *silent = calloc(communication->process_count + 1, sizeof(*silent));
     int result = silent == NULL ? -ENOMEM : 0;
     size_t count = 0;

@@ -15,6 +15,15 @@
 
 /* ---- machines, processes, streams ---- */
 
+void graph_note_flags(struct graph *graph, uint32_t origin, const struct record_header *record)
+{
+    struct recorded_types *recorded = &graph->origins[origin].recorded;
+
+    recorded_note(recorded, record);
+    graph->origins[origin].tells_ends = recorded_always(recorded, EVENT_TERMINATION);
+    graph->origins[origin].tells_wakeups = recorded_always(recorded, EVENT_WAKEUP);
+}
+
 int graph_note_machine(struct graph *graph, uint32_t origin, const struct machine_record *record)
 {
     uint32_t machine = 0;
@@ -42,8 +51,7 @@ int graph_note_machine(struct graph *graph, uint32_t origin, const struct machin
                 return -ENOMEM;
     }
     graph->origins[origin].machine = machine;
-    graph->origins[origin].tells_ends = record->meter_flags & EVENT_FLAG(EVENT_TERMINATION);
-    graph->origins[origin].tells_wakeups = record->meter_flags & EVENT_FLAG(EVENT_WAKEUP);
+    graph_note_flags(graph, origin, &record->header);
     graph->result->machines = graph->machine_count;
     return 0;
 }

@@ -23,6 +23,9 @@ static inline struct reached *graph_value(const struct graph *graph, const void 
 /* ---- graph_chains.c: return 0 or an index, or -ENOMEM; those that add stretches also errors of stretches_add ---- */
 
 int graph_note_machine(struct graph *graph, uint32_t origin, const struct machine_record *record);
+
+/* MACHINE or FLAGS says which types are recorded. */
+void graph_note_flags(struct graph *graph, uint32_t origin, const struct record_header *record);
 int graph_note_identity(struct graph *graph, uint32_t origin, const struct stream_record *record);
 
 /* NULL: there is none. */

@@ -137,6 +137,8 @@ int graph_add(struct graph *graph, const struct history_event *event)
     if (id == EVENT_MACHINE)
         return graph_note_machine(graph, origin,
                                   (const struct machine_record *)event->event.header);
+    if (id == EVENT_FLAGS && origin < graph->origin_room)
+        graph_note_flags(graph, origin, &record->header);
     if (id == EVENT_STREAM)
         return record->header.stream == 0 ? 0 : add_identity(graph, &event->event);
     if (id == EVENT_DESTROYPATH)

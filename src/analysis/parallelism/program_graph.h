@@ -207,6 +207,7 @@ struct graph_origin {
     uint32_t machine;
     uint64_t first; /* time of the first event; 0: none yet */
     uint64_t last;
+    struct recorded_types recorded;
     bool tells_ends;    /* TERMINATION is in force: a silent stream lives on */
     bool tells_wakeups; /* WAKEUP is in force */
 };

@@ -197,11 +197,15 @@ static uint64_t duration(const struct statistics *statistics)
     return end - begin;
 }
 
+/* Types whose absence changes results. The others have results of their own. */
+#define EVENTS_OF_INTERACTION                                                                      \
+    (METER_EVENT_FLAGS & ((EVENT_FLAG(EVENT_TERMINATION + 1) - 1) | EVENT_FLAG(EVENT_WAKEUP)))
+
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
-    result->kinds_left_out |= origin->kinds_left_out;
-    if (origin->meter_flags != 0) /* 0: no record shows them */
-        result->flags_left_out |= METER_EVENT_FLAGS & ~origin->meter_flags;
+    result->kinds_left_out |= origin->recorded.kinds_left_out & METER_ALL_KINDS;
+    if (origin->recorded.known)
+        result->flags_left_out |= EVENTS_OF_INTERACTION & ~origin->recorded.always;
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
 }
 

@@ -73,17 +73,13 @@ struct usage *endpoint_usage(struct statistics *statistics, struct endpoint *end
 bool endpoint_sends_are_metered(const struct statistics *statistics,
                                 const struct endpoint *endpoint)
 {
-    uint32_t flags = statistics->origins[endpoint->origin].meter_flags;
-
-    return flags == 0 || flags & EVENT_FLAG(EVENT_SEND);
+    return !recorded_leaves_out(&statistics->origins[endpoint->origin].recorded, EVENT_SEND);
 }
 
 bool endpoint_receives_are_metered(const struct statistics *statistics,
                                    const struct endpoint *endpoint)
 {
-    uint32_t flags = statistics->origins[endpoint->origin].meter_flags;
-
-    return flags == 0 || flags & EVENT_FLAG(EVENT_RECEIVE);
+    return !recorded_leaves_out(&statistics->origins[endpoint->origin].recorded, EVENT_RECEIVE);
 }
 
 void endpoint_join(const struct statistics *statistics, struct endpoint *endpoint,

@@ -159,7 +159,7 @@ static int add_end_of_path(struct statistics *statistics, const struct history_e
  * several. */
 static bool uses_path(const struct record *record)
 {
-    const uint32_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+    const uint64_t users = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
                            EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 

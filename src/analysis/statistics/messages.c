@@ -67,13 +67,20 @@ static int open_message(struct usage *usage, struct open_message message)
     return result;
 }
 
+/* Whether the other end's sends are counted. That may have changed since both ends were joined (FLAGS). */
+static bool partner_counts(const struct statistics *statistics, const struct endpoint *endpoint)
+{
+    return endpoint->partner_tells &&
+           (endpoint->partner == NULL || endpoint_sends_are_metered(statistics, endpoint->partner));
+}
+
 /* Messages are counted where they are sent, if that end is metered and in use. */
-static int note_size(struct usage *usage, const struct endpoint *endpoint,
-                     const struct record *record)
+static int note_size(const struct statistics *statistics, struct usage *usage,
+                     const struct endpoint *endpoint, const struct record *record)
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
 
-    if (kind == VALUE_RECEIVED && endpoint->partner_tells)
+    if (kind == VALUE_RECEIVED && partner_counts(statistics, endpoint))
         return 0;
     if (record->header.flags & RECORD_CONTINUED) {
         struct open_message *open = find_open(&usage->open, kind, record->header.stream);
@@ -148,10 +155,11 @@ static bool is_message(const struct endpoint *endpoint, const struct record *rec
 }
 
 /* Messages count where they are sent; those of an unmonitored peer, where they are received. */
-static bool counts_in_intervals(const struct endpoint *endpoint, const struct record *record)
+static bool counts_in_intervals(const struct statistics *statistics,
+                                const struct endpoint *endpoint, const struct record *record)
 {
     return record->header.id == EVENT_SEND ||
-           (!endpoint->partner_tells && endpoint->partner != endpoint);
+           (!partner_counts(statistics, endpoint) && endpoint->partner != endpoint);
 }
 
 int messages_count(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
@@ -163,8 +171,8 @@ int messages_count(struct statistics *statistics, struct endpoint *endpoint, str
     if (!is_message(endpoint, record))
         return 0;
     count_message(record->header.id == EVENT_SEND ? &usage->sent : &usage->received, record);
-    result = note_size(usage, endpoint, record);
-    if (result == 0 && counts_in_intervals(endpoint, record))
+    result = note_size(statistics, usage, endpoint, record);
+    if (result == 0 && counts_in_intervals(statistics, endpoint, record))
         result = intervals_count(statistics, endpoint->origin, record, when);
     /* all unknown paths share one endpoint, so messages cannot be distinguished */
     return result < 0 || !endpoint->known ? result

@@ -35,7 +35,7 @@ static bool will_be_told(const struct statistics *statistics, const struct endpo
 
     return endpoint->travels &&
            (partner == NULL ||
-            statistics->origins[partner->origin].meter_flags & EVENT_FLAG(EVENT_MESSAGEQUEUED));
+            recorded_always(&statistics->origins[partner->origin].recorded, EVENT_MESSAGEQUEUED));
 }
 
 /* Converts a time from the sender's clock to the receiver's. *ret_known: their offset is known from messages. */

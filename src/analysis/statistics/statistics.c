@@ -101,8 +101,8 @@ static int add_machine(struct statistics_origin *origin, const struct event *eve
     if (origin->machine_known)
         return 0;
     origin->machine_known = true;
-    origin->meter_flags = record->meter_flags;
-    origin->kinds_left_out = record->kinds_left_out;
+    recorded_note(&origin->recorded, &record->header);
+    origin->recorded.kinds_left_out = record->kinds_left_out;
     origin->meter = record->meter;
     return 0;
 }
@@ -205,6 +205,9 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     switch (event->event.header->id) {
     case EVENT_MACHINE:
         return add_machine(origin, &event->event);
+    case EVENT_FLAGS:
+        recorded_note(&origin->recorded, event->event.header);
+        return 0;
     case EVENT_PATH:
         return add_path(statistics, event);
     case EVENT_NETWORK:

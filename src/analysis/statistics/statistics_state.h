@@ -23,8 +23,7 @@
 struct statistics_origin {
     bool seen;
     bool machine_known;
-    uint32_t meter_flags; /* 0: no record shows them */
-    uint32_t kinds_left_out;
+    struct recorded_types recorded;
     uint32_t meter;      /* enum meter_kind */
     uint64_t first_time; /* of its records, ns, monotonic clock */
     uint64_t last_time;

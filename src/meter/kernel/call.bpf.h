@@ -102,7 +102,7 @@ static __always_inline bool claim(struct stream *stream)
 }
 
 /* Call it when everything else is set: calls are metered from now on. */
-static __always_inline void enliven(struct stream *stream, uint32_t flags)
+static __always_inline void enliven(struct stream *stream, uint64_t flags)
 {
     __sync_fetch_and_add(&live, 1);
     __sync_val_compare_and_swap(&stream->life, STREAM_CLAIMED, STREAM_ALIVE);
@@ -129,7 +129,7 @@ static __always_inline void end_stream(struct stream *stream)
         __sync_fetch_and_add(&live, -1);
 }
 
-static __always_inline bool wants(const struct stream *stream, uint32_t flags)
+static __always_inline bool wants(const struct stream *stream, uint64_t flags)
 {
     return (stream->flags & flags) != 0;
 }

@@ -299,7 +299,7 @@ struct scratch {
 #define PC_MEMORIES 4
 
 struct stream {
-    uint32_t flags; /* EVENT_FLAG bits */
+    uint64_t flags; /* EVENT_FLAG bits */
     uint32_t number;
     uint32_t process;
     uint32_t parent;
@@ -512,7 +512,7 @@ static __always_inline struct scratch *scratch_of(const struct stream *stream)
 /* ---- globals that user space reads or sets ---- */
 
 /* Set before loading; the verifier removes the code that they rule out. */
-const volatile uint32_t flags_in_force = 0; /* union of all streams' flags */
+const volatile uint64_t flags_in_force = 0; /* union of all streams' flags */
 const volatile uint32_t first_sequence = 0; /* number of a stream's first record */
 const volatile uint64_t first_lost =
     0; /* records that a stream counts as lost before it; for tests */
@@ -526,7 +526,7 @@ const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths tha
      EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
 
 /* Set before an iterator marks processes. */
-uint32_t mark_flags;
+uint64_t mark_flags;
 uint32_t mark_from_exec;
 uint32_t mark_generation;
 

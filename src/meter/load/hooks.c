@@ -216,7 +216,7 @@ static bool is_of(const struct hook *hook, enum hook_duty duty, enum hook_way wa
 /* Whether such a way exists, and the kernel supports all its hooks that are needed. Hooks that only older kernels need
  * may be missing. */
 static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enum hook_way way,
-                           uint32_t flags, uint32_t kinds)
+                           uint64_t flags, uint32_t kinds)
 {
     bool exists = false;
 
@@ -230,7 +230,7 @@ static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enu
     return exists;
 }
 
-enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
+enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint64_t flags,
                           uint32_t kinds)
 {
     for (enum hook_way way = 0; way < WAY_NONE; way++)
@@ -249,7 +249,7 @@ static enum hook_way first_way_of(enum hook_duty duty)
     return hooks[i].way;
 }
 
-void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
+void hooks_choose(const struct offers *offers, uint64_t flags, uint32_t kinds,
                   enum hook_choice ret_choices[HOOKS_MOST])
 {
     enum hook_way ways[DUTY_COUNT];

@@ -31,7 +31,7 @@ struct hook {
     const char *target; /* the tracepoint or kernel function */
     unsigned arguments; /* the tracepoint must have at least this many */
     const char *since;  /* first kernel that has the target */
-    uint32_t flags;     /* attached if any of these is enabled; 0 = always */
+    uint64_t flags;     /* attached if any of these is enabled; 0 = always */
     uint32_t kinds;     /* ... and if any of these is metered; 0 = for all kinds */
     /* also attached for MESSAGEQUEUED of these kinds, which needs what the program finds out, whatever records it makes
      * itself */
@@ -45,7 +45,7 @@ struct hook {
 extern const struct hook hooks[];
 extern const size_t hook_count;
 
-static inline bool hook_needed(const struct hook *hook, uint32_t flags, uint32_t kinds)
+static inline bool hook_needed(const struct hook *hook, uint64_t flags, uint32_t kinds)
 {
     if ((flags & EVENT_FLAG(EVENT_MESSAGEQUEUED)) != 0 && (hook->queue_kinds & kinds) != 0)
         return true;
@@ -76,11 +76,11 @@ enum hook_choice {
 };
 
 /* Chooses hooks for these flags and kinds; ret_choices has the indexes of `hooks`. */
-void hooks_choose(const struct offers *offers, uint32_t flags, uint32_t kinds,
+void hooks_choose(const struct offers *offers, uint64_t flags, uint32_t kinds,
                   enum hook_choice ret_choices[HOOKS_MOST]);
 
 /* The way that serves this duty; WAY_NONE: no way does. */
-enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint32_t flags,
+enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint64_t flags,
                           uint32_t kinds);
 
 /* Returns 0, or -ENOTSUP with a line in `problem` if any hook is missing. */

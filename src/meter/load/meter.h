@@ -13,7 +13,7 @@
 #include "meter/shared/meter_interface.h"
 
 struct meter_options {
-    uint32_t flags; /* EVENT_FLAG bits and METER_FLAG_PC, for all marked processes */
+    uint64_t flags; /* EVENT_FLAG bits and METER_FLAG_PC, for all marked processes */
     uint32_t kinds; /* METER_TCP ...: the meter ignores all other paths; 0 = all */
     /* Bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The control ring has a quarter of it, at least
      * 1 MiB. */

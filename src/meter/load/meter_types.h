@@ -42,7 +42,7 @@ struct meter {
     pid_t acquired[FEW_PROCESSES];
     size_t acquired_count;
     uint32_t generation; /* of marks whose metering has not begun yet */
-    uint32_t flags;
+    uint64_t flags;
     int cgroup; /* of the root control group; negative: no hook needs it, or not allowed */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */

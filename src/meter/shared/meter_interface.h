@@ -39,7 +39,7 @@ struct meter_interface {
     /* ---- properties: constant once the meter is open ---- */
 
     enum meter_kind kind;
-    uint32_t unknown_flags; /* of events that this meter can never record */
+    uint64_t unknown_flags; /* of events that this meter can never record */
     uint32_t kinds;         /* METER_TCP ...: kinds of paths that it meters */
     /* What it was asked to record but does not, and why, in one line; NULL: nothing. */
     const char *left_out;

@@ -20,6 +20,19 @@ bool record_has_stream(const struct record_header *header);
 /* PC of the record; 0: unknown, or not an event. */
 uint64_t record_event_pc(const struct record_header *header);
 
+/* ---- record_state_text.c: bodies of lines of text ---- */
+
+void print_summary(FILE *file, const struct summary_record *summary);
+void print_cgroup(FILE *file, const struct cgroup_record *cgroup, const char *name);
+void print_meter_flags(FILE *file, const struct flags_record *flags);
+
+void print_class(FILE *file, const struct record *record);
+
+/* A record of which a selection has removed fields: those that are left, by name. */
+void print_without(FILE *file, const struct event *event);
+
+/* ---- lines ---- */
+
 int show_record_text(struct record_face *face, const struct event *event);
 int show_record_json(struct record_face *face, const struct event *event);
 

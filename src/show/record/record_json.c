@@ -57,6 +57,10 @@ static void set_bytes(struct object *object, const char *key, const uint8_t *byt
 
 /* ---- the head ---- */
 
+/* Bits of event.absent: fields of the header. */
+#define ABSENT_LOAD (1u << 2)
+#define ABSENT_CPU  (1u << 5)
+
 static void set_stream(struct object *object, const struct stream_record *stream)
 {
     if (stream == NULL)
@@ -88,9 +92,11 @@ static void set_head(struct object *object, struct record_face *face, const stru
         set_text(object, "name", stream->name, sizeof(stream->name));
     if (has_stream && !(header->flags & RECORD_NO_STREAM)) {
         set_number(object, "sequence", header->sequence);
-        set_number(object, "cpu_ns", record_proc_time(header));
+        if (!(event->absent & ABSENT_CPU))
+            set_number(object, "cpu_ns", record_proc_time(header));
     }
-    set_number(object, "load", header->load);
+    if (!(event->absent & ABSENT_LOAD))
+        set_number(object, "load", header->load);
 }
 
 /* ---- the body ---- */
@@ -109,6 +115,7 @@ static const struct {
     {EVENT_PROCEDURE, "name", "procedure"},
     {EVENT_NAME, "name", "called"},
     {EVENT_NETWORK, "roundTrip", "round_trip_us"},
+    {EVENT_SCHEDULE, "runnable", "runnable_ns"},
     {EVENT_COST, "cpu", "recorder_cpu_ns"},
     {EVENT_COST, "hook", "hook_ns"},
     {0, "span", "span_ns"},
@@ -136,7 +143,12 @@ static void key_of(unsigned event, const char *field, char key[KEY_SIZE])
 static void set_field_number(struct object *object, const char *key, const struct event_type *type,
                              uint64_t value)
 {
-    if (type->id == EVENT_BLOCK && strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL)
+    bool unknown =
+        type->id == EVENT_BLOCK
+            ? strcmp(key, "system_call") == 0 && value == NO_SYSTEM_CALL
+            : (type->id == EVENT_SUMMARY || type->id == EVENT_CGROUP) && value == NOT_KNOWN;
+
+    if (unknown)
         set(object, key, json_null());
     else
         set_number(object, key, value);
@@ -153,6 +165,9 @@ static void set_field(struct object *object, const struct event_type *type,
     case FIELD_UNSIGNED:
     case FIELD_HEX:
         set_field_number(object, key, type, event_field_value(field, header));
+        break;
+    case FIELD_SIGNED:
+        set(object, key, json_integer((int16_t)event_field_value(field, header)));
         break;
     case FIELD_SPAN:
         set_number(object, key, message_span((const struct record *)header));
@@ -209,6 +224,17 @@ static void set_woken(struct object *object, const struct record_face *face,
     }
 }
 
+static void set_receiver(struct object *object, const struct record *record)
+{
+    const char *name = sigabbrev_np(record->signal.number);
+    char text[32];
+
+    if (name == NULL)
+        return;
+    snprintf(text, sizeof(text), "SIG%s", name);
+    set(object, "signal_name", json_string_nocheck(text));
+}
+
 static void set_image(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
@@ -248,6 +274,9 @@ static void set_known(struct object *object, const struct record_face *face,
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
     case EVENT_DESTROYPATH:
+    case EVENT_READ:
+    case EVENT_WRITE:
+    case EVENT_CONNECTFAILED: /* the path is its first field, too */
         set_path(object, identities_path(face->identities, event->origin, record->message.path));
         break;
     case EVENT_STREAM:
@@ -270,6 +299,9 @@ static void set_known(struct object *object, const struct record_face *face,
         break;
     case EVENT_EXEC:
         set_image(object, face, event);
+        break;
+    case EVENT_SIGNAL:
+        set_receiver(object, record);
         break;
     case EVENT_TERMINATION:
         set(object, "last", json_boolean(record->termination.last));
@@ -309,6 +341,7 @@ static void set_flags(struct object *object, unsigned flags)
         {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
         {RECORD_COUNTED, "counted"},       {RECORD_SAME_CALL, "same_call"},
         {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
+        {RECORD_MANY, "many_receivers"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -361,14 +394,34 @@ static void set_matched(struct object *object, const struct history_event *event
                       history_rest_name(event->rest)));
 }
 
+/* Names the fields that a selection has removed. Their keys do not occur. */
+static void set_absent(struct object *object, const struct event_type *type, uint64_t absent)
+{
+    json_t *names = json_array();
+    char key[KEY_SIZE];
+
+    for (unsigned bit = 0; bit < 64; bit++) {
+        const struct event_field *field = event_absent_field(type, bit);
+        if (!(absent >> bit & 1) || field == NULL)
+            continue;
+        key_of(type->id, field->name, key);
+        if (json_array_append_new(names, json_string(key)) < 0)
+            object->failed = true;
+    }
+    set(object, "absent", names);
+}
+
 int show_record_json(struct record_face *face, const struct event *event)
 {
     const struct event_type *type = event_type(event->header->id);
     struct object object = {.json = json_object()};
 
     set_head(&object, face, event);
-    for (const struct event_field *field = type->fields; field->name != NULL; field++)
-        set_field(&object, type, field, event->header);
+    for (size_t i = 0; type->fields[i].name != NULL; i++)
+        if (!(event->absent & EVENT_BODY_FIELD_BIT(i)))
+            set_field(&object, type, &type->fields[i], event->header);
+    if (event->absent != 0)
+        set_absent(&object, type, event->absent);
     set_known(&object, face, event);
     set_pc(&object, face, event);
     set_flags(&object, event->header->flags);

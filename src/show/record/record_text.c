@@ -5,6 +5,7 @@
  *      2026-01-31 12:00:00.123456  server[120/124]  3  SEND  4 tcp 127.0.0.1:80 > ...  10 bytes ...
  *      time, local zone            process, thread  stream   path: number, kind, both ends
  */
+#include "meter/shared/message.h"
 #include "show/record/record_face.h"
 
 #include <inttypes.h>
@@ -207,10 +208,9 @@ static void print_stream(const struct record_face *face, const struct event *eve
 static void print_path_identity(const struct record_face *face, const struct path_record *path)
 {
     static const char *const roles[] = {
-        [PATH_ROLE_CONNECTED] = ", connected",
-        [PATH_ROLE_ACCEPTED] = ", accepted",
-        [PATH_ROLE_WRITES] = ", written to",
-        [PATH_ROLE_READS] = ", read",
+        [PATH_ROLE_CONNECTED] = ", connected", [PATH_ROLE_ACCEPTED] = ", accepted",
+        [PATH_ROLE_WRITES] = ", written to",   [PATH_ROLE_READS] = ", read",
+        [PATH_ROLE_LISTENS] = ", listens",
     };
 
     print_path(face, path, path->path);
@@ -253,9 +253,10 @@ static void print_name(const struct record_face *face, const struct name_record 
 
     show_text(record->name, sizeof(record->name), name);
     fprintf(face->file, "%s %" PRIu64 " is %s",
-            record->kind == NAME_USER     ? "user"
-            : record->kind == NAME_CGROUP ? "cgroup"
-                                          : "number",
+            record->kind == NAME_USER      ? "user"
+            : record->kind == NAME_CGROUP  ? "cgroup"
+            : record->kind == NAME_COMMAND ? "command of process"
+                                           : "number",
             record->number, name);
 }
 
@@ -319,11 +320,101 @@ static void print_cost(const struct record_face *face, const struct record *reco
             record->cost.wakeups, record->cost.hook == 0 ? "not known how much" : hook);
 }
 
+static void print_schedule(const struct record_face *face, const struct record *record)
+{
+    char runnable[UNIT_SIZE];
+
+    show_duration(record->schedule.runnable, runnable);
+    fprintf(face->file,
+            "%s waited for a CPU so far, gave it up %" PRIu32 " times, preempted %" PRIu32 " times",
+            runnable, record->schedule.voluntary, record->schedule.involuntary);
+}
+
+static void print_signal(const struct record_face *face, const struct event *event)
+{
+    static const char *const results[] = {"", ", ignored", ", already pending", ", lost"};
+    const struct record *record = (const struct record *)event->header;
+    const char *name = sigabbrev_np(record->signal.number);
+    char receiver[STREAM_TEXT_SIZE];
+
+    if (name != NULL)
+        fprintf(face->file, "SIG%s to ", name);
+    else
+        fprintf(face->file, "signal %u to ", record->signal.number);
+    stream_text(face, event->origin, record->signal.receiver, receiver);
+    if (record->signal.receiver != 0)
+        fputs(receiver, face->file);
+    else
+        fprintf(face->file, "pid %" PRIu32, record->signal.receiver_pid);
+    if (record->signal.sender_pid == 0)
+        fputs(" by the kernel", face->file);
+    else if (record->header.flags & RECORD_NO_STREAM)
+        fprintf(face->file, " by pid %" PRIu32, record->signal.sender_pid);
+    fputs(record->signal.result < ARRAY_SIZE(results) ? results[record->signal.result]
+                                                      : ", result unknown",
+          face->file);
+}
+
+static void print_failed(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    char span[UNIT_SIZE];
+
+    print_path(face, identities_path(face->identities, event->origin, record->failed.path),
+               record->failed.path);
+    show_duration(message_span(record), span);
+    fprintf(face->file, "  %s after %s", strerror((int)(record->failed.error & 0xfff)), span);
+}
+
+/* Types that came with format 3. Returns false for others. */
+static bool print_newer_body(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    switch (event->header->id) {
+    case EVENT_FLAGS:
+        print_meter_flags(face->file, (const struct flags_record *)event->header);
+        return true;
+    case EVENT_SCHEDULE:
+        print_schedule(face, record);
+        return true;
+    case EVENT_SIGNAL:
+        print_signal(face, event);
+        return true;
+    case EVENT_CONNECTFAILED:
+        print_failed(face, event);
+        return true;
+    case EVENT_SUMMARY:
+        print_summary(face->file, (const struct summary_record *)event->header);
+        return true;
+    case EVENT_CGROUP:
+        print_cgroup(face->file, (const struct cgroup_record *)event->header,
+                     identities_cgroup_name(face->identities, event->origin,
+                                            ((const struct cgroup_record *)event->header)->cgroup));
+        return true;
+    case EVENT_SENSOR:
+        fprintf(face->file, "sensor %" PRIu32 ": %" PRIu64, record->sensor.sensor,
+                record->sensor.value);
+        return true;
+    case EVENT_CLASS:
+        print_class(face->file, record);
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void print_body(const struct record_face *face, const struct event *event)
 {
     const struct record_header *header = event->header;
     const struct record *record = (const struct record *)header;
 
+    if (event->absent >> 8 != 0) {
+        print_without(face->file, event);
+        return;
+    }
+    if (print_newer_body(face, event))
+        return;
     switch (header->id) {
     case EVENT_BLOCK:
         print_block(face, record);
@@ -403,6 +494,8 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", in packets", face->file);
     if (flags & RECORD_CONCURRENT)
         fputs(", while another was in progress", face->file);
+    if (flags & RECORD_MANY)
+        fputs(", with several receivers", face->file);
     if (flags & RECORD_PREEMPTED)
         fputs(", preempted", face->file);
 }

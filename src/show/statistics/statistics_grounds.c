@@ -87,7 +87,7 @@ static void print_unseen(FILE *file, uint64_t bytes, const char *what)
 }
 
 static void print_left_out(const struct communication *communication, const char *what,
-                           uint32_t flags, uint32_t kinds, FILE *file)
+                           uint64_t flags, uint32_t kinds, FILE *file)
 {
     char words[LEFT_OUT_TEXT_SIZE];
 

@@ -88,7 +88,7 @@ static char *copy_list(const char *from, char *to)
     return to;
 }
 
-void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE])
+void left_out_text(uint64_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE])
 {
     char list[METER_FLAGS_TEXT_SIZE];
 

@@ -35,7 +35,7 @@ void end_text(const struct communication *communication, const struct party *par
 #define LEFT_OUT_TEXT_SIZE (2 * METER_FLAGS_TEXT_SIZE)
 
 /* "send, receive, tcp": event types and connection types; "" if there are none. */
-void left_out_text(uint32_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]);
+void left_out_text(uint64_t flags, uint32_t kinds, char text[LEFT_OUT_TEXT_SIZE]);
 
 void others_text(size_t count, char text[UNIT_SIZE]);
 

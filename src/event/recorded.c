@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* recorded.c: which types an origin records, from MACHINE and FLAGS. See event.h. */
+#include "event/event.h"
+
+static void note(struct recorded_types *recorded, uint64_t flags, uint32_t kinds_left_out)
+{
+    recorded->always = recorded->known ? recorded->always & flags : flags;
+    recorded->ever |= flags;
+    recorded->kinds_left_out |= kinds_left_out;
+    recorded->known = true;
+}
+
+void recorded_note(struct recorded_types *recorded, const struct record_header *header)
+{
+    if (header->id == EVENT_MACHINE) {
+        const struct machine_record *machine = (const struct machine_record *)header;
+        if (machine->meter_flags != 0) /* 0: a trace that does not say */
+            note(recorded, machine->meter_flags, machine->kinds_left_out);
+    }
+    if (header->id == EVENT_FLAGS) {
+        const struct flags_record *flags = (const struct flags_record *)header;
+        note(recorded, flags->meter_flags, flags->kinds_left_out);
+    }
+}
