@@ -94,7 +94,7 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 /* Whether records of this type report an event, rather than an identity or the state of the recording. */
 static inline bool event_is_metered(unsigned id)
 {
-    return id < EVENT_ID_END && (METER_EVENT_FLAGS >> id & 1);
+    return id < EVENT_ID_END && id != EVENT_SUMMARY && (METER_EVENT_FLAGS >> id & 1);
 }
 
 /* Parses a list of flag names, separated by commas or blanks, in the words of both papers and in any case ("send

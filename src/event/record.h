@@ -78,7 +78,7 @@ enum event_id {
 #define EVENT_FLAG(id) (1ull << (id))
 
 /* The only meter flag that is not a type's: records carry the PC. */
-#define METER_FLAG_PC (1ull << 63)
+#define METER_FLAG_PC (1ull << 62)
 
 /* Kinds of paths that can be metered separately. */
 #define METER_TCP  1u

@@ -122,7 +122,7 @@ void history_free(struct history *history)
 
 #define MESSAGES (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVE))
 
-_Static_assert(EVENT_ID_END <= 63, "each type has a bit, and sources only hand out known types");
+_Static_assert(EVENT_ID_END <= 62, "each type has a bit, and sources only hand out known types");
 
 static inline bool is_any_of(unsigned id, uint64_t event_flags)
 {

@@ -163,7 +163,7 @@ static bool uses_path(const struct record *record)
                            EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
-    return record->header.id < 32 && (users >> record->header.id & 1) &&
+    return record->header.id < 64 && (users >> record->header.id & 1) &&
            (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
 }
 

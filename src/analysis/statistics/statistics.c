@@ -215,17 +215,8 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
         return add_of_kernel(statistics, event);
     case EVENT_STREAM:
         return events_add_stream(statistics, event);
-    case EVENT_IMAGE:
-    case EVENT_NAME:
-    case EVENT_MODULE:
-    case EVENT_PROCEDURE:
-    case EVENT_COST:
-    case EVENT_LOST:
-    case EVENT_DISCARDED:
-    case EVENT_END:
-        return 0;
     default:
-        return events_count(statistics, event);
+        return event_is_metered(event->event.header->id) ? events_count(statistics, event) : 0;
     }
 }
 
