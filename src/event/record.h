@@ -236,9 +236,10 @@ struct record {
             uint64_t absent; /* event_field_bit() of each field that its records lack */
         } class;
         struct {
-            uint32_t path;  /* number of the PATH record */
-            uint32_t count; /* datagrams since the path was first seen; modulo 2^32 */
-            uint32_t unused[2];
+            uint32_t path;    /* number of the PATH record */
+            uint32_t count;   /* datagrams since the path was first seen; modulo 2^32 */
+            uint32_t refused; /* datagrams dropped for other reasons; modulo 2^32 */
+            uint32_t unused;
         } dropped;
         struct {
             uint32_t path;           /* number of the PATH record */

@@ -126,6 +126,36 @@ check_equal "every datagram received has the number and size it was sent with" 0
     | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
 check "the table reports what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
 
+# ---- datagrams that the receiver does not want ----
+
+# Its socket filter (classic BPF) accepts datagrams above 100 bytes. Those that it refuses found no full queue.
+cat > choosy.py << 'END'
+import ctypes, socket, struct
+SO_ATTACH_FILTER = 26
+length, more_than_100, accept, refuse = (0x80, 0, 0, 0), (0x25, 0, 1, 108), (6, 0, 0, 65535), (6, 0, 0, 0)
+program = b"".join(struct.pack("HBBI", *line) for line in (length, more_than_100, accept, refuse))
+memory = ctypes.create_string_buffer(program)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+receiver.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", 4, ctypes.addressof(memory)))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.connect(receiver.getsockname())
+for size in 50, 200, 60, 300, 100, 101:
+    sender.send(bytes(size))
+print(*(len(receiver.recv(1000)) for _ in range(3)))
+END
+if "$dpm" run --meter kernel -o choosy.trace --report choosy.report -- python3 choosy.py > sizes 2> err; then
+    check_equal "a receiver with a filter gets what it wants" "200 300 101" "$(cat sizes)"
+    check_equal "... as the trace says" "200 300 101" \
+        "$("$dpm" dump --json --type RECEIVE choosy.trace | jq -r 'select(.kind == "udp").bytes' | paste -sd ' ')"
+    "$dpm" stats --json choosy.trace > choosy.json
+    check_equal "... what it refuses is no full queue" "0 3" "$(jq -r '.trace | "\(.dropped) \(.refused)"' choosy.json)"
+    check_equal "... each receive leads to its send" 3 "$("$dpm" dump --matched --json --type RECEIVE choosy.trace |
+        jq -s '[.[] | select(.kind == "udp" and .edges[0].kind == "exact" and .edges[0].bytes == .bytes)] | length')"
+else
+    skip "a receiver with a filter" "python3: $(head -n 1 err)"
+fi
+
 # ---- the same, matched: the source of each received datagram ----
 
 # Each datagram contains its number, so both programs know which they have sent and received. The n-th SEND of the

@@ -136,7 +136,7 @@ static const struct expected_type expected_types[] = {
      "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},
     {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
     {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
-    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
+    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
     {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},

@@ -164,10 +164,11 @@ struct early {
 #define SEVERAL_TAKERS (~0u)
 
 struct path {
-    /* User space reads these three: struct survey_path. */
+    /* User space reads these four: struct survey_path. */
     uint32_t number;  /* 0 = no PATH record yet */
     uint32_t dropped; /* UDP: datagrams dropped because the receive queue was full */
-    uint32_t told;    /* those in the last DROPPED record */
+    uint32_t told;    /* those and refused ones in the last DROPPED record */
+    uint32_t refused; /* UDP: datagrams dropped for other reasons: by the socket's filter, damaged ... */
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */
