@@ -135,6 +135,7 @@ enum path_state {
     PATH_KNOWS_OUT = 4,   /* UDP: `out` is the last number sent */
     PATH_INBOX = 8,       /* UDP socket: arriving datagrams are noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
+    PATH_MANY = 32,       /* UDP: leads to several receivers */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from the same origin as the receiver */
     PATH_IN_DOUBT = 64,   /* UNIX: `out` may be wrong, doubt.bpf.h */
     PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
