@@ -19,6 +19,7 @@
 #define DPM_SHOW_H
 
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
 #include "analysis/statistics/statistics.h"
@@ -118,6 +119,12 @@ struct parallelism_runs {
  * and greatest P. Returns 0 or -ENOMEM; write errors stay in the file. */
 int show_parallelism(const struct parallelism_runs *runs, FILE *file,
                      const struct show_options *options);
+
+/* ---- where the elapsed time went ---- */
+
+/* Prints what the time was spent on. Returns 0 or -ENOMEM; write errors stay in the file. */
+int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
+                 const struct show_options *options);
 
 /* ---- the critical path (Miller: longest path) ---- */
 
