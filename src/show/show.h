@@ -164,6 +164,7 @@ struct report {
     const struct parallelism_runs *parallelism; /* one run */
     const struct critical_path *path;
     const struct causality *causality;
+    const struct elapsed *elapsed; /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces;                /* trace names, quoted for a shell, for suggested commands */

@@ -133,10 +133,9 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
         return ELAPSED_STOPPED;
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
-    if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_SEND ||
-        record->header.id == EVENT_ACCEPT || record->header.id == EVENT_CONNECT)
+    if (!thread->for_any || record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT)
         return ELAPSED_OUTSIDE;
-    return thread->for_any ? ELAPSED_EVENT : ELAPSED_OUTSIDE;
+    return ELAPSED_EVENT; /* of several paths, none has woken it */
 }
 
 /* The system call of a wait that ends with this event. */

@@ -48,7 +48,7 @@ struct elapsed_row {
     uint32_t origin;
     uint32_t pid, tid;
     char process[STREAM_NAME_SIZE + 1];
-    /* In which procedure; "": not known. */
+    /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     char module[MODULE_NAME_SIZE + 1];
     /* Waits: number of the system call; NO_SYSTEM_CALL: none, or not known. */
@@ -69,6 +69,18 @@ struct elapsed {
     char process[STREAM_NAME_SIZE + 1];
     bool from_start; /* ... and its beginning was recorded */
 };
+
+/* Rows of one program with one reason, for a summary. */
+struct elapsed_group {
+    const struct elapsed_row *largest;
+    uint64_t time;
+    uint64_t count;
+    size_t processes;
+};
+
+/* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */
+int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_groups,
+                   size_t *ret_count);
 
 struct elapsed_analysis;
 

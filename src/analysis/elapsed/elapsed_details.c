@@ -116,7 +116,10 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
         uint64_t pc;
         uint32_t kind, origin, stream, image, call, path;
     } key = {
-        .pc = analysis->detail_keys.count < DETAILS_MOST ? record_pc(header) : 0,
+        /* that a library made the call says nothing of the program */
+        .pc = analysis->detail_keys.count < DETAILS_MOST && !(header->flags & RECORD_LIBRARY)
+                  ? record_pc(header)
+                  : 0,
         .kind = kind,
         .origin = origin,
         .stream = header->stream,

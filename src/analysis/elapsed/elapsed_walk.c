@@ -137,8 +137,10 @@ static struct elapsed_row row_of(const struct walk *walk, const struct sum *sum)
     row.pid = detail->pid;
     row.tid = detail->tid;
     memcpy(row.process, detail->process, sizeof(row.process));
+    if (sum->kind == ELAPSED_NO_CPU)
+        return row;
     name_procedure(walk->analysis, detail, &row);
-    if (sum->kind == ELAPSED_COMPUTES || sum->kind == ELAPSED_NO_CPU)
+    if (sum->kind == ELAPSED_COMPUTES)
         return row;
     row.call = detail->call;
     if (sum->kind == ELAPSED_OUTSIDE || sum->kind == ELAPSED_IN_FLIGHT) {

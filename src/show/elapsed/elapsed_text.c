@@ -38,15 +38,15 @@ static void procedure_text(const struct elapsed_row *row, char *text, size_t siz
     show_text(row->procedure, PROCEDURE_NAME_SIZE, procedure);
     show_text(row->module, MODULE_NAME_SIZE, module);
     if (procedure[0] != '\0')
-        snprintf(text, size, "%s%s (%s)", row->call == NO_SYSTEM_CALL ? "" : "in ", procedure,
-                 module);
+        snprintf(text, size, "%s%s (%s)",
+                 row->kind == ELAPSED_COMPUTES ? "up to calls from " : "in ", procedure, module);
     else
         text[0] = '\0';
 }
 
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
 {
-    char call[UNIT_SIZE], procedure[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE + 10];
+    char call[UNIT_SIZE], procedure[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE + 30];
     char address[ENDPOINT_SIZE + 1];
 
     text[0] = '\0';
