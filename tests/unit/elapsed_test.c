@@ -29,8 +29,8 @@ static void begin_scene(struct scene *scene, uint32_t streams)
 static struct record *at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
                          enum event_id id)
 {
-    struct record *record = add_event(&scene->tape, T0 + (uint64_t)ms * MS, id, stream,
-                                      scene->sequences[stream]++);
+    struct record *record =
+        add_event(&scene->tape, T0 + (uint64_t)ms * MS, id, stream, scene->sequences[stream]++);
 
     record->header.proc_time_and_pc = (uint64_t)cpu * MS;
     return record;
@@ -232,7 +232,8 @@ static void a_wakeup(void **state)
     at(&scene, 0, 1, 0, EVENT_EXEC);
     at(&scene, 0, 2, 0, EVENT_EXEC);
     at(&scene, 40, 2, 40, EVENT_WAKEUP)->wakeup.woken = 1;
-    block_at(&scene, 42, 1, 5, 202, 1, 37); /* computes 5, sleeps from 5 on, runs 2 ms after the wakeup */
+    block_at(&scene, 42, 1, 5, 202, 1,
+             37); /* computes 5, sleeps from 5 on, runs 2 ms after the wakeup */
     end_at(&scene, 50, 1, 13);
     check_scene(&scene, "computing 48 no_cpu 2");
 }
@@ -261,9 +262,12 @@ static void any_computation_adds_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_process), cmocka_unit_test(stops),
-        cmocka_unit_test(a_request),   cmocka_unit_test(a_child),
-        cmocka_unit_test(a_stranger),  cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(one_process),
+        cmocka_unit_test(stops),
+        cmocka_unit_test(a_request),
+        cmocka_unit_test(a_child),
+        cmocka_unit_test(a_stranger),
+        cmocka_unit_test(a_wakeup),
         cmocka_unit_test(any_computation_adds_up),
     };
 

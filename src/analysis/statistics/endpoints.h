@@ -51,8 +51,8 @@ struct endpoint {
     uint64_t refused;
     uint32_t last_dropped; /* counts in the latest DROPPED, modulo 2^32 */
     uint32_t last_refused;
-    struct usage first;    /* first of `usages`, if there are any */
-    struct queue queue;    /* of what it sends; valid once begun */
+    struct usage first; /* first of `usages`, if there are any */
+    struct queue queue; /* of what it sends; valid once begun */
     struct network network;
 } __attribute__((aligned(64)));
 

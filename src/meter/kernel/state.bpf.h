@@ -169,7 +169,8 @@ struct path {
     uint32_t number;  /* 0 = no PATH record yet */
     uint32_t dropped; /* UDP: datagrams dropped because the receive queue was full */
     uint32_t told;    /* those and refused ones in the last DROPPED record */
-    uint32_t refused; /* UDP: datagrams dropped for other reasons: by the socket's filter, damaged ... */
+    uint32_t
+        refused; /* UDP: datagrams dropped for other reasons: by the socket's filter, damaged ... */
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */

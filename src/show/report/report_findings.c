@@ -393,8 +393,7 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
     if (group->processes == 1)
         snprintf(text, PROCESS_TEXT_SIZE, "%s[%" PRIu32 "]", name, row->pid);
     else
-        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes,
-                 name);
+        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
 }
 
 static void say_elapsed(const struct report *report, const struct finding *finding,
