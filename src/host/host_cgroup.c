@@ -4,8 +4,8 @@
  *
  *      a process in cgroup 77, "/site/web"
  *          cgroup2 has the controllers     /site/web (77)   /site (its directory's inode)
- *          cgroup v1 has them              /proc/PID/cgroup --> /a/b in the cpu hierarchy    2^62 + inode
- *                                                           --> /c in the memory hierarchy   2^62 + 2^61 + inode
+ *          cgroup v1 has them              /proc/PID/cgroup --> /a/b in the cpu hierarchy    2^52 + inode
+ *                                                           --> /c in the memory hierarchy   2^52 + 2^51 + inode
  *
  * In v1 a cgroup with the same path in both hierarchies, as containers have it, is one. Directories stay open, so that a
  * path that is used again does not become another cgroup. Files are opened for each reading: there would be eight for

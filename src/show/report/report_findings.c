@@ -7,6 +7,7 @@
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
  *                         Late  Answers  Queues  Requests  Network  Waits
+ *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
 #include "show/causality/causality_face.h"
@@ -22,11 +23,12 @@
 
 #define FEW_NAMES 5
 
+#define say report_say
+
 #define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" over "))
 #define NAMES_SIZE (FEW_NAMES * PROCESS_TEXT_SIZE + UNIT_SIZE)
 
-__attribute__((format(printf, 3, 4))) static void say(struct report_content *content,
-                                                      const char *topic, const char *format, ...)
+void report_say(struct report_content *content, const char *topic, const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
@@ -406,6 +408,12 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_REQUESTS] = say_requests,
     [FINDING_RETRANSMITS] = say_retransmits,
     [FINDING_DROPPED] = say_dropped,
+    [FINDING_CPU_WAIT] = report_say_cpu_wait,
+    [FINDING_THROTTLED] = report_say_throttled,
+    [FINDING_STOLEN] = report_say_stolen,
+    [FINDING_MEMORY_PRESSURE] = report_say_memory,
+    [FINDING_DISK_PRESSURE] = report_say_disk,
+    [FINDING_OOM] = report_say_oom,
     [FINDING_WAITS_OUTSIDE] = say_waits,
     [FINDING_WAITS_UNEXPLAINED] = say_waits,
     [FINDING_WAITS_LOCKS] = say_waits,
