@@ -26,8 +26,8 @@ uint64_t text_number(const char **at)
 
 uint64_t text_times(uint64_t number, uint64_t unit)
 {
-    return number == NOT_KNOWN || (unit != 0 && number >= NOT_KNOWN / unit) ? NOT_KNOWN
-                                                                            : number * unit;
+    return number == NOT_KNOWN || (unit != 0 && number > NOT_KNOWN / unit) ? NOT_KNOWN
+                                                                           : number * unit;
 }
 
 uint64_t text_sum(uint64_t number, uint64_t other)
