@@ -244,7 +244,7 @@ int events_count(struct statistics *statistics, const struct history_event *even
     struct statistics_origin *origin = &statistics->origins[event->event.origin];
 
     fetch(statistics, event);
-    statistics->events++;
+    statistics->events += event_is_metered(record->header.id);
     if (event->when > origin->last_event)
         origin->last_event = event->when;
     if (record->header.id == EVENT_DESTROYPATH && add_end_of_path(statistics, event) < 0)

@@ -229,6 +229,7 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_COST:
     case EVENT_LOST:
     case EVENT_DISCARDED:
+    case EVENT_CLASS:
     case EVENT_END:
         return 0;
     default:

@@ -192,7 +192,6 @@ struct communication_cgroup {
 };
 
 struct communication_machine {
-    struct machine_load load;
     char name[MACHINE_NAME_SIZE + 16]; /* distinct from all others; terminated */
     /* The clock members are valid at its last record and come from messages, if it was read as a history
      * (`matched`). */
@@ -201,6 +200,7 @@ struct communication_machine {
      * set earlier do not show. */
     int64_t clock_ahead;
     uint64_t clock_error; /* ns, of both. 0: the first machine; UINT64_MAX: unknown */
+    struct machine_load load;
 };
 
 /* Where programs send and receive, if the flag pc was set. */
