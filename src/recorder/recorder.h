@@ -65,6 +65,7 @@ struct recording_state {
     struct host *host;
     struct host_cgroups *cgroups;
     struct record_queue read; /* not stored yet: earlier records may follow */
+    bool failed;              /* out of memory: a record is missing */
     uint64_t last;            /* when it was read */
     uint64_t unflushed;       /* records of it since the last flush */
 };
@@ -115,6 +116,9 @@ int recording_catch_up(struct recording *recording, struct problem *problem);
 /* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END.
  * Errors: as recording_step, or END cannot be written. The trace is closed in any case. */
 int recording_end(struct recording *recording, struct problem *problem);
+
+/* Cgroups whose limits were not recorded, because too many had metered processes. Before recording_close. */
+uint64_t recording_cgroups_left_out(const struct recording *recording);
 
 /* Removes the trace of a recording that did not begin. */
 void recording_discard(struct recording *recording);

@@ -43,6 +43,8 @@ static int store_state(struct recording *recording, uint64_t before, struct prob
     const struct record_header *record;
     int result = 0;
 
+    if (recording->state.failed)
+        return problem_set(problem, -ENOMEM, "out of memory for the state of the machine");
     while (result >= 0 && (record = record_queue_peek(read)) != NULL && record->time < before) {
         if (recording_state_counts(recording, record)) {
             recording->state.unflushed++;

@@ -31,6 +31,13 @@ void recording_state_close(struct recording *recording)
     *state = (struct recording_state){0};
 }
 
+uint64_t recording_cgroups_left_out(const struct recording *recording)
+{
+    const struct host_cgroups *cgroups = recording->state.cgroups;
+
+    return cgroups == NULL ? 0 : host_cgroups_left_out(cgroups);
+}
+
 void recording_state_note(struct recording *recording, const struct record_header *header)
 {
     const struct stream_record *stream = (const struct stream_record *)header;
@@ -46,10 +53,10 @@ void recording_state_note(struct recording *recording, const struct record_heade
         host_cgroups_note_process(cgroups, (pid_t)stream->pid);
 }
 
-/* If memory is short, a state is missing, and the recording goes on. */
 static void keep(struct recording *recording, const struct record_header *record)
 {
-    record_queue_add(&recording->state.read, record);
+    if (record_queue_add(&recording->state.read, record) < 0)
+        recording->state.failed = true;
 }
 
 static void read_cgroups(struct recording *recording, bool last)
