@@ -78,6 +78,14 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define EVENT_BODY_FIELD_FIRST      8
 #define EVENT_BODY_FIELD_BIT(index) (1ull << (EVENT_BODY_FIELD_FIRST + (index)))
 
+/* Whether `stream` of the header names the stream that the record is of: those that the stream made, and those that say
+ * something about it. */
+static inline bool record_is_of_stream(const struct record_header *header)
+{
+    return !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM ||
+           header->id == EVENT_SCHEDULE;
+}
+
 /* ---- meter flags ---- */
 
 /* The flags of all event types that can be metered, and all flags there are. */
@@ -267,9 +275,13 @@ bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NA
  * empty. */
 void machine_describe(struct machine_record *ret_machine);
 
-/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. Returns a negative errno if there is
- * none, or none that we may open: if cgroup2 is not mounted, this needs CAP_SYS_ADMIN. */
+/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. In a container it may be the
+ * container's root only. Returns a negative errno if there is none, or none that we may open: if cgroup2 is not mounted,
+ * this needs CAP_SYS_ADMIN. */
 int cgroup_root_open(void);
+
+/* Whether such a directory is the root of the machine's whole hierarchy. */
+bool cgroup_is_machine_root(int directory);
 
 /* The users and cgroups of the machine we run on, and which of their names have been reported. All zero at first. */
 struct names {

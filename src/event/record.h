@@ -78,7 +78,7 @@ enum event_id {
 #define EVENT_FLAG(id) (1ull << (id))
 
 /* The only meter flag that is not a type's: records carry the PC. */
-#define METER_FLAG_PC (1ull << 63)
+#define METER_FLAG_PC (1ull << 62)
 
 /* Kinds of paths that can be metered separately. */
 #define METER_TCP  1u
@@ -236,9 +236,10 @@ struct record {
             uint64_t absent; /* event_field_bit() of each field that its records lack */
         } class;
         struct {
-            uint32_t path;  /* number of the PATH record */
-            uint32_t count; /* datagrams since the path was first seen; modulo 2^32 */
-            uint32_t unused[2];
+            uint32_t path;    /* number of the PATH record */
+            uint32_t count;   /* datagrams since the path was first seen; modulo 2^32 */
+            uint32_t refused; /* datagrams dropped for other reasons; modulo 2^32 */
+            uint32_t unused;
         } dropped;
         struct {
             uint32_t path;           /* number of the PATH record */

@@ -85,7 +85,7 @@ void host_cgroups_close(struct host_cgroups *cgroups);
 bool host_cgroups_is_new(struct host_cgroups *cgroups, uint64_t cgroup);
 
 /* A metered process is in the cgroup2 with this path below the root, "/a/b". From now on its state is read, and that of
- * the cgroups above it, whose limits apply, too. The root cgroup has no limits and is left out. */
+ * the cgroups above it, whose limits apply, too. The machine's root cgroup has no limits and is left out. */
 void host_cgroups_note(struct host_cgroups *cgroups, const char *path);
 
 /* The same for the process's cgroups of v1, if controllers belong to that. Does nothing if processes have other numbers

@@ -202,6 +202,18 @@ static int open_below(int directory, const char *path)
                : openat(directory, path + 1, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* In a cgroup namespace the root is a container's own cgroup, which has limits; the machine's has none. */
+static void note_root(struct host_cgroups *cgroups, bool holds)
+{
+    int directory = cgroup_is_machine_root(cgroups->unified)
+                        ? -1
+                        : openat(cgroups->unified, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct watched *watched = directory < 0 ? NULL : watch(cgroups, 0, UNIFIED, directory, "/");
+
+    if (watched != NULL && holds)
+        watched->holds = true;
+}
+
 /* The cgroup2 and those above it. */
 static void note_unified(struct host_cgroups *cgroups, const char *path)
 {
@@ -220,6 +232,7 @@ static void note_unified(struct host_cgroups *cgroups, const char *path)
         holds = false;
         *strrchr(above, '/') = '\0';
     }
+    note_root(cgroups, holds);
 }
 
 /* The part of a cgroup's path below what a mount shows; NULL: it is outside. */

@@ -602,8 +602,9 @@ static void epsilon(struct sample *sample)
     state_of_machine(sample, 0);
     running(sample, 1, 0);
     for (uint32_t i = 0; i < 2; i++) {
-        struct record record = {.header = {.id = EVENT_SCHEDULE, .stream = 1, .sequence = i},
-                                .schedule = {1000 * i, 2 * i, 3 * i}};
+        struct record record = {
+            .header = {.id = EVENT_SCHEDULE, .flags = RECORD_NO_STREAM, .stream = 1},
+            .schedule = {1000 * i, 2 * i, 3 * i}};
         append(sample, &record.header);
     }
     state_of_machine(sample, 1);

@@ -579,6 +579,27 @@ static void limits_of_unified_cgroups(void **state)
     close(directory);
 }
 
+/* A container sees its own cgroup as the root. */
+static void the_root_of_a_container(void **state)
+{
+    struct host_cgroups *cgroups;
+    char text[256];
+
+    (void)state;
+    put_unified("c", "50000 100000\n", "3");
+    put_unified("c/a", "max 100000\n", "0");
+    int directory = open_folder("c");
+    assert_int_equal(host_cgroups_open(root, directory, &cgroups), 0);
+    host_cgroups_note(cgroups, "/a");
+    assert_string_equal(told(cgroups, false, text), "+/a +/");
+    host_cgroups_close(cgroups);
+    assert_int_equal(host_cgroups_open(root, directory, &cgroups), 0);
+    host_cgroups_note(cgroups, "/");
+    assert_string_equal(told(cgroups, false, text), "+/");
+    host_cgroups_close(cgroups);
+    close(directory);
+}
+
 /* What was read last is told once when it is gone. */
 static void a_cgroup_that_is_removed(void **state)
 {
@@ -729,6 +750,7 @@ int main(void)
         WITH_ROOT(a_machine_with_many_interrupts),
         cmocka_unit_test(this_machine),
         WITH_ROOT(limits_of_unified_cgroups),
+        WITH_ROOT(the_root_of_a_container),
         WITH_ROOT(a_cgroup_that_is_removed),
         WITH_ROOT(limits_of_v1),
         WITH_ROOT(a_container_of_v1),

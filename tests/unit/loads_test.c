@@ -69,11 +69,12 @@ static void add_thread(struct tape *tape, uint64_t time, uint32_t stream, uint32
     tape_add(tape, &record);
 }
 
-static struct record *add_schedule(struct tape *tape, uint64_t time, uint32_t stream,
-                                   uint32_t sequence, uint64_t cpu, uint64_t runnable)
+static struct record *add_schedule(struct tape *tape, uint64_t time, uint32_t stream, uint64_t cpu,
+                                   uint64_t runnable)
 {
-    struct record *record = add_event(tape, time, EVENT_SCHEDULE, stream, sequence);
+    struct record *record = add_event(tape, time, EVENT_SCHEDULE, stream, 0);
 
+    record->header.flags = RECORD_NO_STREAM;
     record->header.proc_time_and_pc = cpu;
     record->schedule.runnable = runnable;
     return record;
@@ -291,8 +292,8 @@ static void a_new_thread_counts_from_its_birth(void **state)
     (void)state;
     begin(&tape, 10 * S);
     add_thread(&tape, 11 * S, 1, 1, 11 * S);
-    add_schedule(&tape, 12 * S, 1, 0, S / 5, S / 2);
-    struct record *record = add_schedule(&tape, 14 * S, 1, 1, S, S);
+    add_schedule(&tape, 12 * S, 1, S / 5, S / 2);
+    struct record *record = add_schedule(&tape, 14 * S, 1, S, S);
     record->schedule.voluntary = 7;
     record->schedule.involuntary = 9;
     struct communication *result = read_tapes(&tape, 1);
@@ -313,10 +314,10 @@ static void an_old_thread_counts_from_its_first_record(void **state)
     (void)state;
     begin(&tape, 10 * S);
     add_thread(&tape, 11 * S, 1, 1, 1 * S);
-    add_schedule(&tape, 11 * S, 1, 0, 5 * S, 100 * S);
-    struct record *record = add_schedule(&tape, 14 * S, 1, 1, 6 * S, 101 * S);
+    add_schedule(&tape, 11 * S, 1, 5 * S, 100 * S);
+    struct record *record = add_schedule(&tape, 14 * S, 1, 6 * S, 101 * S);
     record->schedule.voluntary = 2;
-    add_schedule(&tape, 15 * S, 1, 2, 6 * S, 100 * S)->schedule.voluntary = 1; /* damaged */
+    add_schedule(&tape, 15 * S, 1, 6 * S, 100 * S)->schedule.voluntary = 1; /* damaged */
     struct communication *result = read_tapes(&tape, 1);
     const struct scheduled *scheduled = &result->processes[0].scheduled;
     EXPECT(3 * S, scheduled->elapsed);
@@ -333,7 +334,7 @@ static void one_record_of_an_old_thread_says_nothing(void **state)
     (void)state;
     begin(&tape, 10 * S);
     add_thread(&tape, 11 * S, 1, 1, 1 * S);
-    add_schedule(&tape, 11 * S, 1, 0, 5 * S, 100 * S);
+    add_schedule(&tape, 11 * S, 1, 5 * S, 100 * S);
     struct communication *result = read_tapes(&tape, 1);
     EXPECT(0, result->processes[0].scheduled.threads);
     EXPECT(0, result->processes[0].scheduled.runnable);
@@ -349,7 +350,6 @@ static void random_threads_are_summed_up(void **state)
     struct {
         uint64_t base[3], last[3], cpu, runnable, voluntary; /* elapsed, runnable, asleep */
         bool begun, counted;
-        uint32_t sequence;
     } threads[THREADS] = {0};
     struct scheduled model[3] = {0};
     uint64_t now = 10 * S, asleep[THREADS] = {0}, births[THREADS];
@@ -379,8 +379,7 @@ static void random_threads_are_summed_up(void **state)
             threads[i].voluntary += random_below(&seed, 3);
             if (random_below(&seed, 20) != 0)
                 continue;
-            add_schedule(&tape, now, i + 1, threads[i].sequence++, threads[i].cpu,
-                         threads[i].runnable)
+            add_schedule(&tape, now, i + 1, threads[i].cpu, threads[i].runnable)
                 ->schedule.voluntary = (uint32_t)threads[i].voluntary;
             struct scheduled *sum = &model[i % 3];
             const uint64_t totals[3] = {now - births[i], threads[i].runnable, asleep[i]};
@@ -417,8 +416,8 @@ static void a_wait_goes_on(void **state)
     add_thread(&tape, 1 * S, 1, 1, 1 * S);
     add_unix(&tape, 1 * S, 1, PATH_UNIX_STREAM, 5, 6);
     add_message(&tape, 2 * S, EVENT_RECEIVECALL, 1, 0, 1, 0, 0)->header.proc_time_and_pc = 0;
-    add_schedule(&tape, 3 * S, 1, 1, 0, 0);
-    add_message(&tape, 4 * S, EVENT_RECEIVE, 1, 2, 1, 0, 10)->header.proc_time_and_pc = 0;
+    add_schedule(&tape, 3 * S, 1, 0, 0);
+    add_message(&tape, 4 * S, EVENT_RECEIVE, 1, 1, 1, 0, 10)->header.proc_time_and_pc = 0;
     struct communication *result = read_tapes(&tape, 1);
     EXPECT(1, histogram_count(&result->processes[0].times.of[TIME_RECEIVER_WAIT]));
     EXPECT(2 * S, histogram_max(&result->processes[0].times.of[TIME_RECEIVER_WAIT]));

@@ -420,7 +420,7 @@ static void statistics_json_has_its_keys(void **state)
     expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures loads "
                       "cgroups");
     expect_keys(json_object_get(json, "trace"),
-                "events lost skipped dropped duplicates unseen_bytes "
+                "events lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
@@ -802,11 +802,29 @@ static void records_have_their_keys(void **state)
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
-        [EVENT_DROPPED] = HEAD "path kind inode local remote count",
+        [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
         [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
+        [EVENT_FLAGS] = HEAD "meter_flags kinds_left_out process rules",
+        [EVENT_SCHEDULE] = HEAD "runnable_ns voluntary involuntary",
+        [EVENT_SIGNAL] = HEAD "signal result code receiver receiver_pid sender_pid signal_name",
+        [EVENT_CONNECTFAILED] = HEAD "path kind inode local remote error span_ns",
+        [EVENT_READ] = HEAD PATH,
+        [EVENT_WRITE] = HEAD PATH,
+        [EVENT_SUMMARY] =
+            HEAD "cpu_user cpu_system cpu_idle cpu_disk cpu_stolen runnable in_disk load_average "
+                 "memory memory_available swap swap_free major_faults swapped_in swapped_out "
+                 "cpu_waited memory_waited memory_waited_all disk_waited disk_waited_all "
+                 "disk_reads disk_writes disk_read disk_written disk_busy network_received "
+                 "network_sent network_packets_received network_packets_sent network_dropped "
+                 "tcp_retransmitted",
+        [EVENT_CGROUP] = HEAD "cgroup cpu quota period periods throttled_periods throttled memory "
+                              "memory_most memory_reclaims oom_kills cpu_waited memory_waited "
+                              "disk_waited",
+        [EVENT_SENSOR] = HEAD "sensor value",
+        [EVENT_CLASS] = HEAD "class type absent",
     };
 
     (void)state;

@@ -164,7 +164,7 @@ static bool uses_path(const struct record *record)
                            EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
                            EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
 
-    return record->header.id < 32 && (users >> record->header.id & 1) &&
+    return record->header.id < 64 && (users >> record->header.id & 1) &&
            (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
 }
 
@@ -214,15 +214,18 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
                : result;
 }
 
-/* It is no activity of the stream: neither does it end a wait, nor use a path. */
+/* It says something about a stream, and is no activity of it: it neither ends a wait nor uses a path. */
 static int add_schedule(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    struct stream *stream = stream_of(statistics, event, record->header.stream);
 
+    if (event->stream_place == 0)
+        return 0;
+    struct stream *stream = stream_of(statistics, event, record->header.stream);
     if (stream == NULL)
         return -ENOMEM;
-    note_cpu_time(statistics, stream, record_proc_time(&record->header));
+    if (stream->running)
+        note_cpu_time(statistics, stream, record_proc_time(&record->header));
     schedule_add(&stream->schedule, record, &process_sums(statistics, stream->process)->scheduled);
     return 0;
 }
@@ -244,14 +247,14 @@ int events_count(struct statistics *statistics, const struct history_event *even
     struct statistics_origin *origin = &statistics->origins[event->event.origin];
 
     fetch(statistics, event);
-    statistics->events += event_is_metered(record->header.id);
+    statistics->events++;
     if (event->when > origin->last_event)
         origin->last_event = event->when;
     if (record->header.id == EVENT_DESTROYPATH && add_end_of_path(statistics, event) < 0)
         return -ENOMEM;
     if (record->header.id == EVENT_MESSAGEQUEUED)
         return add_arrival(statistics, event);
-    if (record->header.id == EVENT_SCHEDULE && !(record->header.flags & RECORD_NO_STREAM))
+    if (record->header.id == EVENT_SCHEDULE)
         return add_schedule(statistics, event);
     return record->header.flags & RECORD_NO_STREAM ? add_without_stream(statistics, event)
                                                    : add_of_stream(statistics, event);

@@ -2,13 +2,10 @@
 /* scheduling.c: how long threads waited for a CPU. See scheduling.h. */
 #include "analysis/statistics/scheduling.h"
 
-/* `dpm run` creates the command shortly before it begins to record; what the command waited before counts, too. */
-#define SHORTLY 100000000u /* ns */
-
 void schedule_begin(struct stream_schedule *schedule, const struct stream_record *record,
                     uint64_t first)
 {
-    if (schedule->begun || record->start == 0 || record->start + SHORTLY < first)
+    if (schedule->begun || record->start == 0 || record->start < first)
         return;
     *schedule = (struct stream_schedule){.begun = true, .time = record->start};
 }

@@ -165,6 +165,8 @@ static void add_dropped(struct endpoint *endpoint, const struct record *record)
 {
     endpoint->dropped += (uint32_t)(record->dropped.count - endpoint->last_dropped);
     endpoint->last_dropped = record->dropped.count;
+    endpoint->refused += (uint32_t)(record->dropped.refused - endpoint->last_refused);
+    endpoint->last_refused = record->dropped.refused;
 }
 
 static void add_network_record(struct endpoint *endpoint, const struct record *record)
@@ -222,18 +224,8 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
         return add_of_kernel(statistics, event);
     case EVENT_STREAM:
         return events_add_stream(statistics, event);
-    case EVENT_IMAGE:
-    case EVENT_NAME:
-    case EVENT_MODULE:
-    case EVENT_PROCEDURE:
-    case EVENT_COST:
-    case EVENT_LOST:
-    case EVENT_DISCARDED:
-    case EVENT_CLASS:
-    case EVENT_END:
-        return 0;
     default:
-        return events_count(statistics, event);
+        return event_is_metered(event->event.header->id) ? events_count(statistics, event) : 0;
     }
 }
 
