@@ -88,8 +88,8 @@ bool host_cgroups_is_new(struct host_cgroups *cgroups, uint64_t cgroup);
  * the cgroups above it, whose limits apply, too. The machine's root cgroup has no limits and is left out. */
 void host_cgroups_note(struct host_cgroups *cgroups, const char *path);
 
-/* The same for the process's cgroups of v1, if controllers belong to that. Does nothing if processes have other numbers
- * here than in the meter's records (PID namespaces), or if it was called too often since the last reading. */
+/* The same for the cgroups of v1 of a process with this number in our /proc, if controllers belong to v1. Does nothing if
+ * it was called too often since the last reading. */
 void host_cgroups_note_process(struct host_cgroups *cgroups, pid_t pid);
 
 /* Whether a cgroup has not been read yet. */

@@ -26,6 +26,7 @@
 
 #define PATH_SIZE 4096
 #define ROOT_SIZE 512
+#define MOST_SEEN 65536 /* numbers that are remembered; then all are looked at again */
 
 enum hierarchy {
     V1_CPU,
@@ -92,16 +93,6 @@ static void find_mounts(struct host_cgroups *cgroups)
         fclose(file);
 }
 
-/* In another PID namespace the meter's numbers of processes would name others in /proc. */
-static bool numbers_are_ours(const char *root)
-{
-    char path[PATH_SIZE + 32];
-    struct stat status;
-
-    snprintf(path, sizeof(path), "%s/proc/self/ns/pid", root);
-    return root[0] != '\0' || (stat(path, &status) == 0 && status.st_ino == INITIAL_PID_NAMESPACE);
-}
-
 int host_cgroups_open(const char *root, int unified, struct host_cgroups **ret_cgroups)
 {
     struct host_cgroups *cgroups = calloc(1, sizeof(*cgroups));
@@ -113,8 +104,7 @@ int host_cgroups_open(const char *root, int unified, struct host_cgroups **ret_c
     for (size_t i = 0; i < V1_COUNT; i++)
         cgroups->v1[i].directory = -1;
     find_mounts(cgroups);
-    cgroups->asks = (cgroups->v1[V1_CPU].directory >= 0 || cgroups->v1[V1_MEMORY].directory >= 0) &&
-                    numbers_are_ours(root);
+    cgroups->asks = cgroups->v1[V1_CPU].directory >= 0 || cgroups->v1[V1_MEMORY].directory >= 0;
     *ret_cgroups = cgroups;
     return 0;
 }
@@ -183,7 +173,7 @@ static struct watched *watch(struct host_cgroups *cgroups, uint64_t kind, enum h
     if (watched == NULL && cgroups->count < CGROUPS_MOST)
         copy = strdup(path);
     if (watched != NULL || copy == NULL) {
-        if (watched == NULL)
+        if (watched == NULL && cgroups->left_out.count < MOST_SEEN)
             intern_add(&cgroups->left_out, number);
         close(directory);
         return watched;
@@ -286,8 +276,6 @@ static void note_v1(struct host_cgroups *cgroups, enum hierarchy hierarchy, cons
     }
 }
 
-#define MOST_SEEN 65536 /* then all are looked at again */
-
 /* Whether it was not seen before. */
 static bool is_new(struct intern *seen, uint64_t number)
 {
@@ -336,7 +324,7 @@ void host_cgroups_note(struct host_cgroups *cgroups, const char *path)
 
 void host_cgroups_note_process(struct host_cgroups *cgroups, pid_t pid)
 {
-    if (cgroups->asks && cgroups->asked++ < ASKED_MOST)
+    if (pid > 0 && cgroups->asks && cgroups->asked++ < ASKED_MOST)
         ask_process(cgroups, pid);
 }
 
