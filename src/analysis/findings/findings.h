@@ -153,6 +153,7 @@ struct finding {
         uint64_t dropped;
         struct {
             uint32_t process;
+            bool first;     /* of these findings: the longest wait */
             bool throttled; /* a cgroup of its machine was throttled, so that may be why */
         } cpu_wait;
         const struct communication_cgroup *cgroup;

@@ -68,6 +68,7 @@ static int find_cpu_waits(const struct communication *communication, struct find
         if (finding == NULL)
             return -ENOMEM;
         finding->cpu_wait.process = (uint32_t)(row - communication->processes);
+        finding->cpu_wait.first = found == 0;
         finding->cpu_wait.throttled = some_is_throttled(communication, row->machine);
     }
     return 0;

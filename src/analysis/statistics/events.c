@@ -69,7 +69,8 @@ int events_add_stream(struct statistics *statistics, const struct history_event 
     }
     stream->known = true;
     stream->image = record->image;
-    schedule_begin(&stream->schedule, record, statistics->origins[event->event.origin].first_time);
+    scheduling_begin(&stream->schedule, record,
+                     statistics->origins[event->event.origin].first_time);
     /* CPU time from before metering does not count. A later STREAM record may be the stream's last record, although
      * older events may still follow. */
     if (!stream->running) {
@@ -226,7 +227,8 @@ static int add_schedule(struct statistics *statistics, const struct history_even
         return -ENOMEM;
     if (stream->running)
         note_cpu_time(statistics, stream, record_proc_time(&record->header));
-    schedule_add(&stream->schedule, record, &process_sums(statistics, stream->process)->scheduled);
+    scheduling_add(&stream->schedule, record,
+                   &process_sums(statistics, stream->process)->scheduled);
     return 0;
 }
 

@@ -2,8 +2,8 @@
 /* scheduling.c: how long threads waited for a CPU. See scheduling.h. */
 #include "analysis/statistics/scheduling.h"
 
-void schedule_begin(struct stream_schedule *schedule, const struct stream_record *record,
-                    uint64_t first)
+void scheduling_begin(struct stream_schedule *schedule, const struct stream_record *record,
+                      uint64_t first)
 {
     if (schedule->begun || record->start == 0 || record->start < first)
         return;
@@ -33,8 +33,8 @@ static void count(struct stream_schedule *schedule, const struct record *record,
     sums->involuntary += record->schedule.involuntary - schedule->involuntary;
 }
 
-void schedule_add(struct stream_schedule *schedule, const struct record *record,
-                  struct scheduled *sums)
+void scheduling_add(struct stream_schedule *schedule, const struct record *record,
+                    struct scheduled *sums)
 {
     if (schedule->begun && !follows(schedule, record))
         return;

@@ -22,12 +22,12 @@ struct stream_schedule {
 
 /* A STREAM record. A thread that is created during the recording begins with 0. `first`: time of the recording's first
  * record. */
-void schedule_begin(struct stream_schedule *schedule, const struct stream_record *record,
-                    uint64_t first);
+void scheduling_begin(struct stream_schedule *schedule, const struct stream_record *record,
+                      uint64_t first);
 
 /* A SCHEDULE record; adds to the sums of the thread's process. */
-void schedule_add(struct stream_schedule *schedule, const struct record *record,
-                  struct scheduled *sums);
+void scheduling_add(struct stream_schedule *schedule, const struct record *record,
+                    struct scheduled *sums);
 
 void add_scheduled(struct scheduled *sum, const struct scheduled *more);
 

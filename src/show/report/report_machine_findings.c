@@ -55,12 +55,19 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
     runnable_text(communication, process->machine, tasks);
     if (scheduled->threads > 1)
         snprintf(threads, sizeof(threads), " of its %" PRIu32 " threads", scheduled->threads);
-    report_say(content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s.",
+    if (!finding->cpu_wait.first) {
+        report_say(content, "CPU", "%s waited %s of %s%s for a CPU.", who, waited, elapsed,
+                   threads);
+        return;
+    }
+    report_say(content, "CPU",
+               "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s More CPUs, fewer tasks "
+               "beside it or a higher priority would help.",
                who, waited, elapsed, threads,
                finding->cpu_wait.throttled
                    ? "other tasks ran, or the CPU limit of its cgroup was used up"
                    : "other tasks ran",
-               tasks, "More CPUs, fewer tasks beside it or a higher priority would help");
+               tasks);
 }
 
 void report_say_stolen(const struct report *report, const struct finding *finding,
