@@ -66,8 +66,9 @@ void print_cgroup(FILE *file, const struct cgroup_record *cgroup, const char *na
     if (cgroup->quota != 0 && cgroup->quota != NOT_KNOWN) {
         print_time(file, "limit", cgroup->quota);
         print_time(file, "in", cgroup->period);
-        fprintf(file, ", throttled in %" PRIu64 " of %" PRIu64 " periods",
-                cgroup->throttled_periods, cgroup->periods);
+        if (cgroup->periods != NOT_KNOWN && cgroup->throttled_periods != NOT_KNOWN)
+            fprintf(file, ", throttled in %" PRIu64 " of %" PRIu64 " periods",
+                    cgroup->throttled_periods, cgroup->periods);
         print_time(file, "for", cgroup->throttled);
     }
     print_size(file, "memory", cgroup->memory);
