@@ -13,6 +13,7 @@
 #define DPM_FINDINGS_H
 
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/statistics/statistics.h"
 
@@ -22,6 +23,8 @@
 #define FINDING_SMALL_LOAD 0.05
 
 enum finding_kind {
+    FINDING_ELAPSED, /* what much of the elapsed time was spent on: .elapsed */
+
     FINDING_WORK_OF_FEW, /* few processes did most of the work: .work */
     FINDING_WORK_SHARED, /* many did: .work, of the busiest alone */
     FINDING_IDLE,    /* processes did almost nothing, while others of their name did much: .idle */
@@ -82,6 +85,11 @@ struct finding {
     /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
     double weight;
     union {
+        struct {
+            struct elapsed_group group; /* its row belongs to the result */
+            uint64_t of;                /* ns: the elapsed time */
+            bool first;                 /* the largest */
+        } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
             size_t of;                    /* number of all processes */
@@ -173,6 +181,7 @@ struct findings_from {
     const struct parallelism *parallelism;
     const struct critical_path *path;  /* or NULL */
     const struct causality *causality; /* or NULL */
+    const struct elapsed *elapsed;     /* or NULL */
 };
 
 struct findings {
