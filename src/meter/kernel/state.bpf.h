@@ -322,6 +322,7 @@ struct stream {
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
     uint64_t blocked_pc; /* ... and PC, as user_pc() returns it */
     uint64_t woken_at;   /* used by is_on_stack_of() in the waker */
+    uint64_t told_runnable; /* `runnable` of the last SCHEDULE */
     uint64_t sent_by;    /* sendfile or splice call that made the last SEND, 0 = none */
     uint64_t taken_by;   /* splice call that last read a TCP socket, 0 = unknown */
     uint32_t has_taken;  /* ... and whether it has taken bytes */
@@ -523,7 +524,7 @@ const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths tha
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
-     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
+     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS) | EVENT_FLAG(EVENT_SCHEDULE))
 
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
@@ -548,6 +549,16 @@ uint32_t last_pipe;
 #define FIRST_SENDS_BITS 16
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
+
+/* Tasks that run or wait for a CPU, on all CPUs: the sum of what each CPU's queue held when it last switched tasks.
+ * Kept by sched_switch. Each CPU's count has a cache line of its own. */
+#define CPUS_MOST 1024 /* a power of two */
+struct runnable_seen {
+    uint32_t count;
+    uint32_t unused[15];
+};
+static struct runnable_seen runnable_seen[CPUS_MOST];
+uint32_t runnable;
 
 uint32_t sweeps;    /* number of sweeps so far, about one a second */
 uint32_t udp_known; /* entries of udp_paths */
