@@ -235,8 +235,8 @@ static struct known_stream find_stream(const struct identities *identities,
                                        const struct event *event)
 {
     const struct record_header *header = event->header;
-    bool has_stream = header->id == EVENT_STREAM || (!(header->flags & RECORD_NO_STREAM) &&
-                                                     !(EVENT_FLAG(header->id) & STREAMLESS_TYPES));
+    bool has_stream =
+        record_is_of_stream(header) && !(EVENT_FLAG(header->id) & STREAMLESS_TYPES);
     struct known_stream known = {0};
 
     if (has_stream)

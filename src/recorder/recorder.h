@@ -66,6 +66,7 @@ struct recording {
     struct trace_writer *writer;
     struct machine_record machine;
     struct names names;      /* of users and cgroups recorded so far */
+    struct commands commands; /* command lines recorded so far */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
     struct live *live;       /* NULL: no analyses follow it */
     uint64_t records;        /* in the trace */

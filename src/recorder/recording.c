@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define FLUSH_INTERVAL 1000000000ULL /* ns */
+#define TITLE_AGE      1000000000ULL /* ns: programs have written their titles by then */
 #define COST_EVERY     1024          /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
@@ -38,10 +39,11 @@ static int store_one(struct recording *recording, const struct record_header *re
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
-    struct name_record names[2];
+    struct name_record names[3];
     size_t count = names_before(&recording->names, event->header, names);
     int result = 0;
 
+    count += commands_before(&recording->commands, event->header, &names[count]);
     for (size_t i = 0; result >= 0 && i < count; i++)
         result = store_one(recording, &names[i].header, event->wall_offset, problem);
     if (result >= 0)
@@ -113,6 +115,22 @@ static int sweep(struct recording *recording, struct problem *problem)
     return meter->sweep == NULL ? 0 : meter->sweep(meter, problem);
 }
 
+/* Records command lines that have become titles: of programs that are `age` ns old, at least. */
+static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
+{
+    uint64_t time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
+    struct name_record name;
+    int result = 0;
+
+    if (recording->live != NULL && recording->live->last_time > time)
+        time = recording->live->last_time;
+    while (result >= 0 && commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age,
+                                           time, &name))
+        result = store_one(recording, &name.header, wall_offset, problem);
+    return result;
+}
+
 static int flush(struct recording *recording, uint64_t now, struct problem *problem)
 {
     int result;
@@ -121,6 +139,8 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
         return 0;
     recording->last_flush = now;
     result = sweep(recording, problem);
+    if (result >= 0)
+        result = tell_titles(recording, TITLE_AGE, problem);
     if (result >= 0)
         result = tell_cost(recording, problem);
     return result < 0 ? result : trace_writer_flush(recording->writer, problem);
@@ -280,6 +300,8 @@ static int store_rest(struct recording *recording, struct problem *problem)
 {
     int result = sweep(recording, problem);
 
+    if (result >= 0)
+        result = tell_titles(recording, 0, problem);
     recording->active = false;
     recording->meter->detach(recording->meter);
     while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
@@ -315,6 +337,7 @@ void recording_close(struct recording *recording)
 {
     recording_unfollow(recording);
     names_done(&recording->names);
+    commands_done(&recording->commands);
     symbols_free(recording->symbols);
     meter_interface_close(recording->meter);
     recording->meter = NULL;

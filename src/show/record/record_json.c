@@ -90,11 +90,10 @@ static void set_head(struct object *object, struct record_face *face, const stru
     set_number(object, "stream", header->stream);
     if (stream != NULL)
         set_text(object, "name", stream->name, sizeof(stream->name));
-    if (has_stream && !(header->flags & RECORD_NO_STREAM)) {
+    if (has_stream && !(header->flags & RECORD_NO_STREAM))
         set_number(object, "sequence", header->sequence);
-        if (!(event->absent & ABSENT_CPU))
-            set_number(object, "cpu_ns", record_proc_time(header));
-    }
+    if (has_stream && header->id != EVENT_STREAM && !(event->absent & ABSENT_CPU))
+        set_number(object, "cpu_ns", record_proc_time(header));
     if (!(event->absent & ABSENT_LOAD))
         set_number(object, "load", header->load);
 }
@@ -252,11 +251,14 @@ static void set_names(struct object *object, const struct record_face *face,
     const struct stream_record *stream = (const struct stream_record *)event->header;
     const char *user = identities_user_name(face->identities, event->origin, stream->user);
     const char *cgroup = identities_cgroup_name(face->identities, event->origin, stream->cgroup);
+    const char *command = identities_command(face->identities, event->origin, stream->process);
 
     if (user != NULL)
         set_text(object, "user_name", user, NAME_SIZE);
     if (cgroup != NULL)
         set_text(object, "cgroup_name", cgroup, NAME_SIZE);
+    if (command != NULL)
+        set_text(object, "command", command, NAME_SIZE);
 }
 
 static void set_known(struct object *object, const struct record_face *face,
