@@ -18,6 +18,9 @@
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
 
+/* SIGNAL: a process that is not known has sent it, one outside of the receiver's PID namespace. */
+#define SENDER_UNKNOWN UINT32_MAX
+
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
 

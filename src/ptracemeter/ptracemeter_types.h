@@ -178,6 +178,7 @@ struct tracee {
     uint64_t preempted;    /* its preemptions when last read */
     uint64_t preempted_at; /* `involuntary` then, + 1; 0: never read */
     uint64_t started;      /* when it was created */
+    char name[STREAM_NAME_SIZE]; /* in its latest STREAM */
     uint32_t failed_sends;
     uint32_t failed_receives;
     bool born;        /* its creator's stop has been seen */
