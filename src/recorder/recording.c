@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define FLUSH_INTERVAL 1000000000ULL /* ns */
-#define TITLE_AGE      1000000000ULL /* ns: programs have written their titles by then */
+#define TITLE_AGE      500000000ULL /* ns: programs have written their titles by then */
 #define COST_EVERY     1024          /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
