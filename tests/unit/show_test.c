@@ -427,7 +427,7 @@ static void statistics_json_has_its_keys(void **state)
                 "connections ended own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
-                "id machine pid parent name user user_name cgroup cgroup_name container "
+                "id machine pid parent name user user_name cgroup cgroup_name container command "
                 "program pid_namespace pid_inside cpu_ns sent received size share failed processes "
                 "ended " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),

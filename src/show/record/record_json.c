@@ -90,9 +90,10 @@ static void set_head(struct object *object, struct record_face *face, const stru
     set_number(object, "stream", header->stream);
     if (stream != NULL)
         set_text(object, "name", stream->name, sizeof(stream->name));
-    if (has_stream && !(header->flags & RECORD_NO_STREAM))
+    bool made_by_stream = has_stream && !(header->flags & RECORD_NO_STREAM);
+    if (made_by_stream)
         set_number(object, "sequence", header->sequence);
-    if (has_stream && header->id != EVENT_STREAM && !(event->absent & ABSENT_CPU))
+    if ((made_by_stream || header->id == EVENT_SCHEDULE) && !(event->absent & ABSENT_CPU))
         set_number(object, "cpu_ns", record_proc_time(header));
     if (!(event->absent & ABSENT_LOAD))
         set_number(object, "load", header->load);
