@@ -235,8 +235,7 @@ static struct known_stream find_stream(const struct identities *identities,
                                        const struct event *event)
 {
     const struct record_header *header = event->header;
-    bool has_stream =
-        record_is_of_stream(header) && !(EVENT_FLAG(header->id) & STREAMLESS_TYPES);
+    bool has_stream = record_is_of_stream(header) && !(EVENT_FLAG(header->id) & STREAMLESS_TYPES);
     uint32_t number = has_stream ? header->stream : 0;
     struct known_stream known = {0};
 

@@ -188,8 +188,7 @@ bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uin
 {
     while (commands->next < commands->list.used) {
         struct command *command = pool_at(&commands->list, commands->next++);
-        if (command->process == 0 || (command->looked_for && age > 0) ||
-            now < command->since + age)
+        if (command->process == 0 || (command->looked_for && age > 0) || now < command->since + age)
             continue;
         command->looked_for = true;
         if (look(command, time, ret_name))

@@ -445,8 +445,7 @@ int identities_add(struct identities *identities, const struct event *event)
 
     struct passing *passing = passing_of(identities, header->id);
     if (header->id == EVENT_STREAM)
-        result =
-            inherit_command(identities, event->origin, (const struct stream_record *)header);
+        result = inherit_command(identities, event->origin, (const struct stream_record *)header);
     if (result == 0 && passing != NULL)
         result = keep_passing(identities, passing,
                               key_of(header->id, event->origin, number_of(header)), header);

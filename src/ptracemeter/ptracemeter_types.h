@@ -178,7 +178,6 @@ struct tracee {
     uint64_t preempted;    /* its preemptions when last read */
     uint64_t preempted_at; /* `involuntary` then, + 1; 0: never read */
     uint64_t started;      /* when it was created */
-    char name[STREAM_NAME_SIZE]; /* in its latest STREAM */
     uint32_t failed_sends;
     uint32_t failed_receives;
     bool born;        /* its creator's stop has been seen */
@@ -191,6 +190,8 @@ struct tracee {
     bool waited;
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
+    /* in its latest STREAM */
+    char name[STREAM_NAME_SIZE];
 };
 
 /* ---- records between the threads ---- */

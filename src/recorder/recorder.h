@@ -66,7 +66,6 @@ struct recording {
     struct trace_writer *writer;
     struct machine_record machine;
     struct names names;      /* of users and cgroups recorded so far */
-    struct commands commands; /* command lines recorded so far */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
     struct live *live;       /* NULL: no analyses follow it */
     uint64_t records;        /* in the trace */
@@ -76,6 +75,8 @@ struct recording {
     uint64_t complete; /* all records up to this time are stored */
     bool active;
     enum end_reason reason;
+    /* command lines recorded so far */
+    struct commands commands;
 };
 
 /* Opens the meter before recording_open does, if it must be ready before the command's process is created. */

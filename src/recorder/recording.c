@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #define FLUSH_INTERVAL 1000000000ULL /* ns */
-#define TITLE_AGE      500000000ULL /* ns: programs have written their titles by then */
 #define COST_EVERY     1024          /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
+
+#define TITLE_AGE 500000000ULL /* ns: programs have written their titles by then */
 
 /* ---- while recording ---- */
 
@@ -125,8 +126,8 @@ static int tell_titles(struct recording *recording, uint64_t age, struct problem
 
     if (recording->live != NULL && recording->live->last_time > time)
         time = recording->live->last_time;
-    while (result >= 0 && commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age,
-                                           time, &name))
+    while (result >= 0 &&
+           commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age, time, &name))
         result = store_one(recording, &name.header, wall_offset, problem);
     return result;
 }

@@ -400,8 +400,8 @@ static void test_flags_are_the_types(void **unused)
         const struct event_type *type = event_type(id);
         uint64_t flags = 0;
         int result = meter_flags_parse(type->name, &flags, NULL);
-        bool is_event = id <= EVENT_TERMINATION || (id >= EVENT_WAKEUP && id <= EVENT_SUMMARY &&
-                                                    id != EVENT_FLAGS);
+        bool is_event = id <= EVENT_TERMINATION ||
+                        (id >= EVENT_WAKEUP && id <= EVENT_SUMMARY && id != EVENT_FLAGS);
         assert_int_equal(result, is_event ? 0 : -EINVAL);
         assert_int_equal(flags, is_event ? EVENT_FLAG(id) : 0);
         assert_int_equal(event_is_metered(id), is_event && id != EVENT_SUMMARY);
@@ -495,10 +495,9 @@ static void check_kinds(const char *list, int expected, uint32_t kinds)
 
     assert_int_equal(meter_kinds_parse(list, &found, &problem), expected);
     assert_int_equal(found, kinds);
-    assert_int_equal(
-        strstr(problem.text, "is no kind of path; there are: all,tcp,udp,unix,pipe,file,mq") !=
-            NULL,
-        expected < 0);
+    assert_int_equal(strstr(problem.text,
+                            "is no kind of path; there are: all,tcp,udp,unix,pipe,file,mq") != NULL,
+                     expected < 0);
 }
 
 static void test_kinds_are_parsed(void **unused)
@@ -998,7 +997,7 @@ static void test_titles_are_looked_for_once(void **unused)
 
     (void)unused;
     assert_true(commands_before(&commands, &stream.header, &name));
-    program_invocation_name[0] = '*'; /* a title */
+    program_invocation_name[0] = '*';                                 /* a title */
     assert_false(commands_changed(&commands, 1076, 1000, 99, &name)); /* it is too young */
     assert_true(commands_changed(&commands, 1077, 1000, 99, &name));
     assert_int_equal(name.name[0], '*');

@@ -318,8 +318,8 @@ static int compare_names(struct communication *result)
         const struct communication_process *row = &result->processes[i];
         if (row->command == NULL)
             continue;
-        of[i] = intern_add(&names, hash_bytes(row->machine, row->name,
-                                              strnlen(row->name, sizeof(row->name))));
+        of[i] = intern_add(
+            &names, hash_bytes(row->machine, row->name, strnlen(row->name, sizeof(row->name))));
         if (of[i] < 0) {
             error = -ENOMEM;
             break;

@@ -71,9 +71,12 @@ static __always_inline void note_cpu_wait(struct stream *stream, struct task_str
 static __always_inline void note_runnable(struct task_struct *next)
 {
     const struct rq *queue = plain_task(next)->se.cfs_rq->rq;
-    uint32_t now = queue->nr_running;
-    uint32_t *before = &runnable_seen[queue->cpu & (CPUS_MOST - 1)].count;
+    uint32_t now = queue->nr_running, cpu = queue->cpu;
+    uint32_t *before;
 
+    if (cpu >= CPUS_MOST)
+        return;
+    before = &runnable_seen[cpu].count;
     if (now == *before)
         return;
     __sync_fetch_and_add(&runnable, now - *before);

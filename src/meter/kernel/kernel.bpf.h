@@ -58,8 +58,10 @@ struct sched_entity {
 
 /* Empty in kernels without CONFIG_SCHED_INFO. */
 struct sched_info {
-    unsigned long long run_delay;   /* ns that the task has waited for a CPU, up to when it last got one ... */
-    unsigned long long last_queued; /* ... and since when it waits again, in the run queue's clock; 0: it does not */
+    /* ns that the task has waited for a CPU, up to when it last got one ... */
+    unsigned long long run_delay;
+    /* ... and since when it waits again, by the run queue's clock; 0: it does not */
+    unsigned long long last_queued;
 };
 
 struct ns_common {

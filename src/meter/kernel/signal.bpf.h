@@ -27,7 +27,8 @@ enum {
     SENT_BY_CURRENT = 0,
     SENT_BY_KERNEL = 1,
 
-    RESULT_WITHOUT_FACTS = 4, /* of the tracepoint: delivered, but there was no space for its facts */
+    /* the tracepoint's result of a signal that was delivered without its facts, for lack of space */
+    RESULT_WITHOUT_FACTS = 4,
 };
 
 /* Addresses that become numbers: is_on_stack_of. The hook runs with interrupts off. */

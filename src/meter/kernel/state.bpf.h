@@ -322,7 +322,6 @@ struct stream {
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
     uint64_t blocked_pc; /* ... and PC, as user_pc() returns it */
     uint64_t woken_at;   /* used by is_on_stack_of() in the waker */
-    uint64_t told_runnable; /* `runnable` of the last SCHEDULE */
     uint64_t sent_by;    /* sendfile or splice call that made the last SEND, 0 = none */
     uint64_t taken_by;   /* splice call that last read a TCP socket, 0 = unknown */
     uint32_t has_taken;  /* ... and whether it has taken bytes */
@@ -334,6 +333,8 @@ struct stream {
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */
+    /* `runnable` of its last SCHEDULE */
+    uint64_t told_runnable;
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -552,7 +553,7 @@ static struct sends first_sends[FIRST_SENDS];
 
 /* Tasks that run or wait for a CPU, on all CPUs: the sum of what each CPU's queue held when it last switched tasks.
  * Kept by sched_switch. Each CPU's count has a cache line of its own. */
-#define CPUS_MOST 1024 /* a power of two */
+#define CPUS_MOST 4096 /* others are not counted */
 struct runnable_seen {
     uint32_t count;
     uint32_t unused[15];

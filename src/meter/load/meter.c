@@ -132,7 +132,7 @@ static bool needs_udp(const struct meter *meter)
 static uint64_t unknown_flags(const struct offers *offers)
 {
     return type_has_member(offers->types, "sched_info", "run_delay") ? 0
-                                                                    : EVENT_FLAG(EVENT_SCHEDULE);
+                                                                     : EVENT_FLAG(EVENT_SCHEDULE);
 }
 
 /* Chooses the hooks, and what to leave out. */
@@ -161,6 +161,9 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
     int result = hooks_missing(&offers, meter->choices, problem);
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
     meter->interface.unknown_flags = unknown_flags(&offers);
+    if ((meter->flags & meter->interface.unknown_flags) != 0 && meter->left_out[0] == '\0')
+        snprintf(meter->left_out, sizeof(meter->left_out),
+                 "SCHEDULE is not recorded: this kernel is built without CONFIG_SCHED_INFO");
     meter->flags &= ~meter->interface.unknown_flags;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)

@@ -11,13 +11,14 @@ struct survey_stream {
     uint64_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
     uint32_t sequence; /* of its next record */
     uint32_t silent;   /* marked, but metering has not begun */
-    uint64_t runnable; /* what SCHEDULE says: ns that it has waited for a CPU ... */
-    uint32_t voluntary;
-    uint32_t involuntary;
     uint64_t load;     /* address of the program's text */
     uint64_t inode;    /* of the program's file */
     uint32_t device;
     uint32_t unused;
+    /* as in SCHEDULE */
+    uint64_t runnable;
+    uint32_t voluntary;
+    uint32_t involuntary;
 };
 
 /* A live UNIX socket that the meter knows. */
