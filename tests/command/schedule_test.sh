@@ -6,17 +6,18 @@
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 need_programs jq
+[ "$(id -u)" = 0 ] || skip_all "needs root, for real-time priorities"
 competing=$1/tests/programs/competing
 cd "$scratch" || exit 1
 [ -r /proc/self/schedstat ] || skip_all "this kernel does not count how long threads wait for a CPU"
 first_cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 last_cpu=$(sed -n 's/^Cpus_allowed_list:.*[^0-9]\([0-9]*\)$/\1/p' /proc/self/status)
 
-# spin CPU...: programs that compute for two seconds of CPU time, at most.
+# spin CPU...: programs that compute until they are stopped, or for twenty seconds of CPU time.
 spinners=
 spin() {
     for cpu in "$@"; do
-        "$competing" 2000 "$cpu" spin &
+        "$competing" 20000 "$cpu" spin &
         spinners="$spinners $!"
     done
 }
@@ -46,7 +47,7 @@ read_program() {
 }
 
 # agree MS SWITCHES: whether the last SCHEDULE of each thread says what the thread itself has read a moment before its
-# end: it may have waited a little more since, and have left its CPU some times more.
+# end. Since then it had a real-time priority: it may have slept, as for a lock, but has hardly waited for its CPU.
 agree() {
     jq -s -e --argjson program "$(read_program)" --argjson ms "$1" --argjson switches "$2" '
         [.[] | select(.event == "SCHEDULE")] as $all |
@@ -66,7 +67,7 @@ is_so() {
 for which in kernel ptrace; do
     [ $which = ptrace ] || only_kernel "the kernel meter" "it has tests of its own" || continue
     repeat record $which --flags all
-    check "$which: the last SCHEDULE of a thread is what /proc and getrusage say ($(tr '\n' ';' < out))" agree 60 12
+    check "$which: the last SCHEDULE of a thread is what /proc and getrusage say ($(tr '\n' ';' < out))" agree 5 12
     check "$which: the competition was real" \
         is_so '[.[] | select(.event == "SCHEDULE") | .runnable_ns] | max > 1e8'
     check "$which: it comes just before the end" is_so '
@@ -93,12 +94,12 @@ if only_kernel "waits while a thread lives" "it reports only the end"; then
         ([.[] | select(.event == "STREAM" and .parent != 0)] | min_by(.stream)) as $stream |
         [.[] | select(.event == "SCHEDULE" and .stream == $stream.stream)] | last |
         (.time_ns - $stream.start) as $elapsed | (.cpu_ns + .runnable_ns) as $sum |
-        .voluntary < 5 and $sum <= $elapsed + 1e6 and $sum > $elapsed * 0.97 - 2e6'
+        .voluntary < 5 and $sum <= $elapsed * 1.01 and $sum > $elapsed * 0.9'
 
     record kernel --flags all,-schedule
     check "without the flag there is none" is_so '[.[] | select(.event == "SCHEDULE")] | length == 0'
     record kernel --flags schedule
-    check "with the flag alone it comes, too" agree 60 12
+    check "with the flag alone it comes, too" agree 5 12
     record kernel --flags schedule,send,-termination
     check "... and before the STREAM that ends one whose TERMINATION is not recorded" is_so '
         [.[] | select(.event == "SCHEDULE" or .event == "STREAM")] | group_by(.stream) |
@@ -106,12 +107,14 @@ if only_kernel "waits while a thread lives" "it reports only the end"; then
 
     # acquired processes: from before, and at the end of the recording
     spin "$first_cpu"
-    "$competing" 1500 "$first_cpu" spin &
+    "$competing" 20000 "$first_cpu" spin &
     victim=$!
     sleep 0.3
     before=$(cut -d ' ' -f 2 /proc/$victim/schedstat)
     rm -rf s.trace
-    "$dpm" acquire --duration 0.5s --report report -o s.trace $victim > out 2> err || cat err
+    take_over --report report -o s.trace $victim
+    sleep 0.5
+    let_go
     after=$(cut -d ' ' -f 2 /proc/$victim/schedstat)
     kill $victim
     stop_spinning
