@@ -22,6 +22,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -568,8 +569,25 @@ static void pipe_end(struct sample *sample, uint32_t number, uint32_t peer, enum
     append(sample, &record.header);
 }
 
+/* SCHEDULE of a stream, and a signal that it gets. */
+static void figures(struct sample *sample, uint32_t stream)
+{
+    struct record schedule = {
+        .header = {.id = EVENT_SCHEDULE, .flags = RECORD_NO_STREAM, .stream = stream},
+        .schedule = {2500000, 3, 4},
+    };
+    struct record signal = {
+        .header = {.id = EVENT_SIGNAL, .flags = RECORD_NO_STREAM},
+        .signal = {.number = SIGALRM, .code = 128, .receiver = stream, .receiver_pid = 1},
+    };
+
+    append(sample, &schedule.header);
+    append(sample, &signal.header);
+}
+
 static void delta(struct sample *sample)
 {
+    name(sample, NAME_COMMAND, 1, "pour --slowly");
     running(sample, 1, 0);
     running(sample, 2, 0);
     pipe_end(sample, 1, 2, PATH_ROLE_WRITES);
@@ -577,6 +595,7 @@ static void delta(struct sample *sample)
     message(sample, 1, EVENT_SEND, RECORD_CONCURRENT, 1, 0, 100);
     message(sample, 1, EVENT_SENDCALL, RECORD_PREEMPTED, 1, 150, 50);
     message(sample, 2, EVENT_RECEIVE, RECORD_SAME_CALL, 2, 0, 150);
+    figures(sample, 1);
 }
 
 /* `step`: 0 at the beginning, 1 at the end. */

@@ -91,9 +91,11 @@ struct communication_process {
     uint32_t pid_inside;         /* pid in its own PID namespace */
     uint32_t pid_namespace;      /* its inode; 0: unknown */
     uint64_t cgroup;             /* cgroup2 id; 0: unknown */
-    const char *user_name;       /* this and the next two: NULL if unknown */
+    const char *user_name;       /* this and the next three: NULL if unknown */
     const char *cgroup_name;     /* path */
     const char *program;         /* last part of its executable's file name */
+    const char *command;         /* its command line */
+    bool named_alike;            /* another process has its name, and another command line */
     const char *group;           /* name of a group of processes; NULL: one process */
     uint32_t group_size;         /* processes in the group */
     uint64_t cpu;                /* ns, used while metered */

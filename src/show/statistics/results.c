@@ -102,6 +102,15 @@ static void group_name(const struct communication_process *process, enum communi
     set_text(value, process->pid == 0 ? NULL : value->made, NAME_SIZE);
 }
 
+/* The command line, if the name does not tell the process from others. */
+static void is_named_alike(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    value->amount = process->named_alike && all->by == BY_PROCESS;
+}
+
 static void user_for_people(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -437,6 +446,8 @@ static const struct result_column of_process[] = {
     {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
     {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
     {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
+    {"command", "COMMAND", RESULT_TEXT, PROCESS(command), .flags = RESULT_PROCESSES},
+    {"named_alike", NULL, RESULT_COUNT, .get = is_named_alike, .flags = RESULT_PEOPLE},
     {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
      .flags = RESULT_PROCESSES},
     {"pid_inside", NULL, RESULT_NUMBER, PROCESS(pid_inside), .known = PROCESS(pid),
@@ -641,7 +652,9 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
               {"Messages that wait to be received",
                "id queue.messages_max queue.messages_mean queue.messages_mean_over_operations "
                "queue.messages_now queue.bytes_max queue.unreceived",
-               .needs = "queue.messages_max"}},
+               .needs = "queue.messages_max"},
+              {"Command lines of processes with the same name", "id command",
+               .needs = "named_alike"}},
          .report = {"Processes",
                     "id parent cpu_ns share.cpu waited_for_cpu_ns sent.messages sent.bytes "
                     "received.messages "

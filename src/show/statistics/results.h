@@ -113,7 +113,7 @@ struct result_table {
     bool by_wait;          /* longest waits first, whatever order is requested */
 };
 
-#define MOST_RESULT_TABLES 4
+#define MOST_RESULT_TABLES 5
 
 /* Everything about one kind of row. */
 struct result_kind {
