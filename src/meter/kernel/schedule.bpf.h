@@ -86,8 +86,8 @@ static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *r
     case CALL_SELECT:
     case CALL_PSELECT:
         return registers->di != 0;
-    default:
-        return false;
+    default: /* each type of message is a path of its own */
+        return receives_from_queue(call);
     }
 }
 
@@ -95,6 +95,11 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
 {
     struct message *message = &stream->scratch.leaving;
 
+    if (receives_from_queue(call)) {
+        if (stream->receivecall)
+            return;
+        stream->receivecall = 1;
+    }
     *message = (struct message){.offset = call};
     write_message(stream, EVENT_RECEIVECALL, message);
 }
