@@ -61,6 +61,10 @@ static void print_path(const struct record_face *face, const struct path_record 
     }
     endpoint_local(path, address);
     show_text(address, sizeof(address), local);
+    if (path->kind == PATH_FILE) {
+        fprintf(face->file, "%" PRIu32 " file %s", number, local);
+        return;
+    }
     endpoint_remote(path, address);
     show_text(address, sizeof(address), remote);
     fprintf(face->file, "%" PRIu32 " %s %s > %s", number, path_kind_name(path->kind), local,
@@ -82,6 +86,11 @@ static void print_message(const struct record_face *face, const struct event *ev
             record->message.offset);
     if (record->header.id == EVENT_MESSAGEQUEUED)
         fprintf(face->file, ", %" PRIu32 " in the queue", record->queued.queue);
+    if (record->header.id == EVENT_READ || record->header.id == EVENT_WRITE) {
+        char duration[UNIT_SIZE];
+        show_duration(message_span(record), duration);
+        fprintf(face->file, ", in %s", duration);
+    }
 }
 
 static void print_block(const struct record_face *face, const struct record *record)
