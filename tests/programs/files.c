@@ -138,11 +138,13 @@ static void use_others(void)
 
 int main(int argc, char **argv)
 {
+    static char buffer[1 << 16];
+
     if (argc != 2) {
         fprintf(stderr, "usage: files FOLDER\n");
         return 2;
     }
-    setvbuf(stderr, NULL, _IOFBF, 1 << 16); /* written at the end */
+    setvbuf(stderr, buffer, _IOFBF, sizeof(buffer)); /* written at the end */
     snprintf(names[0], sizeof(names[0]), "%s/one", argv[1]);
     snprintf(names[1], sizeof(names[1]), "%s/two", argv[1]);
     write_all();

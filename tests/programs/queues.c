@@ -29,7 +29,7 @@
 
 struct message {
     long type;
-    char text[TEXT_SIZE];
+    char text[TEXT_SIZE + 1];
 };
 
 static bool posix;
@@ -72,24 +72,25 @@ static long receive_one(int number, FILE *log)
 
     memset(message.text, 0, sizeof(message.text));
     if (posix) {
-        check(mq_receive(named, message.text, sizeof(message.text), blind ? NULL : &priority) >= 0,
+        check(mq_receive(named, message.text, TEXT_SIZE, blind ? NULL : &priority) >= 0,
               "mq_receive");
         message.type = priority;
     } else { /* any, or the least */
-        check(msgrcv(queue, &message, sizeof(message.text), number % 2 == 0 ? 0 : -LAST_TYPE, 0) >= 0,
+        check(msgrcv(queue, &message, TEXT_SIZE, number % 2 == 0 ? 0 : -LAST_TYPE, 0) >= 0,
               "msgrcv");
     }
     fprintf(log, "%d %ld %s\n", getpid(), blind ? -1 : message.type, message.text);
-    return blind && strstr(message.text, "last") != NULL ? 0 : message.type;
+    return blind ? strstr(message.text, "last") == NULL : message.type;
 }
 
 static void receive_all(int number, const char *name)
 {
+    static char buffer[1 << 20]; /* written at once, so that lines of several receivers do not mix */
     FILE *log = fopen(name, "a");
     long last = posix ? 0 : LAST_TYPE, type;
 
     check(log != NULL, name);
-    setvbuf(log, NULL, _IOFBF, 1 << 20);
+    setvbuf(log, buffer, _IOFBF, sizeof(buffer));
     do
         type = receive_one(number, log);
     while (type != last);
@@ -119,9 +120,9 @@ static void end_receivers(int receivers)
 
         snprintf(message.text, sizeof(message.text), "%d %d last", getpid(), sent++);
         if (posix)
-            check(mq_send(named, message.text, sizeof(message.text), 0) == 0, "mq_send");
+            check(mq_send(named, message.text, TEXT_SIZE, 0) == 0, "mq_send");
         else
-            check(msgsnd(queue, &message, sizeof(message.text), 0) == 0, "msgsnd");
+            check(msgsnd(queue, &message, TEXT_SIZE, 0) == 0, "msgsnd");
     }
 }
 

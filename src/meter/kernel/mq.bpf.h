@@ -19,13 +19,6 @@
 
 #include "meter/kernel/pipe.bpf.h"
 
-/* A queue, and what a call has taken out of it or put into it. */
-struct queue_use {
-    struct queue_key key;
-    uint64_t address; /* of the kernel's queue */
-    uint64_t file;    /* POSIX: address of the open file */
-};
-
 /* ---- the kernel's queues ---- */
 
 #define IPC_MESSAGES     1

@@ -66,6 +66,27 @@ static __noinline int guess_priority(struct queue_use *use, struct message_queue
     return 0;
 }
 
+/* ---- several threads ---- */
+
+/* A thread is in a call that sends or receives, or has ended one. Calls of several threads may overlap: a message that
+ * one has taken out of the queue is counted only when its call ends, and a receiver that was asleep is handed it long
+ * before that. RECEIVEs say so, and wait for the records of the others. */
+static __always_inline void note_user(struct message_queue *whole, bool sends)
+{
+    uint32_t thread = bpf_get_current_pid_tgid();
+    uint32_t *user = &whole->users[sends ? PIPE_WRITTEN : PIPE_READ];
+    uint32_t before = *user == 0 ? __sync_val_compare_and_swap(user, 0, thread) : *user;
+
+    if (before != 0 && before != thread)
+        whole->several = 1;
+}
+
+static __always_inline bool is_message_call(uint32_t call)
+{
+    return call == CALL_MSGSND || call == CALL_MSGRCV || call == CALL_MQ_TIMEDSEND ||
+           call == CALL_MQ_TIMEDRECEIVE;
+}
+
 /* ---- messages ---- */
 
 static __always_inline uint32_t doubt_of_queue(const struct message_queue *whole)
@@ -122,26 +143,23 @@ static __always_inline int queue_message_received(struct stream *stream, struct 
     return 0;
 }
 
-/* The entry of a message's type. When an older queue's is made, the message is in the queue (`sent`) or has just left
- * it. */
-static __always_inline struct message_queue *queue_of_type(struct stream *stream,
-                                                           const struct queue_use *use,
-                                                           const struct message_queue *whole,
-                                                           bool sent)
+/* The entry of a message's type. `more`: how many messages, in addition to those in the queue now, belong to it when an
+ * older queue's is made: 1 that has just left it; or -1 that has just come. */
+static __noinline struct message_queue *queue_of_type(struct stream *stream,
+                                                      const struct queue_use *use, bool older,
+                                                      int32_t more)
 {
     struct message_queue *queue = known_queue(use);
     uint32_t left = 0;
 
     if (queue != NULL)
         return queue;
-    if (whole->older) {
+    if (older) {
         left = messages_in_queue(stream, use);
-        if (!sent)
-            left++;
-        else if (left > 0)
-            left--;
+        if (left > 0 || more > 0)
+            left += more;
     }
-    return make_queue(stream, use, whole->older, left);
+    return make_queue(stream, use, older, left);
 }
 
 /* A message of `use` has gone through its queue. `type` ALL_TYPES: it is not known. */
@@ -166,10 +184,15 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
         note_priority(whole, type);
     if (type == ALL_TYPES)
         guess_priority(use, whole);
-    queue = queue_of_type(stream, use, whole, sent);
+    queue = queue_of_type(stream, use, whole->older, sent ? -1 : 1);
     if (queue == NULL)
         return 0;
+    note_user(whole, sent);
+    if (stream == NULL)
+        whole->in_doubt = true; /* it tells nobody when its calls overlap with others */
     doubt = doubt_of_queue(whole);
+    if (!sent && whole->several)
+        doubt |= RECORD_CONCURRENT;
     return sent ? queue_message_sent(stream, queue, use, bytes, doubt)
                 : queue_message_received(stream, queue, use, bytes, doubt);
 }
@@ -177,15 +200,14 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
 /* ---- calls ---- */
 
 /* A metered stream has opened a queue, or made it. */
-static __always_inline void queue_opened(struct stream *stream, uint32_t call, uint32_t result)
+static __always_inline void queue_opened(struct stream *stream, struct queue_use *use,
+                                         uint32_t call, uint32_t result)
 {
-    struct queue_use use = {};
-
-    if (call == CALL_MSGGET ? !look_at_sysv(result, &use) : !look_at_posix(result, &use))
+    if (call == CALL_MSGGET ? !look_at_sysv(result, use) : !look_at_posix(result, use))
         return;
-    use.key.type = ALL_TYPES;
-    if (known_queue(&use) == NULL)
-        make_queue(stream, &use, !is_unused(&use), 0);
+    use->key.type = ALL_TYPES;
+    if (known_queue(use) == NULL)
+        make_queue(stream, use, !is_unused(use), 0);
 }
 
 /* The type or priority of the message that a call has sent or received. */
@@ -223,14 +245,17 @@ __noinline int queue_call_ended(struct stream *stream, uint32_t call, int64_t re
     const struct pt_regs *registers = registers_of(bpf_get_current_task_btf());
     bool sent = call == CALL_MSGSND || call == CALL_MQ_TIMEDSEND;
     bool opens = call == CALL_MSGGET || call == CALL_MQ_OPEN;
-    struct queue_use use = {};
+    struct scratch *scratch = scratch_of(stream);
+    struct queue_use *use;
     bool found;
 
-    if (call == CALL_MQ_OPEN + 1 /* mq_unlink */ || (opens && (stream == NULL || result < 0)))
+    if (call == CALL_MQ_OPEN + 1 /* mq_unlink */ || scratch == NULL)
         return 0;
+    use = &scratch->use;
+    *use = (struct queue_use){};
     if (opens) {
-        if (!silent(stream))
-            queue_opened(stream, call, result);
+        if (stream != NULL && result >= 0 && !silent(stream))
+            queue_opened(stream, use, call, result);
         return 0;
     }
     if (stream != NULL && !wants(stream, sent ? FLAGS_OF_SEND : FLAGS_OF_RECEIVE))
@@ -238,15 +263,62 @@ __noinline int queue_call_ended(struct stream *stream, uint32_t call, int64_t re
     if (result < 0 && stream != NULL)
         count_failed_on_queue(stream, call, result);
     if (result >= 0 && !(call == CALL_MSGRCV && (registers->r8 & MSG_COPY))) {
-        found = call == CALL_MSGSND || call == CALL_MSGRCV ? look_at_sysv(registers->di, &use)
-                                                           : look_at_posix(registers->di, &use);
+        found = call == CALL_MSGSND || call == CALL_MSGRCV ? look_at_sysv(registers->di, use)
+                                                           : look_at_posix(registers->di, use);
         if (found)
-            queue_used(stream, &use, type_of_message(call, registers), sent ? registers->dx : result,
+            queue_used(stream, use, type_of_message(call, registers), sent ? registers->dx : result,
                        sent);
     }
     if (stream != NULL && !sent)
         stream->receivecall = 0;
+    if (stream != NULL)
+        stream->queue_full = 0;
     return 0;
+}
+
+/* ---- calls in progress ---- */
+
+/* SENDCALL, made once: the queue is full. */
+static __always_inline int tell_full_queue(struct stream *stream, struct queue_use *use,
+                                           const struct message_queue *whole, int64_t type)
+{
+    struct message *message = &stream->scratch.leaving;
+    struct message_queue *queue;
+
+    use->key.type = type;
+    queue = stream->queue_full || silent(stream) ? NULL
+                                                 : queue_of_type(stream, use, whole->older, 0);
+    if (queue == NULL)
+        return 1;
+    stream->queue_full = 1;
+    *message = (struct message){.offset = queue->out};
+    message->path = queue_path(stream, queue, use, PIPE_WRITTEN, queue->out);
+    if (message->path != 0)
+        write_message(stream, EVENT_SENDCALL, message);
+    return 1;
+}
+
+/* The current task leaves its CPU in a call on a queue. `sleeps`: not because another is to run. Returns 1 if its wait
+ * is recorded as one for a full queue. */
+__noinline int leave_queue_call(struct stream *stream, uint32_t call, bool sleeps)
+{
+    const struct pt_regs *registers = registers_of(bpf_get_current_task_btf());
+    bool sysv = call == CALL_MSGSND || call == CALL_MSGRCV;
+    bool sends = call == CALL_MSGSND || call == CALL_MQ_TIMEDSEND;
+    struct message_queue *whole;
+    struct queue_use use = {};
+
+    if (stream == NULL ||
+        (sysv ? !look_at_sysv(registers->di, &use) : !look_at_posix(registers->di, &use)))
+        return 0;
+    use.key.type = ALL_TYPES;
+    whole = known_queue(&use);
+    if (whole == NULL)
+        return 0;
+    note_user(whole, sends);
+    return sends && sleeps && wants(stream, EVENT_FLAG(EVENT_SENDCALL))
+               ? tell_full_queue(stream, &use, whole, type_of_message(call, registers))
+               : 0;
 }
 
 /* A 32-bit program's call, which is not counted. */

@@ -122,6 +122,8 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->away = AWAY_STOPPED;
         return 0;
     }
+    if ((kinds_in_force & METER_MQ) && known_queues != 0 && is_message_call(call))
+        told = leave_queue_call(stream, call, (state & TASK_INTERRUPTIBLE) != 0);
     if (state == 0) {
         /* preempted: only matters in a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
@@ -135,7 +137,9 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     if (state & TASK_INTERRUPTIBLE) {
         stream->waits = is_receive(call);
         tell_spliced(stream);
-        if (leave_pipe(stream, call, registers))
+        if (told)
+            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+        else if (leave_pipe(stream, call, registers))
             told = true;
         else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
             told = leave_send(stream, sending_descriptor(call, registers), 0);

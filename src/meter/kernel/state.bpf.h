@@ -285,6 +285,13 @@ struct queue_key {
     uint32_t kind;  /* enum path_kind */
 };
 
+/* A queue that a call uses. */
+struct queue_use {
+    struct queue_key key;
+    uint64_t address; /* of the kernel's queue */
+    uint64_t file;    /* POSIX: address of the open file */
+};
+
 enum queue_life {
     QUEUE_LIVE,
     QUEUE_IDLE,  /* the last sweep found it unused for long */
@@ -306,6 +313,8 @@ struct message_queue {
     bool older;    /* used before the metering: counts from OLDER_BEGIN */
     /* Of the queue itself: */
     uint32_t in_doubt;                    /* counts may be wrong */
+    uint32_t users[2];                    /* first thread met in a call that sends, or receives ... */
+    uint32_t several;                     /* ... and whether any other was met in such a call */
     uint32_t priorities[PRIORITIES_MOST]; /* seen so far, plus 1; 0 = none */
 };
 
@@ -356,6 +365,7 @@ struct scratch {
     struct pipe pipe;
     struct walked walked;
     struct message_queue queue;
+    struct queue_use use; /* of the call that ends */
 };
 
 #define PC_MEMORIES 4
@@ -378,6 +388,7 @@ struct stream {
     uint8_t receivecall; /* RECEIVECALL of the receive call in progress was made */
     uint8_t asleep;      /* in a sleep whose waker is to be recorded */
     uint8_t waits;       /* sleeps in a receive call */
+    uint8_t queue_full;  /* SENDCALL of the call in progress on a message queue was made */
     uint32_t last_told;  /* in a process's first thread: TERMINATION of its last thread was made */
     uint32_t block_call;
     uint32_t block_state;
