@@ -34,14 +34,17 @@ static __always_inline void note_priority(struct message_queue *whole, uint32_t 
     for (int i = 0; i < PRIORITIES_MOST; i++) {
         uint32_t found = __sync_val_compare_and_swap(&whole->priorities[i], 0, priority + 1);
 
+        if (found == 0 && i > 0 && whole->blind)
+            whole->in_doubt = true;
         if (found == 0 || found == priority + 1)
             return;
     }
     whole->in_doubt = true;
 }
 
-/* A receiver did not ask for the priority. The queue has given it the highest: the only one that was ever sent, or else
- * the highest of which messages are left, as far as sends are counted by now. */
+/* A receiver did not ask for the priority. The queue has given it the highest: the only one that was sent so far; or else
+ * perhaps the highest of which messages are left, as far as calls are counted by now. The guess keeps counts from growing
+ * apart, but the RECEIVE has no path, and no later count is certain. */
 static __noinline int guess_priority(struct queue_use *use, struct message_queue *whole)
 {
     uint32_t best = 0, several = 0;
@@ -58,7 +61,10 @@ static __noinline int guess_priority(struct queue_use *use, struct message_queue
         if (queue != NULL && (int32_t)(queue->out - queue->in) > 0 && priority > best)
             best = priority;
     }
-    if (several != 0 || whole->older)
+    whole->blind = true;
+    use->unsure = several != 0;
+    /* without a message left, it is one that is not counted yet, perhaps the first of another priority */
+    if (several != 0 || (best == 0 && whole->several))
         whole->in_doubt = true;
     if (best == 0)
         best = whole->priorities[0];
@@ -138,6 +144,11 @@ static __always_inline int queue_message_received(struct stream *stream, struct 
     *message = (struct message){.offset = number, .bytes = bytes, .flags = doubt};
     if (!stream->receivecall && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
         message->flags |= RECORD_CALL_IMPLIED;
+    if (use->unsure) {
+        message->offset = 0;
+        write_message(stream, EVENT_RECEIVE, message);
+        return 0;
+    }
     message->path = queue_path(stream, queue, use, PIPE_READ, number);
     tell_queue_message(stream, EVENT_RECEIVE, message);
     return 0;

@@ -290,6 +290,7 @@ struct queue_use {
     struct queue_key key;
     uint64_t address; /* of the kernel's queue */
     uint64_t file;    /* POSIX: address of the open file */
+    bool unsure;      /* the message's priority is a guess */
 };
 
 enum queue_life {
@@ -313,6 +314,7 @@ struct message_queue {
     bool older;    /* used before the metering: counts from OLDER_BEGIN */
     /* Of the queue itself: */
     uint32_t in_doubt;                    /* counts may be wrong */
+    uint32_t blind;                       /* a receiver has not asked for the priority */
     uint32_t users[2];                    /* first thread met in a call that sends, or receives ... */
     uint32_t several;                     /* ... and whether any other was met in such a call */
     uint32_t priorities[PRIORITIES_MOST]; /* seen so far, plus 1; 0 = none */
