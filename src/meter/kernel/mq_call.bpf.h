@@ -63,8 +63,8 @@ static __noinline int guess_priority(struct queue_use *use, struct message_queue
     }
     whole->blind = true;
     use->unsure = several != 0;
-    /* without a message left, it is one that is not counted yet, perhaps the first of another priority */
-    if (several != 0 || (best == 0 && whole->several))
+    /* another sender's message, not counted yet, may be the first of another priority */
+    if (several != 0 || whole->several)
         whole->in_doubt = true;
     if (best == 0)
         best = whole->priorities[0];
