@@ -46,6 +46,8 @@ enum finding_kind {
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
+    FINDING_FILES, /* a process spent much time in reads and writes of files: .files */
+
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
     FINDING_WAITS_LOCKS,       /* of threads for each other: .waits */
@@ -56,6 +58,11 @@ enum finding_kind {
 struct finding_processes {
     const uint32_t *at;
     size_t count;
+};
+
+struct file_figures {
+    uint64_t bytes;
+    uint64_t time; /* in calls, of all threads together */
 };
 
 /* How many processors a computation can keep busy. */
@@ -141,6 +148,11 @@ struct finding {
             const struct communication_path *worst;
         } retransmits;
         uint64_t dropped;
+        struct {
+            uint32_t process;
+            uint64_t count; /* files */
+            struct file_figures reads, writes;
+        } files;
         struct waits waits;
     };
 };

@@ -52,6 +52,7 @@ void statistics_free(struct statistics *statistics)
     ended_done(&statistics->ended);
     intervals_done(&statistics->intervals);
     procedures_done(&statistics->procedures);
+    files_done(&statistics->files);
     communication_free(statistics->rows);
     free(statistics->origins);
     free(statistics);

@@ -193,12 +193,12 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
     use->key.type = type;
     if (sent && use->key.kind == PATH_MQ_POSIX)
         note_priority(whole, type);
+    note_user(whole, sent);
     if (type == ALL_TYPES)
         guess_priority(use, whole);
     queue = queue_of_type(stream, use, whole->older, sent ? -1 : 1);
     if (queue == NULL)
         return 0;
-    note_user(whole, sent);
     if (stream == NULL)
         whole->in_doubt = true; /* it tells nobody when its calls overlap with others */
     doubt = doubt_of_queue(whole);

@@ -71,6 +71,16 @@ static void print_path(const struct record_face *face, const struct path_record 
             remote);
 }
 
+/* The end of a file's path, which has counts of its own. */
+static bool is_end_of_file(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct path_record *path =
+        identities_path(face->identities, event->origin, record->message.path);
+
+    return record->header.id == EVENT_DESTROYPATH && path != NULL && path->kind == PATH_FILE;
+}
+
 static void print_message(const struct record_face *face, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -82,6 +92,11 @@ static void print_message(const struct record_face *face, const struct event *ev
     }
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
                record->message.path);
+    if (is_end_of_file(face, event)) {
+        fprintf(face->file, "  opened %" PRIu32 " times, closed %" PRIu32 " times",
+                record->message.offset, record->message.bytes);
+        return;
+    }
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
             record->message.offset);
     if (record->header.id == EVENT_MESSAGEQUEUED)
