@@ -93,8 +93,10 @@ static void print_message(const struct record_face *face, const struct event *ev
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
                record->message.path);
     if (is_end_of_file(face, event)) {
-        fprintf(face->file, "  opened %" PRIu32 " times, closed %" PRIu32 " times",
-                record->message.offset, record->message.bytes);
+        char opened[COUNTED_SIZE], closed[COUNTED_SIZE];
+        show_counted(record->message.offset, "time", opened);
+        show_counted(record->message.bytes, "time", closed);
+        fprintf(face->file, "  opened %s, closed %s", opened, closed);
         return;
     }
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,

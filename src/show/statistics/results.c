@@ -163,10 +163,12 @@ static void user_of_file(const struct communication *all, const void *row,
                          struct result_value *value)
 {
     const struct communication_file *file = row;
+    char text[PROCESS_TEXT_SIZE];
 
     if (file->process == NO_PROCESS)
         return;
-    process_text(all, file->process, value->made);
+    process_text(all, file->process, text);
+    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
     set_text(value, value->made, NAME_SIZE);
 }
 
