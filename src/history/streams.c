@@ -115,8 +115,9 @@ int streams_note_identity(struct history *history, uint32_t origin,
  * io_uring_enter; and NO_SYSTEM_CALL, to be safe. */
 static bool may_pass_messages(uint32_t call)
 {
-    static const uint32_t calls[] = {0,   1,   19,  20,  40,  44,  45,  46,  47,  69,  70,            242,
-                                     243, 275, 276, 278, 299, 307, 327, 328, 426, NO_SYSTEM_CALL};
+    static const uint32_t calls[] = {
+        0,   1,   19,  20,  40,  44,  45,  46,  47,  69,  70,
+        242, 243, 275, 276, 278, 299, 307, 327, 328, 426, NO_SYSTEM_CALL};
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i] == call)

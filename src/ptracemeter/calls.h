@@ -36,9 +36,9 @@ enum call_class {
     CALL_MAKES,   /* pipe, socketpair, socket */
     CALL_NOTICED, /* io_uring_setup, ptrace ... */
     CALL_RESTARTS,
-    CALL_FILES,  /* only on files */
-    CALL_OPENS,  /* a file */
-    CALL_QUEUES, /* message queues */
+    CALL_FILES,        /* only on files */
+    CALL_OPENS,        /* a file */
+    CALL_QUEUES,       /* message queues */
     CALL_CHANGES_TEXT, /* callers_changes */
 };
 

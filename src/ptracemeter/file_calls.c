@@ -123,8 +123,7 @@ static struct used_file *add_file(struct ptracemeter *meter, uint32_t process,
         return NULL;
     }
     struct used_file *used = pool_at(&meter->used_files, (uint32_t)index);
-    *used = (struct used_file){
-        .device = file->st_dev, .inode = file->st_ino, .process = process};
+    *used = (struct used_file){.device = file->st_dev, .inode = file->st_ino, .process = process};
     return used;
 }
 

@@ -273,7 +273,7 @@ struct ptracemeter {
     struct pool objects;
     struct lookup cookies;   /* of UNIX sockets -> objects */
     struct lookup addresses; /* of TCP ends, hashed -> objects */
-    struct lookup files; /* of processes -> used_files */
+    struct lookup files;     /* of processes -> used_files */
     struct pool used_files;
     struct lookup queue_keys; /* -> queues */
     struct pool queues;

@@ -31,7 +31,7 @@
 #define MSG_COPY 040000
 #endif
 
-#define ALL_TYPES  (-1)
+#define ALL_TYPES (-1)
 
 /* Identifies a queue, or the messages of one type. */
 struct queue_key {
@@ -282,12 +282,12 @@ static void tell_unknown(struct ptracemeter *meter, struct tracee *tracee,
     const struct message message = {.bytes = bytes, .flags = RECORD_OLDER};
 
     whole->doubtful = true;
-    tell_message(meter, tracee,
-                 queue_call_receives(&tracee->call) ? EVENT_RECEIVE : EVENT_SEND, &message);
+    tell_message(meter, tracee, queue_call_receives(&tracee->call) ? EVENT_RECEIVE : EVENT_SEND,
+                 &message);
 }
 
-static void tell_sent(struct ptracemeter *meter, struct tracee *tracee,
-                      struct message_queue *queue, uint32_t flags)
+static void tell_sent(struct ptracemeter *meter, struct tracee *tracee, struct message_queue *queue,
+                      uint32_t flags)
 {
     const struct call *call = &tracee->call;
     struct message message = {

@@ -49,9 +49,9 @@ only() {
         "$("$dpm" stats --json some.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 }
 
-only tcp '^tcp' 'tcp ' 'udp, unix, pipe'
-only udp '^udp' 'udp ' 'tcp, unix, pipe'
-only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp, pipe'
+only tcp '^tcp' 'tcp ' 'udp, unix, pipe, mq'
+only udp '^udp' 'udp ' 'tcp, unix, pipe, mq'
+only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp, pipe, mq'
 only all,-udp '^tcp|^unix' "$without_udp" udp
 
 "$dpm" stats --json all.trace 2> err > stats.json

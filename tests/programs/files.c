@@ -9,7 +9,6 @@
  *
  * Call: files FOLDER
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

@@ -10,7 +10,6 @@
  *
  * POSIX receivers with an odd number do not ask for the priority, if BLIND is set in the environment.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <mqueue.h>
@@ -85,7 +84,8 @@ static long receive_one(int number, FILE *log)
 
 static void receive_all(int number, const char *name)
 {
-    static char buffer[1 << 20]; /* written at once, so that lines of several receivers do not mix */
+    static char
+        buffer[1 << 20]; /* written at once, so that lines of several receivers do not mix */
     FILE *log = fopen(name, "a");
     long last = posix ? 0 : LAST_TYPE, type;
 

@@ -204,11 +204,10 @@ static int add_to_file(struct statistics *statistics, struct stream *stream,
 {
     int64_t process = process_rows_decide(statistics, stream->process);
 
-    return process < 0
-               ? -ENOMEM
-               : files_count(&statistics->files, statistics->identities, statistics->rows,
-                             event->event.origin, (uint32_t)process,
-                             (const struct record *)event->event.header);
+    return process < 0 ? -ENOMEM
+                       : files_count(&statistics->files, statistics->identities, statistics->rows,
+                                     event->event.origin, (uint32_t)process,
+                                     (const struct record *)event->event.header);
 }
 
 /* A stream without identity counts as a process of its own. If its process has one stream, that has the process's

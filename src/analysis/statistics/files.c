@@ -247,9 +247,9 @@ int files_group(const struct communication *from, const uint32_t *group_of,
         return -ENOMEM;
     for (size_t i = 0; i < from->file_count && error == 0; i++) {
         uint32_t process = from->files[i].process;
-        error = add_row(result, &from->files[i],
-                        process == NO_PROCESS ? NO_PROCESS : group_of[process],
-                        from->files[i].name);
+        error =
+            add_row(result, &from->files[i], process == NO_PROCESS ? NO_PROCESS : group_of[process],
+                    from->files[i].name);
     }
     if (error == 0)
         error = unite(result);

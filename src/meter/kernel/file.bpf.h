@@ -45,7 +45,7 @@ static __always_inline bool key_of_file(struct file_key *key, const struct strea
 
 /* ---- names ---- */
 
-#define DEEPEST 64 /* directories and mounts */
+#define DEEPEST  64 /* directories and mounts */
 #define NAME_END (PATH_NAME_SIZE - 1)
 
 struct walk {
@@ -68,7 +68,8 @@ static __always_inline void put_component(struct walked *to, const unsigned char
     }
     /* only its end fits, behind "..." */
     if (at > 3)
-        bpf_probe_read_kernel(&to->text[3], (at - 3) & (WALKED_SIZE / 2 - 1), name + length - at + 3);
+        bpf_probe_read_kernel(&to->text[3], (at - 3) & (WALKED_SIZE / 2 - 1),
+                              name + length - at + 3);
     to->text[0] = to->text[1] = to->text[2] = '.';
     to->at = 0;
 }

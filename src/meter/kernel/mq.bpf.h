@@ -22,7 +22,7 @@
 /* ---- the kernel's queues ---- */
 
 #define IPC_MESSAGES     1
-#define INDEX_MASK       0x7fff   /* of a msqid; the rest counts how often the index was reused ... */
+#define INDEX_MASK       0x7fff /* of a msqid; the rest counts how often the index was reused ... */
 #define LONG_INDEX_MASK  0xffffff /* ... and with the boot option ipcmni_extend */
 #define TREE_LEVELS      4
 #define TREE_FANOUT      64
@@ -43,9 +43,9 @@ static __noinline uint64_t look_in_table(uint64_t entry, uint32_t index)
         if (i == 0 && slot >= TREE_FANOUT)
             return 0;
         slot &= TREE_FANOUT - 1;
-        bpf_probe_read_kernel(&next, sizeof(next),
-                              (void *)((uint64_t)node +
-                                       bpf_core_field_offset(struct xa_node, slots) + slot * 8));
+        bpf_probe_read_kernel(
+            &next, sizeof(next),
+            (void *)((uint64_t)node + bpf_core_field_offset(struct xa_node, slots) + slot * 8));
         entry = next;
     }
     return (entry & TREE_TAG) == 0 ? entry : 0;
@@ -208,9 +208,8 @@ static long place_queue(uint32_t index, struct queue_placing *placing)
 }
 
 /* Adds an entry; NULL: no memory (counted). `left`: how many messages of an older one have not been received yet. */
-static __noinline struct message_queue *make_queue(struct stream *stream,
-                                                   const struct queue_use *use, bool older,
-                                                   uint32_t left)
+static __noinline struct message_queue *
+make_queue(struct stream *stream, const struct queue_use *use, bool older, uint32_t left)
 {
     struct scratch *scratch = scratch_of(stream);
     struct queue_placing placing = {.use = use};

@@ -113,7 +113,8 @@ static __always_inline void tell_queue_message(struct stream *stream, uint32_t i
 
 /* Counts a message, and records it if the stream is metered. */
 static __always_inline int queue_message_sent(struct stream *stream, struct message_queue *queue,
-                                 const struct queue_use *use, uint32_t bytes, uint32_t doubt)
+                                              const struct queue_use *use, uint32_t bytes,
+                                              uint32_t doubt)
 {
     /* taken before counting: a receiver that finds the message counted takes a later time */
     uint64_t begin = bpf_ktime_get_ns();
@@ -131,8 +132,10 @@ static __always_inline int queue_message_sent(struct stream *stream, struct mess
     return 0;
 }
 
-static __always_inline int queue_message_received(struct stream *stream, struct message_queue *queue,
-                                     const struct queue_use *use, uint32_t bytes, uint32_t doubt)
+static __always_inline int queue_message_received(struct stream *stream,
+                                                  struct message_queue *queue,
+                                                  const struct queue_use *use, uint32_t bytes,
+                                                  uint32_t doubt)
 {
     uint32_t number = __sync_fetch_and_add(&queue->in, 1);
     struct message *message;
@@ -156,9 +159,8 @@ static __always_inline int queue_message_received(struct stream *stream, struct 
 
 /* The entry of a message's type. `more`: how many messages, in addition to those in the queue now, belong to it when an
  * older queue's is made: 1 that has just left it; or -1 that has just come. */
-static __noinline struct message_queue *queue_of_type(struct stream *stream,
-                                                      const struct queue_use *use, bool older,
-                                                      int32_t more)
+static __noinline struct message_queue *
+queue_of_type(struct stream *stream, const struct queue_use *use, bool older, int32_t more)
 {
     struct message_queue *queue = known_queue(use);
     uint32_t left = 0;
@@ -175,7 +177,7 @@ static __noinline struct message_queue *queue_of_type(struct stream *stream,
 
 /* A message of `use` has gone through its queue. `type` ALL_TYPES: it is not known. */
 static __always_inline int queue_used(struct stream *stream, struct queue_use *use, int64_t type,
-                                 uint32_t bytes, bool sent)
+                                      uint32_t bytes, bool sent)
 {
     struct message_queue *whole, *queue;
     uint32_t doubt;
@@ -235,8 +237,8 @@ static __always_inline int64_t type_of_message(uint32_t call, const struct pt_re
     case CALL_MQ_TIMEDSEND:
         return (uint32_t)registers->r10;
     default:
-        if (registers->r10 == 0 || bpf_probe_read_user(&priority, sizeof(priority),
-                                                       (const void *)registers->r10) != 0)
+        if (registers->r10 == 0 ||
+            bpf_probe_read_user(&priority, sizeof(priority), (const void *)registers->r10) != 0)
             return ALL_TYPES;
         return priority;
     }
@@ -297,8 +299,8 @@ static __always_inline int tell_full_queue(struct stream *stream, struct queue_u
     struct message_queue *queue;
 
     use->key.type = type;
-    queue = stream->queue_full || silent(stream) ? NULL
-                                                 : queue_of_type(stream, use, whole->older, 0);
+    queue =
+        stream->queue_full || silent(stream) ? NULL : queue_of_type(stream, use, whole->older, 0);
     if (queue == NULL)
         return 1;
     stream->queue_full = 1;

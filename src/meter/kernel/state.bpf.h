@@ -307,16 +307,16 @@ struct message_queue {
     uint64_t met;      /* time */
     uint32_t paths[2]; /* numbers, 0 = no PATH record yet; by enum pipe_end */
     uint32_t serial;   /* makes up the cookies of its ends */
-    uint32_t out;      /* number of the next message sent, and received: counted at the ends of calls */
+    uint32_t out; /* number of the next message sent, and received: counted at the ends of calls */
     uint32_t in;
     uint32_t life; /* enum queue_life */
     uint32_t used; /* value of `sweeps` at its last use */
     bool older;    /* used before the metering: counts from OLDER_BEGIN */
     /* Of the queue itself: */
-    uint32_t in_doubt;                    /* counts may be wrong */
-    uint32_t blind;                       /* a receiver has not asked for the priority */
-    uint32_t users[2];                    /* first thread met in a call that sends, or receives ... */
-    uint32_t several;                     /* ... and whether any other was met in such a call */
+    uint32_t in_doubt; /* counts may be wrong */
+    uint32_t blind;    /* a receiver has not asked for the priority */
+    uint32_t users[2]; /* first thread met in a call that sends, or receives ... */
+    uint32_t several;  /* ... and whether any other was met in such a call */
     uint32_t priorities[PRIORITIES_MOST]; /* seen so far, plus 1; 0 = none */
 };
 
@@ -405,7 +405,7 @@ struct stream {
      * that */
     uint64_t written_at;
     uint64_t file_call_at; /* when the call in progress began, if it can be one on files */
-    uint32_t older_send; /* a send call from before the mark may be in progress */
+    uint32_t older_send;   /* a send call from before the mark may be in progress */
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */
@@ -643,13 +643,14 @@ uint32_t last_queue;
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
 
-uint32_t sweeps;    /* number of sweeps so far, about one a second */
+uint32_t sweeps;        /* number of sweeps so far, about one a second */
 uint32_t metering_ends; /* the last sweep: everything that ends with the recording ends now */
-uint32_t udp_known; /* entries of udp_paths */
+uint32_t udp_known;     /* entries of udp_paths */
 
 uint32_t watched_pipes; /* number of pipes that unmetered processes may use */
 uint32_t known_queues;  /* entries of `queues`: unmetered processes may use any of them */
-uint32_t uncounted_queues; /* a 32-bit program has used a message queue: no counts are certain any more */
+uint32_t
+    uncounted_queues; /* a 32-bit program has used a message queue: no counts are certain any more */
 
 uint64_t lost[RING_COUNT]; /* records lost because the ring was full */
 uint64_t lost_datagrams;   /* received datagrams that could not be identified */
