@@ -252,40 +252,67 @@ static __always_inline void count_failed_on_queue(struct stream *stream, uint32_
                                  : &stream->failed_sends);
 }
 
-/* A call of the current task on a message queue has ended. `stream` NULL: it is not metered. */
-__noinline int queue_call_ended(struct stream *stream, uint32_t call, int64_t result)
+/* A message has gone through a queue. */
+static __always_inline void queue_passes(struct stream *stream, struct queue_use *use,
+                                         uint32_t call, int64_t result)
 {
     const struct pt_regs *registers = registers_of(bpf_get_current_task_btf());
     bool sent = call == CALL_MSGSND || call == CALL_MQ_TIMEDSEND;
-    bool opens = call == CALL_MSGGET || call == CALL_MQ_OPEN;
-    struct scratch *scratch = scratch_of(stream);
-    struct queue_use *use;
     bool found;
 
-    if (call == CALL_MQ_OPEN + 1 /* mq_unlink */ || scratch == NULL)
+    if (result < 0 || (call == CALL_MSGRCV && (registers->r8 & MSG_COPY)))
+        return;
+    found = call == CALL_MSGSND || call == CALL_MSGRCV ? look_at_sysv(registers->di, use)
+                                                       : look_at_posix(registers->di, use);
+    if (found)
+        queue_used(stream, use, type_of_message(call, registers), sent ? registers->dx : result,
+                   sent);
+}
+
+/* The same without a record: the stream is not metered, or its records of this direction are not wanted. */
+static __noinline int queue_call_counted(uint32_t call, int64_t result)
+{
+    struct scratch *scratch = scratch_of(NULL);
+
+    if (scratch == NULL)
+        return 0;
+    scratch->use = (struct queue_use){};
+    queue_passes(NULL, &scratch->use, call, result);
+    return 0;
+}
+
+/* A call of the current task on a message queue has ended. `stream` NULL: it is not metered. */
+__noinline int queue_call_ended(struct stream *stream, uint32_t call, int64_t result)
+{
+    bool sent = call == CALL_MSGSND || call == CALL_MQ_TIMEDSEND;
+    bool opens = call == CALL_MSGGET || call == CALL_MQ_OPEN;
+    struct scratch *scratch;
+    struct queue_use *use;
+
+    if (!opens && !is_message_call(call))
+        return 0;
+    if (stream == NULL)
+        return opens ? 0 : queue_call_counted(call, result);
+    scratch = scratch_of(stream);
+    if (scratch == NULL)
         return 0;
     use = &scratch->use;
     *use = (struct queue_use){};
     if (opens) {
-        if (stream != NULL && result >= 0 && !silent(stream))
+        if (result >= 0 && !silent(stream))
             queue_opened(stream, use, call, result);
         return 0;
     }
-    if (stream != NULL && !wants(stream, sent ? FLAGS_OF_SEND : FLAGS_OF_RECEIVE))
-        stream = NULL; /* counted all the same: the other direction may be recorded */
-    if (result < 0 && stream != NULL)
-        count_failed_on_queue(stream, call, result);
-    if (result >= 0 && !(call == CALL_MSGRCV && (registers->r8 & MSG_COPY))) {
-        found = call == CALL_MSGSND || call == CALL_MSGRCV ? look_at_sysv(registers->di, use)
-                                                           : look_at_posix(registers->di, use);
-        if (found)
-            queue_used(stream, use, type_of_message(call, registers), sent ? registers->dx : result,
-                       sent);
+    if (wants(stream, sent ? FLAGS_OF_SEND : FLAGS_OF_RECEIVE)) {
+        if (result < 0)
+            count_failed_on_queue(stream, call, result);
+        queue_passes(stream, use, call, result);
+    } else {
+        queue_call_counted(call, result); /* the other direction may be recorded */
     }
-    if (stream != NULL && !sent)
+    if (!sent)
         stream->receivecall = 0;
-    if (stream != NULL)
-        stream->queue_full = 0;
+    stream->queue_full = 0;
     return 0;
 }
 
