@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# files_test.sh BUILD_FOLDER: reads and writes of files: every call of a program that logs its own (files.c), with file,
+# files_test.sh BUILD_FOLDER: reads and writes of files: every call of a program that logs its own (use_files.c), with file,
 # position and bytes; the counts of sqlite3 as strace sees them; and nothing of files unless --kinds asks for them.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-program=$1/tests/programs/files
+program=$1/tests/programs/use-files
 cd "$scratch" || exit 1
 mkdir -p deep/er
 
@@ -37,7 +37,7 @@ for meter in kernel ptrace; do
     check_equal "... what is no file has no record" 0 \
         "$("$dpm" dump --json log.trace 2> dump.err | jq -r '.local // "" | select(test("eventfd|null"))' | wc -l)"
     "$dpm" stats --by file --csv log.trace 2> csv.err > files.csv
-    check "... CSV has a row for it" grep -q "^files\[[0-9]*\],$PWD/deep/er/one,4,4," files.csv
+    check "... CSV has a row for it" grep -q "^use-files\[[0-9]*\],$PWD/deep/er/one,4,4," files.csv
     check "... the tables, too" sh -c "'$dpm' stats log.trace 2> /dev/null | grep -q 'deep/er/two'"
 done
 

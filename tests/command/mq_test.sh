@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # mq_test.sh BUILD_FOLDER: System V and POSIX message queues, with several types and priorities, senders and receivers
-# (queues.c). Each receiver logs whose message it got: every edge must lead there, or, if it is ordered, one of them.
+# (use_queues.c). Each receiver logs whose message it got: every edge must lead there, or, if it is ordered, one of them.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
-program=$1/tests/programs/queues
+program=$1/tests/programs/use-queues
 cd "$scratch" || exit 1
 
 # In: the records, with edges. Out: for each receiver and each of its receives, in order:

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * files.c: reads and writes two files in the folder FOLDER by each system call that does so, and logs each call on
+ * use_files.c: reads and writes two files in the folder FOLDER by each system call that does so, and logs each call on
  * standard error:
  *
  *      READ one 10 90         FOLDER/one, offset 10, 90 bytes
  *      WRITE two 0 1000
  *      OPEN two               opened once more
  *
- * Call: files FOLDER
+ * Call: use-files FOLDER
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static char names[2][4096];
 static void logs(const char *event, int file, long offset, long bytes)
 {
     if (bytes < 0) {
-        perror("files");
+        perror("use-files");
         exit(1);
     }
     fprintf(stderr, "%s %s %ld %ld\n", event, file == 0 ? "one" : "two", offset, bytes);
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     static char buffer[1 << 16];
 
     if (argc != 2) {
-        fprintf(stderr, "usage: files FOLDER\n");
+        fprintf(stderr, "usage: use-files FOLDER\n");
         return 2;
     }
     setvbuf(stderr, buffer, _IOFBF, sizeof(buffer)); /* written at the end */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queues.c: several processes send to one message queue, others receive from it, of several types or priorities. Each
+ * use_queues.c: several processes send to one message queue, others receive from it, of several types or priorities. Each
  * message says which process has sent it, and how many that process had sent before. Each receiver logs in the file LOG
  * what it has received, in its own order:
  *
  *      412 2 405 17         process 412 has received, with type (or priority) 2, message 17 of process 405
  *
- * Call: queues sysv|posix SENDERS RECEIVERS MESSAGES LOG
+ * Call: use-queues sysv|posix SENDERS RECEIVERS MESSAGES LOG
  *
  * POSIX receivers with an odd number do not ask for the priority, if BLIND is set in the environment.
  */
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     int status;
 
     if (argc != 6) {
-        fprintf(stderr, "usage: queues sysv|posix SENDERS RECEIVERS MESSAGES LOG\n");
+        fprintf(stderr, "usage: use-queues sysv|posix SENDERS RECEIVERS MESSAGES LOG\n");
         return 2;
     }
     posix = strcmp(argv[1], "posix") == 0;
