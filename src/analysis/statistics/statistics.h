@@ -167,7 +167,8 @@ struct file_use {
 
 /* A file that a process has used, if files were metered. */
 struct communication_file {
-    uint32_t process; /* index into communication.processes; NO_PROCESS: all files beyond the limit */
+    uint32_t
+        process; /* index into communication.processes; NO_PROCESS: all files beyond the limit */
     const char *name; /* as endpoint_local() writes it; "*": all files beyond the limit */
     uint64_t opens;   /* calls; not those of before the metering, or of another process */
     uint64_t closes;
