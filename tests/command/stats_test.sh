@@ -546,6 +546,22 @@ check "there are some" grep -q procedure found
 check_equal "--by procedure has as many rows" "$(jq length found)" \
     "$("$dpm" stats --csv --by procedure gamma 2> err | tail -n +2 | wc -l)"
 
+# ---- files ----
+
+"$build/tests/programs/sample-trace" files files
+"$dpm" stats --json files 2> err > out
+check_equal "JSON has what was done with a file" \
+    '{"process":1,"file":"/var/lib/data","opens":1,"closes":1,"reads":{"calls":1,"bytes":8192},"writes":{"calls":2,"bytes":150}}' \
+    "$(jq -c '.files[] | {process, file, opens, closes, reads, writes}' out)"
+check_equal "... and how long it took" "500 1000" \
+    "$(jq -r '.files[] | "\(.read_ns.sum // .read_ns.mean) \(.write_ns.sum // (.write_ns.mean * .write_ns.count))"' out)"
+check_equal "a file is no connection, a message queue is one" "mq-sysv msqid 200 type 5" \
+    "$(jq -r '.paths[] | "\(.kind) \(.local)"' out)"
+check "a table has it" sh -c "'$dpm' stats --by file files 2> err | tr -s ' ' |
+    grep -q 'named\[100\] /var/lib/data 1 1 1 8.00 KiB 500 ns'"
+check_equal "groups add files up" "1" "$("$dpm" stats --json --by user files 2> err | jq '.files | length')"
+check_not "without files there is no table" sh -c "'$dpm' stats alpha 2> err | grep -qx Files"
+
 # ---- wrong usage ----
 
 fails "no trace" 2 'stats: name a trace.*dpm stats --help' "$dpm" stats
