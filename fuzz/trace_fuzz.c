@@ -236,6 +236,20 @@ static void add_record(struct example *example, enum event_id id)
     example->size += event_size(id);
 }
 
+/* A class, and a record of it: a SEND without its offset. */
+static void add_class(struct example *example)
+{
+    struct record class = {
+        .header = {.time = ++example->time, .id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
+        .class = {EVENT_CLASS_FIRST, EVENT_SEND, EVENT_BODY_FIELD_BIT(1)},
+    };
+
+    memcpy(example->bytes + example->size, &class, sizeof(class));
+    example->size += sizeof(class);
+    add_record(example, EVENT_SEND);
+    memset(example->bytes + example->size - sizeof(class) + 8, EVENT_CLASS_FIRST, 1);
+}
+
 static void finish_packet(struct example *example, enum ring_id ring)
 {
     size_t size = example->size - example->packet;
@@ -256,7 +270,7 @@ static void add_end(struct example *example)
 {
     struct end_record end = {
         .header = {.time = ++example->time, .id = EVENT_END},
-        .records = 10,
+        .records = 14,
         .lost = 5,
         .reason = END_COMPLETE,
     };
@@ -292,6 +306,7 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         begin_packet(&example);
         add_record(&example, EVENT_SEND);
         add_record(&example, i == 0 ? EVENT_RECEIVE : EVENT_BLOCK);
+        add_class(&example);
         finish_packet(&example, RING_DATA);
     }
     return example.size;

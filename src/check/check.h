@@ -29,7 +29,7 @@ struct meter_check {
 /* Checks whether this process can use the kernel meter, and calls `tell` for each thing that matters. Unless a fact
  * already rules it out, the check loads and attaches the meter with no process marked, and removes it again. Texts may
  * contain any byte that files and paths can contain. Returns the flags that can be metered, 0 if none. */
-uint32_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
+uint64_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
                             void *context);
 
 /* Whether a known fact rules out the kernel meter here; if so, ret_missing names the checks that fail, as

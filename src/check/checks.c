@@ -419,6 +419,15 @@ static void check_proc(const struct probe *probe, struct meter_check *check)
 
 static void check_cgroup2(const struct probe *probe, struct meter_check *check)
 {
+    if (probe->cgroup2_is_part) {
+        judge(check, METER_CHECK_LIMITED,
+              "%.300s shows only this container's part: UDP of processes outside of it may not be "
+              "metered",
+              probe->cgroup2);
+        advise(check, "start the container with the host's cgroup namespace "
+                      "(docker run --cgroupns=host)");
+        return;
+    }
     if (probe->cgroup2[0] != '\0') {
         judge(check, METER_CHECK_OK, "%.500s", probe->cgroup2);
         return;
@@ -543,7 +552,7 @@ static void check_program(const struct trial_program *program, struct meter_chec
     }
 }
 
-uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
+uint64_t checks_of_programs(const struct trial_program *programs, size_t count,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context)
 {
@@ -633,7 +642,7 @@ static void check_whole(int result, uint64_t flags, const char *left_out,
 }
 
 /* Tries what these facts permit, and reports the results. Returns the flags that work. */
-static uint32_t check_hooks(const struct probe *probe,
+static uint64_t check_hooks(const struct probe *probe,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context)
 {
@@ -663,7 +672,7 @@ static uint32_t check_hooks(const struct probe *probe,
     return allowed && result >= 0 ? flags : 0;
 }
 
-uint32_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
+uint64_t check_kernel_meter(void (*tell)(const struct meter_check *check, void *context),
                             void *context)
 {
     struct probe probe;

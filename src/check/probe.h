@@ -48,6 +48,7 @@ struct probe {
     char limited_by[PATH_MAX]; /* the file that sets this limit */
     /* mounts */
     char cgroup2[PATH_MAX];
+    bool cgroup2_is_part;    /* ... shows only a cgroup namespace's part of the hierarchy */
     enum answer pids_hidden; /* /proc hides other users' processes */
 };
 
@@ -125,7 +126,7 @@ void checks_of_machine(const struct probe *probe,
 
 /* Judges the kernel programs, and calls `tell` for each. Returns the flags that need none of the missing programs; 0 if
  * no event is left. */
-uint32_t checks_of_programs(const struct trial_program *programs, size_t count,
+uint64_t checks_of_programs(const struct trial_program *programs, size_t count,
                             void (*tell)(const struct meter_check *check, void *context),
                             void *context);
 

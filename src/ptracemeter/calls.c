@@ -258,6 +258,7 @@ static bool may_sleep(const struct system_call *what)
     case CALL_CLOSES:
     case CALL_MAKES:
     case CALL_NOTICED:
+    case CALL_RENAMES:
     case CALL_CHANGES_TEXT:
     case CALL_FILES:
     case CALL_OPENS:
@@ -354,6 +355,9 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         break;
     case CALL_MAKES:
         making_ends(meter, tracee, result);
+        break;
+    case CALL_RENAMES:
+        tracee_renamed(meter, tracee);
         break;
     case CALL_CHANGES_TEXT:
         callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,

@@ -196,6 +196,8 @@ struct tracee {
     bool waited;
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
+    /* in its latest STREAM */
+    char name[STREAM_NAME_SIZE];
 };
 
 /* ---- records between the threads ---- */

@@ -91,8 +91,8 @@ refuses_what_is_no_trace() {
     : > blank/control
     fails "$1: a trace with nothing in it" 1 'blank/control: no complete packet' "$dpm" "$@" blank
     copy newer
-    sed 's/trace_format = 2;/trace_format = 3;/' alpha/metadata > newer/metadata
-    fails "$1: a trace of another format" 1 'newer/metadata: .*format 3' "$dpm" "$@" newer
+    sed 's/trace_format = 3;/trace_format = 9;/' alpha/metadata > newer/metadata
+    fails "$1: a trace of another format" 1 'newer/metadata: .*format 9' "$dpm" "$@" newer
     copy other
     cp beta/data other/data
     fails "$1: a trace with the data of another" 1 'other/data: .*uuid' "$dpm" "$@" other

@@ -128,20 +128,39 @@ static const struct expected_type expected_types[] = {
      "network 64 4 localPort 68 2 remotePort 70 2 local 72 16 remote 88 16 startOut 104 4 "
      "startIn 108 4 name 112 112 "},
     {20, "IMAGE", 0, 184, "image 32 4 device 36 4 inode 40 8 load 48 8 name 56 128 "},
-    {21, "MACHINE", 0, 464,
-     "machineId 32 16 bootId 48 16 meterFlags 64 4 kindsLeftOut 68 4 cpus 72 4 meter 76 4 name 80 "
-     "64 system "
-     "144 64 "
-     "addresses 208 256 "},
+    {21, "MACHINE", 0, 472,
+     "machineId 32 16 bootId 48 16 meterFlags 64 8 kindsLeftOut 72 4 cpus 76 4 meter 80 4 name 88 "
+     "64 system 152 64 addresses 216 256 "},
     {22, "END", 0, 56, "records 32 8 lost 40 8 reason 48 4 "},
     {23, "MODULE", 0, 208,
      "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},
     {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
     {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
-    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
+    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
     {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},
+    {30, "FLAGS", 0, 56, "meterFlags 32 8 kindsLeftOut 40 4 process 44 4 rules 48 4 "},
+    {31, "SCHEDULE", 1, 48, "runnable 32 8 voluntary 40 4 involuntary 44 4 "},
+    {32, "SIGNAL", 1, 48,
+     "signal 32 1 result 33 1 code 34 2 receiver 36 4 receiverPid 40 4 senderPid 44 4 "},
+    {33, "CONNECTFAILED", 0, 48, "path 32 4 error 36 4 span 44 4 "},
+    {34, "READ", 1, 48, MESSAGE_FIELDS},
+    {35, "WRITE", 1, 48, MESSAGE_FIELDS},
+    {36, "SUMMARY", 0, 280,
+     "cpuUser 32 8 cpuSystem 40 8 cpuIdle 48 8 cpuDisk 56 8 cpuStolen 64 8 runnable 72 8 inDisk 80 "
+     "8 loadAverage 88 8 memory 96 8 memoryAvailable 104 8 swap 112 8 swapFree 120 8 majorFaults "
+     "128 8 swappedIn 136 8 swappedOut 144 8 cpuWaited 152 8 memoryWaited 160 8 memoryWaitedAll "
+     "168 8 diskWaited 176 8 diskWaitedAll 184 8 diskReads 192 8 diskWrites 200 8 diskRead 208 8 "
+     "diskWritten 216 8 diskBusy 224 8 networkReceived 232 8 networkSent 240 8 "
+     "networkPacketsReceived 248 8 networkPacketsSent 256 8 networkDropped 264 8 tcpRetransmitted "
+     "272 8 "},
+    {37, "CGROUP", 0, 144,
+     "cgroup 32 8 cpu 40 8 quota 48 8 period 56 8 periods 64 8 throttledPeriods 72 8 throttled 80 "
+     "8 memory 88 8 memoryMost 96 8 memoryReclaims 104 8 oomKills 112 8 cpuWaited 120 8 "
+     "memoryWaited 128 8 diskWaited 136 8 "},
+    {38, "SENSOR", 1, 48, "sensor 32 4 value 40 8 "},
+    {39, "CLASS", 0, 48, "class 32 4 type 36 4 absent 40 8 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)
@@ -348,7 +367,7 @@ static void check_flags(const char *list, uint64_t before, uint64_t expected)
 
 static void test_flags_are_parsed(void **unused)
 {
-    const uint32_t fork =
+    const uint64_t fork =
         BIT(CREATEPROCESS) | BIT(EXEC) | BIT(STARTPROCESS) | BIT(STOPPROCESS) | BIT(TERMINATION);
 
     (void)unused;
@@ -366,6 +385,7 @@ static void test_flags_are_parsed(void **unused)
     check_flags("all,-send", 0, METER_ALL_FLAGS & ~BIT(SEND));
     check_flags("-send", BIT(SEND) | BIT(RECEIVE), BIT(RECEIVE));
     check_flags("all -pc", 0, METER_EVENT_FLAGS);
+    check_flags("file schedule", 0, BIT(READ) | BIT(WRITE) | BIT(SCHEDULE));
     check_flags("send PC", 0, BIT(SEND) | METER_FLAG_PC);
     check_flags("-all", METER_ALL_FLAGS, 0);
     check_flags("-send send", 0, BIT(SEND));
@@ -380,10 +400,11 @@ static void test_flags_are_the_types(void **unused)
         const struct event_type *type = event_type(id);
         uint64_t flags = 0;
         int result = meter_flags_parse(type->name, &flags, NULL);
-        bool is_event = id <= EVENT_TERMINATION || id == EVENT_WAKEUP;
+        bool is_event = id <= EVENT_TERMINATION ||
+                        (id >= EVENT_WAKEUP && id <= EVENT_SUMMARY && id != EVENT_FLAGS);
         assert_int_equal(result, is_event ? 0 : -EINVAL);
         assert_int_equal(flags, is_event ? EVENT_FLAG(id) : 0);
-        assert_int_equal(event_is_metered(id), is_event);
+        assert_int_equal(event_is_metered(id), is_event && id != EVENT_SUMMARY);
     }
 }
 
@@ -422,15 +443,15 @@ static void test_flags_are_written(void **unused)
     check_flags_text(0, "");
     check_flags_text(1, "");
     check_flags_text(METER_ALL_FLAGS, "all");
-    check_flags_text(UINT32_MAX, "all");
+    check_flags_text(UINT64_MAX, "all");
     check_flags_text(BIT(RECEIVE) | BIT(SEND), "send,receive");
     check_flags_text(METER_FLAG_PC | BIT(BLOCK), "block,pc");
     for (unsigned i = 0; i < 1000; i++) {
         char text[METER_FLAGS_TEXT_SIZE];
-        uint64_t flags = (uint32_t)random_number(&seed) & METER_ALL_FLAGS;
+        uint64_t flags = random_number(&seed) & METER_ALL_FLAGS;
         /* also all but one, the longest lists */
-        if (i < 32)
-            flags = METER_ALL_FLAGS & ~(1u << i);
+        if (i < 64)
+            flags = METER_ALL_FLAGS & ~(1ull << i);
         meter_flags_text(flags, text);
         check_flags(text, 0, flags);
     }
@@ -474,8 +495,8 @@ static void check_kinds(const char *list, int expected, uint32_t kinds)
 
     assert_int_equal(meter_kinds_parse(list, &found, &problem), expected);
     assert_int_equal(found, kinds);
-    assert_int_equal(strstr(problem.text, "is no kind of path; there are: all,tcp,udp,unix,pipe") !=
-                         NULL,
+    assert_int_equal(strstr(problem.text,
+                            "is no kind of path; there are: all,tcp,udp,unix,pipe,file,mq") != NULL,
                      expected < 0);
 }
 
@@ -525,7 +546,8 @@ static void test_kinds_are_parsed(void **unused)
     check_kinds("", 0, METER_UDP);
     check_kinds("tcp", 0, METER_UDP | METER_TCP);
     check_kinds("-udp UNIX", 0, METER_UNIX);
-    check_kinds("all,-tcp", 0, METER_UDP | METER_UNIX | METER_PIPE);
+    check_kinds("all,-tcp", 0, METER_UDP | METER_UNIX | METER_PIPE | METER_MQ);
+    check_kinds("all,file", 0, METER_EVERY_KIND); /* files only if they are named */
     check_kinds("tcp,pipe", 0, METER_UDP | METER_TCP | METER_PIPE);
     check_kinds("send", -EINVAL, METER_UDP);
     for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++) {
@@ -535,7 +557,43 @@ static void test_kinds_are_parsed(void **unused)
         assert_int_equal(all & kind, 0);
         all |= kind;
     }
-    assert_int_equal(all, METER_ALL_KINDS);
+    assert_int_equal(all, METER_EVERY_KIND);
+}
+
+/* ---- which types are recorded ---- */
+
+static void note_flags(struct recorded_types *recorded, uint64_t flags, uint32_t kinds_left_out)
+{
+    const struct flags_record record = {
+        .header.id = EVENT_FLAGS, .meter_flags = flags, .kinds_left_out = kinds_left_out};
+
+    recorded_note(recorded, &record.header);
+}
+
+/* A type counts as recorded only if all processes have had it recorded all the time. */
+static void test_flags_may_change(void **unused)
+{
+    struct recorded_types recorded = {0};
+    struct machine_record machine = {.header.id = EVENT_MACHINE};
+    const struct record other = {.header.id = EVENT_SEND};
+
+    (void)unused;
+    recorded_note(&recorded, &machine.header); /* says nothing */
+    assert_false(recorded_always(&recorded, EVENT_SEND));
+    assert_false(recorded_leaves_out(&recorded, EVENT_SEND));
+    machine.meter_flags = BIT(SEND) | BIT(RECEIVE);
+    recorded_note(&recorded, &machine.header);
+    recorded_note(&recorded, &other.header);
+    assert_true(recorded_always(&recorded, EVENT_SEND));
+    assert_true(recorded_leaves_out(&recorded, EVENT_BLOCK));
+    note_flags(&recorded, BIT(SEND) | BIT(BLOCK), METER_UDP);
+    assert_true(recorded_always(&recorded, EVENT_SEND));
+    assert_true(recorded_leaves_out(&recorded, EVENT_RECEIVE));
+    assert_true(recorded_leaves_out(&recorded, EVENT_BLOCK));
+    note_flags(&recorded, METER_ALL_FLAGS, 0);
+    assert_true(recorded_leaves_out(&recorded, EVENT_RECEIVE));
+    assert_int_equal(recorded.ever, METER_ALL_FLAGS);
+    assert_int_equal(recorded.kinds_left_out, METER_UDP);
 }
 
 /* ---- identities ---- */
@@ -837,6 +895,174 @@ static void test_identities_know_names(void **unused)
     assert_null(identities_user_name(identities, 1, 1000)); /* of another machine */
     assert_null(identities_user_name(identities, 2, 4));
     identities_free(identities);
+}
+
+/* ---- command lines ---- */
+
+static void add_stream(struct identities *identities, uint32_t number, uint32_t process,
+                       uint32_t parent)
+{
+    const struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = number},
+                                         .process = process,
+                                         .parent = parent,
+                                         .pid = process,
+                                         .tid = number};
+    const struct event event = {.header = &stream.header, .origin = 2};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+static void add_command(struct identities *identities, uint64_t process, const char *text)
+{
+    const struct name_record name = make_name(NAME_COMMAND, process, text);
+    const struct event event = {.header = &name.header, .origin = 2};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+static void test_identities_know_command_lines(void **unused)
+{
+    struct identities *identities;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    add_command(identities, 5, "sh -c x");
+    add_stream(identities, 5, 5, 0);
+    add_stream(identities, 6, 5, 5); /* a thread, which creates a process */
+    add_stream(identities, 7, 7, 6);
+    assert_string_equal(identities_command(identities, 2, 5), "sh -c x");
+    assert_string_equal(identities_command(identities, 2, 7), "sh -c x");
+    assert_null(identities_command(identities, 2, 6)); /* no process */
+    assert_null(identities_command(identities, 1, 5)); /* of another machine */
+    assert_null(identities_user_name(identities, 2, 5));
+    add_command(identities, 5, "sh: a title");
+    add_stream(identities, 7, 7, 6); /* again: it keeps what it began with */
+    add_stream(identities, 8, 8, 5);
+    assert_string_equal(identities_command(identities, 2, 5), "sh: a title");
+    assert_string_equal(identities_command(identities, 2, 7), "sh -c x");
+    assert_string_equal(identities_command(identities, 2, 8), "sh: a title");
+    add_command(identities, 8, "true");
+    add_command(identities, 8 + (1ULL << 32), "false"); /* no process has this number */
+    assert_string_equal(identities_command(identities, 2, 8), "true");
+    add_command(identities, 9, "");
+    assert_null(identities_command(identities, 2, 9));
+    identities_free(identities);
+}
+
+/* Those of processes that ended long ago are forgotten, and their memory is used again. */
+static void test_command_lines_fade(void **unused)
+{
+    const uint32_t count = 3 * IDENTITIES_FADING;
+    struct identities *identities;
+    char text[32];
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t i = 1; i <= count; i++) {
+        snprintf(text, sizeof(text), "program %u", i);
+        add_command(identities, i, text);
+        add_stream(identities, i, i, 0);
+        identities_fade_stream(identities, 2, i);
+    }
+    assert_null(identities_command(identities, 2, count - IDENTITIES_FADING));
+    for (uint32_t i = count - IDENTITIES_FADING + 1; i <= count; i++) {
+        snprintf(text, sizeof(text), "program %u", i);
+        assert_string_equal(identities_command(identities, 2, i), text);
+    }
+    identities_free(identities);
+}
+
+/* A STREAM of this process, with its number. */
+static struct stream_record own_stream(uint32_t number, uint32_t parent)
+{
+    struct stream_record stream = {.header = {.time = 77, .id = EVENT_STREAM, .stream = number},
+                                   .process = number,
+                                   .parent = parent,
+                                   .pid = (uint32_t)getpid(),
+                                   .tid = (uint32_t)getpid()};
+    char text[1024] = "";
+    FILE *file = fopen("/proc/self/stat", "re");
+
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    char *at = strrchr(text, ')');
+    for (unsigned field = 2; field < 22; field++)
+        at = strchr(at + 1, ' ');
+    stream.start = strtoull(at, NULL, 10) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) -
+                   (clock_now(CLOCK_BOOTTIME) - clock_now(CLOCK_MONOTONIC));
+    return stream;
+}
+
+static void test_command_lines_are_read_once(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0), child = own_stream(4, 3);
+    struct name_record name;
+
+    (void)unused;
+    assert_true(commands_before(&commands, &stream.header, &name));
+    assert_int_equal(name.header.id, EVENT_NAME);
+    assert_int_equal(name.header.time, 77);
+    assert_int_equal(name.number, 3);
+    assert_int_equal(name.kind, NAME_COMMAND);
+    assert_int_equal(strncmp(name.name, program_invocation_name,
+                             strnlen(program_invocation_name, sizeof(name.name) - 1)),
+                     0);
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_false(commands_before(&commands, &child.header, &name)); /* as its creator */
+    assert_false(commands_changed(&commands, 1077, 1000, 99, &name));
+    commands_done(&commands);
+    /* the meter has reported it */
+    const struct name_record told = make_name(NAME_COMMAND, 3, "something else");
+    assert_false(commands_before(&commands, &told.header, &name));
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_true(commands_changed(&commands, 1077, 0, 99, &name)); /* it was wrong */
+    assert_false(commands_changed(&commands, 1077, 0, 99, &name));
+    commands_done(&commands);
+}
+
+static void test_titles_are_looked_for_once(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0);
+    const struct record end = {.header = {.id = EVENT_TERMINATION, .stream = 3},
+                               .termination = {.last = 1}};
+    struct name_record name;
+    char first = program_invocation_name[0];
+
+    (void)unused;
+    assert_true(commands_before(&commands, &stream.header, &name));
+    program_invocation_name[0] = '*';                                 /* a title */
+    assert_false(commands_changed(&commands, 1076, 1000, 99, &name)); /* it is too young */
+    assert_true(commands_changed(&commands, 1077, 1000, 99, &name));
+    assert_int_equal(name.name[0], '*');
+    assert_int_equal(name.header.time, 99);
+    assert_false(commands_changed(&commands, 1077, 1000, 99, &name)); /* there is no other one */
+    program_invocation_name[0] = '+';
+    assert_false(commands_changed(&commands, 9999, 1000, 99, &name));
+    assert_true(commands_changed(&commands, 9999, 0, 99, &name)); /* the recording ends */
+    assert_false(commands_changed(&commands, 9999, 0, 99, &name));
+    program_invocation_name[0] = first;
+    assert_false(commands_before(&commands, &end.header, &name));
+    assert_false(commands_changed(&commands, 9999, 0, 99, &name));
+    assert_int_equal(commands.processes.count, 0);
+    commands_done(&commands);
+}
+
+/* A process that has ended, and whose pid another one has, is not mistaken for that. */
+static void test_a_pid_is_no_process(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0);
+    struct name_record name;
+
+    (void)unused;
+    stream.start -= 1000000000;
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_false(commands_changed(&commands, 9999, 1000, 99, &name));
+    assert_int_equal(commands.processes.count, 0);
+    commands_done(&commands);
 }
 
 /* How many names come before a STREAM of this user and cgroup. */
@@ -1181,9 +1407,15 @@ int main(void)
         cmocka_unit_test(test_flags_are_written),
         cmocka_unit_test(test_endpoints_of_files_and_queues),
         cmocka_unit_test(test_kinds_are_parsed),
+        cmocka_unit_test(test_flags_may_change),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_endpoints_of_ipv4),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
+        cmocka_unit_test(test_identities_know_command_lines),
+        cmocka_unit_test(test_command_lines_fade),
+        cmocka_unit_test(test_command_lines_are_read_once),
+        cmocka_unit_test(test_titles_are_looked_for_once),
+        cmocka_unit_test(test_a_pid_is_no_process),
         cmocka_unit_test(test_identities_know_names),
         cmocka_unit_test(test_users_have_their_names),
         cmocka_unit_test(test_names_are_remembered_in_bounds),

@@ -451,7 +451,7 @@ static struct trial_program program(const char *section, enum answer offered, en
     return made;
 }
 
-static uint32_t judge_programs(const struct trial_program *programs, size_t count)
+static uint64_t judge_programs(const struct trial_program *programs, size_t count)
 {
     told.count = 0;
     return checks_of_programs(programs, count, note, NULL);

@@ -417,18 +417,23 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures files");
+    expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures files loads "
+                      "cgroups");
     expect_keys(json_object_get(json, "trace"),
-                "events lost skipped dropped duplicates unseen_bytes "
+                "events lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended own_cost matching");
+                "connections ended cgroups_left_out own_cost matching");
+    json_t *load = json_array_get(json_object_get(json, "loads"), 0);
+    expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
+                      "major_faults_per_s disk network tcp_retransmitted");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
-                "id machine pid parent name user user_name cgroup cgroup_name container "
-                "program pid_namespace pid_inside cpu_ns sent received size share failed processes "
+                "id machine pid parent name user user_name cgroup cgroup_name container command "
+                "program pid_namespace pid_inside cpu_ns waited_for_cpu_ns asleep_ns "
+                "threads_watched_ns switches sent received size share failed processes "
                 "ended " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
                 "messages_max messages_mean messages_mean_over_operations messages_now bytes_max "
@@ -798,11 +803,29 @@ static void records_have_their_keys(void **state)
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
-        [EVENT_DROPPED] = HEAD "path kind inode local remote count",
+        [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
         [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",
         [EVENT_COST] = HEAD "recorder_cpu_ns wakeups hook_ns",
+        [EVENT_FLAGS] = HEAD "meter_flags kinds_left_out process rules",
+        [EVENT_SCHEDULE] = HEAD "runnable_ns voluntary involuntary",
+        [EVENT_SIGNAL] = HEAD "signal result code receiver receiver_pid sender_pid signal_name",
+        [EVENT_CONNECTFAILED] = HEAD "path kind inode local remote error span_ns",
+        [EVENT_READ] = HEAD PATH,
+        [EVENT_WRITE] = HEAD PATH,
+        [EVENT_SUMMARY] =
+            HEAD "cpu_user cpu_system cpu_idle cpu_disk cpu_stolen runnable in_disk load_average "
+                 "memory memory_available swap swap_free major_faults swapped_in swapped_out "
+                 "cpu_waited memory_waited memory_waited_all disk_waited disk_waited_all "
+                 "disk_reads disk_writes disk_read disk_written disk_busy network_received "
+                 "network_sent network_packets_received network_packets_sent network_dropped "
+                 "tcp_retransmitted",
+        [EVENT_CGROUP] = HEAD "cgroup cpu quota period periods throttled_periods throttled memory "
+                              "memory_most memory_reclaims oom_kills cpu_waited memory_waited "
+                              "disk_waited",
+        [EVENT_SENSOR] = HEAD "sensor value",
+        [EVENT_CLASS] = HEAD "class type absent",
     };
 
     (void)state;

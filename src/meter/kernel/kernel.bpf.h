@@ -41,6 +41,7 @@ struct pt_regs {
 
 struct rq {
     unsigned int nr_running;
+    int cpu;
     uint64_t clock;
     uint64_t clock_task;
 };
@@ -53,6 +54,14 @@ struct sched_entity {
     uint64_t exec_start;
     uint64_t sum_exec_runtime;
     struct cfs_rq *cfs_rq;
+};
+
+/* Empty in kernels without CONFIG_SCHED_INFO. */
+struct sched_info {
+    /* ns that the task has waited for a CPU, up to when it last got one ... */
+    unsigned long long run_delay;
+    /* ... and since when it waits again, by the run queue's clock; 0: it does not */
+    unsigned long long last_queued;
 };
 
 struct ns_common {
@@ -205,6 +214,8 @@ struct mm_struct {
     unsigned long start_code;
     struct file *exe_file;
     unsigned long end_code;
+    unsigned long arg_start;
+    unsigned long arg_end;
 };
 
 struct task_io_accounting {
@@ -215,6 +226,10 @@ struct bpf_local_storage;
 
 struct signal_struct {
     atomic_t live;
+};
+
+struct kernel_siginfo {
+    int si_code;
 };
 
 struct task_struct {
@@ -229,7 +244,10 @@ struct task_struct {
     int tgid;
     struct task_struct *group_leader;
     struct pid *thread_pid;
+    unsigned long nvcsw;
+    unsigned long nivcsw;
     uint64_t start_time;
+    struct sched_info sched_info;
     const struct cred *cred;
     char comm[16];
     struct files_struct *files;
@@ -408,7 +426,15 @@ struct sock {
     struct bpf_local_storage *sk_bpf_storage;
 };
 
+#define RTCF_BROADCAST 0x10000000
+#define RTCF_MULTICAST 0x20000000
+
+struct rtable {
+    unsigned int rt_flags;
+};
+
 struct sk_buff {
+    unsigned long _skb_refdst; /* the route; bit 0: not counted */
     struct sk_buff *next;
     struct sk_buff *prev;
     struct net_device *dev;
@@ -615,6 +641,7 @@ enum {
     CALL_RECVMSG = 47,
     CALL_SETSOCKOPT = 54,
     CALL_GETSOCKOPT = 55,
+    CALL_EXECVE = 59,
     CALL_MSGGET = 68,
     CALL_MSGSND = 69,
     CALL_MSGRCV = 70,
@@ -636,6 +663,7 @@ enum {
     CALL_PWRITEV = 296,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_EXECVEAT = 322,
     CALL_COPY_FILE_RANGE = 326,
     CALL_PREADV2 = 327,
     CALL_PWRITEV2 = 328,
@@ -648,11 +676,13 @@ enum {
 enum {
     CALL32_READ = 3,
     CALL32_WRITE = 4,
+    CALL32_EXECVE = 11,
     CALL32_IPC = 117,
     CALL32_READV = 145,
     CALL32_WRITEV = 146,
     CALL32_MQ_TIMEDSEND = 279,
     CALL32_MQ_TIMEDRECEIVE = 280,
+    CALL32_EXECVEAT = 358,
     CALL32_MSGSND = 400,
     CALL32_MSGRCV = 401,
     CALL32_MQ_TIMEDSEND_TIME64 = 418,

@@ -6,6 +6,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
+#include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 
@@ -173,6 +174,14 @@ static __noinline int enter(struct stream *stream, struct task_struct *task)
 
 /* ---- wakeups ---- */
 
+/* Whether the current task can have woken another itself: in a system call, or while it ends. An interrupt that hits it
+ * while it computes runs on its stack. Threads without user registers (io_uring) are always in the kernel. */
+static __always_inline bool acts_itself(struct task_struct *task, const struct stream *stream)
+{
+    return stream->life == STREAM_ENDED || !has_user_registers(task) ||
+           call_of(task, registers_of(task)) != NO_CALL;
+}
+
 /* Runs in the waker's context, before the woken task can run. A wakeup in an interrupt (timer, disk, packet) does not
  * count as one by the interrupted task. */
 SEC("tp_btf/sched_waking")
@@ -188,7 +197,7 @@ int BPF_PROG(sched_waking, struct task_struct *woken)
     if (!is_on_stack_of(task, &task, &sleeper->woken_at))
         return 0;
     waker = running_stream(task);
-    if (waker == NULL || waker == sleeper)
+    if (waker == NULL || waker == sleeper || !acts_itself(task, waker))
         return 0;
     if (waker->life == STREAM_ENDED)
         write_last_wakeup(sleeper, waker);
@@ -205,6 +214,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     struct stream *stream = stream_of(previous);
     uint64_t now = 0;
 
+    note_runnable(next);
     if (stream == NULL && !next_has)
         return 0;
     if (!coarse_time) {
@@ -223,6 +233,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     }
     if (stream != NULL && stream->away)
         enter(stream, next);
+    if (stream != NULL)
+        note_cpu_wait(stream, next);
     return 0;
 }
 

@@ -137,6 +137,7 @@ enum path_state {
     PATH_KNOWS_OUT = 4,   /* UDP: `out` is the last number sent */
     PATH_INBOX = 8,       /* UDP socket: arriving datagrams are noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
+    PATH_MANY = 32,       /* UDP: leads to several receivers */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from the same origin as the receiver */
     PATH_IN_DOUBT = 64,   /* UNIX: `out` may be wrong, doubt.bpf.h */
     PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
@@ -166,10 +167,12 @@ struct early {
 #define SEVERAL_TAKERS (~0u)
 
 struct path {
-    /* User space reads these three: struct survey_path. */
+    /* User space reads these four: struct survey_path. */
     uint32_t number;  /* 0 = no PATH record yet */
     uint32_t dropped; /* UDP: datagrams dropped because the receive queue was full */
-    uint32_t told;    /* those in the last DROPPED record */
+    uint32_t told;    /* those and refused ones in the last DROPPED record */
+    uint32_t
+        refused; /* UDP: datagrams dropped for other reasons: by the socket's filter, damaged ... */
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */
@@ -409,6 +412,8 @@ struct stream {
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */
+    /* `runnable` of its last SCHEDULE */
+    uint64_t told_runnable;
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -615,7 +620,7 @@ const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths tha
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
-     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
+     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS) | EVENT_FLAG(EVENT_SCHEDULE))
 
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
@@ -642,6 +647,16 @@ uint32_t last_queue;
 #define FIRST_SENDS_BITS 16
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
+
+/* Tasks that run or wait for a CPU, on all CPUs: the sum of what each CPU's queue held when it last switched tasks.
+ * Kept by sched_switch. Each CPU's count has a cache line of its own. */
+#define CPUS_MOST 4096 /* others are not counted */
+struct runnable_seen {
+    uint32_t count;
+    uint32_t unused[15];
+};
+static struct runnable_seen runnable_seen[CPUS_MOST];
+uint32_t runnable;
 
 uint32_t sweeps;        /* number of sweeps so far, about one a second */
 uint32_t metering_ends; /* the last sweep: everything that ends with the recording ends now */

@@ -319,6 +319,8 @@ static void print_dropped(const struct record_face *face, const struct event *ev
     print_path(face, identities_path(face->identities, event->origin, record->dropped.path),
                record->dropped.path);
     fprintf(face->file, "  %" PRIu32 " datagrams so far", record->dropped.count);
+    if (record->dropped.refused != 0)
+        fprintf(face->file, ", and %" PRIu32 " refused", record->dropped.refused);
 }
 
 static void print_network(const struct record_face *face, const struct event *event)
@@ -374,8 +376,12 @@ static void print_signal(const struct record_face *face, const struct event *eve
         fprintf(face->file, "pid %" PRIu32, record->signal.receiver_pid);
     if (record->signal.sender_pid == 0)
         fputs(" by the kernel", face->file);
+    else if (record->signal.sender_pid == SENDER_UNKNOWN)
+        fputs(" by an unknown process", face->file);
     else if (record->header.flags & RECORD_NO_STREAM)
         fprintf(face->file, " by pid %" PRIu32, record->signal.sender_pid);
+    if (record->signal.number == SIGCONT && record->signal.result == SIGNAL_IGNORED)
+        return; /* the process continues all the same */
     fputs(record->signal.result < ARRAY_SIZE(results) ? results[record->signal.result]
                                                       : ", result unknown",
           face->file);
