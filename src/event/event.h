@@ -393,6 +393,9 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
     return (uint64_t)origin << 32 | number;
 }
 
+/* Type (System V) or priority (POSIX) of the messages of a path of a message queue. */
+int64_t path_message_type(const struct path_record *path);
+
 #define ENDPOINT_SIZE 160
 
 /* Writes the address of this or the other end of a path: "127.0.0.1:6379", "[::1]:80", "/run/x.sock", "@abstract",

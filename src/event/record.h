@@ -331,17 +331,20 @@ enum path_name_end {
 struct path_record {
     struct record_header header;
     uint32_t path;
-    uint8_t kind;        /* enum path_kind */
-    uint8_t family;      /* AF_INET, AF_INET6, AF_UNIX */
-    uint8_t role;        /* enum path_role */
-    uint8_t name_end;    /* enum path_name_end: whose address `name` is */
-    uint64_t cookie;     /* of this socket; for a pipe's end: a unique number */
-    uint64_t peer;       /* cookie of the other end; 0: not known */
-    uint64_t inode;      /* of this socket or pipe */
-    uint32_t network;    /* inode of the network namespace; FIFO: device of its file system */
+    uint8_t kind;     /* enum path_kind */
+    uint8_t family;   /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t role;     /* enum path_role */
+    uint8_t name_end; /* enum path_name_end: whose address `name` is */
+    uint64_t cookie;  /* of this socket; for a pipe's end: a unique number */
+    uint64_t peer;    /* cookie of the other end; 0: not known */
+    uint64_t inode;   /* of this socket, pipe, file or POSIX queue; System V queue: its msqid */
+    /* inode of the network namespace; FIFO, file, POSIX queue: device of its file system; System V queue: inode of the
+     * IPC namespace */
+    uint32_t network;
     uint16_t local_port; /* host byte order */
     uint16_t remote_port;
-    uint8_t local[16]; /* IPv4: the first 4 bytes */
+    uint8_t
+        local[16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes */
     uint8_t remote[16];
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */

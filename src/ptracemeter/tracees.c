@@ -10,6 +10,7 @@
 
 #include "ptracemeter/calls.h"
 #include "ptracemeter/descriptors.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
 
@@ -176,6 +177,8 @@ void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
     if (tracee->schedstat >= 0)
         close(tracee->schedstat);
     table_leave(meter, tracee->table);
+    if (tracee->process != NULL && tracee->process->streams == 1 && meter->files.count > 0)
+        traced_files_end(meter, tracee->process->number);
     leave_process(tracee->process);
     lookup_remove(&meter->tids, (uint64_t)tracee->tid);
     if (tracee->number != 0)

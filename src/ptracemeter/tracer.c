@@ -14,6 +14,7 @@
 #include "ptracemeter/tracer.h"
 
 #include "ptracemeter/calls.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -516,6 +517,7 @@ void *tracer_run(void *context)
         detach(meter);
     else
         objects_sweep(meter, true);
+    traced_files_end(meter, 0);
     if (timed)
         timer_delete(timer);
     pthread_mutex_lock(&meter->lock);

@@ -78,6 +78,7 @@ enum show_table {
     TABLE_PAIRS,
     TABLE_PATHS,
     TABLE_PROCEDURES,
+    TABLE_FILES,
     TABLE_LOADS,
     TABLE_CGROUPS,
 };

@@ -500,6 +500,42 @@ static void check_kinds(const char *list, int expected, uint32_t kinds)
                      expected < 0);
 }
 
+/* What has a name or a number, but no address, has the same text at both ends. */
+static void test_endpoints_of_files_and_queues(void **unused)
+{
+    static const struct {
+        uint8_t kind;
+        uint64_t inode;
+        int64_t type;
+        const char *name, *text;
+    } paths[] = {
+        {PATH_FILE, 7, 0, "/var/lib/x", "/var/lib/x"},
+        {PATH_FILE, 7, 0, "", "inode 7"},
+        {PATH_MQ_SYSV, 3, 5, "", "msqid 3 type 5"},
+        {PATH_MQ_SYSV, 98304, INT64_MAX, "", "msqid 98304 type 9223372036854775807"},
+        {PATH_MQ_POSIX, 12, 0, "/jobs", "/jobs priority 0"},
+        {PATH_MQ_POSIX, 12, 32767, "/jobs", "/jobs priority 32767"},
+    };
+    char text[ENDPOINT_SIZE];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        struct path_record path = {.kind = paths[i].kind, .inode = paths[i].inode};
+        memcpy(path.local, &paths[i].type, sizeof(paths[i].type));
+        strcpy(path.name, paths[i].name);
+        assert_int_equal(path_message_type(&path), paths[i].type);
+        endpoint_local(&path, text);
+        assert_string_equal(text, paths[i].text);
+        endpoint_remote(&path, text);
+        assert_string_equal(text, paths[i].text);
+    }
+    /* a name that fills its field has no end */
+    struct path_record path = {.kind = PATH_FILE};
+    memset(path.name, 'a', sizeof(path.name));
+    endpoint_local(&path, text);
+    assert_int_equal(strlen(text), PATH_NAME_SIZE);
+}
+
 static void test_kinds_are_parsed(void **unused)
 {
     uint32_t all = 0;
@@ -1369,6 +1405,7 @@ int main(void)
         cmocka_unit_test(test_flags_are_the_types),
         cmocka_unit_test(test_flag_words_are_known),
         cmocka_unit_test(test_flags_are_written),
+        cmocka_unit_test(test_endpoints_of_files_and_queues),
         cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_flags_may_change),
         cmocka_unit_test(test_wrong_flags_are_named),

@@ -52,6 +52,8 @@ enum finding_kind {
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
+    FINDING_FILES, /* a process spent much time in reads and writes of files: .files */
+
     FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
     FINDING_THROTTLED,       /* a cgroup used up its CPU limit: .cgroup */
     FINDING_STOLEN,          /* other virtual machines took CPU time: .load */
@@ -69,6 +71,11 @@ enum finding_kind {
 struct finding_processes {
     const uint32_t *at;
     size_t count;
+};
+
+struct file_figures {
+    uint64_t bytes;
+    uint64_t time; /* in calls, of all threads together */
 };
 
 /* How many processors a computation can keep busy. */
@@ -159,6 +166,11 @@ struct finding {
             const struct communication_path *worst;
         } retransmits;
         uint64_t dropped;
+        struct {
+            uint32_t process;
+            uint64_t count; /* files */
+            struct file_figures reads, writes;
+        } files;
         struct {
             uint32_t process;
             bool first;     /* of these findings: the longest wait */

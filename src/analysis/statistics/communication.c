@@ -262,6 +262,8 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0)
         return -ENOMEM;
+    if (files_build(&statistics->files, result) < 0)
+        return -ENOMEM;
     return procedures_build(&statistics->procedures, statistics->identities, result);
 }
 

@@ -53,6 +53,7 @@ void statistics_free(struct statistics *statistics)
     intervals_done(&statistics->intervals);
     cgroup_states_done(&statistics->cgroups);
     procedures_done(&statistics->procedures);
+    files_done(&statistics->files);
     communication_free(statistics->rows);
     free(statistics->origins);
     free(statistics);

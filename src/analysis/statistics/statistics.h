@@ -214,6 +214,23 @@ struct communication_procedure {
     struct traffic received;
 };
 
+struct file_use {
+    uint64_t calls;
+    uint64_t bytes;
+    struct histogram times; /* ns in a call */
+};
+
+/* A file that a process has used, if files were metered. */
+struct communication_file {
+    uint32_t
+        process; /* index into communication.processes; NO_PROCESS: all files beyond the limit */
+    const char *name; /* as endpoint_local() writes it; "*": all files beyond the limit */
+    uint64_t opens;   /* calls; not those of before the metering, or of another process */
+    uint64_t closes;
+    struct file_use reads;
+    struct file_use writes;
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -251,6 +268,8 @@ struct communication {
 
     struct communication_procedure *procedures; /* most bytes first */
     size_t procedure_count;
+    struct communication_file *files; /* most bytes first */
+    size_t file_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */

@@ -13,6 +13,7 @@
 
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
+#include "analysis/statistics/files.h"
 #include "analysis/statistics/intervals.h"
 #include "analysis/statistics/machine_loads.h"
 #include "analysis/statistics/procedures.h"
@@ -66,6 +67,7 @@ struct statistics {
     struct ended_rows ended;
     struct communication *rows; /* the processes so far; texts and lists of ended connections */
     struct procedures procedures;
+    struct files files;
     struct intervals intervals;
     struct cgroup_states cgroups;
     uint64_t events;

@@ -16,6 +16,8 @@
  *                        order.bpf.h: whether sends are counted in the order in which they were queued)
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: received in pieces; udp_receive.bpf.h)
  *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
+ *      mq_call.bpf.h     and for message queues (mq.bpf.h)
+ *      file.bpf.h        READ and WRITE
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  the beginning and end of TCP connections
  *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU
@@ -30,6 +32,7 @@
  * becoming visible), the second where the call's result is known.
  */
 #include "meter/kernel/connection.bpf.h"
+#include "meter/kernel/file.bpf.h"
 #include "meter/kernel/mark.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/process.bpf.h"

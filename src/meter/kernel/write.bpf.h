@@ -261,8 +261,13 @@ static __always_inline void fill_message(struct record *record, const struct mes
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current
- * one, which must be the stream's, or NULL, a constant. */
+static __always_inline uint32_t ring_of_message(uint32_t id)
+{
+    return id <= EVENT_RECEIVE || id == EVENT_READ || id == EVENT_WRITE ? RING_DATA : RING_CONTROL;
+}
+
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, READ, WRITE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`:
+ * the current one, which must be the stream's, or NULL, a constant. */
 static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
                                          uint32_t id, const struct message *message)
 {
@@ -270,8 +275,8 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
 
     if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
         return;
-    record = begin_record_of(stream, NULL, task, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
-                             sizeof(*record), id, message->flags);
+    record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
+                             message->flags);
     if (record != NULL)
         fill_message(record, message);
 }

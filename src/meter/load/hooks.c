@@ -28,6 +28,7 @@
 #define BIT(id)   EVENT_FLAG(EVENT_##id)
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
 #define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
+#define FILES     (BIT(READ) | BIT(WRITE))
 #define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(ACCEPT) | BIT(DESTROYPATH))
 #define SWITCHING                                                                                  \
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS) |        \
@@ -59,7 +60,21 @@ const struct hook hooks[] = {
     {TRACEPOINT(tcp_destroy_sock, 1, "4.16"), MESSAGES | PATHS, METER_TCP, METER_TCP},
     {TRACEPOINT(sched_switch, 4, "5.18"), SWITCHING},
     {TRACEPOINT(sched_waking, 1, "4.3"), BIT(WAKEUP)},
-    {TRACEPOINT(sys_exit, 2, "3.4"), MESSAGES, METER_PIPE},
+    {TRACEPOINT(sys_exit, 2, "3.4"), MESSAGES, METER_PIPE | METER_MQ},
+    {.program = "file_call_begins",
+     .way = WAY_TRACEPOINT,
+     .target = "sys_enter",
+     .arguments = 2,
+     .since = "3.4",
+     FILES,
+     METER_FILE},
+    {.program = "file_call_ends",
+     .way = WAY_TRACEPOINT,
+     .target = "sys_exit",
+     .arguments = 2,
+     .since = "3.4",
+     FILES,
+     METER_FILE},
 
     {TRACEPOINT(tcp_sendmsg_locked, 2, "6.16"), SENDING, METER_TCP, .duty = DUTY_TCP_POSITION},
     {TRAMPOLINE(tcp_sendmsg_begins, tcp_sendmsg_locked), SENDING, METER_TCP,

@@ -202,6 +202,7 @@ static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
     } of_one_kind[] = {
         {kernel->maps.pairs, METER_UNIX},    {kernel->maps.incoming, METER_UNIX},
         {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.files, METER_FILE},    {kernel->maps.queues, METER_MQ},
         {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
     };
 
@@ -337,6 +338,10 @@ static void detach(struct meter_interface *interface)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;
     meter->detached = true;
+    if (meter->interface.kinds & METER_FILE) {
+        meter->kernel->bss->metering_ends = 1;
+        run_once(meter->kernel->progs.sweep_files);
+    }
     ring_reader_end(&meter->reader);
     /* lets a program that is running on another CPU finish its record */
     usleep(2000);

@@ -7,7 +7,7 @@
  *                         Work          1 of 5 processes did 86 % of the work ...
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
- *                         Late  Answers  Queues  Requests  Network  Waits
+ *                         Late  Answers  Queues  Requests  Network  Files  Waits
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -365,6 +365,25 @@ static void say_dropped(const struct report *report, const struct finding *findi
         count);
 }
 
+/* ---- files ---- */
+
+static void say_files(const struct report *report, const struct finding *finding,
+                      struct report_content *content)
+{
+    char name[PROCESS_TEXT_SIZE], files[COUNTED_SIZE], all[UNIT_SIZE];
+    char read_bytes[UNIT_SIZE], read_time[UNIT_SIZE], written[UNIT_SIZE], write_time[UNIT_SIZE];
+
+    process_text(report->communication, finding->files.process, name);
+    show_counted(finding->files.count, "file", files);
+    show_bytes(finding->files.reads.bytes, read_bytes);
+    show_duration(finding->files.reads.time, read_time);
+    show_bytes(finding->files.writes.bytes, written);
+    show_duration(finding->files.writes.time, write_time);
+    show_duration(report->communication->duration, all);
+    say(content, "Files", "%s used %s: it read %s in %s, and wrote %s in %s, of %s in all.", name,
+        files, read_bytes, read_time, written, write_time, all);
+}
+
 /* ---- waits that no message explains ---- */
 
 static void say_waits(const struct report *report, const struct finding *finding,
@@ -444,21 +463,37 @@ typedef void say_function(const struct report *report, const struct finding *fin
                           struct report_content *content);
 
 static say_function *const sentences[FINDING_KIND_COUNT] = {
-    [FINDING_ELAPSED] = say_elapsed,           [FINDING_WORK_OF_FEW] = say_work,
-    [FINDING_WORK_SHARED] = say_work,          [FINDING_IDLE] = say_idle,
-    [FINDING_CREATED] = say_created,           [FINDING_SILENT] = say_silent,
-    [FINDING_ONE_STREAM] = say_one_stream,     [FINDING_FACTOR] = say_factor,
-    [FINDING_ARCS_MISSING] = say_missing,      [FINDING_UNEVEN_LOAD] = say_uneven,
-    [FINDING_CRITICAL] = say_critical,         [FINDING_PATH_WAITS] = say_path_waits,
-    [FINDING_LATE_SENDER] = say_wait,          [FINDING_BLOCKED_SENDER] = say_wait,
-    [FINDING_LATE_RECEIVER] = say_wait,        [FINDING_QUEUE] = say_queue,
-    [FINDING_ANSWERS] = say_answers,           [FINDING_ANSWER_LAG] = say_answers,
-    [FINDING_REQUESTS] = say_requests,         [FINDING_RETRANSMITS] = say_retransmits,
-    [FINDING_DROPPED] = say_dropped,           [FINDING_WAITS_OUTSIDE] = say_waits,
-    [FINDING_WAITS_UNEXPLAINED] = say_waits,   [FINDING_WAITS_LOCKS] = say_waits,
-    [FINDING_CPU_WAIT] = report_say_cpu_wait,  [FINDING_THROTTLED] = report_say_throttled,
-    [FINDING_STOLEN] = report_say_stolen,      [FINDING_MEMORY_PRESSURE] = report_say_memory,
-    [FINDING_DISK_PRESSURE] = report_say_disk, [FINDING_OOM] = report_say_oom,
+    [FINDING_ELAPSED] = say_elapsed,
+    [FINDING_WORK_OF_FEW] = say_work,
+    [FINDING_WORK_SHARED] = say_work,
+    [FINDING_IDLE] = say_idle,
+    [FINDING_CREATED] = say_created,
+    [FINDING_SILENT] = say_silent,
+    [FINDING_ONE_STREAM] = say_one_stream,
+    [FINDING_FACTOR] = say_factor,
+    [FINDING_ARCS_MISSING] = say_missing,
+    [FINDING_UNEVEN_LOAD] = say_uneven,
+    [FINDING_CRITICAL] = say_critical,
+    [FINDING_PATH_WAITS] = say_path_waits,
+    [FINDING_LATE_SENDER] = say_wait,
+    [FINDING_BLOCKED_SENDER] = say_wait,
+    [FINDING_LATE_RECEIVER] = say_wait,
+    [FINDING_QUEUE] = say_queue,
+    [FINDING_ANSWERS] = say_answers,
+    [FINDING_ANSWER_LAG] = say_answers,
+    [FINDING_REQUESTS] = say_requests,
+    [FINDING_RETRANSMITS] = say_retransmits,
+    [FINDING_DROPPED] = say_dropped,
+    [FINDING_FILES] = say_files,
+    [FINDING_WAITS_OUTSIDE] = say_waits,
+    [FINDING_WAITS_UNEXPLAINED] = say_waits,
+    [FINDING_WAITS_LOCKS] = say_waits,
+    [FINDING_CPU_WAIT] = report_say_cpu_wait,
+    [FINDING_THROTTLED] = report_say_throttled,
+    [FINDING_STOLEN] = report_say_stolen,
+    [FINDING_MEMORY_PRESSURE] = report_say_memory,
+    [FINDING_DISK_PRESSURE] = report_say_disk,
+    [FINDING_OOM] = report_say_oom,
 };
 
 int report_find(const struct report *report, struct report_content *content)

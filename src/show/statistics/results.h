@@ -139,6 +139,7 @@ enum result_kind_id {
     RESULTS_LATE, /* pairs, longest wait first */
     RESULTS_PATHS,
     RESULTS_PROCEDURES,
+    RESULTS_FILES,
     RESULTS_INTERVALS,
     RESULTS_LOADS, /* what machines did, and how long tasks waited there */
     RESULTS_CGROUPS,
