@@ -649,7 +649,7 @@ bool move_begins(struct ptracemeter *meter, struct tracee *tracee)
         to = (int)call->arguments[1];
         break;
     case SYS_vmsplice: /* the descriptor may be either end */
-        to = descriptor_is_written(tracee, from) ? from : -1;
+        to = descriptor_is_written(meter, tracee, from) ? from : -1;
         from = to >= 0 ? -1 : from;
         break;
     }

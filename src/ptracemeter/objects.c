@@ -9,6 +9,7 @@
 #include "meter/shared/socket_kind.h"
 
 #include "ptracemeter/addresses.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/paths.h"
 #include "ptracemeter/socket_facts.h"
 #include "ptracemeter/telling.h"
@@ -18,11 +19,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* ---- sockets ---- */
@@ -97,6 +100,21 @@ void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct 
 
 /* ---- pipes ---- */
 
+/* Whether it is a pipe rather than a FIFO. `name`: of its file; empty without /proc. */
+static bool is_nameless(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                        const char *name)
+{
+    struct statfs system;
+
+    if (!meter->no_proc)
+        return strncmp(name, "pipe:", 5) == 0;
+    int copy = descriptor_borrow(meter, tracee, descriptor);
+    bool nameless = copy >= 0 && fstatfs(copy, &system) == 0 && system.f_type == PIPEFS_MAGIC;
+    if (copy >= 0)
+        close(copy);
+    return nameless;
+}
+
 static bool look_at_pipe(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                          int descriptor)
 {
@@ -105,9 +123,9 @@ static bool look_at_pipe(struct ptracemeter *meter, struct tracee *tracee, struc
     if ((meter->options.kinds & METER_PIPE) == 0)
         return false;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    ssize_t length = readlink(path, name, sizeof(name) - 1);
+    ssize_t length = meter->no_proc ? 0 : readlink(path, name, sizeof(name) - 1);
     name[length < 0 ? 0 : length] = '\0';
-    object->kind = strncmp(name, "pipe:", 5) == 0 ? PATH_PIPE : PATH_FIFO;
+    object->kind = is_nameless(meter, tracee, descriptor, name) ? PATH_PIPE : PATH_FIFO;
     object->connected = true;
     object->cookie = (uint64_t)++meter->last_pipe << 1;
     if (object->kind == PATH_PIPE)
@@ -194,10 +212,8 @@ struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, 
 struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
 {
     struct stat file;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    if (stat(path, &file) < 0)
+    if (!descriptor_file(meter, tracee, descriptor, &file))
         return NULL;
     if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
         return NO_OBJECT;
@@ -253,14 +269,14 @@ static bool is_in_use(const struct ptracemeter *meter, const struct object *obje
     return false;
 }
 
-/* Adds the sockets and pipes that a process holds to `held`. */
-static int note_files(pid_t pid, struct intern *held)
+/* Adds the sockets and pipes in a tracee's table of descriptors to `held`. */
+static int note_files(pid_t tid, struct intern *held)
 {
     struct dirent *entry;
     char path[32];
     int result = 0;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd", tid);
     DIR *folder = opendir(path);
     while (folder != NULL && result >= 0 && (entry = readdir(folder)) != NULL) {
         struct stat file;
@@ -274,14 +290,18 @@ static int note_files(pid_t pid, struct intern *held)
     return result;
 }
 
-static int note_all_files(const struct ptracemeter *meter, struct intern *held)
+/* Looks at each table once, by any of the tracees that share it. */
+static int note_all_files(struct ptracemeter *meter, struct intern *held)
 {
     int result = 0;
 
+    meter->sweeps++;
     for (uint32_t i = 0; i < meter->tracees.used && result >= 0; i++) {
         const struct tracee *tracee = pool_at(&meter->tracees, i);
-        if (tracee->tid != 0 && tracee->process != NULL && tracee->process->pid == tracee->tid)
-            result = note_files(tracee->tid, held);
+        if (tracee->tid == 0 || tracee->table == NULL || tracee->table->noted == meter->sweeps)
+            continue;
+        tracee->table->noted = meter->sweeps;
+        result = note_files(tracee->tid, held);
     }
     return result;
 }

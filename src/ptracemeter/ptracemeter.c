@@ -3,6 +3,7 @@
 #include "ptracemeter/ptracemeter.h"
 
 #include "ptracemeter/call_filter.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
@@ -224,6 +225,10 @@ static void report(const struct meter_interface *interface, tell_line_function *
 {
     const struct shortfalls *shortfalls = &ptracemeter_of(interface)->shortfalls;
 
+    if (ptracemeter_of(interface)->no_proc)
+        tell_line("/proc is not mounted, or is another PID namespace's: names, users and CPU times of processes are "
+                  "missing or wrong, and no message is matched for certain (mount -t proc proc /proc)",
+                  context);
     tell_shortfall(&shortfalls->uring, "used io_uring", "rings",
                    "its messages there are missing, and positions may be wrong", tell_line,
                    context);
@@ -331,6 +336,8 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
     meter->interface.holds_descendants = !options->survive;
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
     meter->diag = -1;
+    meter->no_proc = !descriptors_have_proc();
+    meter->doubtful = meter->no_proc; /* who else has a descriptor is not known */
     meter->cgroup_root = cgroup_root_open();
     pthread_mutex_init(&meter->lock, NULL);
     pthread_cond_init(&meter->changed, NULL);

@@ -102,6 +102,7 @@ struct object {
 /* Descriptors, shared by the tracees that use them. */
 struct table {
     uint32_t users; /* tracees */
+    uint32_t noted; /* the latest sweep that has looked at all its descriptors */
     /* calls in progress that close or replace descriptors: meanwhile nothing is cached */
     uint32_t changing;
     struct object **at; /* [capacity] NULL: not looked at yet */
@@ -167,6 +168,7 @@ struct tracee {
     struct call call;
     struct call restarting; /* a call that continues by restart_syscall */
     int schedstat;          /* descriptor; -1: not opened, -2: it cannot be */
+    int thread_fd;          /* the same: pidfd of the thread, if its descriptors are not its process's */
     struct schedule schedule;
     uint64_t involuntary; /* involuntary switches of its process, at its latest stop */
     uint64_t ip;          /* instruction pointer at its latest stop */
@@ -272,7 +274,9 @@ struct ptracemeter {
     int diag;
     bool diag_tried;
     uint32_t diag_questions;
+    uint32_t sweeps;
     bool no_copies; /* pidfd_getfd is refused */
+    bool no_proc;   /* /proc does not show our processes */
     bool doubtful;  /* some calls are not seen: all offsets may be wrong */
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;

@@ -86,7 +86,7 @@ bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t ino
                   struct socket_facts *ret_facts)
 {
     *ret_facts = (struct socket_facts){0};
-    int socket = meter->no_copies ? -1 : descriptor_borrow(tracee, descriptor);
+    int socket = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
     if (socket >= 0) {
         facts_of_copy(socket, ret_facts);
         close(socket);

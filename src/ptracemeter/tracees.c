@@ -111,7 +111,7 @@ static void read_identity(struct process *process)
 
 /* ---- the tables ---- */
 
-struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid)
+struct tracee *tracee_find(const struct ptracemeter *meter, pid_t tid)
 {
     uint32_t index = lookup_find(&meter->tids, (uint64_t)tid);
 
@@ -131,6 +131,7 @@ struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid)
     struct tracee *tracee = pool_at(&meter->tracees, (uint32_t)index);
     tracee->tid = tid;
     tracee->schedstat = -1;
+    tracee->thread_fd = -1;
     meter->tracee_count++;
     return tracee;
 }
@@ -175,6 +176,8 @@ void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
     call_dropped(meter, tracee);
     if (tracee->schedstat >= 0)
         close(tracee->schedstat);
+    if (tracee->thread_fd >= 0)
+        close(tracee->thread_fd);
     table_leave(meter, tracee->table);
     leave_process(tracee->process);
     lookup_remove(&meter->tids, (uint64_t)tracee->tid);
@@ -552,6 +555,9 @@ static void take_leaders_place(struct ptracemeter *meter, struct tracee **tracee
     if (thread->schedstat >= 0)
         close(thread->schedstat);
     thread->schedstat = -1;
+    if (thread->thread_fd >= 0)
+        close(thread->thread_fd);
+    thread->thread_fd = -1;
     if (lookup_set(&meter->tids, (uint64_t)tid, index) < 0)
         meter->shortfalls.no_memory++;
     *tracee = thread;
