@@ -142,6 +142,7 @@ static void tell_send(struct ptracemeter *meter, struct tracee *tracee, struct p
     };
 
     path->out += is_message(path->object) ? 1 : bytes;
+    path->sent_bytes += bytes;
     tell_message(meter, tracee, EVENT_SEND, &message);
 }
 

@@ -10,7 +10,9 @@
 
 #include "ptracemeter/addresses.h"
 #include "ptracemeter/descriptors.h"
+#include "ptracemeter/networks.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/peers.h"
 #include "ptracemeter/socket_facts.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -30,12 +32,17 @@
 
 /* ---- sockets ---- */
 
-static void take_names(struct object *object, const struct socket_facts *found)
+static void take_names(struct ptracemeter *meter, struct object *object,
+                       const struct socket_facts *found)
 {
     struct path_record *facts = &object->facts;
     bool has_own = found->own_size > 0, has_other = found->other_size > 0;
 
+    /* it may have been connected elsewhere before, and have had another port */
     object->connected = has_other;
+    memset(facts->local, 0, sizeof(facts->local));
+    memset(facts->remote, 0, sizeof(facts->remote));
+    facts->local_port = facts->remote_port = 0;
     if (object->family == AF_UNIX) {
         const struct sockaddr_un *own = (const void *)&found->own,
                                  *other = (const void *)&found->other;
@@ -50,19 +57,13 @@ static void take_names(struct object *object, const struct socket_facts *found)
     if (has_own)
         address_take_both(facts, &found->own, has_other ? &found->other : NULL);
     if (has_other && object->kind == PATH_UDP)
-        address_find_local(facts, &found->other, found->other_size);
-}
-
-static int index_cookie(struct ptracemeter *meter, const struct object *object)
-{
-    return object->family == AF_UNIX ? lookup_set(&meter->cookies, object->cookie, object->index)
-                                     : 0;
+        address_find_local(meter, facts, &found->other, found->other_size);
 }
 
 static int take_cookie(struct ptracemeter *meter, struct object *object, uint64_t cookie)
 {
     object->cookie = cookie;
-    return cookie == 0 ? 0 : index_cookie(meter, object);
+    return cookie == 0 ? 0 : lookup_set(&meter->cookies, cookie, object->index);
 }
 
 /* Finds out what a socket is. Returns false if it is not metered, or cannot be looked at. */
@@ -79,9 +80,11 @@ static bool look_at_socket(struct ptracemeter *meter, struct tracee *tracee, str
     object->family = (uint8_t)found.family;
     object->kind = socket_kind(meter->options.kinds, (uint32_t)found.family, (uint32_t)found.type,
                                (uint32_t)found.protocol);
+    object->facts.network = found.network;
+    object->v6_only = found.v6_only;
     if (object->kind == 0)
         return false;
-    take_names(object, &found);
+    take_names(meter, object, &found);
     return take_cookie(meter, object, found.cookie) == 0;
 }
 
@@ -93,7 +96,7 @@ void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct 
     if (object->object_kind != OBJECT_SOCKET ||
         !socket_facts(meter, tracee, object->inode, descriptor, &found))
         return;
-    take_names(object, &found);
+    take_names(meter, object, &found);
     if (object->cookie == 0 && take_cookie(meter, object, found.cookie) < 0)
         meter->shortfalls.no_memory++;
 }
@@ -146,17 +149,38 @@ static uint64_t key_of(uint64_t device, uint64_t inode)
     return hash_bytes(0, words, sizeof(words));
 }
 
-static void forget_object(struct ptracemeter *meter, struct object *object)
+struct object *object_of_inode(const struct ptracemeter *meter, uint64_t device, uint64_t inode)
 {
-    for (struct path *path = object->paths, *next; path != NULL; path = next) {
+    uint32_t found = lookup_find(&meter->inodes, key_of(device, inode));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
+}
+
+static void free_paths(struct path *paths)
+{
+    for (struct path *path = paths, *next; path != NULL; path = next) {
         next = path->next;
         free(path);
     }
+}
+
+/* Its number may be another object's by now. */
+static void remove_if_own(struct lookup *lookup, uint64_t key, const struct object *object)
+{
+    if (lookup_find(lookup, key) == object->index)
+        lookup_remove(lookup, key);
+}
+
+static void forget_object(struct ptracemeter *meter, struct object *object)
+{
+    peer_forget(meter, object);
+    free_paths(object->paths);
+    free_paths(object->former);
     free(object->ends[0]);
     free(object->ends[1]);
-    lookup_remove(&meter->inodes, key_of(object->device, object->inode));
-    if (object->family == AF_UNIX && object->cookie != 0)
-        lookup_remove(&meter->cookies, object->cookie);
+    remove_if_own(&meter->inodes, key_of(object->device, object->inode), object);
+    if (object->object_kind == OBJECT_SOCKET && object->cookie != 0)
+        remove_if_own(&meter->cookies, object->cookie, object);
     pool_give(&meter->objects, object->index);
 }
 
@@ -198,7 +222,8 @@ struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, 
     }
     object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
     object->older = true;
-    object->facts.network = is_socket ? tracee->process->network : file_device(file->st_dev);
+    if (!is_socket)
+        object->facts.network = file_device(file->st_dev);
     if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
                   : look_at_pipe(meter, tracee, object, descriptor)) {
         if (object->kind == PATH_PIPE)
@@ -254,8 +279,10 @@ void object_doubt(struct ptracemeter *meter, struct object *object)
 
 void object_released(struct ptracemeter *meter, struct object *object)
 {
-    if (--object->holders == 0)
-        meter->closings = true;
+    if (--object->holders > 0)
+        return;
+    meter->closings = true;
+    peer_ask_once_more(meter, object);
 }
 
 static bool is_in_use(const struct ptracemeter *meter, const struct object *object)
@@ -306,6 +333,30 @@ static int note_all_files(struct ptracemeter *meter, struct intern *held)
     return result;
 }
 
+#define GONE_MOST 8192u
+
+/* Keeps an object whose socket has been closed, and forgets the one that is kept longest if there are many. */
+static void keep_gone(struct ptracemeter *meter, struct object *object)
+{
+    if (meter->gone == NULL)
+        meter->gone = calloc(GONE_MOST, sizeof(*meter->gone));
+    if (meter->gone == NULL) {
+        meter->shortfalls.no_memory++;
+        forget_object(meter, object);
+        return;
+    }
+    uint32_t *place = &meter->gone[meter->gone_count++ % GONE_MOST];
+    if (meter->gone_count > GONE_MOST) {
+        struct object *oldest = pool_at(&meter->objects, *place);
+        if (oldest->gone && oldest->gone_at == meter->gone_count - GONE_MOST)
+            forget_object(meter, oldest);
+    }
+    *place = object->index;
+    object->gone = true;
+    object->gone_at = meter->gone_count;
+    remove_if_own(&meter->inodes, key_of(object->device, object->inode), object);
+}
+
 static void destroy(struct ptracemeter *meter, struct object *object)
 {
     for (struct path *path = object->paths; path != NULL; path = path->next)
@@ -313,7 +364,83 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     for (unsigned end = 0; end < 2; end++)
         if (object->ends[end] != NULL)
             tell_unowned(meter, EVENT_DESTROYPATH, object->ends[end]->number);
-    forget_object(meter, object);
+    if (peer_may_be_accepted(object))
+        keep_gone(meter, object);
+    else
+        forget_object(meter, object);
+}
+
+/* Paths that no call in progress uses are freed at once. */
+static void drop_paths(struct object *object, struct path *paths)
+{
+    struct path **last = &object->former;
+
+    if (object->sending == 0) {
+        free_paths(paths);
+        return;
+    }
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = paths;
+}
+
+/* Moves the path of a connection that may be accepted later to an object of its own. */
+static void keep_path(struct ptracemeter *meter, const struct object *object)
+{
+    int64_t index = pool_take(&meter->objects);
+
+    if (index < 0) {
+        meter->shortfalls.no_memory++;
+        return;
+    }
+    struct object *kept = pool_at(&meter->objects, (uint32_t)index);
+    *kept = *object;
+    kept->index = (uint32_t)index;
+    kept->holders = kept->sending = kept->receiving = 0;
+    kept->former = NULL;
+    kept->paths->object = kept;
+    if (kept->peer != 0 && lookup_set(&meter->awaited, kept->peer, kept->index) < 0)
+        meter->shortfalls.no_memory++;
+    peer_note_addresses(meter, kept->paths);
+    keep_gone(meter, kept);
+}
+
+void object_disconnected(struct ptracemeter *meter, struct object *object)
+{
+    struct path *paths = object->paths;
+
+    peer_ask_once_more(meter, object);
+    for (struct path *path = paths; path != NULL; path = path->next)
+        path_ends(meter, path);
+    if (peer_may_be_accepted(object) && object->sending == 0) {
+        keep_path(meter, object);
+    } else {
+        peer_forget(meter, object);
+        drop_paths(object, paths);
+    }
+    object->paths = NULL;
+    object->peer = object->listener = object->connect_ended = 0;
+    object->connected = object->shut_in = object->shut_out = object->reused = false;
+    object->role = PATH_ROLE_UNKNOWN;
+}
+
+void object_moved(struct ptracemeter *meter, struct object *object)
+{
+    struct path *left = NULL;
+
+    object->peer = 0;
+    for (struct path **link = &object->paths; *link != NULL;) {
+        struct path *path = *link;
+        if (object->kind != PATH_UDP || path->record.local_port == object->facts.local_port) {
+            link = &path->next;
+            continue;
+        }
+        *link = path->next;
+        path_ends(meter, path);
+        path->next = left;
+        left = path;
+    }
+    drop_paths(object, left);
 }
 
 void objects_sweep(struct ptracemeter *meter, bool all)
@@ -323,15 +450,18 @@ void objects_sweep(struct ptracemeter *meter, bool all)
     if (!all && !meter->closings)
         return;
     meter->closings = false;
-    bool known = all || note_all_files(meter, &held) >= 0;
+    bool known = all || meter->no_proc || note_all_files(meter, &held) >= 0;
     for (uint32_t i = 0; known && i < meter->objects.used; i++) {
         struct object *object = pool_at(&meter->objects, i);
-        if (object->inode != 0 &&
-            (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&
-                     intern_find(&held, key_of(object->device, object->inode)) < 0)))
+        if (object->gone ? !peer_may_be_accepted(object) : false)
+            forget_object(meter, object);
+        else if (object->inode != 0 && !object->gone &&
+                 (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&
+                          intern_find(&held, key_of(object->device, object->inode)) < 0)))
             destroy(meter, object);
     }
     intern_done(&held);
+    networks_sweep(meter);
 }
 
 void objects_free(struct ptracemeter *meter)
@@ -342,4 +472,5 @@ void objects_free(struct ptracemeter *meter)
             forget_object(meter, object);
     }
     pool_done(&meter->objects);
+    free(meter->gone);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.c: the paths of sockets and pipes, and their other ends.
+ * paths.c: the paths of sockets and pipes. (peers.c: who is at the other end of a connection.)
  *
  *      pipe                    two ends, two paths
  *      TCP, UNIX streams       one path, once connected
@@ -15,33 +15,15 @@
 #include "ptracemeter/addresses.h"
 #include "ptracemeter/diagnosis.h"
 #include "ptracemeter/objects.h"
+#include "ptracemeter/peers.h"
 #include "ptracemeter/telling.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 /* ---- paths ---- */
-
-/* The key of a connection in this direction; `turned`: as the other end has it. */
-static uint64_t connection_key(const struct path_record *record, bool turned)
-{
-    struct {
-        uint8_t addresses[2][16];
-        uint16_t ports[2];
-        uint32_t network;
-    } key;
-
-    memset(&key, 0, sizeof(key));
-    memcpy(key.addresses[turned], record->local, 16);
-    memcpy(key.addresses[!turned], record->remote, 16);
-    key.ports[turned] = record->local_port;
-    key.ports[!turned] = record->remote_port;
-    key.network = record->network;
-    return hash_bytes(record->kind, &key, sizeof(key));
-}
 
 static uint8_t role_of(const struct object *object, const struct path *path)
 {
@@ -69,7 +51,9 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
     record->kind = object->kind;
     record->role = role_of(object, path);
     record->cookie = object->cookie | (path == object->ends[PIPE_READ] ? 1 : 0);
-    record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1 : path->peer;
+    record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1
+                   : object->kind == PATH_TCP         ? 0
+                                                      : path->peer;
     record->inode = object->inode;
     tell(meter, &record->header);
     const struct message message = {.path = path->number};
@@ -121,48 +105,20 @@ static struct path *pipe_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
-/* Finds the other end of a UNIX connection, if it is not known yet. */
-static void look_for_peer(struct ptracemeter *meter, struct object *object)
+/* Each end of a UNIX connection knows the other one. */
+static void join_unix(struct ptracemeter *meter, struct object *object, struct path *path)
 {
-    if (object->family != AF_UNIX || object->peer != 0 || !object->connected)
+    struct object *other = object_of_cookie(meter, object->peer);
+
+    path->peer = object->peer;
+    if (other == NULL || other->peer != 0)
         return;
-    uint64_t inode = diagnosis_peer(meter, object->inode);
-    if (inode != 0)
-        object->peer = diagnosis_cookie(meter, inode);
-}
-
-/* A socket may be connected to itself: it receives what it sends. */
-static bool leads_to_itself(const struct path_record *path)
-{
-    return path->local_port == path->remote_port &&
-           memcmp(path->local, path->remote, sizeof(path->local)) == 0;
-}
-
-/* The two ends of a TCP connection have the same pair of start offsets, in opposite order. These are random numbers,
- * so that the ends match each other even if the same ports were used before. */
-static void pair_connection(struct ptracemeter *meter, struct path *path)
-{
-    struct path_record *own = &path->record;
-    uint32_t found = lookup_find(&meter->addresses, connection_key(own, true));
-    struct object *other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
-    uint32_t starts[2] = {0};
-
-    if (path->older)
+    other->peer = object->cookie;
+    if (other->paths == NULL)
         return;
-    if (other != NULL && other->paths != NULL && !other->paths->paired && !other->paths->older &&
-        other->holders > 0) {
-        own->start_out = other->paths->record.start_in;
-        own->start_in = other->paths->record.start_out;
-        path->paired = other->paths->paired = true;
-    } else {
-        while (starts[0] == 0 || starts[1] == 0)
-            if (getrandom(starts, sizeof(starts), 0) < 0)
-                break;
-        own->start_out = starts[0];
-        own->start_in = leads_to_itself(own) ? starts[0] : starts[1];
-    }
-    path->out = own->start_out;
-    path->in = own->start_in;
+    other->paths->peer = object->cookie;
+    path->peer_gone = other->gone;
+    path->peer_out = other->paths->out;
 }
 
 /* If the peer is known by now, the connection is reported with it. */
@@ -174,25 +130,19 @@ static struct path *connection_path(struct ptracemeter *meter, struct tracee *tr
     if (!object->connected)
         return NULL;
     if (object->role != PATH_ROLE_CONNECTED)
-        look_for_peer(meter, object);
+        peer_look(meter, object);
     struct path *path = object->paths = new_path(meter, object);
     if (path == NULL)
         return NULL;
     if (object->role == PATH_ROLE_CONNECTED)
         path->older = false;
-    path->peer = object->peer;
-    struct object *other = object_of_cookie(meter, object->peer);
-    if (other != NULL && other->peer == 0) {
-        other->peer = object->cookie;
-        if (other->paths != NULL)
-            other->paths->peer = object->cookie;
-    }
+    if (object->family == AF_UNIX)
+        join_unix(meter, object, path);
     if (object->kind == PATH_TCP)
-        pair_connection(meter, path);
+        peer_pair(meter, path);
     tell_path(meter, tracee, object, path);
-    if (object->kind == PATH_TCP &&
-        lookup_set(&meter->addresses, connection_key(&path->record, false), object->index) < 0)
-        meter->shortfalls.no_memory++;
+    if (object->kind == PATH_TCP)
+        peer_note_addresses(meter, path);
     return path;
 }
 
@@ -227,8 +177,20 @@ static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct s
     return found;
 }
 
-static uint64_t cookie_of_name(struct ptracemeter *meter, const struct sockaddr_un *address,
-                               size_t length)
+/* A socket that is bound to a name in the file system may be in another namespace. */
+static uint64_t cookie_of_bound(struct ptracemeter *meter, const struct object *object,
+                                const char *name, size_t length)
+{
+    uint64_t cookie = diagnosis_named(meter, object->facts.network, name, length);
+
+    for (size_t i = 0; cookie == 0 && name[0] != '\0' && i < meter->network_count; i++)
+        if (meter->networks[i].inode != object->facts.network)
+            cookie = diagnosis_named(meter, meter->networks[i].inode, name, length);
+    return cookie;
+}
+
+static uint64_t cookie_of_name(struct ptracemeter *meter, const struct object *object,
+                               const struct sockaddr_un *address, size_t length)
 {
     size_t size = length > offsetof(struct sockaddr_un, sun_path)
                       ? length - offsetof(struct sockaddr_un, sun_path)
@@ -236,7 +198,7 @@ static uint64_t cookie_of_name(struct ptracemeter *meter, const struct sockaddr_
 
     if (size > 0 && address->sun_path[0] != '\0')
         size = strnlen(address->sun_path, size);
-    uint64_t cookie = size == 0 ? 0 : diagnosis_named(meter, address->sun_path, size);
+    uint64_t cookie = size == 0 ? 0 : cookie_of_bound(meter, object, address->sun_path, size);
     return cookie != 0 || size == 0 ? cookie : cookie_of_closed(meter, address, length);
 }
 
@@ -246,9 +208,9 @@ static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
     uint64_t peer = 0;
 
     if (address != NULL) {
-        peer = cookie_of_name(meter, address, length);
+        peer = cookie_of_name(meter, object, address, length);
     } else {
-        look_for_peer(meter, object);
+        peer_look(meter, object);
         peer = object->peer;
     }
     for (struct path *path = object->paths; path != NULL; path = path->next)
@@ -264,6 +226,14 @@ static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
+/* A socket that is connected again may have another port than before. */
+static bool is_same_udp(const struct path_record *one, const struct path_record *other)
+{
+    return one->remote_port == other->remote_port && one->local_port == other->local_port &&
+           one->family == other->family &&
+           memcmp(one->remote, other->remote, sizeof(one->remote)) == 0;
+}
+
 static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
                              struct object *object, const struct sockaddr_storage *address,
                              size_t length)
@@ -274,11 +244,10 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
         facts.family = address_take(address, facts.remote, &facts.remote_port);
         if (facts.family == 0)
             return NULL;
-        address_find_local(&facts, address, (socklen_t)length);
+        address_find_local(meter, &facts, address, (socklen_t)length);
     }
     for (struct path *path = object->paths; path != NULL; path = path->next)
-        if (path->record.remote_port == facts.remote_port &&
-            memcmp(path->record.remote, facts.remote, sizeof(facts.remote)) == 0)
+        if (is_same_udp(&path->record, &facts))
             return path;
     struct path *path = new_path(meter, object);
     if (path == NULL)
@@ -306,9 +275,12 @@ static bool leads_to(const struct path *path, const struct object *object)
 
     if (object->kind == PATH_UNIX_DATAGRAM)
         return path->peer == object->cookie;
-    return from->remote_port == to->local_port && from->family == to->family &&
-           from->network == to->network &&
-           (address_is_any(to->local) || memcmp(from->remote, to->local, sizeof(to->local)) == 0);
+    if (from->remote_port != to->local_port || from->network != to->network)
+        return false;
+    /* an IPv6 socket with any address also gets what is sent to an IPv4 address */
+    if (address_is_any(to->local))
+        return from->family == to->family || (to->family == AF_INET6 && !object->v6_only);
+    return from->family == to->family && memcmp(from->remote, to->local, sizeof(to->local)) == 0;
 }
 
 /* The only path that leads to this socket; NULL: there is none, or several. */
@@ -376,19 +348,31 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
 
 /* ---- the other end ---- */
 
+/* A socket that has been connected elsewhere since is not the other end any more. */
+static struct path *tcp_partner(const struct ptracemeter *meter, const struct path *path)
+{
+    struct object *other = object_of_cookie(meter, path->peer);
+
+    if (path->peer != 0)
+        return other != NULL && other->paths != NULL && other->paths->peer == path->object->cookie
+                   ? other->paths
+                   : NULL;
+    other = peer_by_addresses(meter, &path->record);
+    return other == NULL || other->gone || other->facts.network != path->record.network
+               ? NULL
+               : other->paths;
+}
+
 struct path *path_partner(struct ptracemeter *meter, const struct path *path)
 {
-    struct object *object = path->object, *other = NULL;
+    struct object *object = path->object;
 
     if (object->object_kind == OBJECT_PIPE)
         return path == object->ends[PIPE_READ] ? object->ends[PIPE_WRITTEN]
                                                : object->ends[PIPE_READ];
-    if (object->family == AF_UNIX) {
-        other = object_of_cookie(meter, path->peer);
-    } else {
-        uint32_t found = lookup_find(&meter->addresses, connection_key(&path->record, true));
-        other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
-    }
+    if (object->kind == PATH_TCP)
+        return tcp_partner(meter, path);
+    const struct object *other = object_of_cookie(meter, path->peer);
     if (other == NULL)
         return NULL;
     for (struct path *each = other->paths; each != NULL; each = each->next)
@@ -400,13 +384,10 @@ struct path *path_partner(struct ptracemeter *meter, const struct path *path)
 void path_ends(struct ptracemeter *meter, struct path *path)
 {
     struct path *partner = path_partner(meter, path);
-    uint64_t key = connection_key(&path->record, false);
 
     if (partner != NULL) {
         partner->peer_gone = true;
         partner->peer_out = path->out;
     }
     tell_unowned(meter, EVENT_DESTROYPATH, path->number);
-    if (path->kind == PATH_TCP && lookup_find(&meter->addresses, key) == path->object->index)
-        lookup_remove(&meter->addresses, key);
 }

@@ -12,9 +12,11 @@
  *        |-- descriptors.c   the object behind a descriptor, cached
  *        |-- objects.c       the known sockets and pipes
  *        |     |-- socket_facts.c  what a socket is
- *        |     |     '-- diagnosis.c  asks the kernel by its inode
+ *        |     |     |-- networks.c   its network namespace
+ *        |     |     '-- diagnosis.c  asks the kernel there
  *        |     |-- addresses.c     its addresses
- *        |     '-- paths.c         its paths, and their other ends
+ *        |     |-- paths.c         its paths
+ *        |     '-- peers.c         their other ends
  *        '-- telling.c       records
  *      call_filter.c   which calls stop at all (seccomp)
  *
@@ -57,6 +59,7 @@ struct path {
     uint32_t out; /* bytes or messages sent, counted when calls end */
     uint32_t in;
     uint64_t peer;             /* cookie; 0: not known */
+    uint64_t sent_bytes;       /* in all */
     uint8_t kind;              /* enum path_kind */
     bool older;                /* older than the metering */
     bool doubtful;             /* offsets may be wrong from now on */
@@ -87,7 +90,16 @@ struct object {
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
     bool packets; /* pipe in packet mode (O_DIRECT) */
     bool connected;
+    bool v6_only;             /* IPv6 socket that gets nothing from IPv4 */
+    bool gone;                /* closed, and kept because it may be accepted later */
+    bool reused;              /* another connection had its addresses, and may have had its peer */
     uint64_t peer;            /* cookie; 0: not known */
+    uint64_t listener;        /* UNIX: cookie of the socket in whose queue it waits; 0: not known */
+    uint64_t connect_began;   /* UNIX: connect was called ... */
+    uint64_t connect_ended;   /* ... 0: never */
+    pid_t connector;          /* ... by this process */
+    uint64_t gone_at;         /* the meter's `gone_count` when it had gone */
+    struct path *former;      /* paths that a call in progress may use */
     struct path *paths;       /* of a socket; datagrams: one for each peer */
     struct path *ends[2];     /* of a pipe: written, read */
     struct path_record facts; /* what all its PATH records have in common */
@@ -123,7 +135,6 @@ struct process {
     uint32_t user;
     uint32_t pid_inside;
     uint32_t pid_namespace;
-    uint32_t network;
     uint64_t cgroup;
     struct callers *callers; /* of its address space; NULL: not asked for, or no memory */
 };
@@ -168,7 +179,7 @@ struct tracee {
     struct call call;
     struct call restarting; /* a call that continues by restart_syscall */
     int schedstat;          /* descriptor; -1: not opened, -2: it cannot be */
-    int thread_fd;          /* the same: pidfd of the thread, if its descriptors are not its process's */
+    int thread_fd; /* the same: pidfd of the thread, if its descriptors are not its process's */
     struct schedule schedule;
     uint64_t involuntary; /* involuntary switches of its process, at its latest stop */
     uint64_t ip;          /* instruction pointer at its latest stop */
@@ -192,6 +203,19 @@ struct tracee {
     bool waited;
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
+};
+
+/* ---- network namespaces ---- */
+
+struct network {
+    uint32_t inode;
+    uint64_t cookie; /* 0: not known yet */
+    int file;        /* open on it */
+    int diag;        /* netlink socket in it, or -1 */
+    bool tried;
+    bool closed; /* we may not enter it */
+    bool is_ours;
+    bool used;
 };
 
 /* ---- records between the threads ---- */
@@ -226,6 +250,7 @@ struct shortfalls {
     struct shortfall mapped;      /* receives that map the data */
     struct shortfall tracers;     /* ptrace calls by tracees */
     uint64_t anonymous;           /* datagrams received without their sender's address */
+    uint64_t networks;            /* network namespaces that may not be entered */
     uint64_t no_memory;           /* for paths, streams, programs */
     uint64_t no_schedule;         /* streams without schedstat */
     uint64_t dropped;             /* records, while tracees are released and nothing reads */
@@ -267,12 +292,15 @@ struct ptracemeter {
     uint32_t tracee_count;
     struct lookup inodes; /* -> objects */
     struct pool objects;
-    struct lookup cookies;   /* of UNIX sockets -> objects */
+    struct lookup cookies;   /* of sockets -> objects */
     struct lookup addresses; /* of TCP ends, hashed -> objects */
+    struct lookup awaited;   /* cookies of TCP ends -> the objects whose peers they are */
+    uint32_t *gone;          /* [GONE_MOST], circular: objects that are closed, and kept */
+    uint64_t gone_count;     /* so far */
     uint32_t last_stream, last_path, last_image, last_pipe;
     int cgroup_root;
-    int diag;
-    bool diag_tried;
+    struct network *networks; /* network namespaces; ours first */
+    size_t network_count, network_capacity;
     uint32_t diag_questions;
     uint32_t sweeps;
     bool no_copies; /* pidfd_getfd is refused */

@@ -11,6 +11,8 @@ struct socket_facts {
     int family;
     int type;
     int protocol;
+    uint32_t network; /* inode of its namespace; 0: not known */
+    bool v6_only;
     uint64_t cookie;      /* 0: not known yet */
     socklen_t own_size;   /* 0: no address */
     socklen_t other_size; /* 0: not connected */

@@ -106,7 +106,6 @@ static void read_identity(struct process *process)
     if (process->pid_inside == 0)
         process->pid_inside = (uint32_t)process->pid;
     process->pid_namespace = inode_of(process->pid, "ns/pid");
-    process->network = inode_of(process->pid, "ns/net");
 }
 
 /* ---- the tables ---- */
@@ -153,7 +152,6 @@ static struct process *process_new(const struct ptracemeter *meter, pid_t pid, u
         process->user = like->user;
         process->pid_inside = (uint32_t)pid;
         process->pid_namespace = like->pid_namespace;
-        process->network = like->network;
     }
     process->cgroup = cgroup_of(meter, pid); /* its creator may have been moved unseen */
     return process;
