@@ -13,6 +13,7 @@
 #include "ptracemeter/networks.h"
 #include "ptracemeter/paths.h"
 #include "ptracemeter/peers.h"
+#include "ptracemeter/pipe_facts.h"
 #include "ptracemeter/socket_facts.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -21,13 +22,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 /* ---- sockets ---- */
@@ -101,45 +100,6 @@ void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct 
         meter->shortfalls.no_memory++;
 }
 
-/* ---- pipes ---- */
-
-/* Whether it is a pipe rather than a FIFO. `name`: of its file; empty without /proc. */
-static bool is_nameless(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
-                        const char *name)
-{
-    struct statfs system;
-
-    if (!meter->no_proc)
-        return strncmp(name, "pipe:", 5) == 0;
-    int copy = descriptor_borrow(meter, tracee, descriptor);
-    bool nameless = copy >= 0 && fstatfs(copy, &system) == 0 && system.f_type == PIPEFS_MAGIC;
-    if (copy >= 0)
-        close(copy);
-    return nameless;
-}
-
-static bool look_at_pipe(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
-                         int descriptor)
-{
-    char path[64], name[4096];
-
-    if ((meter->options.kinds & METER_PIPE) == 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    ssize_t length = meter->no_proc ? 0 : readlink(path, name, sizeof(name) - 1);
-    name[length < 0 ? 0 : length] = '\0';
-    object->kind = is_nameless(meter, tracee, descriptor, name) ? PATH_PIPE : PATH_FIFO;
-    object->connected = true;
-    object->cookie = (uint64_t)++meter->last_pipe << 1;
-    if (object->kind == PATH_PIPE)
-        return true;
-    const char *last = strrchr(name, '/');
-    object->facts.name_end = PATH_NAME_LOCAL;
-    snprintf(object->facts.name, sizeof(object->facts.name), "%.*s", PATH_NAME_SIZE - 1,
-             last == NULL ? name : last + 1);
-    return true;
-}
-
 /* ---- objects ---- */
 
 static uint64_t key_of(uint64_t device, uint64_t inode)
@@ -199,52 +159,6 @@ static struct object *add_object(struct ptracemeter *meter, const struct stat *f
     object->index = (uint32_t)index;
     object->device = file->st_dev;
     object->inode = file->st_ino;
-    return object;
-}
-
-struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
-                              const struct stat *file)
-{
-    uint32_t found = lookup_find(&meter->inodes, key_of(file->st_dev, file->st_ino));
-    bool is_socket = S_ISSOCK(file->st_mode);
-
-    if (found != LOOKUP_NONE) {
-        struct object *known = pool_at(&meter->objects, found);
-        known->in_flight = false;
-        if (!known->connected)
-            object_look_again(meter, tracee, known, descriptor);
-        return known;
-    }
-    struct object *object = add_object(meter, file);
-    if (object == NULL) {
-        meter->shortfalls.no_memory++;
-        return NO_OBJECT;
-    }
-    object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
-    object->older = true;
-    if (!is_socket)
-        object->facts.network = file_device(file->st_dev);
-    if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
-                  : look_at_pipe(meter, tracee, object, descriptor)) {
-        if (object->kind == PATH_PIPE)
-            object->facts.network = 0;
-        return object;
-    }
-    forget_object(meter, object);
-    return NO_OBJECT;
-}
-
-struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
-{
-    struct stat file;
-
-    if (!descriptor_file(meter, tracee, descriptor, &file))
-        return NULL;
-    if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
-        return NO_OBJECT;
-    struct object *object = object_of_file(meter, tracee, descriptor, &file);
-    if (object != NULL && object != NO_OBJECT)
-        object->older = false;
     return object;
 }
 
@@ -462,6 +376,77 @@ void objects_sweep(struct ptracemeter *meter, bool all)
     }
     intern_done(&held);
     networks_sweep(meter);
+}
+
+/* ---- finding ---- */
+
+/* Whether a known object is not the one behind this descriptor, though it has the same number: inode numbers are used
+ * again. */
+static bool is_another(struct ptracemeter *meter, struct tracee *tracee, const struct object *known,
+                       int descriptor)
+{
+    struct socket_facts found;
+
+    if (known->holders > 0 || known->sending > 0 || known->receiving > 0 || known->in_flight ||
+        is_in_use(meter, known))
+        return false;
+    if (known->object_kind == OBJECT_SOCKET)
+        return socket_facts(meter, tracee, known->inode, descriptor, &found) && found.cookie != 0 &&
+               known->cookie != 0 && found.cookie != known->cookie;
+    if (known->kind != PATH_FIFO)
+        return false;
+    uint64_t generation = pipe_generation(meter, tracee, descriptor);
+    return (generation != 0 && known->generation != 0 && generation != known->generation) ||
+           pipe_was_emptied(meter, tracee, known, descriptor);
+}
+
+struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                              const struct stat *file)
+{
+    struct object *known = object_of_inode(meter, file->st_dev, file->st_ino);
+    bool is_socket = S_ISSOCK(file->st_mode);
+
+    if (known != NULL && is_another(meter, tracee, known, descriptor)) {
+        destroy(meter, known);
+        known = NULL;
+    }
+    if (known != NULL) {
+        known->in_flight = false;
+        if (!known->connected)
+            object_look_again(meter, tracee, known, descriptor);
+        return known;
+    }
+    struct object *object = add_object(meter, file);
+    if (object == NULL) {
+        meter->shortfalls.no_memory++;
+        return NO_OBJECT;
+    }
+    object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
+    object->older = true;
+    if (!is_socket)
+        object->facts.network = file_device(file->st_dev);
+    if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
+                  : pipe_look(meter, tracee, object, descriptor)) {
+        if (object->kind == PATH_PIPE)
+            object->facts.network = 0;
+        return object;
+    }
+    forget_object(meter, object);
+    return NO_OBJECT;
+}
+
+struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    struct stat file;
+
+    if (!descriptor_file(meter, tracee, descriptor, &file))
+        return NULL;
+    if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
+        return NO_OBJECT;
+    struct object *object = object_of_file(meter, tracee, descriptor, &file);
+    if (object != NULL && object != NO_OBJECT)
+        object->older = false;
+    return object;
 }
 
 void objects_free(struct ptracemeter *meter)

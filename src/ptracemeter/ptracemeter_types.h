@@ -11,6 +11,7 @@
  *        |     '-- program_callers.c   the place in the program that a call comes from
  *        |-- descriptors.c   the object behind a descriptor, cached
  *        |-- objects.c       the known sockets and pipes
+ *        |     |-- pipe_facts.c    what a pipe is
  *        |     |-- socket_facts.c  what a socket is
  *        |     |     |-- networks.c   its network namespace
  *        |     |     '-- diagnosis.c  asks the kernel there
@@ -72,10 +73,11 @@ struct path {
 struct object {
     uint64_t device; /* key of the object, together with `inode` */
     uint64_t inode;
-    uint64_t cookie;  /* of a pipe: twice its serial number */
-    uint32_t index;   /* in the pool */
-    uint32_t holders; /* table entries that refer to it */
-    uint32_t sending; /* calls in progress */
+    uint64_t cookie;     /* of a pipe: twice its serial number */
+    uint64_t generation; /* of a FIFO: tells it from others with this inode number; 0: not known */
+    uint32_t index;      /* in the pool */
+    uint32_t holders;    /* table entries that refer to it */
+    uint32_t sending;    /* calls in progress */
     uint32_t receiving;
     uint32_t sent; /* calls begun so far */
     uint32_t received;
