@@ -24,6 +24,7 @@
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/submit_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
 #include "ptracemeter/tracer.h"
@@ -101,6 +102,7 @@ void message_dropped(struct tracee *tracee)
 {
     tracee->call.path = NULL;
     leave_objects(&tracee->call);
+    submit_dropped(tracee);
 }
 
 void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now)
@@ -611,6 +613,35 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     uint64_t room =
         (flags & MSG_TRUNC) && is_message(call->from) ? room_of_call(tracee) : UINT64_MAX;
     tell_receive(meter, tracee, path, least((uint64_t)result, room), 0);
+}
+
+/* ---- submitted together with others ---- */
+
+void send_submitted(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                    uint32_t other_sends, uint32_t bytes)
+{
+    struct call *call = &tracee->call;
+
+    call->to = object;
+    call->other_sends = other_sends;
+    struct path *path = path_to_address(meter, tracee, object, 0, 0);
+    if (path != NULL && (bytes > 0 || is_message(object)))
+        tell_send(meter, tracee, path, bytes);
+    call->to = NULL;
+}
+
+void receive_submitted(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       uint32_t other_receives, uint32_t bytes)
+{
+    struct call *call = &tracee->call;
+
+    call->from = object;
+    call->other_receives = other_receives;
+    struct path *path = is_datagram(object) ? path_from_anybody(meter, tracee, object)
+                                            : path_of(meter, tracee, object, PIPE_READ);
+    if (path != NULL)
+        tell_receive(meter, tracee, path, bytes, 0);
+    call->from = NULL;
 }
 
 /* ---- from one descriptor to another ---- */

@@ -201,6 +201,8 @@ void object_released(struct ptracemeter *meter, struct object *object)
 
 static bool is_in_use(const struct ptracemeter *meter, const struct object *object)
 {
+    if (object->sending > 0 || object->receiving > 0)
+        return true;
     for (uint32_t i = 0; i < meter->tracees.used; i++) {
         const struct tracee *tracee = pool_at(&meter->tracees, i);
         if (tracee->tid != 0 && tracee->call.what != NULL &&
@@ -387,8 +389,7 @@ static bool is_another(struct ptracemeter *meter, struct tracee *tracee, const s
 {
     struct socket_facts found;
 
-    if (known->holders > 0 || known->sending > 0 || known->receiving > 0 || known->in_flight ||
-        is_in_use(meter, known))
+    if (known->holders > 0 || known->in_flight || is_in_use(meter, known))
         return false;
     if (known->object_kind == OBJECT_SOCKET)
         return socket_facts(meter, tracee, known->inode, descriptor, &found) && found.cookie != 0 &&

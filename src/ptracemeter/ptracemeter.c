@@ -235,6 +235,8 @@ static void report(const struct meter_interface *interface, tell_line_function *
     tell_shortfall(&shortfalls->uring, "used io_uring", "rings",
                    "its messages there are missing, and positions may be wrong", tell_line,
                    context);
+    tell_shortfall(&shortfalls->submitted, "used io_submit(2)", "operations without a result",
+                   "these messages are missing, and positions may be wrong", tell_line, context);
     tell_shortfall(&shortfalls->answered, "has calls answered by another process (seccomp)",
                    "filters", "these calls are missing, and positions may be wrong", tell_line,
                    context);

@@ -7,6 +7,7 @@
  *        |-- tracees.c       streams and processes: creation, exec, end, identity
  *        |-- calls.c         beginning and end of a system call, and what is recorded of it
  *        |     |-- message_calls.c     data sent and received
+ *        |     |-- submit_calls.c      the same by io_submit
  *        |     |-- descriptor_calls.c  descriptors made, copied, closed
  *        |     '-- program_callers.c   the place in the program that a call comes from
  *        |-- descriptors.c   the object behind a descriptor, cached
@@ -149,6 +150,7 @@ struct schedule {
 };
 
 struct system_call;
+struct submission;
 
 /* The call in progress. */
 struct call {
@@ -157,18 +159,19 @@ struct call {
     uint64_t arguments[6];
     uint64_t began; /* when it was resumed at its entry */
     struct schedule before;
-    uint64_t involuntary;    /* involuntary switches of its process at `began` */
-    uint64_t preempted;      /* preemptions of its stream at `began` */
-    struct object *from;     /* the object it receives from; may be NULL */
-    struct object *to;       /* the object it sends to; may be NULL */
-    struct path *path;       /* the path it sends on; NULL: not known yet, or several */
-    uint32_t other_sends;    /* sends begun on `to` by then; 0: some were in progress */
-    uint32_t other_receives; /* the same for `from` */
-    bool told;               /* RECEIVECALL was recorded */
-    uint32_t told_bytes;     /* 1 + bytes of the latest SENDCALL; 0: none */
-    bool changing;           /* counted in its table's `changing` */
-    bool starved;            /* splice ...: there was nothing to read when it began */
-    bool counted;            /* counted in its objects' `sending` and `receiving` */
+    uint64_t involuntary;          /* involuntary switches of its process at `began` */
+    uint64_t preempted;            /* preemptions of its stream at `began` */
+    struct object *from;           /* the object it receives from; may be NULL */
+    struct object *to;             /* the object it sends to; may be NULL */
+    struct path *path;             /* the path it sends on; NULL: not known yet, or several */
+    uint32_t other_sends;          /* sends begun on `to` by then; 0: some were in progress */
+    uint32_t other_receives;       /* the same for `from` */
+    bool told;                     /* RECEIVECALL was recorded */
+    uint32_t told_bytes;           /* 1 + bytes of the latest SENDCALL; 0: none */
+    bool changing;                 /* counted in its table's `changing` */
+    bool starved;                  /* splice ...: there was nothing to read when it began */
+    bool counted;                  /* counted in its objects' `sending` and `receiving` */
+    struct submission *submission; /* io_submit: its operations, or NULL */
 };
 
 struct tracee {
@@ -248,6 +251,7 @@ struct shortfalls {
     struct shortfall other_bits;  /* 32-bit programs */
     struct shortfall other_calls; /* 64-bit programs with 32-bit calls */
     struct shortfall uring;       /* io_uring rings */
+    struct shortfall submitted;   /* operations of io_submit without a result */
     struct shortfall answered;    /* filters of calls that a process answers */
     struct shortfall mapped;      /* receives that map the data */
     struct shortfall tracers;     /* ptrace calls by tracees */
