@@ -125,6 +125,18 @@ uint64_t diagnosis_cookie(struct ptracemeter *meter, uint32_t network, uint64_t 
     return answer == NULL ? 0 : cookie_of(answer);
 }
 
+int64_t diagnosis_waiting(struct ptracemeter *meter, uint32_t network, uint64_t inode)
+{
+    _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
+    const struct nlmsghdr *answer =
+        ask_one(meter, network_diag(meter, network), inode, UDIAG_SHOW_RQLEN, bytes);
+    size_t size;
+    const struct unix_diag_rqlen *found =
+        answer == NULL ? NULL : find_attribute(answer, UNIX_DIAG_RQLEN, &size);
+
+    return found == NULL || size < sizeof(*found) ? -1 : (int64_t)found->udiag_rqueue;
+}
+
 /* Calls a function for each UNIX socket in certain states, until it returns true. Reads the answer to its end. */
 static bool for_each(struct ptracemeter *meter, uint32_t network, uint32_t show, uint32_t states,
                      bool (*look)(const struct nlmsghdr *answer, void *context), void *context)

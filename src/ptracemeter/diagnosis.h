@@ -12,6 +12,8 @@ bool diagnosis_peer(struct ptracemeter *meter, uint32_t network, uint64_t inode,
                     uint64_t *ret_peer);
 /* A UNIX socket's cookie; 0: not known. */
 uint64_t diagnosis_cookie(struct ptracemeter *meter, uint32_t network, uint64_t inode);
+/* How many bytes a UNIX socket could receive now; -1: not known. */
+int64_t diagnosis_waiting(struct ptracemeter *meter, uint32_t network, uint64_t inode);
 /* The cookie of the listening UNIX socket whose queue this one is in; 0: none. */
 uint64_t diagnosis_listener(struct ptracemeter *meter, uint32_t network, uint64_t inode);
 /* Finds out what the socket with this inode is. Returns false if it is not in the kernel's lists. `network`: where to

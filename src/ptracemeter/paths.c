@@ -337,6 +337,7 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
         memcpy(path->record.remote, sender->record.local, sizeof(path->record.remote));
         memcpy(path->record.local, sender->record.remote, sizeof(path->record.local));
         path->record.remote_port = sender->record.local_port;
+        path->record.family = sender->record.family;
     }
     path->peer = object->kind == PATH_UDP ? 0 : sender->object->cookie;
     path->doubtful = true; /* others may send to it, too */

@@ -27,9 +27,11 @@
  */
 #include "ptracemeter/peers.h"
 
+#include "ptracemeter/addresses.h"
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/diagnosis.h"
 #include "ptracemeter/objects.h"
+#include "ptracemeter/tracer.h"
 
 #include <string.h>
 #include <sys/ioctl.h>
@@ -126,18 +128,16 @@ struct accepted {
 static struct accepted look_at_accepted(struct ptracemeter *meter, struct tracee *tracee,
                                         const struct object *object, int descriptor)
 {
-    struct accepted accepted = {.object = object, .bytes = -1};
+    struct accepted accepted = {.object = object};
     int copy = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
     struct ucred peer;
     socklen_t size = sizeof(peer);
-    int bytes;
 
+    accepted.bytes = diagnosis_waiting(meter, object->facts.network, object->inode);
     if (copy < 0)
         return accepted;
     if (getsockopt(copy, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
         accepted.pid = peer.pid;
-    if (ioctl(copy, FIONREAD, &bytes) == 0)
-        accepted.bytes = bytes;
     close(copy);
     return accepted;
 }
@@ -171,43 +171,84 @@ static bool may_be_client(struct ptracemeter *meter, const struct object *client
         return false;
     if (!accepted->closed)
         return true;
-    return (accepted->bytes < 0 || path->doubtful ||
-            path->sent_bytes == (uint64_t)accepted->bytes) &&
+    return (accepted->bytes < 0 || path->sent_bytes == (uint64_t)accepted->bytes) &&
            is_closed(meter, client);
 }
 
-/* The client that has connected first; *ret_certain: whether it is certain to be it. */
-static struct object *find_client(struct ptracemeter *meter, const struct accepted *accepted,
-                                  bool *ret_certain)
+/* The client that has connected first. */
+static struct object *find_first_client(struct ptracemeter *meter, const struct accepted *accepted)
 {
     struct object *first = NULL;
-    uint64_t others_began = UINT64_MAX;
 
     for (uint32_t i = 0; i < meter->objects.used; i++) {
         struct object *client = pool_at(&meter->objects, i);
-        if (!may_be_client(meter, client, accepted))
-            continue;
-        const struct object *other = client;
-        if (first == NULL || client->connect_ended < first->connect_ended) {
-            other = first;
+        if ((first == NULL || client->connect_ended < first->connect_ended) &&
+            may_be_client(meter, client, accepted))
             first = client;
-        }
-        if (other != NULL && other->connect_began < others_began)
-            others_began = other->connect_began;
     }
-    /* others may accept from a socket that is older, or was passed on, unseen */
-    *ret_certain = first != NULL && accepted->closed && first->listener != 0 &&
-                   accepted->listener != NULL && !accepted->listener->older &&
-                   !accepted->listener->missed && !meter->doubtful &&
-                   others_began >= first->connect_ended;
     return first;
+}
+
+/* Whether no other client may be before it in the queue: their calls of connect do not overlap. Those which may be are
+ * marked, as it is not certain any more whose peer they are. */
+static bool is_certainly_first(struct ptracemeter *meter, const struct object *first,
+                               const struct accepted *accepted)
+{
+    bool certain = !first->missed;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        struct object *client = pool_at(&meter->objects, i);
+        if (client == first || client->connect_began >= first->connect_ended ||
+            !may_be_client(meter, client, accepted))
+            continue;
+        client->missed = true;
+        certain = false;
+    }
+    return certain;
+}
+
+/* Others may accept unseen from a socket that is older, or was passed on. */
+static bool is_shared(const struct ptracemeter *meter, const struct object *listener)
+{
+    return listener == NULL || listener->older || listener->missed || meter->doubtful;
+}
+
+/* A client may have reset the connection before it was accepted. What it had sent can still be received, but the kernel
+ * does not say any more whose peer the socket was: the client that awaits it does, or the address that accept has
+ * written. */
+static void take_reset(struct ptracemeter *meter, const struct tracee *tracee,
+                       struct object *object)
+{
+    uint32_t found =
+        object->cookie == 0 ? LOOKUP_NONE : lookup_find(&meter->awaited, object->cookie);
+    const struct object *client = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
+    struct sockaddr_storage address = {0};
+    int size = 0;
+
+    if (client != NULL && client->paths != NULL) {
+        const struct path_record *record = &client->paths->record;
+        memcpy(object->facts.local, record->remote, sizeof(record->remote));
+        memcpy(object->facts.remote, record->local, sizeof(record->local));
+        object->facts.family = record->family;
+        object->facts.local_port = record->remote_port;
+        object->facts.remote_port = record->local_port;
+        object->connected = true;
+        return;
+    }
+    if (tracee->call.arguments[1] == 0 ||
+        !tracer_read(tracee, tracee->call.arguments[2], &size, sizeof(size)) ||
+        size < (int)sizeof(sa_family_t) || size > (int)sizeof(address) ||
+        !tracer_read(tracee, tracee->call.arguments[1], &address, (size_t)size))
+        return;
+    object->connected =
+        address_take(&address, object->facts.remote, &object->facts.remote_port) != 0;
 }
 
 void peer_of_accepted(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                       const struct object *listener, int descriptor)
 {
-    bool certain;
-
+    if (object->kind == PATH_TCP && !object->connected)
+        take_reset(meter, tracee, object);
     if (!is_unix_stream(object))
         return;
     enum open_peer open = look_for_open(meter, object);
@@ -216,8 +257,12 @@ void peer_of_accepted(struct ptracemeter *meter, struct tracee *tracee, struct o
     struct accepted accepted = look_at_accepted(meter, tracee, object, descriptor);
     accepted.listener = listener;
     accepted.closed = open == PEER_NOT_OPEN;
-    struct object *client = find_client(meter, &accepted, &certain);
+    struct object *client = find_first_client(meter, &accepted);
     if (client == NULL)
+        return;
+    bool certain = is_certainly_first(meter, client, &accepted) && accepted.closed &&
+                   client->listener != 0 && !is_shared(meter, listener);
+    if (!certain && accepted.bytes < 0) /* it is not even known whether it has sent what is there */
         return;
     object->peer = client->cookie;
     object->missed = object->missed || !certain;

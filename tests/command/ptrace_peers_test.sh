@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# ptrace_peers_test.sh BUILD_FOLDER: who is at the other end, where a meter easily looks too late or in the wrong place.
+# The program (peers.c) prints for each message it has received who has sent it: the ptrace meter must say the same, and
+# where it cannot be certain, not that it is.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+command -v jq > "$scratch/which" || skip_all "jq is not installed"
+build=$1
+peers=$build/tests/programs/peers
+# a traced process cannot trace itself, as the leak sanitizer does
+export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
+cd "$scratch" || exit 1
+
+# record METER MODE [KIND]: runs it metered; `truth` has what it says, `said` the same from the trace: of each RECEIVE
+# the size, and of the SEND that it leads to the port, the thread and which of its SENDs it is, how certain that is, and
+# whether the sizes agree.
+record() {
+    meter_options=$1
+    shift
+    rm -rf trace
+    # shellcheck disable=SC2086 # several options
+    timeout -k 1 60 "$dpm" run --meter $meter_options -o trace --report report -- "$peers" "$@" > truth 2> err
+    status=$?
+    "$dpm" dump --matched --json trace 2> dump.err | jq -s -r '
+        (map(select(.event == "SEND")) | group_by(.tid) | map(sort_by(.sequence) | to_entries |
+            map(.value + {rank: .key})) | add // [] | map({("\(.stream)/\(.sequence)"): .}) | add) as $sends |
+        .[] | select(.event == "RECEIVE" and .bytes > 0) | . as $receive |
+        [.edges // [] | .[] | select(.event == "SEND")] |
+        if length == 1 then $sends["\(.[0].stream)/\(.[0].sequence)"] as $sent |
+            "\($receive.bytes) \(if $sent.kind == "tcp" or $sent.kind == "udp" then
+                $sent.local | sub(".*:"; "") else 0 end) \($sent.tid) \($sent.rank) \(.[0].kind) \(
+                if $sent.bytes == $receive.bytes then "whole" else "part" end)"
+        else "\($receive.bytes) - - - none -" end' > said
+}
+
+# judge: "RIGHT of ALL, EXACT exact; WRONG wrong", line by line; wrong: said to be exact and is not, or not even possible.
+judge() {
+    paste -d ' ' truth said | awk '
+        { all++; right = $1 == $5 && $2 == $6 && $3 == $7 && $4 == $8 }
+        right { good++ }
+        $9 == "exact" { exact++ }
+        !right && ($9 == "exact" || ($9 != "none" && $1 != $5)) { wrong++ }
+        END { printf "%d of %d, %d exact; %d wrong\n", good, all, exact, wrong }'
+}
+
+# in_order: sorts both, where several processes receive at a time.
+in_order() {
+    for list in truth said; do
+        sort -n $list > sorted
+        mv sorted $list
+    done
+}
+
+for kind in tcp tcp6 unix abstract seqpacket; do
+    record ptrace late $kind
+    check_equal "$kind: clients that have sent and closed before they are accepted" "20 of 20, 20 exact; 0 wrong" "$(judge)"
+    record ptrace late-one $kind
+    check_equal "... all of one process" "20 of 20, 20 exact; 0 wrong" "$(judge)"
+    record ptrace late-same $kind
+    check_equal "... with messages of one size" "20 of 20, 20 exact; 0 wrong" "$(judge)"
+    record ptrace late-threads $kind
+    check_equal "... by threads that connect at a time: what is exact is right" "0 wrong" "$(judge | sed 's/.*; //')"
+done
+for kind in tcp unix abstract seqpacket; do
+    record ptrace unaccepted $kind
+    check_equal "$kind: another listening socket with the same name: not what is lost with the first one" \
+        "1 of 1, 1 exact; 0 wrong" "$(judge)"
+done
+record ptrace again tcp
+check_equal "tcp: a socket connects to one peer after another" "12 of 12, 12 exact; 0 wrong" "$(judge)"
+for kind in udp unix-datagram; do # the latter without a name, so that its receiver cannot tell
+    record ptrace again $kind
+    check_equal "$kind: a socket connects to one peer after another" "12 of 12, 0 exact; 0 wrong" "$(judge)"
+done
+record ptrace again-late
+check_equal "a socket that is connected elsewhere before it is accepted" "2 of 2, 2 exact; 0 wrong" "$(judge)"
+for survive in "" " --survive"; do
+    record "ptrace$survive" own-files
+    check_equal "threads with descriptors of their own$survive" "40 of 40, 40 exact; 0 wrong" "$(judge)"
+done
+mkdir fifos
+record ptrace fifo fifos
+check_equal "FIFOs that all have closed, and new ones: all receives lead to the send of their turn" \
+    "9 of 9, 0 exact; 0 wrong" "$(judge)"
+record ptrace lost
+check_equal "lost datagrams: all receives lead to a send of their size" \
+    "$(wc -l < truth) of $(wc -l < truth), 0 exact; 0 wrong" "$(judge)"
+check "... and some were lost" test "$(wc -l < truth)" -lt 120
+record ptrace dual
+check_equal "an IPv6 socket that IPv4 sends to, and that does not ask for the sender" "10 of 10, 0 exact; 0 wrong" "$(judge)"
+record ptrace submit
+check_equal "io_submit(2)" "40 of 40, 40 exact; 0 wrong" "$(judge)"
+
+# ---- where descriptors may not be copied ----
+
+if "$build/tests/programs/forbid" error:pidfd_getfd true 2> forbid.err; then
+    dpm_itself=$dpm
+    printf '#!/bin/sh\nexec "%s" error:pidfd_getfd "%s" "$@"\n' "$build/tests/programs/forbid" "$dpm" > without-copies
+    chmod +x without-copies
+    dpm=./without-copies
+    for kind in tcp unix seqpacket; do
+        record ptrace late $kind
+        check_equal "$kind, without copies of descriptors: clients that are closed before they are accepted: none is wrong" \
+            "20 of 20 0 wrong" "$(judge | sed 's/, .*;//')"
+    done
+    record ptrace own-files
+    check_equal "without copies of descriptors: threads with descriptors of their own" "40 of 40, 40 exact; 0 wrong" "$(judge)"
+    dpm=$dpm_itself
+else
+    skip "without copies of descriptors" "a filter of system calls needs privilege: $(cat forbid.err)"
+fi
+
+# ---- network namespaces ----
+
+if unshare -n true 2> err; then
+    record ptrace network
+    in_order
+    check_equal "network namespaces with the same ports, entered without exec" \
+        "92 of 92 0 wrong" "$(judge | sed 's/, .*;//')"
+    check_equal "... whose sockets say so" "4" \
+        "$("$dpm" dump --json --type path trace | jq -s 'map(select(.kind == "tcp") | .network) | unique | length')"
+    check_equal "... and TCP and UNIX are matched for certain" "62" "$(grep -c exact said)"
+else
+    skip "network namespaces" "they need privilege: $(cat err)"
+fi
+
+# ---- /proc ----
+
+if unshare -m true 2> err; then
+    cat > without-proc << END
+umount -l /proc || exit 77
+"$dpm" run --meter ptrace -o without.trace --report without.report -- "$peers" late-one unix > truth
+END
+    unshare -m sh ./without-proc 2> err
+    check_equal "without /proc, sockets are found by copies of descriptors" 20 \
+        "$("$dpm" dump --json --type send without.trace | jq -s 'map(select(.kind == "unix-stream")) | length')"
+    check "... the report says what is missing" grep -q '/proc is not mounted' without.report
+else
+    skip "without /proc" "mount namespaces need privilege: $(cat err)"
+fi
+finish
