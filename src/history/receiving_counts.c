@@ -10,6 +10,9 @@
  * A datagram is received as a whole, or cut to what its receiver has asked for. So the SEND has the size of the RECEIVE
  * if there is one, and is not smaller; and its call has begun before the RECEIVE, if both have one clock. Among these
  * the next one counts, in the order of numbers. All such edges are inferred.
+ *
+ * Its meter may learn later how many its socket has dropped, and skip as many numbers. Those that sizes have told of
+ * already (`skipped`) are then not skipped again.
  */
 #include "history/positions.h"
 #include "history/receiving_look.h"
@@ -67,6 +70,34 @@ static const struct sent *find_behind(const struct look *look, uint32_t index)
     return NULL;
 }
 
+/* How many of the numbers that the RECEIVE's meter has skipped are skipped here, too. */
+static uint32_t skipped_twice(const struct look *look)
+{
+    const struct end *end = look->end;
+    uint64_t position = look->low - end->in_shift;
+    uint64_t gap = position > end->in_handed + 1 ? position - end->in_handed - 1 : 0;
+
+    return gap < end->skipped ? (uint32_t)gap : end->skipped;
+}
+
+/* From now on, positions of the end are those of the SEND. */
+static void align(struct look *look, const struct sent *sent)
+{
+    struct end *end = look->end;
+    uint32_t twice = skipped_twice(look);
+    int64_t further = (int64_t)(sent->position - (look->low - twice));
+
+    end->skipped -= twice;
+    if (further > 0)
+        end->skipped += (uint32_t)further;
+    else
+        end->skipped -= (uint64_t)-further < end->skipped ? (uint32_t)-further : end->skipped;
+    end->aligned = true;
+    end->in_shift += sent->position - look->low;
+    look->low = sent->position;
+    look->high = look->low + 1;
+}
+
 /* Whether no SEND of this size can come any more. */
 static bool is_complete(struct look *look)
 {
@@ -82,9 +113,9 @@ static bool is_complete(struct look *look)
 }
 
 /* A receiver that has cut a datagram to this size does it again. */
-static bool cuts_again(const struct look *look, const struct sent *next)
+static bool cuts_again(const struct look *look, const struct sent *next, uint64_t low)
 {
-    return next != NULL && next->position == look->low &&
+    return next != NULL && next->position == low &&
            look->end->cut_to == look->record->message.bytes + 1;
 }
 
@@ -92,10 +123,11 @@ static const struct sent *find_datagram(struct look *look)
 {
     const struct sends *sends = &look->from->sends;
     /* before the first edge, numbers do not tell anything */
-    uint32_t index = look->end->aligned ? sends_search(sends, look->low) : sends->first;
+    uint64_t low = look->low - skipped_twice(look);
+    uint32_t index = look->end->aligned ? sends_search(sends, low) : sends->first;
     const struct sent *next = find_ahead(look, index, false);
 
-    if (cuts_again(look, next))
+    if (cuts_again(look, next, low))
         return next;
     const struct sent *found = find_ahead(look, index, true);
     if (found == NULL)
@@ -124,8 +156,5 @@ void look_at_counts(struct look *look)
         return;
     if (sent->bytes > bytes)
         end->cut_to = bytes + 1;
-    end->aligned = true;
-    end->in_shift += sent->position - look->low;
-    look->low = sent->position;
-    look->high = look->low + 1;
+    align(look, sent);
 }

@@ -24,6 +24,7 @@
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/socket_facts.h"
 #include "ptracemeter/submit_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -541,6 +542,17 @@ static uint32_t least(uint64_t bytes, uint64_t room)
     return (uint32_t)(bytes < room ? bytes : room);
 }
 
+/* Dropped datagrams count as received, as they have a number of their sender's. */
+static void count_drops(struct ptracemeter *meter, struct tracee *tracee, struct path *path)
+{
+    struct object *object = tracee->call.from;
+    uint32_t drops;
+
+    if (object->kind == PATH_UDP &&
+        socket_drops(meter, tracee, (int)tracee->call.arguments[0], &drops))
+        path_note_drops(meter, object, path, drops);
+}
+
 static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
 {
     struct object *object = tracee->call.from;
@@ -559,8 +571,11 @@ static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, 
             bytes = least(bytes, room_in_header(tracee, header));
         if (bytes == 0 && !is_message(object) && room_in_header(tracee, header) == 0)
             continue;
-        if (path != NULL)
-            tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
+        if (path == NULL)
+            continue;
+        tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
+        if (i == count - 1)
+            count_drops(meter, tracee, path);
     }
     free(headers);
 }
@@ -613,6 +628,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     uint64_t room =
         (flags & MSG_TRUNC) && is_message(call->from) ? room_of_call(tracee) : UINT64_MAX;
     tell_receive(meter, tracee, path, least((uint64_t)result, room), 0);
+    count_drops(meter, tracee, path);
 }
 
 /* ---- submitted together with others ---- */

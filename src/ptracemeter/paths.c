@@ -347,6 +347,19 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
+void path_note_drops(struct ptracemeter *meter, struct object *object, struct path *path,
+                     uint32_t drops)
+{
+    uint32_t lost = drops - object->drops;
+
+    /* what several have sent: nobody knows whose they were */
+    if (lost > 0 && (object->drops_known || !object->older) &&
+        (object->connected || find_only_sender(meter, object) != NULL))
+        path->in += lost;
+    object->drops = drops;
+    object->drops_known = true;
+}
+
 /* ---- the other end ---- */
 
 /* A socket that has been connected elsewhere since is not the other end any more. */

@@ -93,10 +93,13 @@ struct object {
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
     bool packets; /* pipe in packet mode (O_DIRECT) */
     bool connected;
-    bool v6_only;             /* IPv6 socket that gets nothing from IPv4 */
-    bool gone;                /* closed, and kept because it may be accepted later */
-    bool reused;              /* another connection had its addresses, and may have had its peer */
-    uint64_t peer;            /* cookie; 0: not known */
+    bool drops_known; /* `drops` has been read */
+    uint32_t
+        drops;     /* UDP: datagrams that were dropped on arrival, as far as counted in its paths */
+    bool v6_only;  /* IPv6 socket that gets nothing from IPv4 */
+    bool gone;     /* closed, and kept because it may be accepted later */
+    bool reused;   /* another connection had its addresses, and may have had its peer */
+    uint64_t peer; /* cookie; 0: not known */
     uint64_t listener;        /* UNIX: cookie of the socket in whose queue it waits; 0: not known */
     uint64_t connect_began;   /* UNIX: connect was called ... */
     uint64_t connect_ended;   /* ... 0: never */

@@ -14,6 +14,7 @@
 #include "ptracemeter/tracer.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -130,4 +131,20 @@ bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t ino
     if (ret_facts->other_size == ANONYMOUS)
         take_connected(tracee, ret_facts);
     return true;
+}
+
+bool socket_drops(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                  uint32_t *ret_drops)
+{
+    uint32_t memory[SK_MEMINFO_VARS] = {0};
+    socklen_t size = sizeof(memory);
+    int copy = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
+
+    if (copy < 0)
+        return false;
+    bool known = getsockopt(copy, SOL_SOCKET, SO_MEMINFO, memory, &size) == 0 &&
+                 size > SK_MEMINFO_DROPS * sizeof(memory[0]);
+    close(copy);
+    *ret_drops = memory[SK_MEMINFO_DROPS];
+    return known && memory[SK_MEMINFO_RMEM_ALLOC] == 0;
 }

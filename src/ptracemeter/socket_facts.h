@@ -25,4 +25,9 @@ struct socket_facts {
 bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
                   struct socket_facts *ret_facts);
 
+/* How many datagrams have been dropped on their arrival at a UDP socket. Returns false if that is not known, or if some
+ * are there to be received, as these may have come before the dropped ones. */
+bool socket_drops(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                  uint32_t *ret_drops);
+
 #endif

@@ -87,6 +87,9 @@ record ptrace lost
 check_equal "lost datagrams: all receives lead to a send of their size" \
     "$(wc -l < truth) of $(wc -l < truth), 0 exact; 0 wrong" "$(judge)"
 check "... and some were lost" test "$(wc -l < truth)" -lt 120
+record ptrace lost-same
+check_equal "... also if all have one size: the socket says how many it has dropped" \
+    "$(wc -l < truth) of $(wc -l < truth), 0 exact; 0 wrong" "$(judge)"
 record ptrace dual
 check_equal "an IPv6 socket that IPv4 sends to, and that does not ask for the sender" "10 of 10, 0 exact; 0 wrong" "$(judge)"
 record ptrace submit

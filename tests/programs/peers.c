@@ -18,6 +18,7 @@
  *      peers own-files        threads that have descriptors of their own, and one that outlives the first thread
  *      peers fifo FOLDER      FIFOs that all close with bytes left in them, and removed ones
  *      peers lost             datagrams that are lost, as their receiver's buffer is full
+ *      peers lost-same        the same, with messages of one size
  *      peers dual             datagrams from IPv4 to an IPv6 socket that does not ask who sent them
  *      peers submit           io_submit(2): several operations in a call
  */
@@ -506,7 +507,7 @@ static int own_port(int socket)
     return port_of(&own);
 }
 
-static void lost(void)
+static void lost(int step)
 {
     struct place place = place_of("udp");
     int receiver = open_place(&place), least = 2304;
@@ -516,11 +517,11 @@ static void lost(void)
     int sender = connect_to(&place);
     for (int turn = 0; turn < 3; turn++) {
         for (int i = 0; i < 20; i++)
-            send_one(sender, FIRST + turn * 100 + i);
+            send_one(sender, FIRST + (turn * 100 + i) * step);
         while ((got = recv(receiver, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
             told(got, own_port(sender));
         for (int i = 20; i < 40; i++) {
-            send_one(sender, FIRST + turn * 100 + i);
+            send_one(sender, FIRST + (turn * 100 + i) * step);
             told(recv(receiver, bytes, sizeof(bytes), 0), own_port(sender));
         }
     }
@@ -619,7 +620,9 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "fifo") == 0)
         fifo(kind);
     else if (strcmp(mode, "lost") == 0)
-        lost();
+        lost(1);
+    else if (strcmp(mode, "lost-same") == 0)
+        lost(0);
     else if (strcmp(mode, "dual") == 0)
         dual();
     else if (strcmp(mode, "submit") == 0)

@@ -330,6 +330,30 @@ static const char *const cases[] = {
     "@5      s2#2 RECEIVE p2 d1:60 OLDER  <- s1#1:60 inferred\n"
     "@6      s2#3 RECEIVE p2 d2:80 OLDER  <- s1#3:80 inferred\n",
 
+    "counted datagrams that the meter skips: their socket has dropped them\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:60 OLDER\n"
+    "@3      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@4      s1#3 SEND    p1 d2:60 OLDER\n"
+    "@5      s2#2 RECEIVE p2 d2:60 OLDER  <- s1#3:60 inferred\n"
+    "then 1 unmatched-sends\n",
+
+    "counted datagrams that the meter skips later: sizes have said so already\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:70 OLDER\n"
+    "@3      s1#3 SEND    p1 d2:80 OLDER\n"
+    "@4      s1#4 SEND    p1 d3:80 OLDER\n"
+    "@5      s1#5 SEND    p1 d4:80 OLDER\n"
+    "@6      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@7      s2#2 RECEIVE p2 d1:80 OLDER  <- s1#3:80 inferred\n"
+    "@8      s2#3 RECEIVE p2 d3:80 OLDER  <- s1#4:80 inferred\n"
+    "@9      s2#4 RECEIVE p2 d4:80 OLDER  <- s1#5:80 inferred\n"
+    "then 1 unmatched-sends\n",
+
     "counted on one machine only: numbers of the other one are not compared\n"
     "MACHINE B ptrace\n"
     "PATH p1 udp 1:4000 to 2:80 / PATH B.p1 udp 2:80 to 1:4000\n"
