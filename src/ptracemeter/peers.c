@@ -132,12 +132,15 @@ static struct accepted look_at_accepted(struct ptracemeter *meter, struct tracee
     int copy = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
     struct ucred peer;
     socklen_t size = sizeof(peer);
+    int bytes;
 
     accepted.bytes = diagnosis_waiting(meter, object->facts.network, object->inode);
     if (copy < 0)
         return accepted;
     if (getsockopt(copy, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
         accepted.pid = peer.pid;
+    if (accepted.bytes < 0 && ioctl(copy, FIONREAD, &bytes) == 0)
+        accepted.bytes = bytes;
     close(copy);
     return accepted;
 }
@@ -169,10 +172,10 @@ static bool may_be_client(struct ptracemeter *meter, const struct object *client
         return false;
     if (accepted->pid != 0 && client->connector != accepted->pid)
         return false;
-    if (!accepted->closed)
-        return true;
-    return (accepted->bytes < 0 || path->sent_bytes == (uint64_t)accepted->bytes) &&
-           is_closed(meter, client);
+    if (client->holders == 0 || accepted->closed)
+        return (accepted->bytes < 0 || path->sent_bytes == (uint64_t)accepted->bytes) &&
+               (!accepted->closed || is_closed(meter, client));
+    return true;
 }
 
 /* The client that has connected first. */
@@ -260,9 +263,10 @@ void peer_of_accepted(struct ptracemeter *meter, struct tracee *tracee, struct o
     struct object *client = find_first_client(meter, &accepted);
     if (client == NULL)
         return;
-    bool certain = is_certainly_first(meter, client, &accepted) && accepted.closed &&
-                   client->listener != 0 && !is_shared(meter, listener);
-    if (!certain && accepted.bytes < 0) /* it is not even known whether it has sent what is there */
+    bool first = is_certainly_first(meter, client, &accepted);
+    bool certain = first && accepted.closed && client->listener != 0 && !is_shared(meter, listener);
+    /* what has been sent must be there: that is not known here */
+    if (!certain && (accepted.bytes < 0 || (!accepted.closed && !first)))
         return;
     object->peer = client->cookie;
     object->missed = object->missed || !certain;
