@@ -5,7 +5,7 @@
 # And two recordings are joined, by any combination of meters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-. "$(dirname "$0")/peers.sh"
+. "$(dirname "$0")/other_ends.sh"
 need_meter
 truth=$1/tests/truth
 cd "$scratch" || exit 1
@@ -99,7 +99,7 @@ else
         "$(grep difference compared | head -n 20; tail -n 4 compared)"
 fi
 
-# ---- who is at the other end: late, moved, in other namespaces (peers.c) ----
+# ---- who is at the other end: late, moved, in other namespaces (other_ends.c) ----
 
 mkdir fifos
 for mode in "late tcp" "late tcp6" "late unix" "late seqpacket" "late-one unix" "unaccepted unix" "again tcp" "again udp" \

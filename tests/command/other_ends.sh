@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2154 # read after meter.sh, which sets $dpm
-# peers.sh: shared by the tests that compare what peers.c says of its messages with what a trace says; read after
+# other_ends.sh: shared by the tests that compare what other_ends.c says of its messages with what a trace says; read after
 # meter.sh, in the scratch folder.
-peers=$1/tests/programs/peers
+other_ends=$1/tests/programs/other-ends
 
 # record METER MODE [KIND]: runs it metered; `truth` has what it says, `said` the same from the trace: of each RECEIVE
 # the size, and of the SEND that it leads to the port, the thread and which of its SENDs it is, how certain that is, and
@@ -12,8 +12,7 @@ record() {
     shift
     rm -rf trace
     # shellcheck disable=SC2086 # several options
-    timeout -k 1 60 "$dpm" run --meter $meter_options -o trace --report report -- "$peers" "$@" > truth 2> err
-    status=$?
+    timeout -k 1 60 "$dpm" run --meter $meter_options -o trace --report report -- "$other_ends" "$@" > truth 2> err
     "$dpm" dump --matched --json trace 2> dump.err | jq -s -r '
         (map(select(.event == "SEND")) | group_by(.tid) | map(sort_by(.sequence) | to_entries |
             map(.value + {rank: .key})) | add // [] | map({("\(.stream)/\(.sequence)"): .}) | add) as $sends |

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * peers.c: who is at the other end, where a meter easily looks too late or in the wrong place. Each message says who has
- * sent it, and a line is printed for each that is received:
+ * other_ends.c: who is at the other end, where a meter easily looks too late or in the wrong place. Each message says
+ * who has sent it, and a line is printed for each that is received:
  *
  *      104 51234 4711 2        104 bytes, from port 51234 (0: none), sent by thread 4711, whose message number 2 it is
  *
- *
- *      peers late KIND        clients that have sent and closed before they are accepted: tcp, tcp6, unix, abstract,
- *                             seqpacket
- *      peers late-one KIND    the same, all of one process
- *      peers late-same KIND   the same, of one process, with messages of one size
- *      peers late-threads KIND     the same, by threads that connect at a time
- *      peers unaccepted KIND  a listening socket is closed with a client in its queue; another one gets its name
- *      peers network          processes that leave for network namespaces of their own, with the same ports in each
- *      peers again KIND       sockets that connect to one peer after another: tcp, udp, unix-datagram
- *      peers again-late       a socket that is connected elsewhere before its first connection is accepted
- *      peers own-files        threads that have descriptors of their own, and one that outlives the first thread
- *      peers fifo FOLDER      FIFOs that all close with bytes left in them, and removed ones
- *      peers lost             datagrams that are lost, as their receiver's buffer is full
- *      peers lost-same        the same, with messages of one size
- *      peers dual             datagrams from IPv4 to an IPv6 socket that does not ask who sent them
- *      peers submit           io_submit(2): several operations in a call
+ *      other-ends late KIND          clients that have sent and closed before they are accepted: tcp, tcp6, unix,
+ *                                    abstract, seqpacket
+ *      other-ends late-one KIND      ... all of one process
+ *      other-ends late-same KIND     ... all of one process, with messages of one size
+ *      other-ends late-threads KIND  ... of threads that connect at a time
+ *      other-ends unaccepted KIND    a listening socket is closed with a client in its queue; another one gets its name
+ *      other-ends network            processes that leave for network namespaces of their own, with the same ports
+ *      other-ends again KIND         a socket that connects to one peer after another: tcp, udp, unix-datagram
+ *      other-ends again-late         a socket that is connected elsewhere before its first connection is accepted
+ *      other-ends own-files          threads with descriptors of their own, and one that outlives the first thread
+ *      other-ends fifo FOLDER        FIFOs that all close with bytes left in them, and removed ones
+ *      other-ends lost               datagrams that are lost, as their receiver's buffer is full
+ *      other-ends lost-same          ... all of one size
+ *      other-ends dual               datagrams from IPv4 to an IPv6 socket that does not ask who sent them
+ *      other-ends submit             io_submit(2): several operations in a call
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -74,7 +73,7 @@ static void need(bool holds, const char *what)
 {
     if (holds)
         return;
-    fprintf(stderr, "peers: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "other-ends: %s: %s\n", what, strerror(errno));
     exit(77);
 }
 
@@ -118,10 +117,10 @@ static struct place place_of(const char *kind)
         return place;
     }
     name->sun_family = AF_UNIX;
-    snprintf(name->sun_path, sizeof(name->sun_path), "%speers.%s", kind[0] == 'a' ? "@" : "", kind);
+    snprintf(name->sun_path, sizeof(name->sun_path), "%speer.%s", kind[0] == 'a' ? "@" : "", kind);
     place.size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name->sun_path));
     if (kind[0] == 'a') {
-        snprintf(name->sun_path, sizeof(name->sun_path), "@peers.%d", getpid());
+        snprintf(name->sun_path, sizeof(name->sun_path), "@peer.%d", getpid());
         place.size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name->sun_path));
         name->sun_path[0] = '\0';
     } else {
@@ -628,6 +627,6 @@ int main(int argc, char **argv)
     else if (strcmp(mode, "submit") == 0)
         submit();
     else
-        return fprintf(stderr, "peers: see the beginning of peers.c for its modes\n"), 2;
+        return fprintf(stderr, "other-ends: see the beginning of peers.c for its modes\n"), 2;
     return 0;
 }

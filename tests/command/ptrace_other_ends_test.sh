@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# ptrace_peers_test.sh BUILD_FOLDER: who is at the other end, where a meter easily looks too late or in the wrong place.
-# The program (peers.c) prints for each message it has received who has sent it: the ptrace meter must say the same, and
+# ptrace_other_ends_test.sh BUILD_FOLDER: who is at the other end, where a meter easily looks too late or in the wrong place.
+# The program (other_ends.c) prints for each message it has received who has sent it: the ptrace meter must say the same, and
 # where it cannot be certain, not that it is.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-. "$(dirname "$0")/peers.sh"
+. "$(dirname "$0")/other_ends.sh"
 command -v jq > "$scratch/which" || skip_all "jq is not installed"
 build=$1
 # a traced process cannot trace itself, as the leak sanitizer does
@@ -93,7 +93,7 @@ fi
 if unshare -m true 2> err; then
     cat > without-proc << END
 umount -l /proc || exit 77
-"$dpm" run --meter ptrace -o without.trace --report without.report -- "$peers" late-one unix > truth
+"$dpm" run --meter ptrace -o without.trace --report without.report -- "$other_ends" late-one unix > truth
 END
     unshare -m sh ./without-proc 2> err
     check_equal "without /proc, sockets are found by copies of descriptors" 20 \
