@@ -69,6 +69,7 @@ static int report(const struct recording_command *command, const struct analyses
         .communication = found->communication,
         .path = found->path,
         .causality = found->causality,
+        .elapsed = found->elapsed,
         .traces = traces,
     };
 
@@ -91,6 +92,7 @@ int recording_report(struct recording_command *command, struct problem *problem)
         .statistics = true,
         .path = analysed ? &report_path_options : NULL,
         .causality = analysed ? &requests : NULL,
+        .elapsed = analysed,
         .goes_on = true,
     };
     char *quoted = trace_names_quoted(&names);

@@ -267,9 +267,13 @@ bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NA
  * empty. */
 void machine_describe(struct machine_record *ret_machine);
 
-/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. Returns a negative errno if there is
- * none, or none that we may open: if cgroup2 is not mounted, this needs CAP_SYS_ADMIN. */
+/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. In a container it may be the
+ * container's root only. Returns a negative errno if there is none, or none that we may open: if cgroup2 is not mounted,
+ * this needs CAP_SYS_ADMIN. */
 int cgroup_root_open(void);
+
+/* Whether such a directory is the root of the machine's whole hierarchy. */
+bool cgroup_is_machine_root(int directory);
 
 /* The users and cgroups of the machine we run on, and which of their names have been reported. All zero at first. */
 struct names {

@@ -17,10 +17,10 @@
 #include "history/positions.h"
 #include "history/receiving_look.h"
 
-#define LOOKED_BACK                                                                                \
-    1024u /* SENDs: how far a RECEIVE may be behind, if datagrams overtake each other */
-#define LATER_MOST                                                                                 \
-    64u /* SENDs that began after the RECEIVE, until it is clear that all others did */
+/* SENDs: how far a RECEIVE may be behind, if datagrams overtake each other; and how many that began after the RECEIVE
+ * are looked at until it is clear that all others did, too. */
+#define LOOKED_BACK 1024u
+#define LATER_MOST  64u
 
 bool look_counts(const struct look *look)
 {

@@ -16,6 +16,7 @@
 #include "ptracemeter/tracees.h"
 #include "ptracemeter/tracer.h"
 
+#include <errno.h>
 #include <linux/aio_abi.h>
 #include <stdlib.h>
 
@@ -175,9 +176,9 @@ static void operation_ends(struct ptracemeter *meter, struct tracee *tracee,
                            const struct operation *operation, int64_t result)
 {
     if (operation->sends && result < 0)
-        tracee->failed_sends++;
+        tracee->failed_sends += result != -EAGAIN;
     else if (result < 0)
-        tracee->failed_receives++;
+        tracee->failed_receives += result != -EAGAIN;
     else if (operation->sends)
         send_submitted(meter, tracee, operation->object, operation->others, (uint32_t)result);
     else if (operation->size > 0)

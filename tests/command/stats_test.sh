@@ -90,7 +90,7 @@ cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
 check_equal "... of seven parts" '["late_receivers","late_senders","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
-same trace '[{"events": 51, "lost": 3, "skipped": 0, "dropped": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
+same trace '[{"events": 51, "lost": 3, "skipped": 0, "dropped": 0, "refused": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
 same processes '[
     {"id": 1, "machine": "alpha", "pid": 100, "parent": null, "name": "server", "cpu_ns": 16000,

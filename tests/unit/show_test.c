@@ -419,7 +419,7 @@ static void statistics_json_has_its_keys(void **state)
     assert_non_null(json);
     expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
     expect_keys(json_object_get(json, "trace"),
-                "events lost skipped dropped duplicates unseen_bytes "
+                "events lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
@@ -798,7 +798,7 @@ static void records_have_their_keys(void **state)
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
         [EVENT_NAME] = HEAD "number kind called",
-        [EVENT_DROPPED] = HEAD "path kind inode local remote count",
+        [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",
         [EVENT_WAKEUP] = HEAD "woken waker woken_pid woken_tid",

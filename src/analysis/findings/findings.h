@@ -13,12 +13,15 @@
 #define DPM_FINDINGS_H
 
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/statistics/statistics.h"
 
 #define FINDING_SMALL 0.01
 
 enum finding_kind {
+    FINDING_ELAPSED, /* what much of the elapsed time was spent on: .elapsed */
+
     FINDING_WORK_OF_FEW, /* few processes did most of the work: .work */
     FINDING_WORK_SHARED, /* many did: .work, of the busiest alone */
     FINDING_IDLE,    /* processes did almost nothing, while others of their name did much: .idle */
@@ -72,6 +75,11 @@ struct finding {
     /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
     double weight;
     union {
+        struct {
+            struct elapsed_group group; /* its row belongs to the result */
+            uint64_t of;                /* ns: the elapsed time */
+            bool first;                 /* the largest */
+        } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
             size_t of;                    /* number of all processes */
@@ -152,6 +160,7 @@ struct findings_from {
     const struct parallelism *parallelism;
     const struct critical_path *path;  /* or NULL */
     const struct causality *causality; /* or NULL */
+    const struct elapsed *elapsed;     /* or NULL */
 };
 
 struct findings {

@@ -115,6 +115,7 @@ static int add_alone(struct building *building, const struct endpoint *endpoint)
     if (!endpoint->known) {
         building->result->unknown_paths += endpoint->messages;
         building->result->dropped += endpoint->dropped;
+        building->result->refused += endpoint->refused;
     }
     return usages_add_to_processes(building->result, endpoint->usages, NULL);
 }
@@ -215,6 +216,7 @@ static void begin_totals(const struct statistics *statistics, struct communicati
     const struct communication *ended = statistics->rows;
 
     result->dropped = ended->dropped;
+    result->refused = ended->refused;
     result->duplicates = ended->duplicates;
     result->connections = ended->connections;
     result->ended = ended->ended;

@@ -164,6 +164,8 @@ static void add_dropped(struct endpoint *endpoint, const struct record *record)
 {
     endpoint->dropped += (uint32_t)(record->dropped.count - endpoint->last_dropped);
     endpoint->last_dropped = record->dropped.count;
+    endpoint->refused += (uint32_t)(record->dropped.refused - endpoint->last_refused);
+    endpoint->last_refused = record->dropped.refused;
 }
 
 static void add_network_record(struct endpoint *endpoint, const struct record *record)

@@ -136,6 +136,7 @@ struct communication_path {
     struct traffic received;   /* from remote to local */
     struct histogram sizes;    /* bytes of a message, both directions */
     uint64_t dropped;          /* datagrams dropped by a full receive queue, both directions */
+    uint64_t refused;          /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;       /* datagrams received twice, both directions */
     struct network network;
 };
@@ -203,6 +204,7 @@ struct communication {
     uint64_t lost;         /* records that could not be written */
     uint64_t skipped;      /* of these, hooks that the kernel skipped: at most one event each */
     uint64_t dropped;      /* datagrams dropped by a full receive queue */
+    uint64_t refused;      /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;   /* datagrams received twice, since the network duplicated them */
     uint64_t cpu;          /* ns, of all processes */
     struct traffic sent;   /* by all processes */

@@ -48,6 +48,7 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
     sum->connections += more->connections;
     sum->ended += more->ended;
     sum->dropped += more->dropped;
+    sum->refused += more->refused;
     sum->duplicates += more->duplicates;
     add_network(&sum->network, &more->network);
     add_queue(&sum->queue, &more->queue);

@@ -321,6 +321,7 @@ static const struct result_column of_recording[] = {
     {"lost", NULL, RESULT_COUNT, ALL(lost)},
     {"skipped", NULL, RESULT_COUNT, ALL(skipped)},
     {"dropped", NULL, RESULT_COUNT, ALL(dropped)},
+    {"refused", NULL, RESULT_COUNT, ALL(refused)},
     {"duplicates", NULL, RESULT_COUNT, ALL(duplicates)},
     {"unseen_bytes", NULL, RESULT_BYTES, ALL(unseen_bytes)},
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},

@@ -149,6 +149,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     if (communication->matched)
         print_clocks(communication, into);
     print_counted(into, communication->dropped, "datagram", "dropped: receiver queue full");
+    print_counted(into, communication->refused, "datagram",
+                  "refused by the receiver's socket filter, or damaged");
     print_counted(into, communication->duplicates, "datagram",
                   "received twice: duplicated by the network");
     print_counted(into, communication->unknown_streams, "message",
