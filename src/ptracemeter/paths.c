@@ -226,6 +226,62 @@ static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
+/* Whether datagrams sent on a path arrive at this socket. */
+static bool leads_to(const struct path *path, const struct object *object)
+{
+    const struct path_record *from = &path->record, *to = &object->facts;
+
+    if (object->kind == PATH_UNIX_DATAGRAM)
+        return path->peer == object->cookie;
+    if (from->remote_port != to->local_port || from->network != to->network)
+        return false;
+    /* an IPv6 socket with any address also gets what is sent to an IPv4 address */
+    if (address_is_any(to->local))
+        return from->family == to->family || (to->family == AF_INET6 && !object->v6_only);
+    return from->family == to->family && memcmp(from->remote, to->local, sizeof(to->local)) == 0;
+}
+
+/* The only path that leads to this socket from the peer in `facts`; NULL: there is none, or several. */
+static struct path *find_opposite(const struct ptracemeter *meter, const struct object *object,
+                                  const struct path_record *facts)
+{
+    struct path *found = NULL;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != PATH_UDP)
+            continue;
+        for (struct path *path = other->paths; path != NULL; path = path->next) {
+            if (path->record.local_port != facts->remote_port || !leads_to(path, object) ||
+                (!path->guessed && memcmp(path->record.local, facts->remote, 16) != 0))
+                continue;
+            if (found != NULL)
+                return NULL;
+            found = path;
+        }
+    }
+    return found;
+}
+
+/* The route does not decide alone which local address a datagram has: options of the socket do, too, and what is sent to
+ * several goes to an address of theirs. If both ends are traced, each knows the other's. */
+static void correct_addresses(struct ptracemeter *meter, const struct object *object,
+                              struct path_record *facts, bool guessed)
+{
+    struct path *opposite = facts->remote_port == 0 ? NULL : find_opposite(meter, object, facts);
+
+    if (opposite == NULL)
+        return;
+    if (guessed)
+        memcpy(facts->local, opposite->record.remote, sizeof(facts->local));
+    if (!opposite->guessed || memcmp(opposite->record.local, facts->remote, 16) == 0)
+        return;
+    opposite->guessed = false;
+    memcpy(opposite->record.local, facts->remote, sizeof(facts->remote));
+    opposite->record.header.time = tell_time(meter);
+    tell(meter, &opposite->record.header);
+}
+
 /* A socket that is connected again may have another port than before. */
 static bool is_same_udp(const struct path_record *one, const struct path_record *other)
 {
@@ -239,6 +295,7 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
                              size_t length)
 {
     struct path_record facts = object->facts;
+    bool guessed = address_is_any(facts.local);
 
     if (address != NULL) {
         facts.family = address_take(address, facts.remote, &facts.remote_port);
@@ -249,9 +306,11 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
     for (struct path *path = object->paths; path != NULL; path = path->next)
         if (is_same_udp(&path->record, &facts))
             return path;
+    correct_addresses(meter, object, &facts, guessed);
     struct path *path = new_path(meter, object);
     if (path == NULL)
         return NULL;
+    path->guessed = guessed;
     path->record = facts;
     path->record.kind = object->kind;
     path->doubtful = true; /* datagrams may be lost */
@@ -266,21 +325,6 @@ struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct ob
 {
     return object->kind == PATH_UDP ? udp_path(meter, tracee, object, address, length)
                                     : pair_path(meter, tracee, object, address, length);
-}
-
-/* Whether datagrams sent on a path arrive at this socket. */
-static bool leads_to(const struct path *path, const struct object *object)
-{
-    const struct path_record *from = &path->record, *to = &object->facts;
-
-    if (object->kind == PATH_UNIX_DATAGRAM)
-        return path->peer == object->cookie;
-    if (from->remote_port != to->local_port || from->network != to->network)
-        return false;
-    /* an IPv6 socket with any address also gets what is sent to an IPv4 address */
-    if (address_is_any(to->local))
-        return from->family == to->family || (to->family == AF_INET6 && !object->v6_only);
-    return from->family == to->family && memcmp(from->remote, to->local, sizeof(to->local)) == 0;
 }
 
 /* The only path that leads to this socket; NULL: there is none, or several. */

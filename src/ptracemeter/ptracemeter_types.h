@@ -65,6 +65,7 @@ struct path {
     uint8_t kind;              /* enum path_kind */
     bool older;                /* older than the metering */
     bool doubtful;             /* offsets may be wrong from now on */
+    bool guessed;              /* UDP: the local address is what the route says */
     bool paired;               /* TCP: the other end is known */
     bool peer_gone;            /* the other end is closed ... */
     uint32_t peer_out;         /* ... and had sent this much */

@@ -52,6 +52,8 @@ check_equal "... also if all have one size: the socket says how many it has drop
     "$(wc -l < truth) of $(wc -l < truth), 0 exact; 0 wrong" "$(judge)"
 record ptrace dual
 check_equal "an IPv6 socket that IPv4 sends to, and that does not ask for the sender" "10 of 10, 0 exact; 0 wrong" "$(judge)"
+record ptrace group
+check_equal "a multicast group, from an address that is not the route's" "10 of 10, 0 exact; 0 wrong" "$(judge)"
 record ptrace submit
 check_equal "io_submit(2)" "40 of 40, 40 exact; 0 wrong" "$(judge)"
 

@@ -19,6 +19,7 @@
  *      other-ends lost               datagrams that are lost, as their receiver's buffer is full
  *      other-ends lost-same          ... all of one size
  *      other-ends dual               datagrams from IPv4 to an IPv6 socket that does not ask who sent them
+ *      other-ends group              datagrams to a multicast group, from an address that an option of the socket chooses
  *      other-ends submit             io_submit(2): several operations in a call
  */
 #include <arpa/inet.h>
@@ -545,6 +546,34 @@ static void dual(void)
     }
 }
 
+static void group(void)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET}, to = any;
+    struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
+    struct ip_mreq membership = {.imr_interface = loopback};
+    socklen_t size = sizeof(any);
+    int receiver = socket(AF_INET, SOCK_DGRAM, 0), sender = socket(AF_INET, SOCK_DGRAM, 0);
+
+    membership.imr_multiaddr.s_addr = to.sin_addr.s_addr = inet_addr("239.1.2.3");
+    need(bind(receiver, (void *)&any, size) == 0, "bind");
+    getsockname(receiver, (void *)&any, &size);
+    to.sin_port = any.sin_port;
+    need(setsockopt(receiver, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof(membership)) ==
+                 0 &&
+             setsockopt(sender, IPPROTO_IP, IP_MULTICAST_IF, &loopback, sizeof(loopback)) == 0,
+         "multicast");
+    for (int i = 0; i < 10; i++) {
+        char message[sizeof(bytes)];
+        struct sockaddr_storage from;
+        socklen_t length = sizeof(from);
+        need(sendto(sender, next_message(message), (size_t)(FIRST + i), 0, (void *)&to,
+                    sizeof(to)) > 0,
+             "sendto");
+        ssize_t got = recvfrom(receiver, bytes, sizeof(bytes), 0, (void *)&from, &length);
+        told(got, port_of(&from));
+    }
+}
+
 /* ---- io_submit ---- */
 
 static struct iocb operation(int file, int code, const char *buffer, int size)
@@ -624,6 +653,8 @@ int main(int argc, char **argv)
         lost(0);
     else if (strcmp(mode, "dual") == 0)
         dual();
+    else if (strcmp(mode, "group") == 0)
+        group();
     else if (strcmp(mode, "submit") == 0)
         submit();
     else
