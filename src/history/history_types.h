@@ -158,8 +158,8 @@ struct end {
     uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
     uint64_t in_low[2]; /* ... at in_low_time, and more than MOMENT before that */
     uint64_t in_low_time;
-    uint32_t skipped;       /* UDP: how many datagrams sizes say were lost, and their meter does not */
-    uint32_t cut_to;        /* UDP: 1 + size to which a RECEIVE has cut a datagram; 0: none has */
+    uint32_t skipped; /* UDP: how many datagrams sizes say were lost, and their meter does not */
+    uint32_t cut_to;  /* UDP: 1 + size to which a RECEIVE has cut a datagram; 0: none has */
     uint64_t received_sent; /* UDP that repeats: time of the latest received SEND */
     struct end_links links[END_LISTS];
 };

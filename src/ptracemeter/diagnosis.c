@@ -161,8 +161,7 @@ static bool for_each(struct ptracemeter *meter, uint32_t network, uint32_t show,
 }
 
 struct named {
-    const char *name;
-    size_t length;
+    const struct diagnosis_name *name;
     uint64_t cookie;
 };
 
@@ -170,24 +169,29 @@ static bool has_name(const struct nlmsghdr *answer, void *context)
 {
     const struct unix_diag_msg *message = NLMSG_DATA(answer);
     struct named *named = context;
-    size_t size;
+    const struct diagnosis_name *name = named->name;
+    size_t size, file_size = 0;
     const char *bound = find_attribute(answer, UNIX_DIAG_NAME, &size);
+    const struct unix_diag_vfs *file = find_attribute(answer, UNIX_DIAG_VFS, &file_size);
 
     if (bound == NULL || message->udiag_type != SOCK_DGRAM)
         return false;
     if (bound[0] != '\0')
         size = strnlen(bound, size);
-    if (size == named->length && memcmp(bound, named->name, size) == 0)
+    if (name->inode != 0
+            ? file != NULL && file_size >= sizeof(*file) && file->udiag_vfs_ino == name->inode &&
+                  file->udiag_vfs_dev == name->device
+            : size == name->length && memcmp(bound, name->name, size) == 0)
         named->cookie = cookie_of(answer);
     return false; /* the last one counts */
 }
 
-uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network, const char *name,
-                         size_t length)
+uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network,
+                         const struct diagnosis_name *name)
 {
-    struct named named = {name, length, 0};
+    struct named named = {name, 0};
 
-    for_each(meter, network, UDIAG_SHOW_NAME, UINT32_MAX, has_name, &named);
+    for_each(meter, network, UDIAG_SHOW_NAME | UDIAG_SHOW_VFS, UINT32_MAX, has_name, &named);
     return named.cookie;
 }
 

@@ -20,9 +20,17 @@ uint64_t diagnosis_listener(struct ptracemeter *meter, uint32_t network, uint64_
  * look first. */
 bool diagnosis_facts(struct ptracemeter *meter, uint32_t network, uint64_t inode,
                      struct socket_facts *ret_facts);
-/* The cookie of the UNIX datagram socket that is bound to this name; 0: there is none. */
-uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network, const char *name,
-                         size_t length);
+/* The name of a UNIX socket; or, if `inode` is not 0, the file that it is bound to. */
+struct diagnosis_name {
+    const char *name;
+    size_t length;
+    uint32_t device; /* as in the kernel */
+    uint32_t inode;
+};
+
+/* The cookie of the UNIX datagram socket that is bound to this; 0: there is none. */
+uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network,
+                         const struct diagnosis_name *name);
 /* The cookie of the socket that is now the other end of a TCP connection, accepted or not; 0: there is none in this
  * namespace. Returns false if the kernel does not answer. */
 bool diagnosis_connection(struct ptracemeter *meter, const struct path_record *record,

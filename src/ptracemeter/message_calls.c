@@ -472,7 +472,7 @@ static struct path *path_of_sender(struct ptracemeter *meter, struct tracee *tra
     size_t size = read_address(tracee, address, length, &from);
 
     return size == 0 ? path_from_anybody(meter, tracee, object)
-                     : path_to(meter, tracee, object, &from, size);
+                     : path_from(meter, tracee, object, &from, size);
 }
 
 static struct path *path_of_receive(struct ptracemeter *meter, struct tracee *tracee,

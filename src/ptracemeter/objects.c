@@ -9,6 +9,7 @@
 #include "meter/shared/socket_kind.h"
 
 #include "ptracemeter/addresses.h"
+#include "ptracemeter/datagram_names.h"
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/networks.h"
 #include "ptracemeter/paths.h"
@@ -273,6 +274,12 @@ static void keep_gone(struct ptracemeter *meter, struct object *object)
     remove_if_own(&meter->inodes, key_of(object->device, object->inode), object);
 }
 
+/* Whether the other end may find out later that it was this one. */
+static bool is_awaited(const struct ptracemeter *meter, const struct object *object)
+{
+    return peer_may_be_accepted(object) || name_has_unreceived(meter, object);
+}
+
 static void destroy(struct ptracemeter *meter, struct object *object)
 {
     for (struct path *path = object->paths; path != NULL; path = path->next)
@@ -280,7 +287,7 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     for (unsigned end = 0; end < 2; end++)
         if (object->ends[end] != NULL)
             tell_unowned(meter, EVENT_DESTROYPATH, object->ends[end]->number);
-    if (peer_may_be_accepted(object))
+    if (is_awaited(meter, object))
         keep_gone(meter, object);
     else
         forget_object(meter, object);
@@ -369,7 +376,7 @@ void objects_sweep(struct ptracemeter *meter, bool all)
     bool known = all || meter->no_proc || note_all_files(meter, &held) >= 0;
     for (uint32_t i = 0; known && i < meter->objects.used; i++) {
         struct object *object = pool_at(&meter->objects, i);
-        if (object->gone ? !peer_may_be_accepted(object) : false)
+        if (object->gone && !is_awaited(meter, object))
             forget_object(meter, object);
         else if (object->inode != 0 && !object->gone &&
                  (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&

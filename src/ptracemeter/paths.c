@@ -13,7 +13,7 @@
 
 #include "meter/shared/message.h"
 #include "ptracemeter/addresses.h"
-#include "ptracemeter/diagnosis.h"
+#include "ptracemeter/datagram_names.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/peers.h"
 #include "ptracemeter/telling.h"
@@ -158,61 +158,9 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
 
 /* ---- datagrams ---- */
 
-/* The socket of a tracee that had this name: it may have been closed since the datagram was sent. */
-static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct sockaddr_un *address,
-                                 size_t length)
-{
-    struct path_record named = {0};
-    uint64_t found = 0;
-
-    if (!address_take_name(&named, address, (socklen_t)length))
-        return 0;
-    for (uint32_t i = 0; i < meter->objects.used; i++) {
-        const struct object *object = pool_at(&meter->objects, i);
-        if (object->inode != 0 && object->kind == PATH_UNIX_DATAGRAM &&
-            object->facts.name_end == PATH_NAME_LOCAL && object->cookie > found &&
-            memcmp(object->facts.name, named.name, sizeof(named.name)) == 0)
-            found = object->cookie; /* the youngest has the greatest cookie */
-    }
-    return found;
-}
-
-/* A socket that is bound to a name in the file system may be in another namespace. */
-static uint64_t cookie_of_bound(struct ptracemeter *meter, const struct object *object,
-                                const char *name, size_t length)
-{
-    uint64_t cookie = diagnosis_named(meter, object->facts.network, name, length);
-
-    for (size_t i = 0; cookie == 0 && name[0] != '\0' && i < meter->network_count; i++)
-        if (meter->networks[i].inode != object->facts.network)
-            cookie = diagnosis_named(meter, meter->networks[i].inode, name, length);
-    return cookie;
-}
-
-static uint64_t cookie_of_name(struct ptracemeter *meter, const struct object *object,
-                               const struct sockaddr_un *address, size_t length)
-{
-    size_t size = length > offsetof(struct sockaddr_un, sun_path)
-                      ? length - offsetof(struct sockaddr_un, sun_path)
-                      : 0;
-
-    if (size > 0 && address->sun_path[0] != '\0')
-        size = strnlen(address->sun_path, size);
-    uint64_t cookie = size == 0 ? 0 : cookie_of_bound(meter, object, address->sun_path, size);
-    return cookie != 0 || size == 0 ? cookie : cookie_of_closed(meter, address, length);
-}
-
 static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
-                              struct object *object, const void *address, size_t length)
+                              struct object *object, uint64_t peer)
 {
-    uint64_t peer = 0;
-
-    if (address != NULL) {
-        peer = cookie_of_name(meter, object, address, length);
-    } else {
-        peer_look(meter, object);
-        peer = object->peer;
-    }
     for (struct path *path = object->paths; path != NULL; path = path->next)
         if (path->peer == peer)
             return path;
@@ -224,6 +172,15 @@ static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
     object->paths = path;
     tell_path(meter, tracee, object, path);
     return path;
+}
+
+static uint64_t peer_at(struct ptracemeter *meter, const struct tracee *tracee,
+                        struct object *object, const void *address, size_t length)
+{
+    if (address != NULL)
+        return name_of_receiver(meter, tracee, object, address, length);
+    peer_look(meter, object);
+    return object->peer;
 }
 
 /* Whether datagrams sent on a path arrive at this socket. */
@@ -323,8 +280,9 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length)
 {
-    return object->kind == PATH_UDP ? udp_path(meter, tracee, object, address, length)
-                                    : pair_path(meter, tracee, object, address, length);
+    return object->kind == PATH_UDP
+               ? udp_path(meter, tracee, object, address, length)
+               : pair_path(meter, tracee, object, peer_at(meter, tracee, object, address, length));
 }
 
 /* The only path that leads to this socket; NULL: there is none, or several. */
@@ -389,6 +347,18 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
     object->paths = path;
     tell_path(meter, tracee, object, path);
     return path;
+}
+
+struct path *path_from(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       const void *address, size_t length)
+{
+    uint64_t peer;
+
+    if (object->kind != PATH_UNIX_DATAGRAM)
+        return path_to(meter, tracee, object, address, length);
+    return name_of_sender(meter, object, address, length, &peer)
+               ? pair_path(meter, tracee, object, peer)
+               : path_from_anybody(meter, tracee, object);
 }
 
 void path_note_drops(struct ptracemeter *meter, struct object *object, struct path *path,

@@ -13,6 +13,9 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
  * an unknown peer. */
 struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
                                struct object *object);
+/* The path of a received datagram whose sender has this address. */
+struct path *path_from(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       const void *address, size_t length);
 /* The path of a datagram socket to the peer with this address; if `address` is NULL, to the connected or an unknown
  * peer. */
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,

@@ -18,7 +18,8 @@
  *        |     |     '-- diagnosis.c  asks the kernel there
  *        |     |-- addresses.c     its addresses
  *        |     |-- paths.c         its paths
- *        |     '-- peers.c         their other ends
+ *        |     |-- datagram_names.c  UNIX datagram sockets with a name
+ *        |     '-- peers.c         other ends of connections
  *        '-- telling.c       records
  *      call_filter.c   which calls stop at all (seccomp)
  *

@@ -35,6 +35,9 @@ for kind in udp unix-datagram; do # the latter without a name, so that its recei
 done
 record ptrace again-late
 check_equal "a socket that is connected elsewhere before it is accepted" "2 of 2, 2 exact; 0 wrong" "$(judge)"
+record ptrace names
+check_equal "datagram sockets with one name: none is taken for another" "0 wrong" "$(judge | sed 's/.*; //')"
+check_equal "... which is certain while only one has sent what is to be received" 20 "$(grep -c exact said)"
 for survive in "" " --survive"; do
     record "ptrace$survive" own-files
     check_equal "threads with descriptors of their own$survive" "40 of 40, 40 exact; 0 wrong" "$(judge)"

@@ -14,6 +14,7 @@
  *      other-ends network            processes that leave for network namespaces of their own, with the same ports
  *      other-ends again KIND         a socket that connects to one peer after another: tcp, udp, unix-datagram
  *      other-ends again-late         a socket that is connected elsewhere before its first connection is accepted
+ *      other-ends names              datagram sockets with one name, relative to different folders, or one after another
  *      other-ends own-files          threads with descriptors of their own, and one that outlives the first thread
  *      other-ends fifo FOLDER        FIFOs that all close with bytes left in them, and removed ones
  *      other-ends lost               datagrams that are lost, as their receiver's buffer is full
@@ -401,6 +402,72 @@ static void again_late(void)
     }
 }
 
+/* ---- names ---- */
+
+static void named_as(struct sockaddr_un *address, const char *name)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof(address->sun_path), "%s", name);
+}
+
+static int bind_name(const char *name)
+{
+    struct sockaddr_un address;
+    int made = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+    named_as(&address, name);
+    unlink(name);
+    need(bind(made, (void *)&address, sizeof(address)) == 0, name);
+    return made;
+}
+
+static void send_to_name(int sender, const char *name, int size)
+{
+    struct sockaddr_un address;
+    char message[sizeof(bytes)];
+
+    named_as(&address, name);
+    need(sendto(sender, next_message(message), (size_t)size, 0, (void *)&address,
+                sizeof(address)) == size,
+         name);
+}
+
+static void receive_named(int receiver)
+{
+    struct sockaddr_storage from;
+    socklen_t size = sizeof(from);
+    ssize_t got = recvfrom(receiver, bytes, sizeof(bytes), 0, (void *)&from, &size);
+
+    told(got, 0);
+}
+
+static void names(void)
+{
+    int receivers[2];
+
+    mkdir("folder", 0700);
+    for (int i = 0; i < 2; i++) { /* both are called "box" */
+        need(chdir(i == 0 ? "." : "folder") == 0, "chdir");
+        receivers[i] = bind_name("box");
+    }
+    need(chdir("..") == 0, "chdir");
+    for (int i = 0; i < 10; i++) { /* each sender is gone before its datagram is received */
+        int sender = bind_name("sender");
+        send_to_name(sender, "box", FIRST + 2 * i);
+        send_to_name(sender, "folder/box", FIRST + 2 * i + 1);
+        close(sender);
+        receive_named(receivers[0]);
+        receive_named(receivers[1]);
+    }
+    for (int i = 0; i < 5; i++) { /* the same, but several at a time */
+        int sender = bind_name("sender");
+        send_to_name(sender, "box", FIRST + 50 + i);
+        close(sender);
+    }
+    for (int i = 0; i < 5; i++)
+        receive_named(receivers[0]);
+}
+
 /* ---- descriptors of threads ---- */
 
 static void talk(int base)
@@ -643,6 +710,8 @@ int main(int argc, char **argv)
         again(kind);
     else if (strcmp(mode, "again-late") == 0)
         again_late();
+    else if (strcmp(mode, "names") == 0)
+        names();
     else if (strcmp(mode, "own-files") == 0)
         own_files();
     else if (strcmp(mode, "fifo") == 0)
