@@ -346,21 +346,26 @@ static bool leads_to_itself(const struct path_record *path)
            memcmp(path->local, path->remote, sizeof(path->local)) == 0;
 }
 
-/* Asks for the other end's cookie. Returns false if the kernel cannot be asked about sockets like this one: it does not
- * even find this one. */
+/* Asks for the other end's cookie. Returns false if the kernel cannot be asked: not in this namespace, or it has not even
+ * found an end that asks, so far. */
 static bool ask_for_cookie(struct ptracemeter *meter, const struct path_record *record,
-                           uint64_t own, uint64_t *ret_cookie)
+                           uint64_t *ret_cookie)
 {
     struct path_record turned = *record;
-    uint64_t found;
+    uint64_t own;
 
-    if (diagnosis_connection(meter, record, ret_cookie) && *ret_cookie != 0)
+    if (!diagnosis_connection(meter, record, ret_cookie))
+        return false;
+    if (*ret_cookie != 0)
+        meter->tcp_answers = true;
+    if (meter->tcp_answers)
         return true;
     memcpy(turned.local, record->remote, sizeof(turned.local));
     memcpy(turned.remote, record->local, sizeof(turned.remote));
     turned.local_port = record->remote_port;
     turned.remote_port = record->local_port;
-    return diagnosis_connection(meter, &turned, &found) && found != 0 && found == own;
+    meter->tcp_answers = diagnosis_connection(meter, &turned, &own) && own != 0;
+    return meter->tcp_answers;
 }
 
 static void await(struct ptracemeter *meter, struct object *object, uint64_t peer)
@@ -396,7 +401,7 @@ static struct object *find_other_end(struct ptracemeter *meter, struct object *o
     *ret_certain = true;
     if (found != LOOKUP_NONE)
         return pool_at(&meter->objects, found);
-    bool asked = ask_for_cookie(meter, own, object->cookie, &cookie);
+    bool asked = ask_for_cookie(meter, own, &cookie);
     await(meter, object, cookie);
     struct object *other = object_of_cookie(meter, cookie);
     if (other != NULL && (other->peer == 0 || other->peer == object->cookie))

@@ -313,6 +313,7 @@ struct ptracemeter {
     struct network *networks; /* network namespaces; ours first */
     size_t network_count, network_capacity;
     uint32_t diag_questions;
+    bool tcp_answers; /* the kernel has answered a question about a TCP connection */
     uint32_t sweeps;
     bool no_copies; /* pidfd_getfd is refused */
     bool no_proc;   /* /proc does not show our processes */
