@@ -45,6 +45,11 @@ static void tell_result(const struct recording_command *command, const struct an
         command_skipped_text(recording->meter->state.skipped, skips);
         say(skips, command->messages);
     }
+    uint64_t cgroups = recording_cgroups_left_out(recording);
+    if (cgroups > 0)
+        command_say_to(command->messages,
+                       "the limits of %" PRIu64 " cgroups were not recorded: too many are in use",
+                       cgroups);
     recording->meter->report(recording->meter, say, command->messages);
 }
 

@@ -115,7 +115,10 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 static const struct {
     const char *name;
     enum show_table table;
-} tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}, {"procedure", TABLE_PROCEDURES}};
+} tables[] = {
+    {"pair", TABLE_PAIRS}, {"path", TABLE_PATHS},     {"procedure", TABLE_PROCEDURES},
+    {"load", TABLE_LOADS}, {"cgroup", TABLE_CGROUPS},
+};
 
 static const char *by_word(size_t index)
 {

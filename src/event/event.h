@@ -7,6 +7,7 @@
 #define DPM_EVENT_H
 
 #include "base/base.h"
+#include "base/lookup.h"
 #include "event/record.h"
 
 #include <stdio.h>
@@ -16,6 +17,9 @@
 
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
+
+/* SIGNAL: a process that is not known has sent it, one outside of the receiver's PID namespace. */
+#define SENDER_UNKNOWN UINT32_MAX
 
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
@@ -78,6 +82,14 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define EVENT_BODY_FIELD_FIRST      8
 #define EVENT_BODY_FIELD_BIT(index) (1ull << (EVENT_BODY_FIELD_FIRST + (index)))
 
+/* Whether `stream` of the header names the stream that the record is of: those that the stream made, and those that say
+ * something about it. */
+static inline bool record_is_of_stream(const struct record_header *header)
+{
+    return !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM ||
+           header->id == EVENT_SCHEDULE;
+}
+
 /* ---- meter flags ---- */
 
 /* The flags of all event types that can be metered, and all flags there are. */
@@ -91,7 +103,7 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define METER_ALL_KINDS  (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE | METER_MQ)
 #define METER_EVERY_KIND (METER_ALL_KINDS | METER_FILE)
 
-/* Whether records of this type report an event, rather than an identity or the state of the recording. */
+/* Whether records of this type report an event, rather than an identity, or the state of the recording or machine. */
 static inline bool event_is_metered(unsigned id)
 {
     return id < EVENT_ID_END && id != EVENT_SUMMARY && (METER_EVENT_FLAGS >> id & 1);
@@ -201,6 +213,7 @@ struct source {
  *             +-- path number   --> path (one end)
  *             +-- image number  --> image
  *             +-- uid, cgroup id -> name
+ *             +-- process       --> command line
  *             +-- image number  --> image --device, inode--> module (its program's file)
  *             +-- stream, PC    --> procedure
  */
@@ -243,6 +256,11 @@ const char *identities_user_name(const struct identities *identities, uint32_t o
                                  uint32_t user);
 const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
                                    uint64_t cgroup);
+
+/* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
+ * of its creator. It fades with the process's first stream. Valid until the next identities_add. */
+const char *identities_command(const struct identities *identities, uint32_t origin,
+                               uint32_t process);
 
 /* The last component of an image's file name. Otherwise as above. */
 const char *identities_program(const struct identities *identities, uint32_t origin,
@@ -288,7 +306,45 @@ struct names {
  * all are reported again. What has no name, or cannot be determined, stays a number. */
 size_t names_before(struct names *names, const struct record_header *header,
                     struct name_record ret_names[2]);
+
+/* The directory of the root cgroup2, which stays open until names_done; negative: there is none. */
+int names_cgroups(struct names *names);
+
+/* The path of a cgroup2 below the root cgroup, "/" for that itself. Returns false if it cannot be determined. */
+#define CGROUP_PATH_SIZE 4096
+bool names_cgroup_path(struct names *names, uint64_t number, char path[CGROUP_PATH_SIZE]);
+
+/* Makes the NAME of a cgroup from its path. */
+void names_make_cgroup(uint64_t time, uint64_t number, const char *path,
+                       struct name_record *ret_name);
+
+/* Whether that NAME was not reported before. It counts as reported from now on. */
+bool names_is_new(struct names *names, const struct name_record *name);
 void names_done(struct names *names);
+
+/* The command lines of the processes that are being recorded, as far as NAME records have reported them. All zero at
+ * first. */
+struct commands {
+    struct lookup processes;
+    struct pool list;
+    uint32_t next;
+};
+
+/* Call it for every record before the record is stored. Returns whether a NAME record belongs before it: the command
+ * line of a process that ran when its metering began. */
+bool commands_before(struct commands *commands, const struct record_header *header,
+                     struct name_record *ret_name);
+
+/* Whether a process has another command line than the recording says: some programs write a title there. It looks once
+ * at each process whose program is `age` ns old at `now`; with age 0 at all. The record gets `time`. Call it until it
+ * returns false. */
+bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uint64_t time,
+                      struct name_record *ret_name);
+void commands_done(struct commands *commands);
+
+/* The command line of a running process: its arguments, separated by blanks, cut to NAME_SIZE - 1 bytes. Returns false
+ * if it has none, or it cannot be read. */
+bool command_line_read(pid_t pid, char name[NAME_SIZE]);
 
 /* ---- printing ---- */
 

@@ -169,7 +169,7 @@ static void note_places(struct history *history, const struct stream *stream, co
 {
     if (end == NULL && event->event.header->id == EVENT_DESTROYPATH)
         end = end_without_stream(history, &event->event);
-    if (stream == NULL && event->event.header->id == EVENT_STREAM)
+    if (stream == NULL && record_is_of_stream(event->event.header))
         stream = streams_find(history, event->event.origin, event->event.header->stream);
     /* analyses know one receiver of a sender; a further one seems to have an unknown partner */
     event->joined = end != NULL && end->partner != NULL && !end->partner->is_copy;

@@ -107,6 +107,7 @@ const struct system_call system_calls[] = {
     {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWPID, CLONE_NEWPID},
     {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWNET, CLONE_NEWNET},
     {SYS_setns, CALL_NOTICED, 0},
+    {SYS_prctl, CALL_RENAMES, 0, TEST_MASKED, 0, UINT32_MAX, PR_SET_NAME},
     {SYS_setuid, CALL_NOTICED, 0},
     {SYS_setreuid, CALL_NOTICED, 0},
     {SYS_setresuid, CALL_NOTICED, 0},

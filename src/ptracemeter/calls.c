@@ -248,6 +248,7 @@ static bool may_sleep(const struct system_call *what)
     case CALL_CLOSES:
     case CALL_MAKES:
     case CALL_NOTICED:
+    case CALL_RENAMES:
     case CALL_CHANGES_TEXT:
         return false;
     default:
@@ -343,6 +344,9 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         break;
     case CALL_MAKES:
         making_ends(meter, tracee, result);
+        break;
+    case CALL_RENAMES:
+        tracee_renamed(meter, tracee);
         break;
     case CALL_CHANGES_TEXT:
         callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,

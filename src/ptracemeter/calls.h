@@ -36,6 +36,7 @@ enum call_class {
     CALL_CLOSES,  /* close, close_range, dup2, dup3, unshare */
     CALL_MAKES,   /* pipe, socketpair, socket */
     CALL_NOTICED, /* io_uring_setup, ptrace ... */
+    CALL_RENAMES, /* prctl: the stream's name */
     CALL_RESTARTS,
     CALL_CHANGES_TEXT, /* callers_changes */
 };

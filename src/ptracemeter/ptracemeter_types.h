@@ -213,6 +213,8 @@ struct tracee {
     bool waited;
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
+    /* in its latest STREAM */
+    char name[STREAM_NAME_SIZE];
 };
 
 /* ---- network namespaces ---- */

@@ -256,6 +256,16 @@ static void at_exit(struct ptracemeter *meter, struct tracee *tracee)
     let_go(meter, tracee, 0);
 }
 
+static void at_signal(struct ptracemeter *meter, const struct tracee *tracee, int signal)
+{
+    siginfo_t info;
+
+    if (tracee->number == 0 || tracee->process == NULL || tracee->from_exec ||
+        !wants(meter, EVENT_SIGNAL) || ptrace(PTRACE_GETSIGINFO, tracee->tid, NULL, &info) < 0)
+        return;
+    tracee_signalled(meter, tracee, signal, &info);
+}
+
 static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status)
 {
     int signal = WSTOPSIG(status);
@@ -289,6 +299,7 @@ static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status
         at_call(meter, tracee);
         let_go(meter, tracee, 0);
     } else {
+        at_signal(meter, tracee, signal);
         let_go(meter, tracee, signal); /* a signal to deliver */
     }
 }

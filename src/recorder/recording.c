@@ -2,6 +2,7 @@
 /* recording.c: a running recording. See recorder.h. */
 #include "recorder/live.h"
 #include "recorder/recorder.h"
+#include "recorder/recording_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #define COST_EVERY     1024          /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
+
+#define TITLE_AGE 500000000ULL /* ns: programs have written their titles by then */
 
 /* ---- while recording ---- */
 
@@ -35,18 +38,42 @@ static int store_one(struct recording *recording, const struct record_header *re
     return result;
 }
 
+/* Stores the state of the machine as read before this time. */
+static int store_state(struct recording *recording, uint64_t before, struct problem *problem)
+{
+    struct record_queue *read = &recording->state.read;
+    const struct record_header *record;
+    int result = 0;
+
+    if (recording->state.failed)
+        return problem_set(problem, -ENOMEM, "out of memory for the state of the machine");
+    while (result >= 0 && (record = record_queue_peek(read)) != NULL && record->time < before) {
+        if (recording_state_counts(recording, record)) {
+            recording->state.unflushed++;
+            result = store_one(recording, record, recording->wall_offset, problem);
+            symbols_note(recording->symbols, record);
+        }
+        record_queue_take(read);
+    }
+    return result;
+}
+
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
-    struct name_record names[2];
+    struct name_record names[3];
     size_t count = names_before(&recording->names, event->header, names);
-    int result = 0;
+    int result;
 
+    count += commands_before(&recording->commands, event->header, &names[count]);
+    recording->wall_offset = event->wall_offset;
+    result = store_state(recording, event->header->time, problem);
     for (size_t i = 0; result >= 0 && i < count; i++)
         result = store_one(recording, &names[i].header, event->wall_offset, problem);
     if (result >= 0)
         result = store_one(recording, event->header, event->wall_offset, problem);
     symbols_note(recording->symbols, event->header);
+    recording_state_note(recording, event->header);
     return result;
 }
 
@@ -71,7 +98,8 @@ static int drain(struct recording *recording, struct problem *problem)
             return result;
     }
     note_lost(recording);
-    return result;
+    int stored = result < 0 ? 0 : store_state(recording, recording->complete, problem);
+    return stored < 0 ? stored : result;
 }
 
 /* DPM's own overhead so far. */
@@ -113,6 +141,32 @@ static int sweep(struct recording *recording, struct problem *problem)
     return meter->sweep == NULL ? 0 : meter->sweep(meter, problem);
 }
 
+/* A flush writes at least a page. Of a recording in which nothing else happens, 14 SUMMARYs fill one. */
+#define STATES_OF_PAGE 14
+
+static bool only_state_is_new(const struct recording *recording)
+{
+    uint64_t states = recording->state.unflushed;
+
+    return states < STATES_OF_PAGE && recording->records - recording->flushed <= states;
+}
+
+/* Records command lines that have become titles: of programs that are `age` ns old, at least. */
+static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
+{
+    uint64_t time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
+    struct name_record name;
+    int result = 0;
+
+    if (recording->live != NULL && recording->live->last_time > time)
+        time = recording->live->last_time;
+    while (result >= 0 &&
+           commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age, time, &name))
+        result = store_one(recording, &name.header, wall_offset, problem);
+    return result;
+}
+
 static int flush(struct recording *recording, uint64_t now, struct problem *problem)
 {
     int result;
@@ -122,8 +176,14 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
     recording->last_flush = now;
     result = sweep(recording, problem);
     if (result >= 0)
+        result = tell_titles(recording, TITLE_AGE, problem);
+    if (result >= 0)
         result = tell_cost(recording, problem);
-    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
+    if (result < 0 || only_state_is_new(recording))
+        return result;
+    recording->flushed = recording->records;
+    recording->state.unflushed = 0;
+    return trace_writer_flush(recording->writer, problem);
 }
 
 int recording_step(struct recording *recording, struct problem *problem)
@@ -136,6 +196,7 @@ int recording_step(struct recording *recording, struct problem *problem)
     recording->wakeups++;
     if (meter->measure != NULL)
         meter->measure(meter, now);
+    recording_state_step(recording, now);
     int result = drain(recording, problem);
     if (result >= 0)
         result = flush(recording, now, problem);
@@ -254,11 +315,13 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
-    return result;
+    return result < 0 ? result : recording_state_open(recording, problem);
 }
 
 void recording_begin(struct recording *recording)
 {
+    recording->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    recording_state_read(recording, false);
     recording->active = true;
     recording->reason = END_COMPLETE;
     recording->last_flush = clock_now(CLOCK_MONOTONIC);
@@ -280,10 +343,15 @@ static int store_rest(struct recording *recording, struct problem *problem)
 {
     int result = sweep(recording, problem);
 
+    if (result >= 0)
+        result = tell_titles(recording, 0, problem);
     recording->active = false;
     recording->meter->detach(recording->meter);
     while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
         usleep(1000);
+    recording_state_read(recording, true);
+    if (result >= 0)
+        result = store_state(recording, UINT64_MAX, problem);
     return result < 0 ? result : append_names(recording, problem);
 }
 
@@ -314,7 +382,9 @@ void recording_discard(struct recording *recording)
 void recording_close(struct recording *recording)
 {
     recording_unfollow(recording);
+    recording_state_close(recording);
     names_done(&recording->names);
+    commands_done(&recording->commands);
     symbols_free(recording->symbols);
     meter_interface_close(recording->meter);
     recording->meter = NULL;

@@ -19,6 +19,9 @@
 
 #define FINDING_SMALL 0.01
 
+/* The same for the machine: its figures are coarse, and it always has something else to do. */
+#define FINDING_SMALL_LOAD 0.05
+
 enum finding_kind {
     FINDING_ELAPSED, /* what much of the elapsed time was spent on: .elapsed */
 
@@ -48,6 +51,13 @@ enum finding_kind {
 
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
+
+    FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
+    FINDING_THROTTLED,       /* a cgroup used up its CPU limit: .cgroup */
+    FINDING_STOLEN,          /* other virtual machines took CPU time: .load */
+    FINDING_MEMORY_PRESSURE, /* tasks waited for memory, or it was swapped: .load */
+    FINDING_DISK_PRESSURE,   /* tasks waited for disks: .load */
+    FINDING_OOM,             /* processes were killed because of a cgroup's memory limit: .cgroup */
 
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
@@ -149,6 +159,17 @@ struct finding {
             const struct communication_path *worst;
         } retransmits;
         uint64_t dropped;
+        struct {
+            uint32_t process;
+            bool first;     /* of these findings: the longest wait */
+            bool throttled; /* a cgroup of its machine was throttled, so that may be why */
+        } cpu_wait;
+        const struct communication_cgroup *cgroup;
+        struct {
+            uint32_t machine;
+            uint64_t time;    /* ns that tasks waited, or that were stolen; NOT_KNOWN */
+            uint64_t elapsed; /* ns that `time` is of */
+        } load;
         struct waits waits;
     };
 };

@@ -344,6 +344,7 @@ static bool is_within(const struct arrival *arrival)
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP:
+    case EVENT_SIGNAL:
         return !arrival->explained;
     default:
         return false;

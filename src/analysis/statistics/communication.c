@@ -254,9 +254,10 @@ static void build_totals(const struct statistics *statistics, struct communicati
 static int build(struct statistics *statistics, uint32_t origins, struct communication *result)
 {
     begin_totals(statistics, result);
-    if (machines_build(statistics, result) < 0 || process_rows_build(statistics, result) < 0 ||
-        build_connections(statistics, result) < 0)
+    if (machines_build(statistics, result) < 0 || cgroups_build(statistics, result) < 0 ||
+        process_rows_build(statistics, result) < 0 || build_connections(statistics, result) < 0)
         return -ENOMEM;
+    machine_loads_build(statistics, result);
     build_totals(statistics, result, origins);
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0)

@@ -41,6 +41,7 @@ struct pt_regs {
 
 struct rq {
     unsigned int nr_running;
+    int cpu;
     uint64_t clock;
     uint64_t clock_task;
 };
@@ -53,6 +54,14 @@ struct sched_entity {
     uint64_t exec_start;
     uint64_t sum_exec_runtime;
     struct cfs_rq *cfs_rq;
+};
+
+/* Empty in kernels without CONFIG_SCHED_INFO. */
+struct sched_info {
+    /* ns that the task has waited for a CPU, up to when it last got one ... */
+    unsigned long long run_delay;
+    /* ... and since when it waits again, by the run queue's clock; 0: it does not */
+    unsigned long long last_queued;
 };
 
 struct ns_common {
@@ -184,6 +193,8 @@ struct mm_struct {
     unsigned long start_code;
     struct file *exe_file;
     unsigned long end_code;
+    unsigned long arg_start;
+    unsigned long arg_end;
 };
 
 struct task_io_accounting {
@@ -194,6 +205,10 @@ struct bpf_local_storage;
 
 struct signal_struct {
     atomic_t live;
+};
+
+struct kernel_siginfo {
+    int si_code;
 };
 
 struct task_struct {
@@ -208,7 +223,10 @@ struct task_struct {
     int tgid;
     struct task_struct *group_leader;
     struct pid *thread_pid;
+    unsigned long nvcsw;
+    unsigned long nivcsw;
     uint64_t start_time;
+    struct sched_info sched_info;
     const struct cred *cred;
     char comm[16];
     struct files_struct *files;
@@ -518,6 +536,7 @@ enum {
     CALL_RECVMSG = 47,
     CALL_SETSOCKOPT = 54,
     CALL_GETSOCKOPT = 55,
+    CALL_EXECVE = 59,
     CALL_CREAT = 85,
     CALL_EPOLL_WAIT = 232,
     CALL_OPENAT = 257,
@@ -531,6 +550,7 @@ enum {
     CALL_PIPE2 = 293,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_EXECVEAT = 322,
     CALL_PREADV2 = 327,
     CALL_PWRITEV2 = 328,
     CALL_IO_URING_ENTER = 426,
@@ -542,8 +562,10 @@ enum {
 enum {
     CALL32_READ = 3,
     CALL32_WRITE = 4,
+    CALL32_EXECVE = 11,
     CALL32_READV = 145,
     CALL32_WRITEV = 146,
+    CALL32_EXECVEAT = 358,
 };
 
 /* ---- loading quickly ---- */

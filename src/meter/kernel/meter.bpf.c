@@ -18,6 +18,8 @@
  *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  the beginning and end of TCP connections
+ *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU
+ *      signal.bpf.h      SIGNAL
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
@@ -35,6 +37,7 @@
 #include "meter/kernel/receive.bpf.h"
 #include "meter/kernel/schedule.bpf.h"
 #include "meter/kernel/send.bpf.h"
+#include "meter/kernel/signal.bpf.h"
 #include "meter/kernel/survey.bpf.h"
 #include "meter/kernel/udp_socket.bpf.h"
 

@@ -6,6 +6,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
+#include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 
@@ -204,6 +205,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     struct stream *stream = stream_of(previous);
     uint64_t now = 0;
 
+    note_runnable(next);
     if (stream == NULL && !next_has)
         return 0;
     if (!coarse_time) {
@@ -222,6 +224,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     }
     if (stream != NULL && stream->away)
         enter(stream, next);
+    if (stream != NULL)
+        note_cpu_wait(stream, next);
     return 0;
 }
 

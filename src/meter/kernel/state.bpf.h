@@ -336,6 +336,8 @@ struct stream {
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */
+    /* `runnable` of its last SCHEDULE */
+    uint64_t told_runnable;
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -526,7 +528,7 @@ const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths tha
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
-     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
+     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS) | EVENT_FLAG(EVENT_SCHEDULE))
 
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
@@ -551,6 +553,16 @@ uint32_t last_pipe;
 #define FIRST_SENDS_BITS 16
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
+
+/* Tasks that run or wait for a CPU, on all CPUs: the sum of what each CPU's queue held when it last switched tasks.
+ * Kept by sched_switch. Each CPU's count has a cache line of its own. */
+#define CPUS_MOST 4096 /* others are not counted */
+struct runnable_seen {
+    uint32_t count;
+    uint32_t unused[15];
+};
+static struct runnable_seen runnable_seen[CPUS_MOST];
+uint32_t runnable;
 
 uint32_t sweeps;    /* number of sweeps so far, about one a second */
 uint32_t udp_known; /* entries of udp_paths */

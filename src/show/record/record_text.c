@@ -350,8 +350,12 @@ static void print_signal(const struct record_face *face, const struct event *eve
         fprintf(face->file, "pid %" PRIu32, record->signal.receiver_pid);
     if (record->signal.sender_pid == 0)
         fputs(" by the kernel", face->file);
+    else if (record->signal.sender_pid == SENDER_UNKNOWN)
+        fputs(" by an unknown process", face->file);
     else if (record->header.flags & RECORD_NO_STREAM)
         fprintf(face->file, " by pid %" PRIu32, record->signal.sender_pid);
+    if (record->signal.number == SIGCONT && record->signal.result == SIGNAL_IGNORED)
+        return; /* the process continues all the same */
     fputs(record->signal.result < ARRAY_SIZE(results) ? results[record->signal.result]
                                                       : ", result unknown",
           face->file);

@@ -8,6 +8,7 @@
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
  *                         Late  Answers  Queues  Requests  Network  Waits
+ *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
 #include "show/causality/causality_face.h"
@@ -24,11 +25,12 @@
 
 #define FEW_NAMES 5
 
+#define say report_say
+
 #define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" over "))
 #define NAMES_SIZE (FEW_NAMES * PROCESS_TEXT_SIZE + UNIT_SIZE)
 
-__attribute__((format(printf, 3, 4))) static void say(struct report_content *content,
-                                                      const char *topic, const char *format, ...)
+void report_say(struct report_content *content, const char *topic, const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
@@ -442,18 +444,21 @@ typedef void say_function(const struct report *report, const struct finding *fin
                           struct report_content *content);
 
 static say_function *const sentences[FINDING_KIND_COUNT] = {
-    [FINDING_ELAPSED] = say_elapsed,         [FINDING_WORK_OF_FEW] = say_work,
-    [FINDING_WORK_SHARED] = say_work,        [FINDING_IDLE] = say_idle,
-    [FINDING_CREATED] = say_created,         [FINDING_SILENT] = say_silent,
-    [FINDING_ONE_STREAM] = say_one_stream,   [FINDING_FACTOR] = say_factor,
-    [FINDING_ARCS_MISSING] = say_missing,    [FINDING_UNEVEN_LOAD] = say_uneven,
-    [FINDING_CRITICAL] = say_critical,       [FINDING_PATH_WAITS] = say_path_waits,
-    [FINDING_LATE_SENDER] = say_wait,        [FINDING_BLOCKED_SENDER] = say_wait,
-    [FINDING_LATE_RECEIVER] = say_wait,      [FINDING_QUEUE] = say_queue,
-    [FINDING_ANSWERS] = say_answers,         [FINDING_ANSWER_LAG] = say_answers,
-    [FINDING_REQUESTS] = say_requests,       [FINDING_RETRANSMITS] = say_retransmits,
-    [FINDING_DROPPED] = say_dropped,         [FINDING_WAITS_OUTSIDE] = say_waits,
-    [FINDING_WAITS_UNEXPLAINED] = say_waits, [FINDING_WAITS_LOCKS] = say_waits,
+    [FINDING_ELAPSED] = say_elapsed,           [FINDING_WORK_OF_FEW] = say_work,
+    [FINDING_WORK_SHARED] = say_work,          [FINDING_IDLE] = say_idle,
+    [FINDING_CREATED] = say_created,           [FINDING_SILENT] = say_silent,
+    [FINDING_ONE_STREAM] = say_one_stream,     [FINDING_FACTOR] = say_factor,
+    [FINDING_ARCS_MISSING] = say_missing,      [FINDING_UNEVEN_LOAD] = say_uneven,
+    [FINDING_CRITICAL] = say_critical,         [FINDING_PATH_WAITS] = say_path_waits,
+    [FINDING_LATE_SENDER] = say_wait,          [FINDING_BLOCKED_SENDER] = say_wait,
+    [FINDING_LATE_RECEIVER] = say_wait,        [FINDING_QUEUE] = say_queue,
+    [FINDING_ANSWERS] = say_answers,           [FINDING_ANSWER_LAG] = say_answers,
+    [FINDING_REQUESTS] = say_requests,         [FINDING_RETRANSMITS] = say_retransmits,
+    [FINDING_DROPPED] = say_dropped,           [FINDING_WAITS_OUTSIDE] = say_waits,
+    [FINDING_WAITS_UNEXPLAINED] = say_waits,   [FINDING_WAITS_LOCKS] = say_waits,
+    [FINDING_CPU_WAIT] = report_say_cpu_wait,  [FINDING_THROTTLED] = report_say_throttled,
+    [FINDING_STOLEN] = report_say_stolen,      [FINDING_MEMORY_PRESSURE] = report_say_memory,
+    [FINDING_DISK_PRESSURE] = report_say_disk, [FINDING_OOM] = report_say_oom,
 };
 
 int report_find(const struct report *report, struct report_content *content)
