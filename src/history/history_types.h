@@ -17,6 +17,7 @@
  *        |-- receiving.c   a RECEIVE: which edges it has ...
  *        |   receiving_look.c   ... which of its bytes are known, which are missing for good
  *        |   receiving_order.c  ... where positions are not certain
+ *        |   receiving_counts.c ... where they are counts of datagrams
  *        |-- holding.c     records that must wait, behind the RECEIVE that holds back their stream
  *        |-- values.c      what an analysis keeps with events
  *        '-- clock_origins.c    clocks of machines: clock_chain.c, clock.c
@@ -157,6 +158,8 @@ struct end {
     uint64_t in_end;    /* partner's terms: end of what was received, as handed out ... */
     uint64_t in_low[2]; /* ... at in_low_time, and more than MOMENT before that */
     uint64_t in_low_time;
+    uint32_t skipped; /* UDP: how many datagrams sizes say were lost, and their meter does not */
+    uint32_t cut_to;  /* UDP: 1 + size to which a RECEIVE has cut a datagram; 0: none has */
     uint64_t received_sent; /* UDP that repeats: time of the latest received SEND */
     struct end_links links[END_LISTS];
 };

@@ -6,8 +6,8 @@
  *      SENDs       |  SEND 4   |  SEND 5  |  SEND 6   |       three edges
  *
  * The way depends on the path: by position (here); by the datagram's identification, if its sender has another clock
- * (here); among candidates, if the order is not certain (receiving_order.c). What is not known may come later, or is
- * missing (receiving_look.c).
+ * (here); by its size, if numbers are only counts (receiving_counts.c); among candidates, if the order is not certain
+ * (receiving_order.c). What is not known may come later, or is missing (receiving_look.c).
  */
 #include "history/receiving.h"
 
@@ -338,7 +338,9 @@ int receiving_look(struct history *history, struct end *end, const struct record
         look_alone(&look, origin);
     } else {
         look.one_clock = history_have_one_clock(history, look.from->origin, origin);
-        if (end->kind == PATH_UDP && !look.one_clock)
+        if (look_counts(&look))
+            look_at_counts(&look);
+        else if (end->kind == PATH_UDP && !look.one_clock)
             look_at_datagram(&look);
         else if (look.from->repeats)
             look_at_repeated(&look);

@@ -3,6 +3,7 @@
  * receiving_look.h: one look at a RECEIVE, inside history/.
  *
  *      receiving.c ---> receiving_order.c    order is not certain: candidates
+ *         |    \------> receiving_counts.c   numbers are not certain: sizes
  *           \____________/
  *                 |
  *               receiving_look.c                  edges, waiting, gaps
@@ -64,6 +65,12 @@ static inline uint32_t least(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
+
+/* ---- receiving_counts.c ---- */
+
+/* Whether the numbers of datagrams are counts, which are wrong after a loss; and the look for that case. */
+bool look_counts(const struct look *look);
+void look_at_counts(struct look *look);
 
 /* ---- receiving_order.c ---- */
 

@@ -7,6 +7,8 @@
  */
 #include "ptracemeter/addresses.h"
 
+#include "ptracemeter/networks.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stddef.h>
@@ -62,8 +64,20 @@ bool address_is_any(const uint8_t address[16])
     return memcmp(address, none, sizeof(none)) == 0;
 }
 
-void address_find_local(struct path_record *facts, const struct sockaddr_storage *peer,
-                        socklen_t length)
+/* The loopback address that others are reached from, where the route cannot be asked for. */
+static void take_loopback(struct path_record *facts, const struct sockaddr_storage *peer)
+{
+    uint8_t bytes[16];
+    uint16_t port;
+
+    if (address_take(peer, bytes, &port) == AF_INET && bytes[0] == 127)
+        memcpy(facts->local, (const uint8_t[]){127, 0, 0, 1}, 4);
+    else if (memcmp(bytes, &in6addr_loopback, sizeof(bytes)) == 0)
+        memcpy(facts->local, bytes, sizeof(bytes));
+}
+
+void address_find_local(struct ptracemeter *meter, struct path_record *facts,
+                        const struct sockaddr_storage *peer, socklen_t length)
 {
     struct sockaddr_storage own;
     socklen_t size = sizeof(own);
@@ -71,10 +85,12 @@ void address_find_local(struct path_record *facts, const struct sockaddr_storage
 
     if (!address_is_any(facts->local))
         return;
-    int probe = socket(peer->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int probe = network_socket(meter, facts->network, peer->ss_family, SOCK_DGRAM);
     if (probe >= 0 && connect(probe, (const struct sockaddr *)peer, length) == 0 &&
         getsockname(probe, (struct sockaddr *)&own, &size) == 0)
         address_take(&own, facts->local, &port);
+    else
+        take_loopback(facts, peer);
     if (probe >= 0)
         close(probe);
 }

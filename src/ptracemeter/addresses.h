@@ -16,10 +16,10 @@ uint8_t address_take(const struct sockaddr_storage *from, uint8_t bytes[16], uin
 void address_take_both(struct path_record *facts, const struct sockaddr_storage *own,
                        const struct sockaddr_storage *other);
 bool address_is_any(const uint8_t address[16]);
-/* If a UDP socket is bound to any address, replaces that by the local address that routing chooses for this peer, if
- * that can be determined. */
-void address_find_local(struct path_record *facts, const struct sockaddr_storage *peer,
-                        socklen_t length);
+/* If a UDP socket is bound to any address, replaces that by the local address that routing chooses for this peer in the
+ * socket's network namespace, if that can be determined. */
+void address_find_local(struct ptracemeter *meter, struct path_record *facts,
+                        const struct sockaddr_storage *peer, socklen_t length);
 /* The name as the kernel meter records it: '@' for all NULs except those at the end. Returns false if there is none. */
 bool address_take_name(struct path_record *facts, const struct sockaddr_un *address,
                        socklen_t size);

@@ -67,6 +67,7 @@ const struct system_call system_calls[] = {
     {SYS_splice, CALL_MOVES, MESSAGES | FILES},
     {SYS_tee, CALL_MOVES, MESSAGES},
     {SYS_vmsplice, CALL_MOVES, MESSAGES},
+    {SYS_io_submit, CALL_SUBMITS, MESSAGES},
     {SYS_poll, CALL_WAITS_ANY, WAITS, TEST_NOT, 2, 0, 0},
     {SYS_ppoll, CALL_WAITS_ANY, WAITS},
     {SYS_select, CALL_WAITS_ANY, WAITS},

@@ -18,6 +18,7 @@
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
 #include "ptracemeter/queue_calls.h"
+#include "ptracemeter/submit_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
 #include "ptracemeter/tracer.h"
@@ -224,6 +225,8 @@ static bool begins(struct ptracemeter *meter, struct tracee *tracee)
         return receive_begins(meter, tracee);
     case CALL_MOVES:
         return move_begins(meter, tracee);
+    case CALL_SUBMITS:
+        return submit_begins(meter, tracee);
     case CALL_CLOSES:
         return closing_begins(meter, tracee);
     case CALL_NOTICED:
@@ -254,6 +257,7 @@ static bool may_sleep(const struct system_call *what)
     switch ((enum call_class)what->what) {
     case CALL_SENDS:
     case CALL_SENDS_MANY:
+    case CALL_SUBMITS:
     case CALL_CONNECTS:
     case CALL_CLOSES:
     case CALL_MAKES:
@@ -336,6 +340,9 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         break;
     case CALL_MOVES:
         move_ends(meter, tracee, result);
+        break;
+    case CALL_SUBMITS:
+        submit_ends(meter, tracee, result);
         break;
     case CALL_WAITS_ANY:
         wait_ends(meter, tracee);

@@ -28,6 +28,7 @@ enum call_class {
     CALL_RECEIVES,   /* as above */
     CALL_RECEIVES_MANY,
     CALL_MOVES,     /* splice, sendfile, tee, vmsplice */
+    CALL_SUBMITS,   /* io_submit */
     CALL_WAITS_ANY, /* for any of several paths */
     CALL_ACCEPTS,
     CALL_CONNECTS,

@@ -14,6 +14,7 @@
 #include "ptracemeter/tracees.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,36 +104,93 @@ void descriptors_after_exec(struct ptracemeter *meter, struct tracee *tracee)
         if (table->at[i] == NULL)
             continue;
         path_of_descriptor(tracee, (int)i, path);
-        if (table->at[i] == NO_OBJECT || lstat(path, &link) < 0)
+        if (table->at[i] == NO_OBJECT || meter->no_proc || lstat(path, &link) < 0)
             release(meter, &table->at[i]);
     }
 }
 
-bool descriptor_is_written(const struct tracee *tracee, int descriptor)
+/* ---- copies ---- */
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+/* Whether its process's first thread has the same descriptors. It need not: a thread may have unshared its own, and
+ * the first one may have ended. */
+static bool shares_with_first(const struct ptracemeter *meter, const struct tracee *tracee)
+{
+    if (tracee->tid == tracee->process->pid)
+        return true;
+    const struct tracee *first = tracee_find(meter, tracee->process->pid);
+    return first != NULL && first->table == tracee->table;
+}
+
+int descriptor_borrow(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    bool shares = shares_with_first(meter, tracee);
+    int *pid_fd = shares ? &tracee->process->pid_fd : &tracee->thread_fd;
+
+    if (*pid_fd == -1)
+        *pid_fd = (int)syscall(SYS_pidfd_open, shares ? tracee->process->pid : tracee->tid,
+                               shares ? 0 : PIDFD_THREAD);
+    if (*pid_fd == -1 && !shares)
+        *pid_fd = -2;
+    if (*pid_fd == -2)
+        errno = ENOTSUP;
+    return *pid_fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, *pid_fd, descriptor, 0);
+}
+
+bool descriptors_have_proc(void)
+{
+    char name[32];
+    ssize_t length = readlink("/proc/self", name, sizeof(name) - 1);
+
+    name[length < 0 ? 0 : length] = '\0';
+    return atoi(name) == getpid();
+}
+
+bool descriptor_is_written(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
 {
     struct stat link;
     char path[64];
 
-    path_of_descriptor(tracee, descriptor, path);
-    return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR);
+    if (!meter->no_proc) {
+        path_of_descriptor(tracee, descriptor, path);
+        return lstat(path, &link) == 0 && (link.st_mode & S_IWUSR);
+    }
+    int copy = descriptor_borrow(meter, tracee, descriptor);
+    int flags = copy < 0 ? -1 : fcntl(copy, F_GETFL);
+    if (copy >= 0)
+        close(copy);
+    return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
 }
 
-int descriptor_borrow(struct tracee *tracee, int descriptor)
+bool descriptor_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                     struct stat *ret_file)
 {
-    struct process *process = tracee->process;
+    char path[64];
 
-    if (process->pid_fd < 0)
-        process->pid_fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-    return process->pid_fd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, process->pid_fd, descriptor, 0);
+    if (!meter->no_proc) {
+        path_of_descriptor(tracee, descriptor, path);
+        return stat(path, ret_file) == 0;
+    }
+    int copy = descriptor_borrow(meter, tracee, descriptor);
+    if (copy < 0)
+        return false;
+    bool found = fstat(copy, ret_file) == 0;
+    close(copy);
+    return found;
 }
 
-/* Checks whether the process's descriptors can be looked at. Reports once per process if not. */
-static void look_whether_readable(struct ptracemeter *meter, struct tracee *tracee)
+/* Checks whether the process's descriptors can be looked at. Reports once per process if not. (A /proc mounted with
+ * hidepid=invisible hides a process that may not be looked into.) */
+static void look_whether_readable(struct ptracemeter *meter, struct tracee *tracee, int error)
 {
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/fd", tracee->tid);
-    if (tracee->process->unreadable || access(path, R_OK | X_OK) == 0 || errno != EACCES)
+    if (tracee->process->unreadable || error == EBADF ||
+        (!meter->no_proc && access(path, R_OK | X_OK) == 0))
         return;
     tracee->process->unreadable = true;
     meter->doubtful = true; /* its sends and receives are not counted */
@@ -142,12 +200,9 @@ static void look_whether_readable(struct ptracemeter *meter, struct tracee *trac
 static struct object *look_at(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
 {
     struct stat file;
-    char path[64];
 
-    path_of_descriptor(tracee, descriptor, path);
-    if (stat(path, &file) < 0) {
-        if (errno == EACCES)
-            look_whether_readable(meter, tracee);
+    if (!descriptor_file(meter, tracee, descriptor, &file)) {
+        look_whether_readable(meter, tracee, errno);
         return NULL;
     }
     if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diagnosis.c: asks the kernel about sockets in our network namespace, which needs no privilege (sock_diag(7)): which
- * socket is the other end, which one is bound to a name, and what a socket is whose descriptor cannot be copied.
+ * diagnosis.c: asks the kernel about the sockets of a network namespace, which needs no privilege once we have a socket
+ * there (sock_diag(7), networks.c): which socket is the other end, which one is bound to a name, and what a socket is
+ * whose descriptor cannot be copied.
  */
 #include "ptracemeter/diagnosis.h"
 
+#include "ptracemeter/networks.h"
 #include "ptracemeter/socket_facts.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -24,12 +27,12 @@
 
 /* Questions are numbered, and each answer carries its question's number. The rest of an answer that was not read to
  * its end is skipped. Returns the size, or -1. */
-static ssize_t receive(struct ptracemeter *meter, char answer[ANSWER_SIZE])
+static ssize_t receive(const struct ptracemeter *meter, int diag, char answer[ANSWER_SIZE])
 {
     const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
 
     for (;;) {
-        ssize_t got = recv(meter->diag, answer, ANSWER_SIZE, 0);
+        ssize_t got = recv(diag, answer, ANSWER_SIZE, 0);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0 || !NLMSG_OK(header, (size_t)got))
@@ -44,35 +47,22 @@ struct question {
     struct unix_diag_req request;
 };
 
-static bool open_netlink(struct ptracemeter *meter)
-{
-    struct timeval limit = {.tv_sec = 1};
-
-    if (!meter->diag_tried) {
-        meter->diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-        if (meter->diag >= 0)
-            setsockopt(meter->diag, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    }
-    meter->diag_tried = true;
-    return meter->diag >= 0;
-}
-
-static bool ask(struct ptracemeter *meter, uint64_t inode, uint32_t show, bool all)
+/* Asks about one UNIX socket, or (inode 0) all of them in certain states. */
+static bool ask(struct ptracemeter *meter, int diag, uint64_t inode, uint32_t show, uint32_t states)
 {
     const struct question question = {
         .header = {.nlmsg_len = sizeof(question),
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                   .nlmsg_flags = NLM_F_REQUEST | (all ? NLM_F_DUMP : 0),
+                   .nlmsg_flags = NLM_F_REQUEST | (inode == 0 ? NLM_F_DUMP : 0),
                    .nlmsg_seq = ++meter->diag_questions},
         .request = {.sdiag_family = AF_UNIX,
-                    .udiag_states = UINT32_MAX,
+                    .udiag_states = states,
                     .udiag_ino = (uint32_t)inode,
                     .udiag_show = show,
                     .udiag_cookie = {UINT32_MAX, UINT32_MAX}},
     };
 
-    return open_netlink(meter) &&
-           send(meter->diag, &question, sizeof(question), 0) == (ssize_t)sizeof(question);
+    return diag >= 0 && send(diag, &question, sizeof(question), 0) == (ssize_t)sizeof(question);
 }
 
 /* The data of an answer's attribute, and its size; NULL: it has none. */
@@ -97,12 +87,13 @@ static bool is_answer(const struct nlmsghdr *answer)
 }
 
 /* Asks for one UNIX socket. NULL: there is none. */
-static const struct nlmsghdr *ask_one(struct ptracemeter *meter, uint64_t inode, uint32_t show,
-                                      char answer[ANSWER_SIZE])
+static const struct nlmsghdr *ask_one(struct ptracemeter *meter, int diag, uint64_t inode,
+                                      uint32_t show, char answer[ANSWER_SIZE])
 {
     const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
 
-    return !ask(meter, inode, show, false) || receive(meter, answer) < 0 || !is_answer(header)
+    return inode == 0 || !ask(meter, diag, inode, show, UINT32_MAX) ||
+                   receive(meter, diag, answer) < 0 || !is_answer(header)
                ? NULL
                : header;
 }
@@ -114,52 +105,125 @@ static uint64_t cookie_of(const struct nlmsghdr *answer)
     return (uint64_t)message->udiag_cookie[1] << 32 | message->udiag_cookie[0];
 }
 
-uint64_t diagnosis_peer(struct ptracemeter *meter, uint64_t inode)
+bool diagnosis_peer(struct ptracemeter *meter, uint32_t network, uint64_t inode, uint64_t *ret_peer)
 {
     _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
-    const struct nlmsghdr *answer = ask_one(meter, inode, UDIAG_SHOW_PEER, bytes);
+    const struct nlmsghdr *answer =
+        ask_one(meter, network_diag(meter, network), inode, UDIAG_SHOW_PEER, bytes);
     size_t size;
     const uint32_t *peer = answer == NULL ? NULL : find_attribute(answer, UNIX_DIAG_PEER, &size);
 
-    return peer == NULL || size < sizeof(*peer) ? 0 : *peer;
+    *ret_peer = peer == NULL || size < sizeof(*peer) ? 0 : *peer;
+    return peer != NULL;
 }
 
-uint64_t diagnosis_cookie(struct ptracemeter *meter, uint64_t inode)
+uint64_t diagnosis_cookie(struct ptracemeter *meter, uint32_t network, uint64_t inode)
 {
     _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
-    const struct nlmsghdr *answer = ask_one(meter, inode, 0, bytes);
+    const struct nlmsghdr *answer = ask_one(meter, network_diag(meter, network), inode, 0, bytes);
 
     return answer == NULL ? 0 : cookie_of(answer);
 }
 
-uint64_t diagnosis_named(struct ptracemeter *meter, const char *name, size_t length)
+int64_t diagnosis_waiting(struct ptracemeter *meter, uint32_t network, uint64_t inode)
+{
+    _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
+    const struct nlmsghdr *answer =
+        ask_one(meter, network_diag(meter, network), inode, UDIAG_SHOW_RQLEN, bytes);
+    size_t size;
+    const struct unix_diag_rqlen *found =
+        answer == NULL ? NULL : find_attribute(answer, UNIX_DIAG_RQLEN, &size);
+
+    return found == NULL || size < sizeof(*found) ? -1 : (int64_t)found->udiag_rqueue;
+}
+
+/* Calls a function for each UNIX socket in certain states, until it returns true. Reads the answer to its end. */
+static bool for_each(struct ptracemeter *meter, uint32_t network, uint32_t show, uint32_t states,
+                     bool (*look)(const struct nlmsghdr *answer, void *context), void *context)
 {
     _Alignas(struct nlmsghdr) char answer[ANSWER_SIZE];
-    uint64_t found = 0;
-    bool more = ask(meter, 0, UDIAG_SHOW_NAME, true);
+    int diag = network_diag(meter, network);
+    bool found = false, more = ask(meter, diag, 0, show, states);
 
     while (more) {
-        ssize_t got = receive(meter, answer);
+        ssize_t got = receive(meter, diag, answer);
         size_t left = got < 0 ? 0 : (size_t)got;
         const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
         more = got > 0;
         for (; NLMSG_OK(header, left); header = NLMSG_NEXT(header, left)) {
-            size_t size;
             if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR)
                 more = false;
-            if (!is_answer(header))
-                continue;
-            const struct unix_diag_msg *message = NLMSG_DATA(header);
-            const char *bound = find_attribute(header, UNIX_DIAG_NAME, &size);
-            if (bound == NULL || message->udiag_type != SOCK_DGRAM)
-                continue;
-            if (bound[0] != '\0')
-                size = strnlen(bound, size);
-            if (size == length && memcmp(bound, name, length) == 0)
-                found = cookie_of(header);
+            if (!found && is_answer(header))
+                found = look(header, context);
         }
     }
     return found;
+}
+
+struct named {
+    const struct diagnosis_name *name;
+    uint64_t cookie;
+};
+
+static bool has_name(const struct nlmsghdr *answer, void *context)
+{
+    const struct unix_diag_msg *message = NLMSG_DATA(answer);
+    struct named *named = context;
+    const struct diagnosis_name *name = named->name;
+    size_t size, file_size = 0;
+    const char *bound = find_attribute(answer, UNIX_DIAG_NAME, &size);
+    const struct unix_diag_vfs *file = find_attribute(answer, UNIX_DIAG_VFS, &file_size);
+
+    if (bound == NULL || message->udiag_type != SOCK_DGRAM)
+        return false;
+    if (bound[0] != '\0')
+        size = strnlen(bound, size);
+    if (name->inode != 0
+            ? file != NULL && file_size >= sizeof(*file) && file->udiag_vfs_ino == name->inode &&
+                  file->udiag_vfs_dev == name->device
+            : size == name->length && memcmp(bound, name->name, size) == 0)
+        named->cookie = cookie_of(answer);
+    return false; /* the last one counts */
+}
+
+uint64_t diagnosis_named(struct ptracemeter *meter, uint32_t network,
+                         const struct diagnosis_name *name)
+{
+    struct named named = {name, 0};
+
+    for_each(meter, network, UDIAG_SHOW_NAME | UDIAG_SHOW_VFS, UINT32_MAX, has_name, &named);
+    return named.cookie;
+}
+
+/* A listening socket whose queue has a certain client. */
+struct queued {
+    uint32_t inode;
+    uint64_t listener;
+};
+
+static bool has_in_queue(const struct nlmsghdr *answer, void *context)
+{
+    struct queued *queued = context;
+    size_t size;
+    const uint32_t *clients = find_attribute(answer, UNIX_DIAG_ICONS, &size);
+
+    for (size_t i = 0; clients != NULL && (i + 1) * sizeof(*clients) <= size; i++)
+        if (clients[i] == queued->inode) {
+            queued->listener = cookie_of(answer);
+            return true;
+        }
+    return false;
+}
+
+#define LISTENING (1u << 10) /* the state TCP_LISTEN, which UNIX sockets use, too */
+
+uint64_t diagnosis_listener(struct ptracemeter *meter, uint32_t network, uint64_t inode)
+{
+    struct queued queued = {(uint32_t)inode, 0};
+
+    return for_each(meter, network, UDIAG_SHOW_ICONS, LISTENING, has_in_queue, &queued)
+               ? queued.listener
+               : 0;
 }
 
 /* ---- what a socket is ---- */
@@ -179,10 +243,12 @@ static void take_unix_address(const struct nlmsghdr *answer, struct sockaddr_sto
     *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-static bool unix_facts(struct ptracemeter *meter, uint64_t inode, struct socket_facts *facts)
+static bool unix_facts(struct ptracemeter *meter, int diag, uint64_t inode,
+                       struct socket_facts *facts)
 {
     _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
-    const struct nlmsghdr *answer = ask_one(meter, inode, UDIAG_SHOW_NAME | UDIAG_SHOW_PEER, bytes);
+    const struct nlmsghdr *answer =
+        ask_one(meter, diag, inode, UDIAG_SHOW_NAME | UDIAG_SHOW_PEER, bytes);
     size_t size;
 
     if (answer == NULL)
@@ -197,7 +263,7 @@ static bool unix_facts(struct ptracemeter *meter, uint64_t inode, struct socket_
     facts->other_size = offsetof(struct sockaddr_un, sun_path);
     facts->other.ss_family = AF_UNIX;
     /* peer 0: not accepted yet */
-    answer = *peer == 0 ? NULL : ask_one(meter, *peer, UDIAG_SHOW_NAME, bytes);
+    answer = ask_one(meter, diag, *peer, UDIAG_SHOW_NAME, bytes);
     if (answer != NULL)
         take_unix_address(answer, &facts->other, &facts->other_size);
     return true;
@@ -235,14 +301,14 @@ static void take_internet_socket(const struct inet_diag_msg *message, int protoc
 }
 
 /* Reads a list to its end. Returns whether the socket is in it. */
-static bool find_internet(struct ptracemeter *meter, uint64_t inode, int protocol,
+static bool find_internet(const struct ptracemeter *meter, int diag, uint64_t inode, int protocol,
                           struct socket_facts *facts)
 {
     _Alignas(struct nlmsghdr) char answer[ANSWER_SIZE];
     bool found = false;
 
     for (;;) {
-        ssize_t got = receive(meter, answer);
+        ssize_t got = receive(meter, diag, answer);
         size_t left = got < 0 ? 0 : (size_t)got;
         const struct nlmsghdr *header = (const struct nlmsghdr *)answer;
         if (got <= 0)
@@ -261,32 +327,97 @@ static bool find_internet(struct ptracemeter *meter, uint64_t inode, int protoco
     }
 }
 
-static bool internet_facts(struct ptracemeter *meter, uint64_t inode, uint8_t family, int protocol,
-                           struct socket_facts *facts)
-{
-    const struct {
-        struct nlmsghdr header;
-        struct inet_diag_req_v2 request;
-    } question = {
-        .header = {.nlmsg_len = sizeof(question),
-                   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP,
-                   .nlmsg_seq = ++meter->diag_questions},
-        .request = {.sdiag_family = family,
-                    .sdiag_protocol = (uint8_t)protocol,
-                    .idiag_states = UINT32_MAX},
-    };
+struct internet_question {
+    struct nlmsghdr header;
+    struct inet_diag_req_v2 request;
+};
 
-    return open_netlink(meter) &&
-           send(meter->diag, &question, sizeof(question), 0) == (ssize_t)sizeof(question) &&
-           find_internet(meter, inode, protocol, facts);
+static bool ask_internet(struct ptracemeter *meter, int diag, struct internet_question *question,
+                         bool all)
+{
+    question->header =
+        (struct nlmsghdr){.nlmsg_len = sizeof(*question),
+                          .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                          .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | (all ? NLM_F_DUMP : 0)),
+                          .nlmsg_seq = ++meter->diag_questions};
+    question->request.idiag_states = UINT32_MAX;
+    return diag >= 0 && send(diag, question, sizeof(*question), 0) == (ssize_t)sizeof(*question);
 }
 
-bool diagnosis_facts(struct ptracemeter *meter, uint64_t inode, struct socket_facts *ret_facts)
+static bool internet_facts(struct ptracemeter *meter, int diag, uint64_t inode, uint8_t family,
+                           int protocol, struct socket_facts *facts)
 {
-    return unix_facts(meter, inode, ret_facts) ||
-           internet_facts(meter, inode, AF_INET, IPPROTO_TCP, ret_facts) ||
-           internet_facts(meter, inode, AF_INET6, IPPROTO_TCP, ret_facts) ||
-           internet_facts(meter, inode, AF_INET, IPPROTO_UDP, ret_facts) ||
-           internet_facts(meter, inode, AF_INET6, IPPROTO_UDP, ret_facts);
+    struct internet_question question = {
+        .request = {.sdiag_family = family, .sdiag_protocol = (uint8_t)protocol}};
+
+    return ask_internet(meter, diag, &question, true) &&
+           find_internet(meter, diag, inode, protocol, facts);
+}
+
+static bool facts_in(struct ptracemeter *meter, uint32_t network, uint64_t inode,
+                     struct socket_facts *facts)
+{
+    int diag = network_diag(meter, network);
+
+    facts->network = network;
+    return unix_facts(meter, diag, inode, facts) ||
+           internet_facts(meter, diag, inode, AF_INET, IPPROTO_TCP, facts) ||
+           internet_facts(meter, diag, inode, AF_INET6, IPPROTO_TCP, facts) ||
+           internet_facts(meter, diag, inode, AF_INET, IPPROTO_UDP, facts) ||
+           internet_facts(meter, diag, inode, AF_INET6, IPPROTO_UDP, facts);
+}
+
+bool diagnosis_facts(struct ptracemeter *meter, uint32_t network, uint64_t inode,
+                     struct socket_facts *ret_facts)
+{
+    if (facts_in(meter, network, inode, ret_facts))
+        return true;
+    /* it was made elsewhere: its maker has changed its namespace, or has passed it on */
+    for (size_t i = 0; i < meter->network_count; i++)
+        if (meter->networks[i].inode != network &&
+            facts_in(meter, meter->networks[i].inode, inode, ret_facts))
+            return true;
+    ret_facts->network = network;
+    return false;
+}
+
+/* ---- the other end of a TCP connection ---- */
+
+#define STATE_TIME_WAIT 6
+#define STATE_LISTEN    10
+
+static bool is_other_end(const struct inet_diag_msg *message, const struct inet_diag_sockid *asked)
+{
+    const struct inet_diag_sockid *id = &message->id;
+
+    /* in TIME_WAIT, the socket is gone, and its cookie with it */
+    return message->idiag_state != STATE_LISTEN && message->idiag_state != STATE_TIME_WAIT &&
+           id->idiag_sport == asked->idiag_sport && id->idiag_dport == asked->idiag_dport;
+}
+
+bool diagnosis_connection(struct ptracemeter *meter, const struct path_record *record,
+                          uint64_t *ret_cookie)
+{
+    _Alignas(struct nlmsghdr) char bytes[ANSWER_SIZE];
+    const struct nlmsghdr *answer = (const struct nlmsghdr *)bytes;
+    int diag = network_diag(meter, record->network);
+    struct internet_question question = {
+        .request = {.sdiag_family = record->family,
+                    .sdiag_protocol = IPPROTO_TCP,
+                    .id = {.idiag_sport = htons(record->remote_port),
+                           .idiag_dport = htons(record->local_port),
+                           .idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}}};
+    size_t size = record->family == AF_INET ? 4 : 16;
+
+    memcpy(question.request.id.idiag_src, record->remote, size);
+    memcpy(question.request.id.idiag_dst, record->local, size);
+    *ret_cookie = 0;
+    if (!ask_internet(meter, diag, &question, false) || receive(meter, diag, bytes) < 0)
+        return false;
+    const struct inet_diag_msg *message = NLMSG_DATA(answer);
+    if (answer->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+        answer->nlmsg_len >= NLMSG_LENGTH(sizeof(*message)) &&
+        is_other_end(message, &question.request.id))
+        *ret_cookie = (uint64_t)message->id.idiag_cookie[1] << 32 | message->id.idiag_cookie[0];
+    return true;
 }

@@ -24,6 +24,8 @@
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/socket_facts.h"
+#include "ptracemeter/submit_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
 #include "ptracemeter/tracer.h"
@@ -107,6 +109,7 @@ void message_dropped(struct tracee *tracee)
 {
     tracee->call.path = NULL;
     leave_objects(&tracee->call);
+    submit_dropped(tracee);
 }
 
 void send_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now)
@@ -148,6 +151,7 @@ static void tell_send(struct ptracemeter *meter, struct tracee *tracee, struct p
     };
 
     path->out += is_message(path->object) ? 1 : bytes;
+    path->sent_bytes += bytes;
     tell_message(meter, tracee, EVENT_SEND, &message);
 }
 
@@ -468,7 +472,7 @@ static struct path *path_of_sender(struct ptracemeter *meter, struct tracee *tra
     size_t size = read_address(tracee, address, length, &from);
 
     return size == 0 ? path_from_anybody(meter, tracee, object)
-                     : path_to(meter, tracee, object, &from, size);
+                     : path_from(meter, tracee, object, &from, size);
 }
 
 static struct path *path_of_receive(struct ptracemeter *meter, struct tracee *tracee,
@@ -544,6 +548,17 @@ static uint32_t least(uint64_t bytes, uint64_t room)
     return (uint32_t)(bytes < room ? bytes : room);
 }
 
+/* Dropped datagrams count as received, as they have a number of their sender's. */
+static void count_drops(struct ptracemeter *meter, struct tracee *tracee, struct path *path)
+{
+    struct object *object = tracee->call.from;
+    uint32_t drops;
+
+    if (object->kind == PATH_UDP &&
+        socket_drops(meter, tracee, (int)tracee->call.arguments[0], &drops))
+        path_note_drops(meter, object, path, drops);
+}
+
 static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t count)
 {
     struct object *object = tracee->call.from;
@@ -562,8 +577,11 @@ static void receive_many_ends(struct ptracemeter *meter, struct tracee *tracee, 
             bytes = least(bytes, room_in_header(tracee, header));
         if (bytes == 0 && !is_message(object) && room_in_header(tracee, header) == 0)
             continue;
-        if (path != NULL)
-            tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
+        if (path == NULL)
+            continue;
+        tell_receive(meter, tracee, path, bytes, i > 0 ? RECORD_SAME_CALL : 0);
+        if (i == count - 1)
+            count_drops(meter, tracee, path);
     }
     free(headers);
 }
@@ -616,6 +634,36 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     uint64_t room =
         (flags & MSG_TRUNC) && is_message(call->from) ? room_of_call(tracee) : UINT64_MAX;
     tell_receive(meter, tracee, path, least((uint64_t)result, room), 0);
+    count_drops(meter, tracee, path);
+}
+
+/* ---- submitted together with others ---- */
+
+void send_submitted(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                    uint32_t other_sends, uint32_t bytes)
+{
+    struct call *call = &tracee->call;
+
+    call->to = object;
+    call->other_sends = other_sends;
+    struct path *path = path_to_address(meter, tracee, object, 0, 0);
+    if (path != NULL && (bytes > 0 || is_message(object)))
+        tell_send(meter, tracee, path, bytes);
+    call->to = NULL;
+}
+
+void receive_submitted(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       uint32_t other_receives, uint32_t bytes)
+{
+    struct call *call = &tracee->call;
+
+    call->from = object;
+    call->other_receives = other_receives;
+    struct path *path = is_datagram(object) ? path_from_anybody(meter, tracee, object)
+                                            : path_of(meter, tracee, object, PIPE_READ);
+    if (path != NULL)
+        tell_receive(meter, tracee, path, bytes, 0);
+    call->from = NULL;
 }
 
 /* ---- from one descriptor to another ---- */
@@ -655,7 +703,7 @@ bool move_begins(struct ptracemeter *meter, struct tracee *tracee)
         to = (int)call->arguments[1];
         break;
     case SYS_vmsplice: /* the descriptor may be either end */
-        to = descriptor_is_written(tracee, from) ? from : -1;
+        to = descriptor_is_written(meter, tracee, from) ? from : -1;
         from = to >= 0 ? -1 : from;
         break;
     }

@@ -9,7 +9,12 @@
 #include "meter/shared/socket_kind.h"
 
 #include "ptracemeter/addresses.h"
+#include "ptracemeter/datagram_names.h"
+#include "ptracemeter/descriptors.h"
+#include "ptracemeter/networks.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/peers.h"
+#include "ptracemeter/pipe_facts.h"
 #include "ptracemeter/socket_facts.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -27,12 +32,17 @@
 
 /* ---- sockets ---- */
 
-static void take_names(struct object *object, const struct socket_facts *found)
+static void take_names(struct ptracemeter *meter, struct object *object,
+                       const struct socket_facts *found)
 {
     struct path_record *facts = &object->facts;
     bool has_own = found->own_size > 0, has_other = found->other_size > 0;
 
+    /* it may have been connected elsewhere before, and have had another port */
     object->connected = has_other;
+    memset(facts->local, 0, sizeof(facts->local));
+    memset(facts->remote, 0, sizeof(facts->remote));
+    facts->local_port = facts->remote_port = 0;
     if (object->family == AF_UNIX) {
         const struct sockaddr_un *own = (const void *)&found->own,
                                  *other = (const void *)&found->other;
@@ -47,19 +57,13 @@ static void take_names(struct object *object, const struct socket_facts *found)
     if (has_own)
         address_take_both(facts, &found->own, has_other ? &found->other : NULL);
     if (has_other && object->kind == PATH_UDP)
-        address_find_local(facts, &found->other, found->other_size);
-}
-
-static int index_cookie(struct ptracemeter *meter, const struct object *object)
-{
-    return object->family == AF_UNIX ? lookup_set(&meter->cookies, object->cookie, object->index)
-                                     : 0;
+        address_find_local(meter, facts, &found->other, found->other_size);
 }
 
 static int take_cookie(struct ptracemeter *meter, struct object *object, uint64_t cookie)
 {
     object->cookie = cookie;
-    return cookie == 0 ? 0 : index_cookie(meter, object);
+    return cookie == 0 ? 0 : lookup_set(&meter->cookies, cookie, object->index);
 }
 
 /* Finds out what a socket is. Returns false if it is not metered, or cannot be looked at. */
@@ -76,9 +80,11 @@ static bool look_at_socket(struct ptracemeter *meter, struct tracee *tracee, str
     object->family = (uint8_t)found.family;
     object->kind = socket_kind(meter->options.kinds, (uint32_t)found.family, (uint32_t)found.type,
                                (uint32_t)found.protocol);
+    object->facts.network = found.network;
+    object->v6_only = found.v6_only;
     if (object->kind == 0)
         return false;
-    take_names(object, &found);
+    take_names(meter, object, &found);
     return take_cookie(meter, object, found.cookie) == 0;
 }
 
@@ -90,33 +96,9 @@ void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct 
     if (object->object_kind != OBJECT_SOCKET ||
         !socket_facts(meter, tracee, object->inode, descriptor, &found))
         return;
-    take_names(object, &found);
+    take_names(meter, object, &found);
     if (object->cookie == 0 && take_cookie(meter, object, found.cookie) < 0)
         meter->shortfalls.no_memory++;
-}
-
-/* ---- pipes ---- */
-
-static bool look_at_pipe(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
-                         int descriptor)
-{
-    char path[64], name[4096];
-
-    if ((meter->options.kinds & METER_PIPE) == 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    ssize_t length = readlink(path, name, sizeof(name) - 1);
-    name[length < 0 ? 0 : length] = '\0';
-    object->kind = strncmp(name, "pipe:", 5) == 0 ? PATH_PIPE : PATH_FIFO;
-    object->connected = true;
-    object->cookie = (uint64_t)++meter->last_pipe << 1;
-    if (object->kind == PATH_PIPE)
-        return true;
-    const char *last = strrchr(name, '/');
-    object->facts.name_end = PATH_NAME_LOCAL;
-    snprintf(object->facts.name, sizeof(object->facts.name), "%.*s", PATH_NAME_SIZE - 1,
-             last == NULL ? name : last + 1);
-    return true;
 }
 
 /* ---- objects ---- */
@@ -128,17 +110,38 @@ static uint64_t key_of(uint64_t device, uint64_t inode)
     return hash_bytes(0, words, sizeof(words));
 }
 
-static void forget_object(struct ptracemeter *meter, struct object *object)
+struct object *object_of_inode(const struct ptracemeter *meter, uint64_t device, uint64_t inode)
 {
-    for (struct path *path = object->paths, *next; path != NULL; path = next) {
+    uint32_t found = lookup_find(&meter->inodes, key_of(device, inode));
+
+    return found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
+}
+
+static void free_paths(struct path *paths)
+{
+    for (struct path *path = paths, *next; path != NULL; path = next) {
         next = path->next;
         free(path);
     }
+}
+
+/* Its number may be another object's by now. */
+static void remove_if_own(struct lookup *lookup, uint64_t key, const struct object *object)
+{
+    if (lookup_find(lookup, key) == object->index)
+        lookup_remove(lookup, key);
+}
+
+static void forget_object(struct ptracemeter *meter, struct object *object)
+{
+    peer_forget(meter, object);
+    free_paths(object->paths);
+    free_paths(object->former);
     free(object->ends[0]);
     free(object->ends[1]);
-    lookup_remove(&meter->inodes, key_of(object->device, object->inode));
-    if (object->family == AF_UNIX && object->cookie != 0)
-        lookup_remove(&meter->cookies, object->cookie);
+    remove_if_own(&meter->inodes, key_of(object->device, object->inode), object);
+    if (object->object_kind == OBJECT_SOCKET && object->cookie != 0)
+        remove_if_own(&meter->cookies, object->cookie, object);
     pool_give(&meter->objects, object->index);
 }
 
@@ -157,53 +160,6 @@ static struct object *add_object(struct ptracemeter *meter, const struct stat *f
     object->index = (uint32_t)index;
     object->device = file->st_dev;
     object->inode = file->st_ino;
-    return object;
-}
-
-struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
-                              const struct stat *file)
-{
-    uint32_t found = lookup_find(&meter->inodes, key_of(file->st_dev, file->st_ino));
-    bool is_socket = S_ISSOCK(file->st_mode);
-
-    if (found != LOOKUP_NONE) {
-        struct object *known = pool_at(&meter->objects, found);
-        known->in_flight = false;
-        if (!known->connected)
-            object_look_again(meter, tracee, known, descriptor);
-        return known;
-    }
-    struct object *object = add_object(meter, file);
-    if (object == NULL) {
-        meter->shortfalls.no_memory++;
-        return NO_OBJECT;
-    }
-    object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
-    object->older = true;
-    object->facts.network = is_socket ? tracee->process->network : file_device(file->st_dev);
-    if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
-                  : look_at_pipe(meter, tracee, object, descriptor)) {
-        if (object->kind == PATH_PIPE)
-            object->facts.network = 0;
-        return object;
-    }
-    forget_object(meter, object);
-    return NO_OBJECT;
-}
-
-struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
-{
-    struct stat file;
-    char path[64];
-
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    if (stat(path, &file) < 0)
-        return NULL;
-    if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
-        return NO_OBJECT;
-    struct object *object = object_of_file(meter, tracee, descriptor, &file);
-    if (object != NULL && object != NO_OBJECT)
-        object->older = false;
     return object;
 }
 
@@ -238,12 +194,16 @@ void object_doubt(struct ptracemeter *meter, struct object *object)
 
 void object_released(struct ptracemeter *meter, struct object *object)
 {
-    if (--object->holders == 0)
-        meter->closings = true;
+    if (--object->holders > 0)
+        return;
+    meter->closings = true;
+    peer_ask_once_more(meter, object);
 }
 
 static bool is_in_use(const struct ptracemeter *meter, const struct object *object)
 {
+    if (object->sending > 0 || object->receiving > 0)
+        return true;
     for (uint32_t i = 0; i < meter->tracees.used; i++) {
         const struct tracee *tracee = pool_at(&meter->tracees, i);
         if (tracee->tid != 0 && tracee->call.what != NULL &&
@@ -253,14 +213,14 @@ static bool is_in_use(const struct ptracemeter *meter, const struct object *obje
     return false;
 }
 
-/* Adds the sockets and pipes that a process holds to `held`. */
-static int note_files(pid_t pid, struct intern *held)
+/* Adds the sockets and pipes in a tracee's table of descriptors to `held`. */
+static int note_files(pid_t tid, struct intern *held)
 {
     struct dirent *entry;
     char path[32];
     int result = 0;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+    snprintf(path, sizeof(path), "/proc/%d/fd", tid);
     DIR *folder = opendir(path);
     while (folder != NULL && result >= 0 && (entry = readdir(folder)) != NULL) {
         struct stat file;
@@ -274,16 +234,50 @@ static int note_files(pid_t pid, struct intern *held)
     return result;
 }
 
-static int note_all_files(const struct ptracemeter *meter, struct intern *held)
+/* Looks at each table once, by any of the tracees that share it. */
+static int note_all_files(struct ptracemeter *meter, struct intern *held)
 {
     int result = 0;
 
+    meter->sweeps++;
     for (uint32_t i = 0; i < meter->tracees.used && result >= 0; i++) {
         const struct tracee *tracee = pool_at(&meter->tracees, i);
-        if (tracee->tid != 0 && tracee->process != NULL && tracee->process->pid == tracee->tid)
-            result = note_files(tracee->tid, held);
+        if (tracee->tid == 0 || tracee->table == NULL || tracee->table->noted == meter->sweeps)
+            continue;
+        tracee->table->noted = meter->sweeps;
+        result = note_files(tracee->tid, held);
     }
     return result;
+}
+
+#define GONE_MOST 8192u
+
+/* Keeps an object whose socket has been closed, and forgets the one that is kept longest if there are many. */
+static void keep_gone(struct ptracemeter *meter, struct object *object)
+{
+    if (meter->gone == NULL)
+        meter->gone = calloc(GONE_MOST, sizeof(*meter->gone));
+    if (meter->gone == NULL) {
+        meter->shortfalls.no_memory++;
+        forget_object(meter, object);
+        return;
+    }
+    uint32_t *place = &meter->gone[meter->gone_count++ % GONE_MOST];
+    if (meter->gone_count > GONE_MOST) {
+        struct object *oldest = pool_at(&meter->objects, *place);
+        if (oldest->gone && oldest->gone_at == meter->gone_count - GONE_MOST)
+            forget_object(meter, oldest);
+    }
+    *place = object->index;
+    object->gone = true;
+    object->gone_at = meter->gone_count;
+    remove_if_own(&meter->inodes, key_of(object->device, object->inode), object);
+}
+
+/* Whether the other end may find out later that it was this one. */
+static bool is_awaited(const struct ptracemeter *meter, const struct object *object)
+{
+    return peer_may_be_accepted(object) || name_has_unreceived(meter, object);
 }
 
 static void destroy(struct ptracemeter *meter, struct object *object)
@@ -293,7 +287,83 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     for (unsigned end = 0; end < 2; end++)
         if (object->ends[end] != NULL)
             tell_unowned(meter, EVENT_DESTROYPATH, object->ends[end]->number);
-    forget_object(meter, object);
+    if (is_awaited(meter, object))
+        keep_gone(meter, object);
+    else
+        forget_object(meter, object);
+}
+
+/* Paths that no call in progress uses are freed at once. */
+static void drop_paths(struct object *object, struct path *paths)
+{
+    struct path **last = &object->former;
+
+    if (object->sending == 0) {
+        free_paths(paths);
+        return;
+    }
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = paths;
+}
+
+/* Moves the path of a connection that may be accepted later to an object of its own. */
+static void keep_path(struct ptracemeter *meter, const struct object *object)
+{
+    int64_t index = pool_take(&meter->objects);
+
+    if (index < 0) {
+        meter->shortfalls.no_memory++;
+        return;
+    }
+    struct object *kept = pool_at(&meter->objects, (uint32_t)index);
+    *kept = *object;
+    kept->index = (uint32_t)index;
+    kept->holders = kept->sending = kept->receiving = 0;
+    kept->former = NULL;
+    kept->paths->object = kept;
+    if (kept->peer != 0 && lookup_set(&meter->awaited, kept->peer, kept->index) < 0)
+        meter->shortfalls.no_memory++;
+    peer_note_addresses(meter, kept->paths);
+    keep_gone(meter, kept);
+}
+
+void object_disconnected(struct ptracemeter *meter, struct object *object)
+{
+    struct path *paths = object->paths;
+
+    peer_ask_once_more(meter, object);
+    for (struct path *path = paths; path != NULL; path = path->next)
+        path_ends(meter, path);
+    if (peer_may_be_accepted(object) && object->sending == 0) {
+        keep_path(meter, object);
+    } else {
+        peer_forget(meter, object);
+        drop_paths(object, paths);
+    }
+    object->paths = NULL;
+    object->peer = object->listener = object->connect_ended = 0;
+    object->connected = object->shut_in = object->shut_out = object->reused = false;
+    object->role = PATH_ROLE_UNKNOWN;
+}
+
+void object_moved(struct ptracemeter *meter, struct object *object)
+{
+    struct path *left = NULL;
+
+    object->peer = 0;
+    for (struct path **link = &object->paths; *link != NULL;) {
+        struct path *path = *link;
+        if (object->kind != PATH_UDP || path->record.local_port == object->facts.local_port) {
+            link = &path->next;
+            continue;
+        }
+        *link = path->next;
+        path_ends(meter, path);
+        path->next = left;
+        left = path;
+    }
+    drop_paths(object, left);
 }
 
 void objects_sweep(struct ptracemeter *meter, bool all)
@@ -303,15 +373,88 @@ void objects_sweep(struct ptracemeter *meter, bool all)
     if (!all && !meter->closings)
         return;
     meter->closings = false;
-    bool known = all || note_all_files(meter, &held) >= 0;
+    bool known = all || meter->no_proc || note_all_files(meter, &held) >= 0;
     for (uint32_t i = 0; known && i < meter->objects.used; i++) {
         struct object *object = pool_at(&meter->objects, i);
-        if (object->inode != 0 &&
-            (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&
-                     intern_find(&held, key_of(object->device, object->inode)) < 0)))
+        if (object->gone && !is_awaited(meter, object))
+            forget_object(meter, object);
+        else if (object->inode != 0 && !object->gone &&
+                 (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&
+                          intern_find(&held, key_of(object->device, object->inode)) < 0)))
             destroy(meter, object);
     }
     intern_done(&held);
+    networks_sweep(meter);
+}
+
+/* ---- finding ---- */
+
+/* Whether a known object is not the one behind this descriptor, though it has the same number: inode numbers are used
+ * again. */
+static bool is_another(struct ptracemeter *meter, struct tracee *tracee, const struct object *known,
+                       int descriptor)
+{
+    struct socket_facts found;
+
+    if (known->holders > 0 || known->in_flight || is_in_use(meter, known))
+        return false;
+    if (known->object_kind == OBJECT_SOCKET)
+        return socket_facts(meter, tracee, known->inode, descriptor, &found) && found.cookie != 0 &&
+               known->cookie != 0 && found.cookie != known->cookie;
+    if (known->kind != PATH_FIFO)
+        return false;
+    uint64_t generation = pipe_generation(meter, tracee, descriptor);
+    return (generation != 0 && known->generation != 0 && generation != known->generation) ||
+           pipe_was_emptied(meter, tracee, known, descriptor);
+}
+
+struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                              const struct stat *file)
+{
+    struct object *known = object_of_inode(meter, file->st_dev, file->st_ino);
+    bool is_socket = S_ISSOCK(file->st_mode);
+
+    if (known != NULL && is_another(meter, tracee, known, descriptor)) {
+        destroy(meter, known);
+        known = NULL;
+    }
+    if (known != NULL) {
+        known->in_flight = false;
+        if (!known->connected)
+            object_look_again(meter, tracee, known, descriptor);
+        return known;
+    }
+    struct object *object = add_object(meter, file);
+    if (object == NULL) {
+        meter->shortfalls.no_memory++;
+        return NO_OBJECT;
+    }
+    object->object_kind = is_socket ? OBJECT_SOCKET : OBJECT_PIPE;
+    object->older = true;
+    if (!is_socket)
+        object->facts.network = file_device(file->st_dev);
+    if (is_socket ? look_at_socket(meter, tracee, object, descriptor)
+                  : pipe_look(meter, tracee, object, descriptor)) {
+        if (object->kind == PATH_PIPE)
+            object->facts.network = 0;
+        return object;
+    }
+    forget_object(meter, object);
+    return NO_OBJECT;
+}
+
+struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    struct stat file;
+
+    if (!descriptor_file(meter, tracee, descriptor, &file))
+        return NULL;
+    if (!S_ISSOCK(file.st_mode) && !S_ISFIFO(file.st_mode))
+        return NO_OBJECT;
+    struct object *object = object_of_file(meter, tracee, descriptor, &file);
+    if (object != NULL && object != NO_OBJECT)
+        object->older = false;
+    return object;
 }
 
 void objects_free(struct ptracemeter *meter)
@@ -322,4 +465,5 @@ void objects_free(struct ptracemeter *meter)
             forget_object(meter, object);
     }
     pool_done(&meter->objects);
+    free(meter->gone);
 }

@@ -15,6 +15,12 @@ struct object *object_of_file(struct ptracemeter *meter, struct tracee *tracee, 
  * cannot be looked at. */
 struct object *object_made(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
 void object_pair(struct object *one, struct object *other);
+/* The object with this inode; NULL: it is not known. */
+struct object *object_of_inode(const struct ptracemeter *meter, uint64_t device, uint64_t inode);
+/* A connected socket is not connected any more (connect(2) with AF_UNSPEC). */
+void object_disconnected(struct ptracemeter *meter, struct object *object);
+/* A datagram socket has been connected or disconnected, and its facts are those of now. */
+void object_moved(struct ptracemeter *meter, struct object *object);
 /* Looks again at what a socket is connected to. */
 void object_look_again(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                        int descriptor);

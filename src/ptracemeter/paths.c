@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths.c: the paths of sockets and pipes, and their other ends.
+ * paths.c: the paths of sockets and pipes. (peers.c: who is at the other end of a connection.)
  *
  *      pipe                    two ends, two paths
  *      TCP, UNIX streams       one path, once connected
@@ -13,35 +13,17 @@
 
 #include "meter/shared/message.h"
 #include "ptracemeter/addresses.h"
-#include "ptracemeter/diagnosis.h"
+#include "ptracemeter/datagram_names.h"
 #include "ptracemeter/objects.h"
+#include "ptracemeter/peers.h"
 #include "ptracemeter/telling.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 /* ---- paths ---- */
-
-/* The key of a connection in this direction; `turned`: as the other end has it. */
-static uint64_t connection_key(const struct path_record *record, bool turned)
-{
-    struct {
-        uint8_t addresses[2][16];
-        uint16_t ports[2];
-        uint32_t network;
-    } key;
-
-    memset(&key, 0, sizeof(key));
-    memcpy(key.addresses[turned], record->local, 16);
-    memcpy(key.addresses[!turned], record->remote, 16);
-    key.ports[turned] = record->local_port;
-    key.ports[!turned] = record->remote_port;
-    key.network = record->network;
-    return hash_bytes(record->kind, &key, sizeof(key));
-}
 
 static uint8_t role_of(const struct object *object, const struct path *path)
 {
@@ -69,7 +51,9 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
     record->kind = object->kind;
     record->role = role_of(object, path);
     record->cookie = object->cookie | (path == object->ends[PIPE_READ] ? 1 : 0);
-    record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1 : path->peer;
+    record->peer = object->object_kind == OBJECT_PIPE ? record->cookie ^ 1
+                   : object->kind == PATH_TCP         ? 0
+                                                      : path->peer;
     record->inode = object->inode;
     tell(meter, &record->header);
     const struct message message = {.path = path->number};
@@ -121,48 +105,20 @@ static struct path *pipe_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
-/* Finds the other end of a UNIX connection, if it is not known yet. */
-static void look_for_peer(struct ptracemeter *meter, struct object *object)
+/* Each end of a UNIX connection knows the other one. */
+static void join_unix(struct ptracemeter *meter, struct object *object, struct path *path)
 {
-    if (object->family != AF_UNIX || object->peer != 0 || !object->connected)
+    struct object *other = object_of_cookie(meter, object->peer);
+
+    path->peer = object->peer;
+    if (other == NULL || other->peer != 0)
         return;
-    uint64_t inode = diagnosis_peer(meter, object->inode);
-    if (inode != 0)
-        object->peer = diagnosis_cookie(meter, inode);
-}
-
-/* A socket may be connected to itself: it receives what it sends. */
-static bool leads_to_itself(const struct path_record *path)
-{
-    return path->local_port == path->remote_port &&
-           memcmp(path->local, path->remote, sizeof(path->local)) == 0;
-}
-
-/* The two ends of a TCP connection have the same pair of start offsets, in opposite order. These are random numbers,
- * so that the ends match each other even if the same ports were used before. */
-static void pair_connection(struct ptracemeter *meter, struct path *path)
-{
-    struct path_record *own = &path->record;
-    uint32_t found = lookup_find(&meter->addresses, connection_key(own, true));
-    struct object *other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
-    uint32_t starts[2] = {0};
-
-    if (path->older)
+    other->peer = object->cookie;
+    if (other->paths == NULL)
         return;
-    if (other != NULL && other->paths != NULL && !other->paths->paired && !other->paths->older &&
-        other->holders > 0) {
-        own->start_out = other->paths->record.start_in;
-        own->start_in = other->paths->record.start_out;
-        path->paired = other->paths->paired = true;
-    } else {
-        while (starts[0] == 0 || starts[1] == 0)
-            if (getrandom(starts, sizeof(starts), 0) < 0)
-                break;
-        own->start_out = starts[0];
-        own->start_in = leads_to_itself(own) ? starts[0] : starts[1];
-    }
-    path->out = own->start_out;
-    path->in = own->start_in;
+    other->paths->peer = object->cookie;
+    path->peer_gone = other->gone;
+    path->peer_out = other->paths->out;
 }
 
 /* If the peer is known by now, the connection is reported with it. */
@@ -174,25 +130,19 @@ static struct path *connection_path(struct ptracemeter *meter, struct tracee *tr
     if (!object->connected)
         return NULL;
     if (object->role != PATH_ROLE_CONNECTED)
-        look_for_peer(meter, object);
+        peer_look(meter, object);
     struct path *path = object->paths = new_path(meter, object);
     if (path == NULL)
         return NULL;
     if (object->role == PATH_ROLE_CONNECTED)
         path->older = false;
-    path->peer = object->peer;
-    struct object *other = object_of_cookie(meter, object->peer);
-    if (other != NULL && other->peer == 0) {
-        other->peer = object->cookie;
-        if (other->paths != NULL)
-            other->paths->peer = object->cookie;
-    }
+    if (object->family == AF_UNIX)
+        join_unix(meter, object, path);
     if (object->kind == PATH_TCP)
-        pair_connection(meter, path);
+        peer_pair(meter, path);
     tell_path(meter, tracee, object, path);
-    if (object->kind == PATH_TCP &&
-        lookup_set(&meter->addresses, connection_key(&path->record, false), object->index) < 0)
-        meter->shortfalls.no_memory++;
+    if (object->kind == PATH_TCP)
+        peer_note_addresses(meter, path);
     return path;
 }
 
@@ -208,49 +158,9 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
 
 /* ---- datagrams ---- */
 
-/* The socket of a tracee that had this name: it may have been closed since the datagram was sent. */
-static uint64_t cookie_of_closed(const struct ptracemeter *meter, const struct sockaddr_un *address,
-                                 size_t length)
-{
-    struct path_record named = {0};
-    uint64_t found = 0;
-
-    if (!address_take_name(&named, address, (socklen_t)length))
-        return 0;
-    for (uint32_t i = 0; i < meter->objects.used; i++) {
-        const struct object *object = pool_at(&meter->objects, i);
-        if (object->inode != 0 && object->kind == PATH_UNIX_DATAGRAM &&
-            object->facts.name_end == PATH_NAME_LOCAL && object->cookie > found &&
-            memcmp(object->facts.name, named.name, sizeof(named.name)) == 0)
-            found = object->cookie; /* the youngest has the greatest cookie */
-    }
-    return found;
-}
-
-static uint64_t cookie_of_name(struct ptracemeter *meter, const struct sockaddr_un *address,
-                               size_t length)
-{
-    size_t size = length > offsetof(struct sockaddr_un, sun_path)
-                      ? length - offsetof(struct sockaddr_un, sun_path)
-                      : 0;
-
-    if (size > 0 && address->sun_path[0] != '\0')
-        size = strnlen(address->sun_path, size);
-    uint64_t cookie = size == 0 ? 0 : diagnosis_named(meter, address->sun_path, size);
-    return cookie != 0 || size == 0 ? cookie : cookie_of_closed(meter, address, length);
-}
-
 static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
-                              struct object *object, const void *address, size_t length)
+                              struct object *object, uint64_t peer)
 {
-    uint64_t peer = 0;
-
-    if (address != NULL) {
-        peer = cookie_of_name(meter, address, length);
-    } else {
-        look_for_peer(meter, object);
-        peer = object->peer;
-    }
     for (struct path *path = object->paths; path != NULL; path = path->next)
         if (path->peer == peer)
             return path;
@@ -264,25 +174,100 @@ static struct path *pair_path(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
+static uint64_t peer_at(struct ptracemeter *meter, const struct tracee *tracee,
+                        struct object *object, const void *address, size_t length)
+{
+    if (address != NULL)
+        return name_of_receiver(meter, tracee, object, address, length);
+    peer_look(meter, object);
+    return object->peer;
+}
+
+/* Whether datagrams sent on a path arrive at this socket. */
+static bool leads_to(const struct path *path, const struct object *object)
+{
+    const struct path_record *from = &path->record, *to = &object->facts;
+
+    if (object->kind == PATH_UNIX_DATAGRAM)
+        return path->peer == object->cookie;
+    if (from->remote_port != to->local_port || from->network != to->network)
+        return false;
+    /* an IPv6 socket with any address also gets what is sent to an IPv4 address */
+    if (address_is_any(to->local))
+        return from->family == to->family || (to->family == AF_INET6 && !object->v6_only);
+    return from->family == to->family && memcmp(from->remote, to->local, sizeof(to->local)) == 0;
+}
+
+/* The only path that leads to this socket from the peer in `facts`; NULL: there is none, or several. */
+static struct path *find_opposite(const struct ptracemeter *meter, const struct object *object,
+                                  const struct path_record *facts)
+{
+    struct path *found = NULL;
+
+    for (uint32_t i = 0; i < meter->objects.used; i++) {
+        const struct object *other = pool_at(&meter->objects, i);
+        if (other->inode == 0 || other->kind != PATH_UDP)
+            continue;
+        for (struct path *path = other->paths; path != NULL; path = path->next) {
+            if (path->record.local_port != facts->remote_port || !leads_to(path, object) ||
+                (!path->guessed && memcmp(path->record.local, facts->remote, 16) != 0))
+                continue;
+            if (found != NULL)
+                return NULL;
+            found = path;
+        }
+    }
+    return found;
+}
+
+/* The route does not decide alone which local address a datagram has: options of the socket do, too, and what is sent to
+ * several goes to an address of theirs. If both ends are traced, each knows the other's. */
+static void correct_addresses(struct ptracemeter *meter, const struct object *object,
+                              struct path_record *facts, bool guessed)
+{
+    struct path *opposite = facts->remote_port == 0 ? NULL : find_opposite(meter, object, facts);
+
+    if (opposite == NULL)
+        return;
+    if (guessed)
+        memcpy(facts->local, opposite->record.remote, sizeof(facts->local));
+    if (!opposite->guessed || memcmp(opposite->record.local, facts->remote, 16) == 0)
+        return;
+    opposite->guessed = false;
+    memcpy(opposite->record.local, facts->remote, sizeof(facts->remote));
+    opposite->record.header.time = tell_time(meter);
+    tell(meter, &opposite->record.header);
+}
+
+/* A socket that is connected again may have another port than before. */
+static bool is_same_udp(const struct path_record *one, const struct path_record *other)
+{
+    return one->remote_port == other->remote_port && one->local_port == other->local_port &&
+           one->family == other->family &&
+           memcmp(one->remote, other->remote, sizeof(one->remote)) == 0;
+}
+
 static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
                              struct object *object, const struct sockaddr_storage *address,
                              size_t length)
 {
     struct path_record facts = object->facts;
+    bool guessed = address_is_any(facts.local);
 
     if (address != NULL) {
         facts.family = address_take(address, facts.remote, &facts.remote_port);
         if (facts.family == 0)
             return NULL;
-        address_find_local(&facts, address, (socklen_t)length);
+        address_find_local(meter, &facts, address, (socklen_t)length);
     }
     for (struct path *path = object->paths; path != NULL; path = path->next)
-        if (path->record.remote_port == facts.remote_port &&
-            memcmp(path->record.remote, facts.remote, sizeof(facts.remote)) == 0)
+        if (is_same_udp(&path->record, &facts))
             return path;
+    correct_addresses(meter, object, &facts, guessed);
     struct path *path = new_path(meter, object);
     if (path == NULL)
         return NULL;
+    path->guessed = guessed;
     path->record = facts;
     path->record.kind = object->kind;
     path->doubtful = true; /* datagrams may be lost */
@@ -295,20 +280,9 @@ static struct path *udp_path(struct ptracemeter *meter, struct tracee *tracee,
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length)
 {
-    return object->kind == PATH_UDP ? udp_path(meter, tracee, object, address, length)
-                                    : pair_path(meter, tracee, object, address, length);
-}
-
-/* Whether datagrams sent on a path arrive at this socket. */
-static bool leads_to(const struct path *path, const struct object *object)
-{
-    const struct path_record *from = &path->record, *to = &object->facts;
-
-    if (object->kind == PATH_UNIX_DATAGRAM)
-        return path->peer == object->cookie;
-    return from->remote_port == to->local_port && from->family == to->family &&
-           from->network == to->network &&
-           (address_is_any(to->local) || memcmp(from->remote, to->local, sizeof(to->local)) == 0);
+    return object->kind == PATH_UDP
+               ? udp_path(meter, tracee, object, address, length)
+               : pair_path(meter, tracee, object, peer_at(meter, tracee, object, address, length));
 }
 
 /* The only path that leads to this socket; NULL: there is none, or several. */
@@ -365,6 +339,7 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
         memcpy(path->record.remote, sender->record.local, sizeof(path->record.remote));
         memcpy(path->record.local, sender->record.remote, sizeof(path->record.local));
         path->record.remote_port = sender->record.local_port;
+        path->record.family = sender->record.family;
     }
     path->peer = object->kind == PATH_UDP ? 0 : sender->object->cookie;
     path->doubtful = true; /* others may send to it, too */
@@ -374,21 +349,58 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
     return path;
 }
 
+struct path *path_from(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       const void *address, size_t length)
+{
+    uint64_t peer;
+
+    if (object->kind != PATH_UNIX_DATAGRAM)
+        return path_to(meter, tracee, object, address, length);
+    return name_of_sender(meter, object, address, length, &peer)
+               ? pair_path(meter, tracee, object, peer)
+               : path_from_anybody(meter, tracee, object);
+}
+
+void path_note_drops(struct ptracemeter *meter, struct object *object, struct path *path,
+                     uint32_t drops)
+{
+    uint32_t lost = drops - object->drops;
+
+    /* what several have sent: nobody knows whose they were */
+    if (lost > 0 && (object->drops_known || !object->older) &&
+        (object->connected || find_only_sender(meter, object) != NULL))
+        path->in += lost;
+    object->drops = drops;
+    object->drops_known = true;
+}
+
 /* ---- the other end ---- */
+
+/* A socket that has been connected elsewhere since is not the other end any more. */
+static struct path *tcp_partner(const struct ptracemeter *meter, const struct path *path)
+{
+    struct object *other = object_of_cookie(meter, path->peer);
+
+    if (path->peer != 0)
+        return other != NULL && other->paths != NULL && other->paths->peer == path->object->cookie
+                   ? other->paths
+                   : NULL;
+    other = peer_by_addresses(meter, &path->record);
+    return other == NULL || other->gone || other->facts.network != path->record.network
+               ? NULL
+               : other->paths;
+}
 
 struct path *path_partner(struct ptracemeter *meter, const struct path *path)
 {
-    struct object *object = path->object, *other = NULL;
+    struct object *object = path->object;
 
     if (object->object_kind == OBJECT_PIPE)
         return path == object->ends[PIPE_READ] ? object->ends[PIPE_WRITTEN]
                                                : object->ends[PIPE_READ];
-    if (object->family == AF_UNIX) {
-        other = object_of_cookie(meter, path->peer);
-    } else {
-        uint32_t found = lookup_find(&meter->addresses, connection_key(&path->record, true));
-        other = found == LOOKUP_NONE ? NULL : pool_at(&meter->objects, found);
-    }
+    if (object->kind == PATH_TCP)
+        return tcp_partner(meter, path);
+    const struct object *other = object_of_cookie(meter, path->peer);
     if (other == NULL)
         return NULL;
     for (struct path *each = other->paths; each != NULL; each = each->next)
@@ -400,13 +412,10 @@ struct path *path_partner(struct ptracemeter *meter, const struct path *path)
 void path_ends(struct ptracemeter *meter, struct path *path)
 {
     struct path *partner = path_partner(meter, path);
-    uint64_t key = connection_key(&path->record, false);
 
     if (partner != NULL) {
         partner->peer_gone = true;
         partner->peer_out = path->out;
     }
     tell_unowned(meter, EVENT_DESTROYPATH, path->number);
-    if (path->kind == PATH_TCP && lookup_find(&meter->addresses, key) == path->object->index)
-        lookup_remove(&meter->addresses, key);
 }

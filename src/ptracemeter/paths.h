@@ -13,10 +13,16 @@ struct path *path_of(struct ptracemeter *meter, struct tracee *tracee, struct ob
  * an unknown peer. */
 struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
                                struct object *object);
+/* The path of a received datagram whose sender has this address. */
+struct path *path_from(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                       const void *address, size_t length);
 /* The path of a datagram socket to the peer with this address; if `address` is NULL, to the connected or an unknown
  * peer. */
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length);
+/* A UDP socket has dropped this many datagrams since its latest receive, all before the next one that it will receive. */
+void path_note_drops(struct ptracemeter *meter, struct object *object, struct path *path,
+                     uint32_t drops);
 /* Reports the PATH records of a pipe's ends again, if they have been reported. */
 void path_tell_again(struct ptracemeter *meter, struct object *object);
 /* The path of the other end; NULL: not known. */

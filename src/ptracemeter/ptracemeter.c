@@ -3,7 +3,9 @@
 #include "ptracemeter/ptracemeter.h"
 
 #include "ptracemeter/call_filter.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/file_calls.h"
+#include "ptracemeter/networks.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/queue_calls.h"
 #include "ptracemeter/telling.h"
@@ -228,9 +230,17 @@ static void report(const struct meter_interface *interface, tell_line_function *
 {
     const struct shortfalls *shortfalls = &ptracemeter_of(interface)->shortfalls;
 
+    if (ptracemeter_of(interface)->no_proc)
+        tell_line(
+            "/proc is not mounted, or is another PID namespace's: names, users and CPU times of "
+            "processes are "
+            "missing or wrong, and no message is matched for certain (mount -t proc proc /proc)",
+            context);
     tell_shortfall(&shortfalls->uring, "used io_uring", "rings",
                    "its messages there are missing, and positions may be wrong", tell_line,
                    context);
+    tell_shortfall(&shortfalls->submitted, "used io_submit(2)", "operations without a result",
+                   "these messages are missing, and positions may be wrong", tell_line, context);
     tell_shortfall(&shortfalls->answered, "has calls answered by another process (seccomp)",
                    "filters", "these calls are missing, and positions may be wrong", tell_line,
                    context);
@@ -247,6 +257,11 @@ static void report(const struct meter_interface *interface, tell_line_function *
     tell_count(shortfalls->anonymous,
                "datagrams have no sender: the receiver did not ask for the address", tell_line,
                context);
+    tell_count(shortfalls->networks,
+               "network namespaces may not be entered: other ends of sockets there are found by "
+               "their addresses "
+               "only, or missing",
+               tell_line, context);
     tell_count(shortfalls->no_schedule, "threads have no CPU time: the kernel does not report it",
                tell_line, context);
     tell_count(shortfalls->no_memory, "times memory ran out", tell_line, context);
@@ -276,17 +291,17 @@ static void close_meter(struct meter_interface *interface)
     objects_free(meter);
     traced_files_free(meter);
     queues_free(meter);
+    networks_close(meter);
     pool_done(&meter->tracees);
     lookup_done(&meter->tids);
     lookup_done(&meter->inodes);
     lookup_done(&meter->cookies);
     lookup_done(&meter->addresses);
+    lookup_done(&meter->awaited);
     free(meter->left);
     free(meter->filling.bytes);
     free(meter->reading.bytes);
     filter_free(meter);
-    if (meter->diag >= 0)
-        close(meter->diag);
     if (meter->cgroup_root >= 0)
         close(meter->cgroup_root);
     if (meter->event_fd >= 0)
@@ -336,8 +351,10 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
     meter->interface.kinds = meter->options.kinds;
     meter->interface.holds_descendants = !options->survive;
     meter->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
-    meter->diag = -1;
+    meter->no_proc = !descriptors_have_proc();
+    meter->doubtful = meter->no_proc; /* who else has a descriptor is not known */
     meter->cgroup_root = cgroup_root_open();
+    networks_open(meter);
     pthread_mutex_init(&meter->lock, NULL);
     pthread_cond_init(&meter->changed, NULL);
     int result = allocate(meter);

@@ -7,16 +7,21 @@
  *        |-- tracees.c       streams and processes: creation, exec, end, identity
  *        |-- calls.c         beginning and end of a system call, and what is recorded of it
  *        |     |-- message_calls.c     data sent and received
+ *        |     |-- submit_calls.c      the same by io_submit
  *        |     |-- descriptor_calls.c  descriptors made, copied, closed
  *        |     |-- file_calls.c        files read and written
  *        |     |-- queue_calls.c       messages in message queues
  *        |     '-- program_callers.c   the place in the program that a call comes from
  *        |-- descriptors.c   the object behind a descriptor, cached
  *        |-- objects.c       the known sockets and pipes
+ *        |     |-- pipe_facts.c    what a pipe is
  *        |     |-- socket_facts.c  what a socket is
- *        |     |     '-- diagnosis.c  asks the kernel by its inode
+ *        |     |     |-- networks.c   its network namespace
+ *        |     |     '-- diagnosis.c  asks the kernel there
  *        |     |-- addresses.c     its addresses
- *        |     '-- paths.c         its paths, and their other ends
+ *        |     |-- paths.c         its paths
+ *        |     |-- datagram_names.c  UNIX datagram sockets with a name
+ *        |     '-- peers.c         other ends of connections
  *        '-- telling.c       records
  *      call_filter.c   which calls stop at all (seccomp)
  *
@@ -59,9 +64,11 @@ struct path {
     uint32_t out; /* bytes or messages sent, counted when calls end */
     uint32_t in;
     uint64_t peer;             /* cookie; 0: not known */
+    uint64_t sent_bytes;       /* in all */
     uint8_t kind;              /* enum path_kind */
     bool older;                /* older than the metering */
     bool doubtful;             /* offsets may be wrong from now on */
+    bool guessed;              /* UDP: the local address is what the route says */
     bool paired;               /* TCP: the other end is known */
     bool peer_gone;            /* the other end is closed ... */
     uint32_t peer_out;         /* ... and had sent this much */
@@ -71,10 +78,11 @@ struct path {
 struct object {
     uint64_t device; /* key of the object, together with `inode` */
     uint64_t inode;
-    uint64_t cookie;  /* of a pipe: twice its serial number */
-    uint32_t index;   /* in the pool */
-    uint32_t holders; /* table entries that refer to it */
-    uint32_t sending; /* calls in progress */
+    uint64_t cookie;     /* of a pipe: twice its serial number */
+    uint64_t generation; /* of a FIFO: tells it from others with this inode number; 0: not known */
+    uint32_t index;      /* in the pool */
+    uint32_t holders;    /* table entries that refer to it */
+    uint32_t sending;    /* calls in progress */
     uint32_t receiving;
     uint32_t sent; /* calls begun so far */
     uint32_t received;
@@ -89,7 +97,19 @@ struct object {
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
     bool packets; /* pipe in packet mode (O_DIRECT) */
     bool connected;
-    uint64_t peer;            /* cookie; 0: not known */
+    bool drops_known; /* `drops` has been read */
+    uint32_t
+        drops;     /* UDP: datagrams that were dropped on arrival, as far as counted in its paths */
+    bool v6_only;  /* IPv6 socket that gets nothing from IPv4 */
+    bool gone;     /* closed, and kept because it may be accepted later */
+    bool reused;   /* another connection had its addresses, and may have had its peer */
+    uint64_t peer; /* cookie; 0: not known */
+    uint64_t listener;        /* UNIX: cookie of the socket in whose queue it waits; 0: not known */
+    uint64_t connect_began;   /* UNIX: connect was called ... */
+    uint64_t connect_ended;   /* ... 0: never */
+    pid_t connector;          /* ... by this process */
+    uint64_t gone_at;         /* the meter's `gone_count` when it had gone */
+    struct path *former;      /* paths that a call in progress may use */
     struct path *paths;       /* of a socket; datagrams: one for each peer */
     struct path *ends[2];     /* of a pipe: written, read */
     struct path_record facts; /* what all its PATH records have in common */
@@ -104,6 +124,7 @@ struct object {
 /* Descriptors, shared by the tracees that use them. */
 struct table {
     uint32_t users; /* tracees */
+    uint32_t noted; /* the latest sweep that has looked at all its descriptors */
     /* calls in progress that close or replace descriptors: meanwhile nothing is cached */
     uint32_t changing;
     struct object **at; /* [capacity] NULL: not looked at yet */
@@ -124,7 +145,6 @@ struct process {
     uint32_t user;
     uint32_t pid_inside;
     uint32_t pid_namespace;
-    uint32_t network;
     uint64_t cgroup;
     struct callers *callers; /* of its address space; NULL: not asked for, or no memory */
 };
@@ -137,6 +157,7 @@ struct schedule {
 };
 
 struct system_call;
+struct submission;
 
 /* The call in progress. */
 struct call {
@@ -160,7 +181,8 @@ struct call {
     bool uses_files;         /* these two are set: */
     int file_read;           /* descriptor of a file that it reads from, or -1 */
     int file_written;
-    uint32_t queue; /* index of its message queue, + 1; 0: none */
+    uint32_t queue;                /* index of its message queue, + 1; 0: none */
+    struct submission *submission; /* io_submit: its operations, or NULL */
 };
 
 struct tracee {
@@ -173,6 +195,7 @@ struct tracee {
     struct call call;
     struct call restarting; /* a call that continues by restart_syscall */
     int schedstat;          /* descriptor; -1: not opened, -2: it cannot be */
+    int thread_fd; /* the same: pidfd of the thread, if its descriptors are not its process's */
     struct schedule schedule;
     uint64_t involuntary; /* involuntary switches of its process, at its latest stop */
     uint64_t ip;          /* instruction pointer at its latest stop */
@@ -198,6 +221,19 @@ struct tracee {
     uint64_t held_since; /* when `waits` was set */
     /* in its latest STREAM */
     char name[STREAM_NAME_SIZE];
+};
+
+/* ---- network namespaces ---- */
+
+struct network {
+    uint32_t inode;
+    uint64_t cookie; /* 0: not known yet */
+    int file;        /* open on it */
+    int diag;        /* netlink socket in it, or -1 */
+    bool tried;
+    bool closed; /* we may not enter it */
+    bool is_ours;
+    bool used;
 };
 
 /* ---- records between the threads ---- */
@@ -228,10 +264,12 @@ struct shortfalls {
     struct shortfall other_bits;  /* 32-bit programs */
     struct shortfall other_calls; /* 64-bit programs with 32-bit calls */
     struct shortfall uring;       /* io_uring rings */
+    struct shortfall submitted;   /* operations of io_submit without a result */
     struct shortfall answered;    /* filters of calls that a process answers */
     struct shortfall mapped;      /* receives that map the data */
     struct shortfall tracers;     /* ptrace calls by tracees */
     uint64_t anonymous;           /* datagrams received without their sender's address */
+    uint64_t networks;            /* network namespaces that may not be entered */
     uint64_t no_memory;           /* for paths, streams, programs */
     uint64_t no_schedule;         /* streams without schedstat */
     uint64_t dropped;             /* records, while tracees are released and nothing reads */
@@ -273,18 +311,24 @@ struct ptracemeter {
     uint32_t tracee_count;
     struct lookup inodes; /* -> objects */
     struct pool objects;
-    struct lookup cookies;   /* of UNIX sockets -> objects */
+    struct lookup cookies;   /* of sockets -> objects */
     struct lookup addresses; /* of TCP ends, hashed -> objects */
     struct lookup files;     /* of processes -> used_files */
     struct pool used_files;
     struct lookup queue_keys; /* -> queues */
     struct pool queues;
+    struct lookup awaited; /* cookies of TCP ends -> the objects whose peers they are */
+    uint32_t *gone;        /* [GONE_MOST], circular: objects that are closed, and kept */
+    uint64_t gone_count;   /* so far */
     uint32_t last_stream, last_path, last_image, last_pipe, last_file, last_queue;
     int cgroup_root;
-    int diag;
-    bool diag_tried;
+    struct network *networks; /* network namespaces; ours first */
+    size_t network_count, network_capacity;
     uint32_t diag_questions;
+    bool tcp_answers; /* the kernel has answered a question about a TCP connection */
+    uint32_t sweeps;
     bool no_copies; /* pidfd_getfd is refused */
+    bool no_proc;   /* /proc does not show our processes */
     bool doubtful;  /* some calls are not seen: all offsets may be wrong */
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;

@@ -10,13 +10,16 @@
 
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/diagnosis.h"
+#include "ptracemeter/networks.h"
 #include "ptracemeter/tracer.h"
 
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -29,14 +32,28 @@ static int option(int socket, int name)
     return getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
 }
 
-static void facts_of_copy(int socket, struct socket_facts *facts)
+/* A thread in that call has just made the socket, so it is in the thread's namespace. */
+static bool has_just_made_it(const struct tracee *tracee)
 {
+    const struct call *call = &tracee->call;
+
+    return call->what != NULL && (call->number == SYS_socket || call->number == SYS_socketpair);
+}
+
+static void facts_of_copy(struct ptracemeter *meter, const struct tracee *tracee, int socket,
+                          struct socket_facts *facts)
+{
+    int v6_only = 0;
+    socklen_t v6_size = sizeof(v6_only);
     socklen_t size = sizeof(facts->cookie);
 
     facts->family = option(socket, SO_DOMAIN);
     facts->type = option(socket, SO_TYPE);
     facts->protocol = option(socket, SO_PROTOCOL);
     getsockopt(socket, SOL_SOCKET, SO_COOKIE, &facts->cookie, &size);
+    facts->network = network_of_socket(meter, tracee, socket, has_just_made_it(tracee));
+    facts->v6_only =
+        getsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, &v6_size) == 0 && v6_only != 0;
     facts->own_size = sizeof(facts->own);
     if (getsockname(socket, (struct sockaddr *)&facts->own, &facts->own_size) < 0)
         facts->own_size = 0;
@@ -57,7 +74,7 @@ static bool facts_of_call(const struct tracee *tracee, struct socket_facts *fact
 {
     const struct call *call = &tracee->call;
 
-    if (call->what == NULL || (call->number != SYS_socket && call->number != SYS_socketpair))
+    if (!has_just_made_it(tracee))
         return false;
     facts->family = (int)call->arguments[0];
     facts->type = (int)call->arguments[1] & ~(SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -82,24 +99,52 @@ static void take_connected(const struct tracee *tracee, struct socket_facts *fac
     facts->other_size = (socklen_t)size;
 }
 
+/* A copy may be of another thread's descriptor with the same number. */
+static bool is_that_file(int copy, uint64_t inode)
+{
+    struct stat file;
+
+    return fstat(copy, &file) == 0 && file.st_ino == inode;
+}
+
 bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
                   struct socket_facts *ret_facts)
 {
     *ret_facts = (struct socket_facts){0};
-    int socket = meter->no_copies ? -1 : descriptor_borrow(tracee, descriptor);
-    if (socket >= 0) {
-        facts_of_copy(socket, ret_facts);
+    int socket = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
+    if (socket >= 0 && is_that_file(socket, inode)) {
+        facts_of_copy(meter, tracee, socket, ret_facts);
         close(socket);
         return true;
+    }
+    if (socket >= 0) {
+        close(socket);
+        errno = ENOTSUP;
     }
     if (!meter->no_copies && errno == EBADF)
         return false;
     /* in general: a filter refuses the call, or the kernel is too old */
     if (!meter->no_copies && (errno == EPERM || errno == ENOSYS))
         meter->no_copies = true;
-    if (!diagnosis_facts(meter, inode, ret_facts))
+    if (!diagnosis_facts(meter, network_of_tracee(meter, tracee), inode, ret_facts))
         return facts_of_call(tracee, ret_facts);
     if (ret_facts->other_size == ANONYMOUS)
         take_connected(tracee, ret_facts);
     return true;
+}
+
+bool socket_drops(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                  uint32_t *ret_drops)
+{
+    uint32_t memory[SK_MEMINFO_VARS] = {0};
+    socklen_t size = sizeof(memory);
+    int copy = meter->no_copies ? -1 : descriptor_borrow(meter, tracee, descriptor);
+
+    if (copy < 0)
+        return false;
+    bool known = getsockopt(copy, SOL_SOCKET, SO_MEMINFO, memory, &size) == 0 &&
+                 size > SK_MEMINFO_DROPS * sizeof(memory[0]);
+    close(copy);
+    *ret_drops = memory[SK_MEMINFO_DROPS];
+    return known && memory[SK_MEMINFO_RMEM_ALLOC] == 0;
 }

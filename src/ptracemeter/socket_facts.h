@@ -11,6 +11,8 @@ struct socket_facts {
     int family;
     int type;
     int protocol;
+    uint32_t network; /* inode of its namespace; 0: not known */
+    bool v6_only;
     uint64_t cookie;      /* 0: not known yet */
     socklen_t own_size;   /* 0: no address */
     socklen_t other_size; /* 0: not connected */
@@ -22,5 +24,10 @@ struct socket_facts {
  * any more; anything else, it cannot be looked at. */
 bool socket_facts(struct ptracemeter *meter, struct tracee *tracee, uint64_t inode, int descriptor,
                   struct socket_facts *ret_facts);
+
+/* How many datagrams have been dropped on their arrival at a UDP socket. Returns false if that is not known, or if some
+ * are there to be received, as these may have come before the dropped ones. */
+bool socket_drops(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                  uint32_t *ret_drops);
 
 #endif

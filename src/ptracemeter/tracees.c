@@ -107,12 +107,11 @@ static void read_identity(struct process *process)
     if (process->pid_inside == 0)
         process->pid_inside = (uint32_t)process->pid;
     process->pid_namespace = inode_of(process->pid, "ns/pid");
-    process->network = inode_of(process->pid, "ns/net");
 }
 
 /* ---- the tables ---- */
 
-struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid)
+struct tracee *tracee_find(const struct ptracemeter *meter, pid_t tid)
 {
     uint32_t index = lookup_find(&meter->tids, (uint64_t)tid);
 
@@ -132,6 +131,7 @@ struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid)
     struct tracee *tracee = pool_at(&meter->tracees, (uint32_t)index);
     tracee->tid = tid;
     tracee->schedstat = -1;
+    tracee->thread_fd = -1;
     meter->tracee_count++;
     return tracee;
 }
@@ -153,7 +153,6 @@ static struct process *process_new(const struct ptracemeter *meter, pid_t pid, u
         process->user = like->user;
         process->pid_inside = (uint32_t)pid;
         process->pid_namespace = like->pid_namespace;
-        process->network = like->network;
     }
     process->cgroup = cgroup_of(meter, pid); /* its creator may have been moved unseen */
     return process;
@@ -176,6 +175,8 @@ void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
     call_dropped(meter, tracee);
     if (tracee->schedstat >= 0)
         close(tracee->schedstat);
+    if (tracee->thread_fd >= 0)
+        close(tracee->thread_fd);
     table_leave(meter, tracee->table);
     if (tracee->process != NULL && tracee->process->streams == 1 && meter->files.count > 0)
         traced_files_end(meter, tracee->process->number);
@@ -606,6 +607,9 @@ static void take_leaders_place(struct ptracemeter *meter, struct tracee **tracee
     if (thread->schedstat >= 0)
         close(thread->schedstat);
     thread->schedstat = -1;
+    if (thread->thread_fd >= 0)
+        close(thread->thread_fd);
+    thread->thread_fd = -1;
     if (lookup_set(&meter->tids, (uint64_t)tid, index) < 0)
         meter->shortfalls.no_memory++;
     *tracee = thread;

@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid);
+struct tracee *tracee_find(const struct ptracemeter *meter, pid_t tid);
 struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid);
 void tracee_forget(struct ptracemeter *meter, struct tracee *tracee);
 /* Adds the command's first stream. */

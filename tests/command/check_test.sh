@@ -180,7 +180,7 @@ if changed "$no_types" true 2> err; then
         "$(state_of tcp_sendmsg_locked) $(state_of sock_send_length)"
     check_equal "... with what it costs" "send sendcall" "$(jq -r '.lost_flags | join(" ")' check.json)"
     check_equal "... the version that has it, and what does without" \
-        "use Linux 6.16 or later, or one that allows BPF trampolines, or leave out what needs it: --kinds udp,unix,pipe" \
+        "use Linux 6.16 or later, or one that allows BPF trampolines, or leave out what needs it: --kinds udp,unix,pipe,mq" \
         "$(advice_of tcp_sendmsg_locked)"
     check "... which works" \
         changed "$no_hook" "$dpm" run --meter kernel -o recordings/kinds --kinds udp,unix --flags all -- true

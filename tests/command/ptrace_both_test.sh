@@ -5,6 +5,7 @@
 # And two recordings are joined, by any combination of meters.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/other_ends.sh"
 need_meter
 truth=$1/tests/truth
 cd "$scratch" || exit 1
@@ -97,6 +98,21 @@ else
     fail "... and its log and the trace are equal" \
         "$(grep difference compared | head -n 20; tail -n 4 compared)"
 fi
+
+# ---- who is at the other end: late, moved, in other namespaces (other_ends.c) ----
+
+mkdir fifos
+for mode in "late tcp" "late tcp6" "late unix" "late seqpacket" "late-one unix" "unaccepted unix" "again tcp" "again udp" \
+    "again unix-datagram" again-late own-files "fifo fifos" lost dual group network; do
+    [ "$mode" != network ] || unshare -n true 2> err || continue
+    for meter in kernel ptrace; do
+        # shellcheck disable=SC2086 # a mode and its kind
+        record $meter $mode
+        [ "$mode" != network ] || in_order
+        check_equal "$mode: the $meter meter says who has sent what" \
+            "$(wc -l < truth) of $(wc -l < truth); 0 wrong" "$(judge | sed 's/, [0-9]* exact//')"
+    done
+done
 
 # ---- two recordings, of a server and of its client ----
 

@@ -269,6 +269,103 @@ static const char *const cases[] = {
     "@5    B.s1#2 RECEIVE p1 d9:10  <- s1#3:10\n"
     "then 1 unmatched-sends\n",
 
+    /* ---- datagrams that the ptrace meter has counted ---- */
+
+    "a counted datagram is lost: sizes say which, and from there on it is in order again\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:70 OLDER\n"
+    "@3      s1#3 SEND    p1 d2:80 OLDER\n"
+    "@4      s1#4 SEND    p1 d3:80 OLDER\n"
+    "@5      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@6      s2#2 RECEIVE p2 d1:80 OLDER  <- s1#3:80 inferred\n"
+    "@7      s2#3 RECEIVE p2 d2:80 OLDER  <- s1#4:80 inferred\n"
+    "then 1 unmatched-sends\n",
+
+    "counted datagrams of one size: the next one counts, even if others are under way\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@3      s1#2 SEND    p1 d1:60 OLDER\n"
+    "@6      s2#2 RECEIVE p2 d1:60 OLDER  <- s1#2:60 inferred\n"
+    "@5..7   s1#3 SEND    p1 d2:60 OLDER\n"
+    "@8      s2#3 RECEIVE p2 d2:60 OLDER  <- s1#3:60 inferred\n",
+
+    "counted datagrams, a send that began later: it is not what was received\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s2#1 RECEIVE p2 d0:70 OLDER  <- 70 unmatched\n"
+    "@3..4   s1#2 SEND    p1 d1:70 OLDER\n"
+    "@2s     s1#3 EXEC\n"
+    "then 1 unmatched-receives, 2 unmatched-sends\n",
+
+    "counted datagrams, a receive ends before the send: it waits for the one of its size\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@3      s2#1 RECEIVE p2 d0:50 OLDER  <- s1#2:50 inferred\n"
+    "@2..4   s1#2 SEND    p1 d1:50 OLDER\n"
+    "then 1 unmatched-sends\n",
+
+    "counted datagrams are cut: to a size that none has, again and again\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:70 OLDER\n"
+    "@3      s2#1 RECEIVE p2 d0:12 OLDER  <- s1#1:12 inferred\n"
+    "@4      s1#3 SEND    p1 d2:12 OLDER\n"
+    "@5      s2#2 RECEIVE p2 d1:12 OLDER  <- s1#2:12 inferred\n"
+    "@6      s2#3 RECEIVE p2 d2:12 OLDER  <- s1#3:12 inferred\n",
+
+    "counted datagrams overtake each other: sizes say so, too\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:70 OLDER\n"
+    "@3      s1#3 SEND    p1 d2:80 OLDER\n"
+    "@4      s2#1 RECEIVE p2 d0:70 OLDER  <- s1#2:70 inferred\n"
+    "@5      s2#2 RECEIVE p2 d1:60 OLDER  <- s1#1:60 inferred\n"
+    "@6      s2#3 RECEIVE p2 d2:80 OLDER  <- s1#3:80 inferred\n",
+
+    "counted datagrams that the meter skips: their socket has dropped them\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:60 OLDER\n"
+    "@3      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@4      s1#3 SEND    p1 d2:60 OLDER\n"
+    "@5      s2#2 RECEIVE p2 d2:60 OLDER  <- s1#3:60 inferred\n"
+    "then 1 unmatched-sends\n",
+
+    "counted datagrams that the meter skips later: sizes have said so already\n"
+    "MACHINE A ptrace\n"
+    "PATH p1 udp 1:4000 to 1:80 / PATH p2 udp 1:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d0:60 OLDER\n"
+    "@2      s1#2 SEND    p1 d1:70 OLDER\n"
+    "@3      s1#3 SEND    p1 d2:80 OLDER\n"
+    "@4      s1#4 SEND    p1 d3:80 OLDER\n"
+    "@5      s1#5 SEND    p1 d4:80 OLDER\n"
+    "@6      s2#1 RECEIVE p2 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@7      s2#2 RECEIVE p2 d1:80 OLDER  <- s1#3:80 inferred\n"
+    "@8      s2#3 RECEIVE p2 d3:80 OLDER  <- s1#4:80 inferred\n"
+    "@9      s2#4 RECEIVE p2 d4:80 OLDER  <- s1#5:80 inferred\n"
+    "then 1 unmatched-sends\n",
+
+    "counted on one machine only: numbers of the other one are not compared\n"
+    "MACHINE B ptrace\n"
+    "PATH p1 udp 1:4000 to 2:80 / PATH B.p1 udp 2:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d4711:60\n"
+    "@2      s1#2 SEND    p1 d4713:70\n"
+    "@3      s1#3 SEND    p1 d4714:80\n"
+    "@4    B.s1#1 RECEIVE p1 d0:60 OLDER  <- s1#1:60 inferred\n"
+    "@5    B.s1#2 RECEIVE p1 d1:80 OLDER  <- s1#3:80 inferred\n"
+    "then 1 unmatched-sends\n",
+
+    /* ---- multicast ---- */
+
     "multicast: each receiver takes the datagrams that it has got, in its own time\n"
     "PATH p1 udp 1:4000 to 9:80 MANY / PATH p2 udp 9:80 to 1:4000 / PATH p3 udp 9:80 to 1:4000\n"
     "@1      s1#1 SEND    p1 d7:10\n"

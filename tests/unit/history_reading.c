@@ -99,11 +99,20 @@ static uint8_t type(struct reading *reading)
     return 0;
 }
 
-/* MACHINE A without TERMINATION; MACHINE B ahead 9900s; MACHINE B is A */
+/* The last record of the tape, a MACHINE, is of this meter. */
+static void set_meter(struct tape *tape, uint32_t meter)
+{
+    struct machine_record *record = (struct machine_record *)tape->records[tape->count - 1];
+
+    record->meter = meter;
+}
+
+/* MACHINE A without TERMINATION; MACHINE B ahead 9900s; MACHINE B is A; MACHINE A ptrace */
 static void machine_statement(struct reading *reading, const char *begin)
 {
     uint32_t origin = take(reading, "B"), of = origin;
     uint64_t flags = METER_EVENT_FLAGS;
+    uint32_t meter = METER_KERNEL;
 
     if (origin == 0)
         expect(reading, "A");
@@ -114,9 +123,13 @@ static void machine_statement(struct reading *reading, const char *begin)
             reading->ahead[origin] = duration(reading);
         else if (take(reading, "is A"))
             of = 0;
+        else if (take(reading, "ptrace"))
+            meter = METER_PTRACE;
         else
             break;
     add_machine_of(reading, origin, of, flags, begin);
+    if (reading->problem == NULL)
+        set_meter(&reading->tapes[origin], meter);
 }
 
 static void announce_stream(struct reading *reading, uint32_t origin, uint64_t time,

@@ -59,9 +59,9 @@
  *      [@0] PATH p1 tcp 1:4000 to 2:80         from 10.0.0.1, port 4000, which is machine A, to 10.0.0.2
  *          [out 5] [in 9] [OLDER] [PACKETS] [MANY]   first positions of both directions; flags
  *      no PATH p1                              p1 is used, but was never announced
- *      MACHINE B [ahead 9900s] [is A] [without TYPE]
+ *      MACHINE B [ahead 9900s] [is A] [without TYPE] [ptrace]
  *                                              its clock is ahead of A's; it is a second recording of A; it does not
- *                                              record this type. Default: MACHINE A is 10.0.0.1, B 10.0.0.2
+ *                                              record this type; the ptrace meter records it. Default: MACHINE A is 10.0.0.1, B 10.0.0.2
  *
  *      ... <- s1#1:10 [exact|ordered|inferred]   an edge of a message: its record, bytes, kind
  *      ... <- s1#1 creation|termination|room|connection|end|wakeup

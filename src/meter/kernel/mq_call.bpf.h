@@ -34,8 +34,6 @@ static __always_inline void note_priority(struct message_queue *whole, uint32_t 
     for (int i = 0; i < PRIORITIES_MOST; i++) {
         uint32_t found = __sync_val_compare_and_swap(&whole->priorities[i], 0, priority + 1);
 
-        if (found == 0 && i > 0 && whole->blind)
-            whole->in_doubt = true;
         if (found == 0 || found == priority + 1)
             return;
     }
@@ -61,11 +59,9 @@ static __noinline int guess_priority(struct queue_use *use, struct message_queue
         if (queue != NULL && (int32_t)(queue->out - queue->in) > 0 && priority > best)
             best = priority;
     }
-    whole->blind = true;
     use->unsure = several != 0;
-    /* another sender's message, not counted yet, may be the first of another priority */
-    if (several != 0 || whole->several)
-        whole->in_doubt = true;
+    /* a message that is in the queue already, but not counted yet, may be the first of another priority */
+    whole->in_doubt = true;
     if (best == 0)
         best = whole->priorities[0];
     use->key.type = best == 0 ? 0 : best - 1;

@@ -317,7 +317,6 @@ struct message_queue {
     bool older;    /* used before the metering: counts from OLDER_BEGIN */
     /* Of the queue itself: */
     uint32_t in_doubt; /* counts may be wrong */
-    uint32_t blind;    /* a receiver has not asked for the priority */
     uint32_t users[2]; /* first thread met in a call that sends, or receives ... */
     uint32_t several;  /* ... and whether any other was met in such a call */
     uint32_t priorities[PRIORITIES_MOST]; /* seen so far, plus 1; 0 = none */
