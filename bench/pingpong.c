@@ -102,7 +102,8 @@ static int make_turns(struct player players[2])
         sem_init(&turns[1].may_go, 1, 0) < 0)
         return -1;
     for (int i = 0; i < 2; i++)
-        players[i] = (struct player){-1, -1, false, &turns[i], &turns[1 - i]};
+        players[i] =
+            (struct player){.from = -1, .to = -1, .waits = &turns[i], .lets_go = &turns[1 - i]};
     return 0;
 }
 

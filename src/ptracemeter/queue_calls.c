@@ -250,8 +250,9 @@ static void note_priority(struct message_queue *whole, int64_t type)
     whole->priority = type;
 }
 
-/* False: it cannot be known. */
-static bool type_of_message(const struct tracee *tracee, const struct message_queue *whole,
+/* False: it cannot be known. From a receiver that does not ask for the priority on, no count is certain: a message that is
+ * in the queue already, but not counted yet, may be the first of another priority. */
+static bool type_of_message(const struct tracee *tracee, struct message_queue *whole,
                             int64_t *ret_type)
 {
     const struct call *call = &tracee->call;
@@ -266,6 +267,7 @@ static bool type_of_message(const struct tracee *tracee, const struct message_qu
         return true;
     default:
         if (call->arguments[3] == 0) {
+            whole->doubtful = true;
             *ret_type = whole->priorities == 0 ? 0 : whole->priority;
             return whole->priorities <= 1;
         }

@@ -7,6 +7,8 @@
 #include "history_tokens.h"
 #include "meter/shared/message.h"
 
+#include <sys/syscall.h>
+
 static void *grow(void *array, size_t *capacity, size_t *count, size_t size)
 {
     assert_int_equal(array_reserve(array, capacity, *count + 1, size), 0);
@@ -299,6 +301,8 @@ static void message(struct reading *reading, struct record *record, uint32_t ori
 
     record->message.path = declared_path(reading, origin);
     bool has_bytes = span_of_bytes(reading, record);
+    if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0)
+        record->message.offset = SYS_poll;
     const char *where = reading->at;
     message_flags(reading, &record->header);
     if (!has_bytes && (with_bytes >> record->header.id & 1) &&
