@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * connection.bpf.h: how TCP connections begin and end. These hooks run mostly in interrupts. What they see is stored
- * with the socket, and recorded at the path's first use (path.bpf.h).
+ * connection.bpf.h: how TCP connections begin, fail and end.
+ *
+ *      listen()   LISTEN                           PATH and CREATEPATH of the listener
+ *      connect()  SYN_SENT ... ESTABLISHED         PATH, and CREATEPATH and CONNECT of the stream that called
+ *                              or CLOSE            PATH, CONNECTFAILED, DESTROYPATH        (outcome.bpf.h)
+ *      accept()   ESTABLISHED ... sys_exit         PATH, CREATEPATH, ACCEPT; without sys_exit at the path's first use
+ *
+ * SYN_SENT and LISTEN are set by their callers, the other states mostly in interrupts.
  */
 #ifndef DPM_CONNECTION_BPF_H
 #define DPM_CONNECTION_BPF_H
@@ -10,6 +16,7 @@
 
 #define FLAGS_OF_CONNECTION                                                                        \
     (EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT))
+#define FLAGS_OF_CONNECT (FLAGS_OF_CONNECTION | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 /* PATH of a TCP socket, outside its owner's calls. */
 static __always_inline void tell_tcp_path(struct path *path, struct sock *sk)
@@ -37,6 +44,154 @@ static __always_inline void end_path(struct path *path)
     bpf_map_delete_elem(&path_of_inode, &inode);
 }
 
+/* ---- the outcome of connect() ---- */
+
+/* The facts of a connection that just began or failed, wherever that is noticed. */
+static __always_inline void connection_facts(struct socket_facts *facts, struct sock *sk)
+{
+    *facts = (struct socket_facts){
+        .sk = sk,
+        .cookie = bpf_get_socket_cookie(sk),
+        .inode = inode_of_socket(sk),
+        .family = sk->__sk_common.skc_family,
+        .kind = PATH_TCP,
+        .connected = true,
+    };
+}
+
+/* Gives the path its number and writes PATH. If its socket was waited on before, CREATEPATH was made then. */
+static __always_inline bool make_path_of_outcome(struct path *path, struct sock *sk, bool failed)
+{
+    struct socket_facts facts;
+    uint32_t number = new_path_number(), given = number;
+
+    connection_facts(&facts, sk);
+    if (!failed && facts.inode != 0)
+        number = claim_inode(facts.inode, given, false);
+    if (!write_path(path, &facts, NULL, 0, number))
+        return false;
+    if (!failed && facts.inode != 0)
+        find_by_inode(path);
+    return number != given;
+}
+
+/* Whether a failure without an error happens in the connect() of the stream, which then returns it: for example, no
+ * local port is free. Otherwise a call has closed the socket. */
+static __always_inline bool fails_in_call(struct task_struct *task)
+{
+    uint32_t call = call_of(task, registers_of(task));
+
+    return call == CALL_CONNECT || is_send(call) || call == CALL_IO_URING_ENTER ||
+           !has_user_registers(task);
+}
+
+/* A connect() was successful or has failed. */
+static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t error, bool failed)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    struct stream *stream = stream_of(task);
+    uint32_t connector = path->connector;
+    struct outcome outcome = {
+        .begin = path->called_at,
+        .pc = path->caller_pc,
+        .error = error,
+        .failed = failed,
+    };
+    bool here = stream != NULL && stream->number == connector &&
+                stream->connecting == bpf_get_socket_cookie(sk);
+
+    path->connector = 0;
+    if (path->number != 0)
+        outcome.created = 1; /* data was sent ahead */
+    else
+        outcome.created = make_path_of_outcome(path, sk, failed);
+    outcome.path = path->number;
+    if (failed) {
+        uint64_t inode = path->inode;
+
+        path->number = 0;
+        bpf_map_delete_elem(&path_of_inode, &inode);
+        if (error == 0 && !(here && fails_in_call(task)))
+            outcome.error = ECANCELED;
+        here = here && outcome.error != 0;
+    }
+    if (here) {
+        stream->connecting = 0;
+        look_whether_silent(stream);
+        tell_outcome(stream, task, &outcome);
+    } else if (!note_outcome(connector, &outcome) && failed) {
+        tell_failure_of_ended(connector, &outcome);
+    }
+    return 0;
+}
+
+/* connect() in its caller. */
+static __always_inline void begin_connect(struct stream *stream, struct task_struct *task,
+                                          struct path *path, struct sock *sk)
+{
+    path->connector = 0;
+    path->called_at = bpf_ktime_get_ns();
+    path->caller_pc = 0;
+    if (silent(stream) || !wants(stream, FLAGS_OF_CONNECT) || !may_have_outcomes(stream))
+        return;
+    path->caller_pc = stream_pc(stream, task);
+    path->connector = stream->number;
+    stream->connects++;
+    stream->away |= AWAY_CONNECTS;
+    stream->connect_error = 0;
+    stream->connecting = bpf_get_socket_cookie(sk);
+}
+
+/* ---- listeners ---- */
+
+static __always_inline void begin_listening(struct stream *stream, struct sock *sk)
+{
+    struct message *message = &stream->scratch.beginning;
+    struct socket_facts facts;
+    struct path *listener;
+
+    if (silent(stream) || !wants(stream, FLAGS_OF_CONNECTION))
+        return;
+    listener = bpf_sk_storage_get(&listeners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    if (listener == NULL) {
+        __sync_fetch_and_add(&lost_paths, 1);
+        return;
+    }
+    listener->role = PATH_ROLE_LISTENS;
+    connection_facts(&facts, sk);
+    if (!write_path(listener, &facts, NULL, 0, new_path_number()))
+        return;
+    *message = (struct message){.path = listener->number};
+    write_message(stream, EVENT_CREATEPATH, message);
+}
+
+static __always_inline void end_listening(struct sock *sk)
+{
+    struct path *listener = bpf_sk_storage_get(&listeners, sk, NULL, 0);
+
+    if (listener != NULL && listener->number != 0)
+        end_path(listener);
+}
+
+/* ---- connections ---- */
+
+/* accept may return this connection before anything else is known of it but its address. Its number is kept where that
+ * leads to. */
+static __always_inline void expect_accept(struct path *path, struct sock *sk)
+{
+    uint64_t cookie = bpf_get_socket_cookie(sk);
+    struct accepted connection = {};
+
+    path->reserved = 0;
+    if (!calls_end || (flags_in_force & FLAGS_OF_CONNECTION) == 0 || begun < mark_generation)
+        return;
+    connection.number = new_path_number();
+    if (bpf_map_update_elem(&accepted, &cookie, &connection, BPF_ANY) == 0)
+        path->reserved = connection.number;
+    else
+        __sync_fetch_and_add(&lost_paths, 1);
+}
+
 /* Usually runs in an interrupt, where the current task is unrelated. */
 static __always_inline void note_established(struct sock *sk)
 {
@@ -56,10 +211,25 @@ static __always_inline void note_established(struct sock *sk)
     path->state = PATH_KNOWS_IN | PATH_ESTABLISHED | PATH_ARRIVING;
     if (path->number != 0)
         tell_tcp_path(path, sk);
+    else if (path->role == PATH_ROLE_ACCEPTED)
+        expect_accept(path, sk);
+    if (path->role == PATH_ROLE_CONNECTED && path->connector != 0 &&
+        (flags_in_force & FLAGS_OF_CONNECTION))
+        end_connect(path, sk, 0, false);
+}
+
+/* The connection of a connect() is closed before it was established. */
+static __always_inline void note_failed(struct sock *sk)
+{
+    struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
+
+    if (path != NULL && path->role == PATH_ROLE_CONNECTED && path->connector != 0)
+        end_connect(path, sk, sk->sk_err, true);
 }
 
 /* connect or listen, in their caller. Connections inherit a copy of what their listener gets. */
-static __always_inline void note_beginning(struct sock *sk, uint32_t role)
+static __always_inline void note_beginning(struct stream *stream, struct task_struct *task,
+                                           struct sock *sk, uint32_t role)
 {
     struct path *path = storage_of(sk);
 
@@ -72,6 +242,13 @@ static __always_inline void note_beginning(struct sock *sk, uint32_t role)
         end_path(path);
     path->role = role;
     path->state = 0;
+    path->established = 0;
+    if (role == PATH_ROLE_CONNECTED) {
+        begin_connect(stream, task, path, sk);
+    } else {
+        path->connector = 0;
+        begin_listening(stream, sk);
+    }
 }
 
 static __always_inline void write_network(struct path *path, struct sock *sk)
@@ -101,6 +278,8 @@ static __always_inline void note_close(struct stream *stream, struct sock *sk)
         return;
     if (stream != NULL && wants(stream, FLAGS_OF_CONNECTION))
         path = tcp_path(stream, sk, -1, -1); /* closed without a message: PATH is made now */
+    else if (path->reserved != 0)
+        take_accepted(path, bpf_get_socket_cookie(sk), true);
     if (path != NULL && path->number != 0)
         write_network(path, sk);
 }
@@ -127,6 +306,13 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
         note_established(sk);
         return 0;
     }
+    if (new_state == TCP_CLOSE) {
+        if (old_state == TCP_SYN_SENT || old_state == TCP_SYN_RECV)
+            note_failed(sk);
+        else if (old_state == TCP_LISTEN)
+            end_listening(sk);
+        return 0;
+    }
     /* connect, listen and close run in their caller (one branch, so that the verifier passes once) */
     if (!(calls >> (new_state & 31) & 1))
         return 0;
@@ -134,8 +320,19 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     if (closes >> (new_state & 31) & 1)
         note_close(stream, sk);
     else if (stream != NULL)
-        note_beginning(sk, new_state == TCP_LISTEN ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED);
+        note_beginning(stream, task, sk,
+                       new_state == TCP_LISTEN ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED);
     return 0;
+}
+
+/* A connection that came from a listener is gone, used or not, accepted or not. */
+static __always_inline void end_accepted(struct path *path, struct sock *sk)
+{
+    uint64_t cookie = bpf_get_socket_cookie(sk);
+
+    take_accepted(path, cookie, true);
+    path->reserved = 0;
+    bpf_map_delete_elem(&accepted, &cookie);
 }
 
 SEC("tp_btf/tcp_destroy_sock")
@@ -143,11 +340,75 @@ int BPF_PROG(tcp_destroy_sock, struct sock *sk)
 {
     struct path *path = bpf_sk_storage_get(&paths, sk, NULL, 0);
 
-    if (path == NULL || path->number == 0)
+    if (path == NULL)
+        return 0;
+    if (path->connector != 0)
+        note_failed(sk);
+    if (path->reserved != 0)
+        end_accepted(path, sk);
+    if (path->number == 0)
         return 0;
     write_network(path, sk);
     end_path(path);
     return 0;
+}
+
+/* ---- accept() returns ---- */
+
+/* The current task has accepted a connection: records it, if nobody has. */
+__noinline int connection_accepted(struct stream *stream, uint32_t descriptor)
+{
+    struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);
+    struct accepted *connection;
+    struct scratch *scratch;
+    struct inode *inode;
+    struct sock *sk;
+    uint64_t cookie;
+
+    if (stream == NULL || file == NULL || !is_socket(file) || silent(stream) ||
+        !wants(stream, FLAGS_OF_CONNECTION))
+        return 0;
+    sk = socket_of_descriptor(bpf_get_current_task_btf(), descriptor);
+    scratch = &stream->scratch;
+    if (sk == NULL || kind_at(sk) != PATH_TCP)
+        return 0;
+    cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
+    connection = cookie == 0 ? NULL : bpf_map_lookup_elem(&accepted, &cookie);
+    if (connection == NULL)
+        return 0;
+    inode = MEMBER(struct file, file, f_inode);
+    connection->inode = MEMBER(struct inode, inode, i_ino);
+    if (!claim_accepted(connection))
+        return 0;
+    fill_facts_at(scratch, sk, connection->inode);
+    scratch->path.role = PATH_ROLE_ACCEPTED;
+    scratch->path.number = connection->number;
+    write_path(&scratch->path, &scratch->facts, NULL, 0, 0);
+    find_by_inode(&scratch->path);
+    tell_beginning(stream, &scratch->path, true, PATH_ROLE_ACCEPTED);
+    return 0;
+}
+
+/* The end of connect, accept or accept4: sys_exit. */
+static __always_inline int connection_call_ended(struct task_struct *task, uint32_t call,
+                                                 int64_t result)
+{
+    struct stream *stream = stream_of(task);
+
+    if (stream == NULL)
+        return 0;
+    if (call == CALL_CONNECT)
+        stream->connect_error = result < 0 ? -result : 0; /* before its outcome is recorded */
+    stream = running_stream(task);
+    if (stream != NULL && call != CALL_CONNECT && result >= 0)
+        connection_accepted(stream, result);
+    return 0;
+}
+
+static __always_inline bool is_connection_call(uint32_t call)
+{
+    return (kinds_in_force & METER_TCP) &&
+           (call == CALL_CONNECT || call == CALL_ACCEPT || call == CALL_ACCEPT4);
 }
 
 #endif

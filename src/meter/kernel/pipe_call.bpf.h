@@ -11,6 +11,7 @@
 #ifndef DPM_PIPE_CALL_BPF_H
 #define DPM_PIPE_CALL_BPF_H
 
+#include "meter/kernel/connection.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/room.bpf.h"
 
@@ -476,6 +477,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     if (registers->cs == USER32_CS)
         return other_call_ended(registers, result);
+    if (is_connection_call(call))
+        return connection_call_ended(task, call, result);
     if (!is_pipe_call(call))
         return 0;
     stream = running_stored_stream(task, has);

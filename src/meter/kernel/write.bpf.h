@@ -323,16 +323,21 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* outcome.bpf.h */
+static int tell_outcomes(struct stream *stream, struct task_struct *task);
+
 /* `task` is about to run, or runs: it starts, continues, or its BLOCK is over. */
 static __always_inline void arrive(struct stream *stream, struct task_struct *task)
 {
     uint32_t away = stream->away;
 
-    stream->away = 0;
+    stream->away = away & AWAY_CONNECTS;
     if (away & (AWAY_NOT_STARTED | AWAY_STOPPED))
         tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
     if (away & AWAY_BLOCKED)
         write_block(stream, task);
+    if ((kinds_in_force & METER_TCP) && (away & AWAY_CONNECTS))
+        tell_outcomes(stream, task);
 }
 
 /* The current task runs, but no hook has run when it got its CPU: kernels skip a switch now and then. Records that were
