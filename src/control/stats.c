@@ -115,7 +115,10 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 static const struct {
     const char *name;
     enum show_table table;
-} tables[] = {{"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}, {"procedure", TABLE_PROCEDURES}};
+} tables[] = {{"pair", TABLE_PAIRS},
+            {"path", TABLE_PATHS},
+            {"failure", TABLE_FAILURES},
+            {"procedure", TABLE_PROCEDURES}};
 
 static const char *by_word(size_t index)
 {
@@ -185,7 +188,7 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
-     "table: pair, path (connections), procedure"},
+     "table: pair, path (connections), failure (failed connections), procedure"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -71,7 +71,14 @@ enum graph_format { GRAPH_SVG, GRAPH_DOT };
 
 /* ---- communication statistics ---- */
 
-enum show_table { TABLE_ALL, TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS, TABLE_PROCEDURES };
+enum show_table {
+    TABLE_ALL,
+    TABLE_PROCESSES,
+    TABLE_PAIRS,
+    TABLE_PATHS,
+    TABLE_FAILURES,
+    TABLE_PROCEDURES
+};
 
 /* How rows are sorted: largest first; names in ascending order. */
 enum show_order { ORDER_BYTES, ORDER_MESSAGES, ORDER_CPU, ORDER_RESPONSE, ORDER_NAME };

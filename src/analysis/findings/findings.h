@@ -46,6 +46,8 @@ enum finding_kind {
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
+    FINDING_FAILED,      /* a process failed to connect to an address: .failure */
+
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
     FINDING_WAITS_LOCKS,       /* of threads for each other: .waits */
@@ -141,6 +143,7 @@ struct finding {
             const struct communication_path *worst;
         } retransmits;
         uint64_t dropped;
+        const struct communication_failure *failure;
         struct waits waits;
     };
 };

@@ -198,10 +198,24 @@ static int find_retransmits(const struct communication *communication, struct fi
     return 0;
 }
 
+/* The rows are sorted, most failures first. */
+static int find_failures(const struct communication *communication, struct findings *findings)
+{
+    for (size_t i = 0; i < communication->failure_count && i < FINDINGS_FEW; i++) {
+        struct finding *finding = findings_add(findings, FINDING_FAILED, 0);
+        if (finding == NULL)
+            return -ENOMEM;
+        finding->failure = &communication->failures[i];
+    }
+    return 0;
+}
+
 int findings_of_network(const struct findings_from *from, struct findings *findings)
 {
     int result = find_retransmits(from->communication, findings);
 
+    if (result == 0)
+        result = find_failures(from->communication, findings);
     if (result < 0 || from->communication->dropped == 0)
         return result;
     struct finding *finding = findings_add(findings, FINDING_DROPPED, 0);

@@ -13,6 +13,7 @@
 
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
+#include "analysis/statistics/failures.h"
 #include "analysis/statistics/intervals.h"
 #include "analysis/statistics/procedures.h"
 #include "analysis/statistics/process_rows.h"
@@ -62,6 +63,7 @@ struct statistics {
     struct ended_rows ended;
     struct communication *rows; /* the processes so far; texts and lists of ended connections */
     struct procedures procedures;
+    struct failures failures;
     struct intervals intervals;
     uint64_t events;
     uint64_t unknown_streams;

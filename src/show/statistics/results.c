@@ -24,6 +24,7 @@
 #define MACHINE(member)   FIELD(communication_machine, member)
 #define PROCEDURE(member) FIELD(communication_procedure, member)
 #define ALL(member)       FIELD(communication, member)
+#define FAILURE(member)   FIELD(communication_failure, member)
 
 /* ---- computed values ---- */
 
@@ -170,6 +171,14 @@ static void clock_is_known(const struct communication *all, const void *row,
 {
     (void)all;
     value->known = ((const struct communication_machine *)row)->clock_error != UINT64_MAX;
+}
+
+/* Known only if all messages were recorded. */
+static void unused_is_known(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    (void)row;
+    value->known = knows_unused(all);
 }
 
 static void by_name(const struct communication *all, const void *row, struct result_value *value)
@@ -338,6 +347,8 @@ static const struct result_column of_recording[] = {
     {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
     {"connections", NULL, RESULT_COUNT, ALL(connections)},
     {"ended", NULL, RESULT_COUNT, ALL(ended)},
+    {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
+    {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"own_cost", NULL, RESULT_JSON, .get = own_cost},
     {"matching", NULL, RESULT_JSON, .get = matching},
 };
@@ -445,6 +456,23 @@ static const struct result_column of_path[] = {
     WAITS(PATH),
     {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN,
      .flags = RESULT_PEOPLE},
+};
+
+#define FAILED(key, heading, reason)                                                               \
+    {                                                                                              \
+        key, heading, RESULT_COUNT, FAILURE(of[reason]), .sum = SUM_ADD, .when = WHEN_SOME         \
+    }
+
+static const struct result_column of_failure[] = {
+    {"process", "PROCESS", RESULT_PROCESS, FAILURE(process), .flags = RESULT_NAMES},
+    {"address", "TRIED", RESULT_TEXT, FAILURE(address), .flags = RESULT_NAMES},
+    {"count", "FAILED", RESULT_COUNT, FAILURE(count), .sum = SUM_ADD},
+    FAILED("refused", "REFUSED", FAILURE_REFUSED),
+    FAILED("timed_out", "TIMED OUT", FAILURE_TIMED_OUT),
+    FAILED("unreachable", "UNREACHABLE", FAILURE_UNREACHABLE),
+    FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
+    FAILED("other", "OTHER", FAILURE_OTHER),
+    {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times)},
 };
 
 static const struct result_column of_procedure[] = {
@@ -568,6 +596,16 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
                    [ORDER_NAME] = "local"}},
+    [RESULTS_FAILURES] =
+        {.list = "failures",
+         COLUMNS(of_failure),
+         ROWS(communication_failure, failures, failure_count),
+         .table = TABLE_FAILURES,
+         .tables = {{"Connections that failed",
+                     "process address count refused timed_out unreachable given_up other "
+                     "time_ns.p50 time_ns.max time_ns.sum",
+                     .needs = "count"}},
+         .csv = "process address count refused timed_out unreachable given_up other time_ns"},
     [RESULTS_PROCEDURES] =
         {.list = "procedures",
          COLUMNS(of_procedure),

@@ -103,6 +103,8 @@ static int print_lists(const struct communication *communication, FILE *file,
     if (result == 0)
         result = print_rows(RESULTS_PATHS, communication, file);
     if (result == 0)
+        result = print_rows(RESULTS_FAILURES, communication, file);
+    if (result == 0)
         result = print_rows(RESULTS_PROCEDURES, communication, file);
     if (result == 0 && communication->interval != 0)
         result = print_rows(RESULTS_INTERVALS, communication, file);
