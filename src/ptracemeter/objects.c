@@ -293,6 +293,8 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     for (unsigned end = 0; end < 2; end++)
         if (object->ends[end] != NULL)
             tell_unowned(meter, EVENT_DESTROYPATH, object->ends[end]->number);
+    if (object->listener != 0)
+        tell_unowned(meter, EVENT_DESTROYPATH, object->listener);
     forget_object(meter, object);
 }
 

@@ -17,6 +17,10 @@ struct path *path_from_anybody(struct ptracemeter *meter, struct tracee *tracee,
  * peer. */
 struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
                      const void *address, size_t length);
+/* Reports PATH of a socket whose connection failed, or that listens, and CREATEPATH of the listener. Return its number. */
+uint32_t path_of_failure(struct ptracemeter *meter, const struct object *object);
+uint32_t path_of_listener(struct ptracemeter *meter, struct tracee *tracee,
+                          const struct object *object);
 /* Reports the PATH records of a pipe's ends again, if they have been reported. */
 void path_tell_again(struct ptracemeter *meter, struct object *object);
 /* The path of the other end; NULL: not known. */

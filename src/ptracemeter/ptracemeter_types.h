@@ -87,6 +87,11 @@ struct object {
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
     bool packets; /* pipe in packet mode (O_DIRECT) */
     bool connected;
+    bool connecting;          /* connect() was called, and how it ended was not recorded yet */
+    uint32_t connector;       /* the stream that called it ... */
+    pid_t connector_tid;      /* ... */
+    uint64_t called;          /* ... and when; 0: not known */
+    uint32_t listener;        /* number of its PATH as a listener; 0: it is none */
     uint64_t peer;            /* cookie; 0: not known */
     struct path *paths;       /* of a socket; datagrams: one for each peer */
     struct path *ends[2];     /* of a pipe: written, read */

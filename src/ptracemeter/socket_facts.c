@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -29,6 +30,14 @@ static int option(int socket, int name)
     return getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
 }
 
+static int state_of_tcp(int socket)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ? 0 : info.tcpi_state;
+}
+
 static void facts_of_copy(int socket, struct socket_facts *facts)
 {
     socklen_t size = sizeof(facts->cookie);
@@ -37,6 +46,7 @@ static void facts_of_copy(int socket, struct socket_facts *facts)
     facts->type = option(socket, SO_TYPE);
     facts->protocol = option(socket, SO_PROTOCOL);
     getsockopt(socket, SOL_SOCKET, SO_COOKIE, &facts->cookie, &size);
+    facts->state = facts->protocol == IPPROTO_TCP ? state_of_tcp(socket) : 0;
     facts->own_size = sizeof(facts->own);
     if (getsockname(socket, (struct sockaddr *)&facts->own, &facts->own_size) < 0)
         facts->own_size = 0;

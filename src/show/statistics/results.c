@@ -603,7 +603,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .table = TABLE_FAILURES,
          .tables = {{"Connections that failed",
                      "process address count refused timed_out unreachable given_up other "
-                     "time_ns.p50 time_ns.max time_ns.sum",
+                     "time_ns.sum time_ns.p50 time_ns.max",
                      .needs = "count"}},
          .csv = "process address count refused timed_out unreachable given_up other time_ns"},
     [RESULTS_PROCEDURES] =
