@@ -85,6 +85,15 @@ static __always_inline bool fails_in_call(struct task_struct *task)
            !has_user_registers(task);
 }
 
+/* A call of connect() will return the error of this failure, which is no other one then. */
+static __always_inline void expect_error(struct sock *sk)
+{
+    uint64_t cookie = bpf_get_socket_cookie(sk);
+    uint8_t expected = 1;
+
+    bpf_map_update_elem(&failed_connects, &cookie, &expected, BPF_ANY);
+}
+
 /* A connect() was successful or has failed. */
 static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t error, bool failed)
 {
@@ -113,6 +122,8 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
         bpf_map_delete_elem(&path_of_inode, &inode);
         if (error == 0 && !(here && fails_in_call(task)))
             outcome.error = ECANCELED;
+        else if (calls_end)
+            expect_error(sk);
         here = here && outcome.error != 0;
     }
     if (here) {
@@ -389,6 +400,118 @@ __noinline int connection_accepted(struct stream *stream, uint32_t descriptor)
     return 0;
 }
 
+/* ---- connect() returns an error that no state has shown: no route, no such name ---- */
+
+static __always_inline void fill_tried_internet(struct path_record *record, uint64_t address,
+                                                struct sock *sk)
+{
+    uint16_t port = 0;
+
+    bpf_probe_read_user(&port, sizeof(port), (void *)(address + 2));
+    record->remote_port = __builtin_bswap16(port);
+    record->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    if (record->family == AF_INET) {
+        bpf_probe_read_user(record->remote, 4, (void *)(address + 4));
+        return;
+    }
+    bpf_probe_read_user(record->remote, sizeof(record->remote), (void *)(address + 8));
+    if (!is_mapped(record->remote))
+        return;
+    record->family = AF_INET;
+    *(uint32_t *)record->remote = *(uint32_t *)(record->remote + 12);
+    __builtin_memset(record->remote + 4, 0, 12);
+}
+
+static __always_inline void fill_tried_name(struct path_record *record, uint64_t address,
+                                            uint32_t length)
+{
+    length -= sizeof(unsigned short);
+    asm volatile("" : "+r"(length)); /* as in fill_unix_name */
+    if (length > sizeof(((struct sockaddr_un *)0)->sun_path))
+        return;
+    asm volatile("" : "+r"(length));
+    if (length == 0)
+        return;
+    record->name_end = PATH_NAME_REMOTE;
+    bpf_probe_read_user(record->name, length, (void *)(address + sizeof(unsigned short)));
+    if (record->name[0] == '\0')
+        show_abstract(record);
+}
+
+/* PATH with the address in user memory that the current task has passed to connect(). Returns its number; 0: it was
+ * lost. */
+static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t address,
+                                       uint32_t length)
+{
+    struct path_record *record =
+        bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    uint32_t number = new_path_number();
+    uint16_t family = 0;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    bpf_probe_read_user(&family, sizeof(family), (void *)address);
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_PATH;
+    record->header.flags = RECORD_NO_STREAM;
+    record->path = number;
+    record->kind = kind_at(sk);
+    record->family = family;
+    record->role = PATH_ROLE_CONNECTED;
+    record->cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
+    record->inode = inode;
+    record->network = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    if (family == AF_INET || family == AF_INET6)
+        fill_tried_internet(record, address, sk);
+    else if (family == AF_UNIX)
+        fill_tried_name(record, address, length);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return number;
+}
+
+/* The connect() of the current task has failed. */
+__noinline int connect_failed(struct stream *stream, uint32_t error)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    const struct pt_regs *registers = registers_of(task);
+    struct file *file = file_of_descriptor(task, registers->di);
+    struct outcome outcome = {.error = error, .failed = 1};
+    struct inode *inode;
+    struct sock *sk;
+    uint64_t cookie;
+    uint32_t kind;
+
+    if (stream == NULL || file == NULL || !is_socket(file) || silent(stream) ||
+        !wants(stream, EVENT_FLAG(EVENT_CONNECTFAILED)))
+        return 0;
+    sk = socket_of_descriptor(task, registers->di);
+    kind = sk == NULL ? 0 : kind_at(sk);
+    if (kind != PATH_TCP && kind != PATH_UNIX_STREAM && kind != PATH_UNIX_SEQPACKET)
+        return 0;
+    cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
+    if (cookie != 0 && bpf_map_delete_elem(&failed_connects, &cookie) == 0)
+        return 0;
+    inode = MEMBER(struct file, file, f_inode);
+    outcome.path =
+        write_tried(sk, MEMBER(struct inode, inode, i_ino), registers->si, registers->dx);
+    if (outcome.path == 0)
+        return 0;
+    outcome.pc = stream_pc(stream, task);
+    tell_of_connect(stream, task, EVENT_CONNECTFAILED, &outcome, error);
+    end_failed(outcome.path);
+    return 0;
+}
+
+/* Not if the connection is still being made, or was made before. */
+static __always_inline bool is_connect_failure(int64_t result)
+{
+    return result < 0 && result != -EINPROGRESS && result != -EALREADY && result != -EINTR &&
+           result != -EISCONN && !restarts(result);
+}
+
 /* The end of connect, accept or accept4: sys_exit. */
 static __always_inline int connection_call_ended(struct task_struct *task, uint32_t call,
                                                  int64_t result)
@@ -400,14 +523,18 @@ static __always_inline int connection_call_ended(struct task_struct *task, uint3
     if (call == CALL_CONNECT)
         stream->connect_error = result < 0 ? -result : 0; /* before its outcome is recorded */
     stream = running_stream(task);
-    if (stream != NULL && call != CALL_CONNECT && result >= 0)
+    if (stream == NULL)
+        return 0;
+    if (call != CALL_CONNECT && result >= 0)
         connection_accepted(stream, result);
+    else if (call == CALL_CONNECT && is_connect_failure(result))
+        connect_failed(stream, -result);
     return 0;
 }
 
 static __always_inline bool is_connection_call(uint32_t call)
 {
-    return (kinds_in_force & METER_TCP) &&
+    return (kinds_in_force & (METER_TCP | METER_UNIX)) &&
            (call == CALL_CONNECT || call == CALL_ACCEPT || call == CALL_ACCEPT4);
 }
 

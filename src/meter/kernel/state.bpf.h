@@ -459,6 +459,14 @@ struct {
     __type(value, struct accepted);
 } accepted SEC(".maps");
 
+/* Cookies of sockets whose connect() failed, until that or the next connect() on them returns the error. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1 << 13);
+    __type(key, uint64_t);
+    __type(value, uint8_t);
+} failed_connects SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
