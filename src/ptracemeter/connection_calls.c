@@ -62,10 +62,11 @@ static void take_address(const struct tracee *tracee, struct object *object)
         facts->name_end = PATH_NAME_REMOTE;
 }
 
-/* Whether connect with this error leaves no connection behind, and none that is still being made. */
+/* Whether connect with this error leaves no connection behind, and none that is still being made: a signal only
+ * interrupts the wait for it, whether the call is restarted or not. */
 static bool is_failure(int error)
 {
-    return error != 0 && error != EINPROGRESS && error != EALREADY && error != EINTR &&
+    return error != 0 && (-error < FIRST_RESTART || -error > LAST_RESTART) && error != EINPROGRESS && error != EALREADY && error != EINTR &&
            error != EISCONN;
 }
 
@@ -109,11 +110,19 @@ static bool asks_again(const struct object *object)
     return object->connecting && object->paths == NULL;
 }
 
+/* Closed ends that wait for this one are swept after it. */
+static void sweep_postponed(struct ptracemeter *meter)
+{
+    meter->closings = meter->closings || meter->postponed;
+    meter->postponed = false;
+}
+
 void connect_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     int descriptor = (int)tracee->call.arguments[0], error = result < 0 ? (int)-result : 0;
     struct object *object = object_of(meter, tracee, descriptor);
 
+    sweep_postponed(meter);
     if (object == NULL || error == EALREADY || (error == EISCONN && object->paths != NULL))
         return;
     if (!makes_connections(object)) {
@@ -188,6 +197,7 @@ void accept_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
     if (result < 0)
         return;
+    sweep_postponed(meter);
     struct object *object = object_made(meter, tracee, (int)result);
     if (object == NULL || object == NO_OBJECT)
         return;

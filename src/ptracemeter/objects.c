@@ -9,6 +9,7 @@
 #include "meter/shared/socket_kind.h"
 
 #include "ptracemeter/addresses.h"
+#include "ptracemeter/calls.h"
 #include "ptracemeter/paths.h"
 #include "ptracemeter/socket_facts.h"
 #include "ptracemeter/telling.h"
@@ -298,6 +299,45 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     forget_object(meter, object);
 }
 
+static bool any_connects(const struct ptracemeter *meter)
+{
+    for (uint32_t i = 0; i < meter->tracees.used; i++) {
+        const struct tracee *tracee = pool_at(&meter->tracees, i);
+        if (tracee->tid != 0 && tracee->call.what != NULL &&
+            tracee->call.what->what == CALL_CONNECTS)
+            return true;
+    }
+    return false;
+}
+
+/* Whether this is the listener of a traced process that a connection leads to. */
+static bool is_listener_of(const struct object *listener, const struct path_record *path)
+{
+    return listener->inode != 0 && listener->listener != 0 && listener->holders > 0 &&
+           listener->facts.local_port == path->remote_port &&
+           listener->facts.network == path->network;
+}
+
+static bool has_listener(const struct ptracemeter *meter, const struct path_record *path)
+{
+    for (uint32_t i = 0; i < meter->objects.used; i++)
+        if (is_listener_of(pool_at(&meter->objects, i), path))
+            return true;
+    return false;
+}
+
+/* A connection may be closed before the other end is seen, which must still find it: by a client before the server
+ * accepts it, or by the server before the client's connect() is seen to end (`connects`: any is in progress). */
+static bool awaits_other_end(const struct ptracemeter *meter, const struct object *object,
+                             bool connects)
+{
+    const struct path *path = object->paths;
+
+    if (object->kind != PATH_TCP || path == NULL || path->paired || path->older)
+        return false;
+    return object->role == PATH_ROLE_ACCEPTED ? connects : has_listener(meter, &path->record);
+}
+
 void objects_sweep(struct ptracemeter *meter, bool all)
 {
     struct intern held = {0};
@@ -305,13 +345,18 @@ void objects_sweep(struct ptracemeter *meter, bool all)
     if (!all && !meter->closings)
         return;
     meter->closings = false;
+    bool connects = !all && any_connects(meter);
     bool known = all || note_all_files(meter, &held) >= 0;
     for (uint32_t i = 0; known && i < meter->objects.used; i++) {
         struct object *object = pool_at(&meter->objects, i);
         if (object->inode != 0 &&
             (all || (object->holders == 0 && !object->in_flight && !is_in_use(meter, object) &&
-                     intern_find(&held, key_of(object->device, object->inode)) < 0)))
-            destroy(meter, object);
+                     intern_find(&held, key_of(object->device, object->inode)) < 0))) {
+            if (!all && awaits_other_end(meter, object, connects))
+                meter->postponed = true;
+            else
+                destroy(meter, object);
+        }
     }
     intern_done(&held);
 }

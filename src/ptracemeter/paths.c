@@ -193,6 +193,16 @@ static bool leads_to_itself(const struct path_record *path)
            memcmp(path->local, path->remote, sizeof(path->local)) == 0;
 }
 
+/* Whether a closed end belongs to this connection, and not to an earlier one with the same addresses. A client may close
+ * its end before the server accepts the connection, and a server before the client's connect() is seen to end. */
+static bool is_other_end(const struct object *object, const struct path *closed)
+{
+    if (object->role == PATH_ROLE_ACCEPTED)
+        return closed->record.role == PATH_ROLE_CONNECTED;
+    return closed->record.role == PATH_ROLE_ACCEPTED && object->called != 0 &&
+           closed->record.header.time >= object->called;
+}
+
 /* The two ends of a TCP connection have the same pair of start offsets, in opposite order. These are random numbers,
  * so that the ends match each other even if the same ports were used before. */
 static void pair_connection(struct ptracemeter *meter, struct path *path)
@@ -205,7 +215,7 @@ static void pair_connection(struct ptracemeter *meter, struct path *path)
     if (path->older)
         return;
     if (other != NULL && other->paths != NULL && !other->paths->paired && !other->paths->older &&
-        other->holders > 0) {
+        (other->holders > 0 || is_other_end(path->object, other->paths))) {
         own->start_out = other->paths->record.start_in;
         own->start_in = other->paths->record.start_out;
         path->paired = other->paths->paired = true;

@@ -282,6 +282,7 @@ struct ptracemeter {
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;
     bool closings; /* some objects may be closed */
+    bool postponed; /* closed objects are kept until the other end of their connection is seen */
     struct shortfalls shortfalls;
 };
 

@@ -417,14 +417,15 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json, "trace processes pairs late_senders late_receivers paths procedures");
+    expect_keys(json, "trace processes pairs late_senders late_receivers paths failures "
+                      "procedures");
     expect_keys(json_object_get(json, "trace"),
                 "events lost skipped dropped duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended own_cost matching");
+                "connections ended unused failed_connections own_cost matching");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container "
