@@ -129,7 +129,7 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
     if (here) {
         stream->connecting = 0;
         look_whether_silent(stream);
-        tell_outcome(stream, task, &outcome);
+        tell_outcome(stream, &outcome);
     } else if (!note_outcome(connector, &outcome) && failed) {
         tell_failure_of_ended(connector, &outcome);
     }
@@ -153,6 +153,16 @@ static __always_inline void begin_connect(struct stream *stream, struct task_str
     stream->connecting = bpf_get_socket_cookie(sk);
 }
 
+/* ---- MPTCP ---- */
+
+/* A part of an MPTCP connection: sends on it pass no TCP hook. Or the listener of some, and perhaps of others. */
+static __always_inline bool is_part_of_mptcp(struct sock *sk)
+{
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+    return tcp != NULL && bpf_core_field_exists(tcp->is_mptcp) && tcp->is_mptcp;
+}
+
 /* ---- listeners ---- */
 
 static __always_inline void begin_listening(struct stream *stream, struct sock *sk)
@@ -161,7 +171,7 @@ static __always_inline void begin_listening(struct stream *stream, struct sock *
     struct socket_facts facts;
     struct path *listener;
 
-    if (silent(stream) || !wants(stream, FLAGS_OF_CONNECTION))
+    if (silent(stream) || !wants(stream, FLAGS_OF_CONNECTION) || is_part_of_mptcp(sk))
         return;
     listener = bpf_sk_storage_get(&listeners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     if (listener == NULL) {
@@ -295,14 +305,6 @@ static __always_inline void note_close(struct stream *stream, struct sock *sk)
         write_network(path, sk);
 }
 
-/* A part of an MPTCP connection: sends on it pass no TCP hook. A listener's connections need not be parts. */
-static __always_inline bool is_part_of_mptcp(struct sock *sk, int new_state)
-{
-    struct tcp_sock *tcp = new_state == TCP_LISTEN ? NULL : bpf_skc_to_tcp_sock(sk);
-
-    return tcp != NULL && bpf_core_field_exists(tcp->is_mptcp) && tcp->is_mptcp;
-}
-
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
 {
@@ -311,7 +313,7 @@ int BPF_PROG(inet_sock_set_state, struct sock *sk, int old_state, int new_state)
     struct task_struct *task = bpf_get_current_task_btf();
     struct stream *stream;
 
-    if (sk->sk_protocol != IPPROTO_TCP || is_part_of_mptcp(sk, new_state))
+    if (sk->sk_protocol != IPPROTO_TCP || (new_state != TCP_LISTEN && is_part_of_mptcp(sk)))
         return 0;
     if (new_state == TCP_ESTABLISHED) {
         note_established(sk);
@@ -500,7 +502,7 @@ __noinline int connect_failed(struct stream *stream, uint32_t error)
     if (outcome.path == 0)
         return 0;
     outcome.pc = stream_pc(stream, task);
-    tell_of_connect(stream, task, EVENT_CONNECTFAILED, &outcome, error);
+    write_outcome(stream, EVENT_CONNECTFAILED, &outcome);
     end_failed(outcome.path);
     return 0;
 }

@@ -166,7 +166,8 @@ static __always_inline int survey_listener(struct seq_file *file, struct path *p
 
     if (path->number == 0)
         path->role = PATH_ROLE_ACCEPTED;
-    if (listener == NULL || listener->number != 0 || (mark_flags & FLAGS_OF_CONNECTION) == 0)
+    if (listener == NULL || listener->number != 0 || is_part_of_mptcp(sk) ||
+        (mark_flags & FLAGS_OF_CONNECTION) == 0)
         return 0;
     facts.cookie = bpf_get_socket_cookie(sk);
     facts.family = sk->__sk_common.skc_family;

@@ -17,7 +17,8 @@
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: received in pieces; udp_receive.bpf.h)
  *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
  *      queue.bpf.h       MESSAGEQUEUED
- *      connection.bpf.h  the beginning and end of TCP connections
+ *      connection.bpf.h  TCP connections made, refused, accepted, closed; listeners (outcome.bpf.h: how a connect()
+ *                        ended)
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold

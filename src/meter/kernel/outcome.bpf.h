@@ -17,25 +17,26 @@
 
 #include "meter/kernel/write.bpf.h"
 
-static __always_inline void tell_of_connect(struct stream *stream, struct task_struct *task,
-                                            uint32_t id, const struct outcome *outcome,
-                                            uint32_t error)
+/* One record of an outcome, by the current task's stream: CREATEPATH, CONNECT or CONNECTFAILED. */
+__noinline int write_outcome(struct stream *stream, uint32_t id, const struct outcome *outcome)
 {
     struct record *record;
+    uint32_t error;
 
-    /* (never NULL: then the compiler knows that nobody asks for the PC here, which nests deep) */
-    if (task == NULL || (stream->flags & EVENT_FLAG(id)) == 0)
-        return;
-    record = begin_record(stream, task, RING_CONTROL, sizeof(*record), id, 0);
+    if (stream == NULL || outcome == NULL || (stream->flags & EVENT_FLAG(id & 63)) == 0)
+        return 0;
+    record = begin_any_record(stream, NULL, NULL, RING_CONTROL, sizeof(*record), id, 0, false);
     if (record == NULL)
-        return;
+        return 0;
     fill_pc(&record->header, outcome->pc);
+    error = outcome->error != 0 ? outcome->error : stream->connect_error;
     /* CONNECTFAILED has its error where the others have an offset, and the rest at the same places */
     record->message.path = outcome->path;
-    record->message.offset = error;
+    record->message.offset = outcome->failed ? error : 0;
     record->message.bytes = 0;
     set_span(record, outcome->begin);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
 }
 
 _Static_assert(__builtin_offsetof(struct record, message.offset) ==
@@ -51,24 +52,18 @@ static __always_inline void end_failed(uint32_t path)
         write_unowned(EVENT_DESTROYPATH, path, 0);
 }
 
-/* Records an outcome of `stream`, whose task is `task`: the current one, or the one that is about to run. */
-static __noinline int tell_outcome(struct stream *stream, struct task_struct *task,
-                                   const struct outcome *outcome)
+/* Records an outcome of the current task's stream. */
+static __always_inline void tell_outcome(struct stream *stream, const struct outcome *outcome)
 {
     if (stream->connects > 0 && --stream->connects == 0)
         stream->away &= ~AWAY_CONNECTS;
     if (silent(stream) || outcome->path == 0)
-        return 0;
-    if (outcome->failed) {
-        tell_of_connect(stream, task, EVENT_CONNECTFAILED, outcome,
-                        outcome->error != 0 ? outcome->error : stream->connect_error);
+        return;
+    if (!outcome->failed && !outcome->created)
+        write_outcome(stream, EVENT_CREATEPATH, outcome);
+    write_outcome(stream, outcome->failed ? EVENT_CONNECTFAILED : EVENT_CONNECT, outcome);
+    if (outcome->failed)
         end_failed(outcome->path);
-        return 0;
-    }
-    if (!outcome->created)
-        tell_of_connect(stream, task, EVENT_CREATEPATH, outcome, 0);
-    tell_of_connect(stream, task, EVENT_CONNECT, outcome, 0);
-    return 0;
 }
 
 /* The same for a failure of a stream that has ended. */
@@ -95,7 +90,6 @@ static __always_inline void tell_failure_of_ended(uint32_t connector, const stru
 
 struct telling {
     struct stream *stream;
-    struct task_struct *task;
 };
 
 static long tell_next_outcome(uint32_t index, struct telling *telling)
@@ -109,13 +103,13 @@ static long tell_next_outcome(uint32_t index, struct telling *telling)
     outcome = *noted;
     bpf_map_delete_elem(&outcomes, &key);
     stream->outcomes++;
-    tell_outcome(stream, telling->task, &outcome);
+    tell_outcome(stream, &outcome);
     return 0;
 }
 
-static __noinline int tell_outcomes(struct stream *stream, struct task_struct *task)
+static __noinline int tell_outcomes(struct stream *stream)
 {
-    struct telling telling = {.stream = stream, .task = task};
+    struct telling telling = {.stream = stream};
     uint32_t number = stream->number, *noted;
 
     stream->connecting = 0; /* whatever hook this is, it may make records from now on */

@@ -2,9 +2,9 @@
 /*
  * path.bpf.h: paths: met for the first time, recorded with all that is known of them, and found again.
  *
- * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first uses the socket. A path
- * therefore costs nothing before that, and its records always precede its first message. Earlier events (the
- * connection's beginning) were stored with the socket.
+ * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first uses the socket, and always
+ * precede its first message. Earlier events (the connection's beginning) were stored with the socket. TCP connections are
+ * recorded before that, when they are made, if that is seen (connection.bpf.h).
  */
 #ifndef DPM_PATH_BPF_H
 #define DPM_PATH_BPF_H
