@@ -83,6 +83,25 @@ for meter in kernel ptrace; do
     check "... dpm report tells of them" sh -c "'$dpm' report trace | tr -s ' \n' ' ' | grep 'failed to connect to 127'"
 done
 
+# The packets of a loopback whose packets another processor receives: outcomes are found while their stream does
+# something else.
+cat > elsewhere.sh << 'END'
+mount -t sysfs sysfs /sys && ip link set lo up && echo 2 > /sys/class/net/lo/queues/rx-0/rps_cpus || exit 99
+exec taskset 1 "$@"
+END
+for flags in all all,-receivecall,-sendcall,-block,-startprocess,-stopprocess; do
+    rm -rf trace
+    unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags --report none -o trace -- \
+        "$connections" 1 > log 2> err
+    if [ $? -ne 0 ]; then
+        skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
+        continue
+    fi
+    check "kernel meter, packets on another processor: a program makes connections" grep -q "^unused " log
+    compare trace log connect fail accept listen
+    look trace log
+done
+
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
 rm -rf trace
 if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connections" 0 > log 2> err; then
