@@ -116,9 +116,9 @@ static const struct {
     const char *name;
     enum show_table table;
 } tables[] = {{"pair", TABLE_PAIRS},
-            {"path", TABLE_PATHS},
-            {"failure", TABLE_FAILURES},
-            {"procedure", TABLE_PROCEDURES}};
+              {"path", TABLE_PATHS},
+              {"failure", TABLE_FAILURES},
+              {"procedure", TABLE_PROCEDURES}};
 
 static const char *by_word(size_t index)
 {

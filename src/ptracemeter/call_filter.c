@@ -35,8 +35,7 @@
 #define SLEEPS   EVENT_FLAG(EVENT_BLOCK)
 #define PATHS                                                                                      \
     (MESSAGES | EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) |                         \
-     EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) |                                    \
-     EVENT_FLAG(EVENT_CONNECTFAILED))
+     EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 #define FUTEX_COMMAND 0x7f
 

@@ -49,8 +49,7 @@ static void take_address(const struct tracee *tracee, struct object *object)
     struct sockaddr_storage address = {0};
     size_t size = (size_t)tracee->call.arguments[2];
 
-    if (size > sizeof(address) ||
-        !tracer_read(tracee, tracee->call.arguments[1], &address, size))
+    if (size > sizeof(address) || !tracer_read(tracee, tracee->call.arguments[1], &address, size))
         return;
     if (address.ss_family != AF_UNIX) {
         facts->family = address_take(&address, facts->remote, &facts->remote_port);
@@ -66,8 +65,8 @@ static void take_address(const struct tracee *tracee, struct object *object)
  * interrupts the wait for it, whether the call is restarted or not. */
 static bool is_failure(int error)
 {
-    return error != 0 && (-error < FIRST_RESTART || -error > LAST_RESTART) && error != EINPROGRESS && error != EALREADY && error != EINTR &&
-           error != EISCONN;
+    return error != 0 && (-error < FIRST_RESTART || -error > LAST_RESTART) &&
+           error != EINPROGRESS && error != EALREADY && error != EINTR && error != EISCONN;
 }
 
 static bool makes_connections(const struct object *object)

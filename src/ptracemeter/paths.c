@@ -130,8 +130,7 @@ uint32_t path_of_failure(struct ptracemeter *meter, const struct object *object)
 uint32_t path_of_listener(struct ptracemeter *meter, struct tracee *tracee,
                           const struct object *object)
 {
-    const struct message message = {
-        .path = tell_unconnected(meter, object, PATH_ROLE_LISTENS)};
+    const struct message message = {.path = tell_unconnected(meter, object, PATH_ROLE_LISTENS)};
 
     tell_message(meter, tracee, EVENT_CREATEPATH, &message);
     return message.path;

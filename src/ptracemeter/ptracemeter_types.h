@@ -281,7 +281,7 @@ struct ptracemeter {
     bool doubtful;  /* some calls are not seen: all offsets may be wrong */
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;
-    bool closings; /* some objects may be closed */
+    bool closings;  /* some objects may be closed */
     bool postponed; /* closed objects are kept until the other end of their connection is seen */
     struct shortfalls shortfalls;
 };

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
-connections=$1/tests/programs/connections
+connecting=$1/tests/programs/connecting
 cd "$scratch" || exit 1
 
 # The program's own account and the recorded one, in the same lines.
@@ -72,7 +72,7 @@ look() {
 
 for meter in kernel ptrace; do
     rm -rf trace
-    "$dpm" run --meter $meter --report none -o trace -- "$connections" 1 > log 2> err
+    "$dpm" run --meter $meter --report none -o trace -- "$connecting" 1 > log 2> err
     if [ $? -ne 0 ]; then
         skip "$meter meter: connections as the program made them" "$(tail -n 1 err)"
         continue
@@ -92,7 +92,7 @@ END
 for flags in all all,-receivecall,-sendcall,-block,-startprocess,-stopprocess; do
     rm -rf trace
     unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags --report none -o trace -- \
-        "$connections" 1 > log 2> err
+        "$connecting" 1 > log 2> err
     if [ $? -ne 0 ]; then
         skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
         continue
@@ -104,13 +104,13 @@ done
 
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
 rm -rf trace
-if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connections" 0 > log 2> err; then
+if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connecting" 0 > log 2> err; then
     check "kernel meter, only tcp: a program makes connections" grep -q "^unused " log
     compare trace log connect fail accept listen
     look trace log
     rm -rf trace
     "$dpm" run --meter kernel --kinds tcp --flags connect,connectfailed,destroypath --report none -o trace -- \
-        "$connections" 0 > log 2> err
+        "$connecting" 0 > log 2> err
     check_equal "kernel meter, without hooks on messages and switches" 0 $?
     compare trace log connect fail
 else

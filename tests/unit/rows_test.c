@@ -256,8 +256,7 @@ static void many_failures_share_a_row(void **state)
     assert_int_equal(result->path_count, 0);
     assert_in_range(result->failure_count, 4096, 4097);
     assert_string_equal(result->failures[0].address, "*");
-    assert_int_equal(result->failures[0].count,
-                     MANY_ADDRESSES - (result->failure_count - 1));
+    assert_int_equal(result->failures[0].count, MANY_ADDRESSES - (result->failure_count - 1));
     communication_free(result);
 }
 

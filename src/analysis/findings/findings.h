@@ -46,7 +46,7 @@ enum finding_kind {
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
-    FINDING_FAILED,      /* a process failed to connect to an address: .failure */
+    FINDING_FAILED, /* a process failed to connect to an address: .failure */
 
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */

@@ -177,10 +177,9 @@ static int add_without_stream(struct statistics *statistics, const struct histor
 
     /* the stream that tried has ended */
     if (record->header.id == EVENT_CONNECTFAILED)
-        return add_failure(statistics,
-                           process_rows_of_stream(statistics, event->event.origin,
-                                                  record->header.stream),
-                           event);
+        return add_failure(
+            statistics,
+            process_rows_of_stream(statistics, event->event.origin, record->header.stream), event);
     if (record->header.id == EVENT_RECEIVE)
         statistics->unseen_bytes += record->message.bytes;
     else if (record->header.id == EVENT_SEND)

@@ -126,8 +126,7 @@ static void take_rows(struct failures *failures, struct communication *result)
     failures->keys.count = 0;
     result->failed = 0;
     if (result->failure_count > 0)
-        qsort(result->failures, result->failure_count, sizeof(*result->failures),
-              compare_failures);
+        qsort(result->failures, result->failure_count, sizeof(*result->failures), compare_failures);
     for (size_t i = 0; i < result->failure_count; i++)
         result->failed += result->failures[i].count;
 }
@@ -142,8 +141,7 @@ static int copy_rows(struct communication *result, const uint32_t *map,
     for (size_t i = 0; error == 0 && i < count; i++) {
         uint32_t process =
             map == NULL || rows[i].process == NO_PROCESS ? rows[i].process : map[rows[i].process];
-        struct communication_failure *copy =
-            row_of(&copies, result, process, rows[i].address);
+        struct communication_failure *copy = row_of(&copies, result, process, rows[i].address);
         error = copy == NULL ? -ENOMEM : merge(copy, &rows[i]);
     }
     if (error == 0)

@@ -8,8 +8,8 @@
  *
  *      parties:  {process 0, process 2} --> {group 0}, which is no longer shared
  */
-#include "analysis/statistics/failures.h"
 #include "analysis/statistics/copying.h"
+#include "analysis/statistics/failures.h"
 #include "analysis/statistics/rows.h"
 
 #include <errno.h>

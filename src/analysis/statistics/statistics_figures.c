@@ -38,8 +38,8 @@ bool sender_is_late(const struct communication_pair *pair)
 
 bool knows_unused(const struct communication *communication)
 {
-    return (communication->flags_left_out &
-            (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE))) == 0;
+    return (communication->flags_left_out & (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE))) ==
+           0;
 }
 
 /* Caches pair_waited for sorting. */

@@ -445,8 +445,7 @@ static __always_inline void fill_tried_name(struct path_record *record, uint64_t
 static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t address,
                                        uint32_t length)
 {
-    struct path_record *record =
-        bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     uint32_t number = new_path_number();
     uint16_t family = 0;
 

@@ -160,8 +160,7 @@ static __always_inline bool is_connected(uint32_t state)
 static __always_inline int survey_listener(struct seq_file *file, struct path *path,
                                            struct sock *sk, uint64_t inode, uint32_t holder)
 {
-    struct path *listener =
-        bpf_sk_storage_get(&listeners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct path *listener = bpf_sk_storage_get(&listeners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
     struct socket_facts facts = {.sk = sk, .inode = inode, .kind = PATH_TCP};
 
     if (path->number == 0)

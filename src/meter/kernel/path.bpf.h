@@ -39,9 +39,9 @@ static __always_inline bool is_mapped(const uint8_t address[16])
 static __always_inline void fill_internet(struct path_record *record, struct sock *sk)
 {
     record->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
-    if (record->local_port == 0) /* given back when a connection is reset or fails, but not forgotten */
-        record->local_port =
-            __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
+    if (record->local_port ==
+        0) /* given back when a connection is reset or fails, but not forgotten */
+        record->local_port = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
     record->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
     if (record->family == AF_INET6) {
         BPF_CORE_READ_INTO(&record->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);

@@ -98,8 +98,8 @@ enum stream_life {
 /* What to record when the stream runs next. */
 enum stream_away {
     AWAY_NOT_STARTED = 1,
-    AWAY_STOPPED = 2, /* by a signal */
-    AWAY_BLOCKED = 4, /* in a BLOCK */
+    AWAY_STOPPED = 2,  /* by a signal */
+    AWAY_BLOCKED = 4,  /* in a BLOCK */
     AWAY_CONNECTS = 8, /* it waits for the outcome of a connect(), outcome.bpf.h */
 };
 
@@ -198,8 +198,8 @@ struct path {
         uint32_t connector; /* TCP: the stream that waits for its outcome, 0 = none */
     };
     uint32_t reserved; /* TCP, accepted: number in `accepted`, 0 = it is not there */
-    uint32_t used;      /* UDP: value of `sweeps` at its last use */
-    uint32_t place;     /* UDP: index in udp_peers */
+    uint32_t used;     /* UDP: value of `sweeps` at its last use */
+    uint32_t place;    /* UDP: index in udp_peers */
     /* Storage of a UDP socket: */
     uint64_t queued;    /* low half: datagrams arrived; high half: changes with each update */
     uint32_t taken;     /* how many of them have left the inbox for good */

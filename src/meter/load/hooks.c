@@ -28,8 +28,7 @@
 #define BIT(id)   EVENT_FLAG(EVENT_##id)
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
 #define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
-#define PATHS                                                                                      \
-    (BIT(CREATEPATH) | BIT(CONNECT) | BIT(CONNECTFAILED) | BIT(ACCEPT) | BIT(DESTROYPATH))
+#define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(CONNECTFAILED) | BIT(ACCEPT) | BIT(DESTROYPATH))
 #define SWITCHING                                                                                  \
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
 

@@ -377,8 +377,8 @@ static void reasons_text(const struct communication_failure *failure, char *text
         if (failure->of[reason] == 0 || length >= size)
             continue;
         show_count(failure->of[reason], count);
-        length += (size_t)snprintf(text + length, size - length, "%s%s %s",
-                                   length == 0 ? "" : ", ", count, words[reason]);
+        length += (size_t)snprintf(text + length, size - length, "%s%s %s", length == 0 ? "" : ", ",
+                                   count, words[reason]);
     }
 }
 

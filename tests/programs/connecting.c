@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connections.c: makes TCP connections that are used, unused, refused, given up and timed out, and prints what it did.
+ * connecting.c: makes TCP connections that are used, unused, refused, given up and timed out, and prints what it did.
  *
- *      connections SECONDS      also waits this long for a connection that times out; 0: does not
+ *      connecting SECONDS      also waits this long for a connection that times out; 0: does not
  *
  *      connect PORT BEFORE AFTER      a connection from this local port; BEFORE and AFTER the call, CLOCK_MONOTONIC
  *      accept PID PORT                a worker has accepted the connection from this port
@@ -48,9 +48,8 @@ static uint64_t now(void)
 
 static struct sockaddr_in address_of(uint16_t port)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET,
-                                .sin_port = htons(port),
-                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
 static uint16_t port_of(int socket)
