@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,13 +104,38 @@ void intern_done(struct intern *table)
     memset(table, 0, sizeof(*table));
 }
 
+/* ---- clocks ---- */
+
+static int64_t namespace_offset; /* ns that our time namespace adds to CLOCK_MONOTONIC */
+
+/* A process's time namespace never changes. Without the file, the kernel has no time namespaces. */
+static void read_namespace_offset(void)
+{
+    FILE *offsets = fopen("/proc/self/timens_offsets", "re");
+    char clock[32];
+    long long seconds, nanoseconds;
+
+    while (offsets != NULL && fscanf(offsets, "%31s %lld %lld", clock, &seconds, &nanoseconds) == 3)
+        if (strcmp(clock, "monotonic") == 0)
+            namespace_offset = seconds * 1000000000 + nanoseconds;
+    if (offsets != NULL)
+        fclose(offsets);
+}
+
 uint64_t clock_now(clockid_t clock)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct timespec now;
 
     clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    uint64_t time = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    if (clock != CLOCK_MONOTONIC)
+        return time;
+    pthread_once(&once, read_namespace_offset);
+    return time - (uint64_t)namespace_offset;
 }
+
+/* ---- hashes ---- */
 
 uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
 {

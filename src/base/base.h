@@ -51,7 +51,8 @@ void intern_done(struct intern *table);
 
 /* ---- clocks ---- */
 
-/* The time of `clock` (CLOCK_MONOTONIC, CLOCK_REALTIME ...) in nanoseconds. */
+/* The time of `clock` (CLOCK_MONOTONIC, CLOCK_REALTIME ...) in nanoseconds. CLOCK_MONOTONIC is the machine's, as the
+ * kernel's hooks see it, even in a time namespace that shifts it (time_namespaces(7)). */
 uint64_t clock_now(clockid_t clock);
 
 /* ---- hash ---- */

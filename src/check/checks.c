@@ -419,6 +419,15 @@ static void check_proc(const struct probe *probe, struct meter_check *check)
 
 static void check_cgroup2(const struct probe *probe, struct meter_check *check)
 {
+    if (probe->cgroup2_is_part) {
+        judge(check, METER_CHECK_LIMITED,
+              "%.300s shows only this container's part: UDP of processes outside of it may not be "
+              "metered",
+              probe->cgroup2);
+        advise(check, "start the container with the host's cgroup namespace "
+                      "(docker run --cgroupns=host)");
+        return;
+    }
     if (probe->cgroup2[0] != '\0') {
         judge(check, METER_CHECK_OK, "%.500s", probe->cgroup2);
         return;

@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/bpf.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -387,6 +390,18 @@ static void probe_memory(const char *root, const struct probe_mounts *mounts, st
     free(groups);
 }
 
+/* Whether a mount of cgroup2 shows a cgroup namespace's part only. */
+static bool is_part_of_cgroups(const char *root, const char *point)
+{
+    char path[2 * PATH_MAX];
+    struct statfs system;
+    struct stat status;
+
+    snprintf(path, sizeof(path), "%s%s", root, point);
+    return point[0] != '\0' && statfs(path, &system) == 0 && system.f_type == CGROUP2_SUPER_MAGIC &&
+           stat(path, &status) == 0 && status.st_ino != 1; /* the id of the machine's root cgroup */
+}
+
 /* ---- everything ---- */
 
 void probe_files(const char *root, struct probe *ret_probe)
@@ -399,6 +414,7 @@ void probe_files(const char *root, struct probe *ret_probe)
         probe_parse_mounts(text, &mounts);
     free(text);
     memcpy(ret_probe->cgroup2, mounts.cgroup2.point, sizeof(ret_probe->cgroup2));
+    ret_probe->cgroup2_is_part = is_part_of_cgroups(root, ret_probe->cgroup2);
     ret_probe->pids_hidden = mounts.pids_hidden;
     probe_kernel(root, ret_probe);
     probe_process(root, ret_probe);

@@ -48,6 +48,7 @@ struct probe {
     char limited_by[PATH_MAX]; /* the file that sets this limit */
     /* mounts */
     char cgroup2[PATH_MAX];
+    bool cgroup2_is_part;    /* ... shows only a cgroup namespace's part of the hierarchy */
     enum answer pids_hidden; /* /proc hides other users' processes */
 };
 

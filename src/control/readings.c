@@ -19,7 +19,7 @@ const struct critical_path_options report_path_options = {
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
  * graph, and the others have released theirs by then. */
-enum { STATISTICS, REQUESTS, THREADS, PROCESSES, PATH, PART_COUNT };
+enum { STATISTICS, REQUESTS, ELAPSED, THREADS, PROCESSES, PATH, PART_COUNT };
 
 /* One analysis in a reading. */
 struct part {
@@ -39,6 +39,7 @@ struct readings {
     struct parallelism_analysis *processes;
     struct critical_path_reading *path;
     struct causality_analysis *causality;
+    struct elapsed_analysis *elapsed;
 };
 
 /* What a part's error means for the whole reading: 0 if the others continue. */
@@ -141,6 +142,16 @@ static int begin_requests(struct readings *readings, struct problem *problem)
     return 0;
 }
 
+static int begin_elapsed(struct readings *readings, struct problem *problem)
+{
+    if (!readings->wanted->elapsed)
+        return 0;
+    int result = elapsed_new(readings->traces.history, NULL, &readings->elapsed, problem);
+    if (result == 0)
+        readings->parts[ELAPSED].analysis = elapsed_analysis(readings->elapsed);
+    return result;
+}
+
 /* ---- after the last event: each part frees its memory and graph before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
@@ -190,27 +201,35 @@ static int finish_requests(struct readings *readings, struct problem *problem)
     return result < 0 ? out_of_memory(problem) : 0;
 }
 
+static int finish_elapsed(struct readings *readings, struct problem *problem)
+{
+    int result = elapsed_finish(readings->elapsed, &readings->found->elapsed);
+
+    elapsed_analysis_free(readings->elapsed);
+    readings->elapsed = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
+}
+
 /* ---- the first reading ---- */
 
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [THREADS] = begin_threads,
-    [PROCESSES] = begin_processes,   [PATH] = begin_path,
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests,   [ELAPSED] = begin_elapsed,
+    [THREADS] = begin_threads,       [PROCESSES] = begin_processes, [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [THREADS] = finish_threads,
-    [PROCESSES] = finish_processes,   [PATH] = finish_path,
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests,   [ELAPSED] = finish_elapsed,
+    [THREADS] = finish_threads,       [PROCESSES] = finish_processes, [PATH] = finish_path,
 };
 
 static int begin_parts(struct readings *readings, struct problem *problem)
 {
     struct analyses_found *found = readings->found;
     struct problem *const may_fail[PART_COUNT] = {
-        [THREADS] = &found->parallelism_problem,
-        [PROCESSES] = &found->parallelism_problem,
-        [PATH] = &found->path_problem,
-        [REQUESTS] = &found->causality_problem,
+        [THREADS] = &found->parallelism_problem, [PROCESSES] = &found->parallelism_problem,
+        [PATH] = &found->path_problem,           [REQUESTS] = &found->causality_problem,
+        [ELAPSED] = &found->elapsed_problem,
     };
     int result = 0;
 
@@ -319,6 +338,7 @@ static void readings_done(struct readings *readings)
     parallelism_analysis_free(readings->processes);
     critical_path_reading_free(readings->path);
     causality_analysis_free(readings->causality);
+    elapsed_analysis_free(readings->elapsed);
     traces_close(&readings->traces);
 }
 
@@ -351,4 +371,5 @@ void found_done(struct analyses_found *found)
     parallelism_free(found->run.processes);
     critical_path_free(found->path);
     causality_free(found->causality);
+    elapsed_free(found->elapsed);
 }

@@ -7,6 +7,7 @@
  *               +--> parallelism, each thread a stream
  *               +--> parallelism, each process a stream (if there are threads)
  *               +--> critical path: the graph, and the path in it
+ *               +--> where the elapsed time went
  *               '--> requests
  *
  *      traces --+--> critical path: what it consists of
@@ -31,6 +32,7 @@ struct analyses_wanted {
     enum streams streams;
     const struct critical_path_options *path;
     const struct causality_options *causality;
+    bool elapsed;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
      * the most messages; needs `statistics` and `every`. */
     struct picture *picture;
@@ -46,9 +48,10 @@ struct analyses_found {
     struct parallelism_run run; /* `recorded` is always set */
     struct critical_path *path;
     struct causality *causality;
+    struct elapsed *elapsed;
     uint64_t records;
     /* With `goes_on`: why a result is missing; "" if it is not. */
-    struct problem parallelism_problem, path_problem, causality_problem;
+    struct problem parallelism_problem, path_problem, causality_problem, elapsed_problem;
 };
 
 /* Reads the traces, runs the analyses, and prints which recordings are incomplete. Call found_done in any case. Errors:

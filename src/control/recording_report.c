@@ -45,6 +45,11 @@ static void tell_result(const struct recording_command *command, const struct an
         command_skipped_text(recording->meter->state.skipped, skips);
         say(skips, command->messages);
     }
+    uint64_t cgroups = recording_cgroups_left_out(recording);
+    if (cgroups > 0)
+        command_say_to(command->messages,
+                       "the limits of %" PRIu64 " cgroups were not recorded: too many are in use",
+                       cgroups);
     recording->meter->report(recording->meter, say, command->messages);
 }
 
@@ -69,6 +74,7 @@ static int report(const struct recording_command *command, const struct analyses
         .communication = found->communication,
         .path = found->path,
         .causality = found->causality,
+        .elapsed = found->elapsed,
         .traces = traces,
     };
 
@@ -91,6 +97,7 @@ int recording_report(struct recording_command *command, struct problem *problem)
         .statistics = true,
         .path = analysed ? &report_path_options : NULL,
         .causality = analysed ? &requests : NULL,
+        .elapsed = analysed,
         .goes_on = true,
     };
     char *quoted = trace_names_quoted(&names);

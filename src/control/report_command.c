@@ -66,6 +66,7 @@ static int read_all(struct reading *reading, struct problem *problem)
         .parallelism = &reading->options,
         .path = &report_path_options,
         .causality = &requests,
+        .elapsed = true,
         .picture = draws ? &reading->picture : NULL,
         .busiest = true,
     };
@@ -92,6 +93,7 @@ static int show(struct reading *reading, struct problem *problem)
         .parallelism = &runs,
         .path = found->path,
         .causality = found->causality,
+        .elapsed = found->elapsed,
         .recorded = found->run.recorded,
         .graph = reading->picture.graph,
         .traces = reading->traces,

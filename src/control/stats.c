@@ -115,10 +115,10 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
 static const struct {
     const char *name;
     enum show_table table;
-} tables[] = {{"pair", TABLE_PAIRS},
-              {"path", TABLE_PATHS},
-              {"failure", TABLE_FAILURES},
-              {"procedure", TABLE_PROCEDURES}};
+} tables[] = {
+    {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS}, {"failure", TABLE_FAILURES},
+    {"procedure", TABLE_PROCEDURES}, {"load", TABLE_LOADS}, {"cgroup", TABLE_CGROUPS},
+};
 
 static const char *by_word(size_t index)
 {
@@ -188,7 +188,7 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
-     "table: pair, path (connections), failure (failed connections), procedure"},
+     "table: pair, path (connections), failure (failed connections), procedure,\nload (of machines), cgroup"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -95,6 +95,7 @@ static const struct event_field lost_fields[] = {
 static const struct event_field dropped_fields[] = {
     U(record, dropped.path, "path", "number of the path"),
     U(record, dropped.count, "count", "datagrams since the path was met, modulo 2^32"),
+    U(record, dropped.refused, "refused", "datagrams refused for other reasons, modulo 2^32"),
     END_OF_FIELDS,
 };
 

@@ -78,6 +78,14 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define EVENT_BODY_FIELD_FIRST      8
 #define EVENT_BODY_FIELD_BIT(index) (1ull << (EVENT_BODY_FIELD_FIRST + (index)))
 
+/* Whether `stream` of the header names the stream that the record is of: those that the stream made, and those that say
+ * something about it. */
+static inline bool record_is_of_stream(const struct record_header *header)
+{
+    return !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM ||
+           header->id == EVENT_SCHEDULE;
+}
+
 /* ---- meter flags ---- */
 
 /* The flags of all event types that can be metered, and all flags there are. */
@@ -91,7 +99,7 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define METER_ALL_KINDS  (METER_TCP | METER_UDP | METER_UNIX | METER_PIPE | METER_MQ)
 #define METER_EVERY_KIND (METER_ALL_KINDS | METER_FILE)
 
-/* Whether records of this type report an event, rather than an identity or the state of the recording. */
+/* Whether records of this type report an event, rather than an identity, or the state of the recording or machine. */
 static inline bool event_is_metered(unsigned id)
 {
     return id < EVENT_ID_END && id != EVENT_SUMMARY && (METER_EVENT_FLAGS >> id & 1);
@@ -267,9 +275,13 @@ bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NA
  * empty. */
 void machine_describe(struct machine_record *ret_machine);
 
-/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. Returns a negative errno if there is
- * none, or none that we may open: if cgroup2 is not mounted, this needs CAP_SYS_ADMIN. */
+/* Opens the directory of the root cgroup2, mounted or not; the caller closes it. In a container it may be the
+ * container's root only. Returns a negative errno if there is none, or none that we may open: if cgroup2 is not mounted,
+ * this needs CAP_SYS_ADMIN. */
 int cgroup_root_open(void);
+
+/* Whether such a directory is the root of the machine's whole hierarchy. */
+bool cgroup_is_machine_root(int directory);
 
 /* The users and cgroups of the machine we run on, and which of their names have been reported. All zero at first. */
 struct names {
@@ -284,6 +296,20 @@ struct names {
  * all are reported again. What has no name, or cannot be determined, stays a number. */
 size_t names_before(struct names *names, const struct record_header *header,
                     struct name_record ret_names[2]);
+
+/* The directory of the root cgroup2, which stays open until names_done; negative: there is none. */
+int names_cgroups(struct names *names);
+
+/* The path of a cgroup2 below the root cgroup, "/" for that itself. Returns false if it cannot be determined. */
+#define CGROUP_PATH_SIZE 4096
+bool names_cgroup_path(struct names *names, uint64_t number, char path[CGROUP_PATH_SIZE]);
+
+/* Makes the NAME of a cgroup from its path. */
+void names_make_cgroup(uint64_t time, uint64_t number, const char *path,
+                       struct name_record *ret_name);
+
+/* Whether that NAME was not reported before. It counts as reported from now on. */
+bool names_is_new(struct names *names, const struct name_record *name);
 void names_done(struct names *names);
 
 /* ---- printing ---- */

@@ -21,7 +21,7 @@
 #define MOST_TOLD  65536 /* numbers that are remembered; then all names are reported again */
 #define HANDLE_ID  0xfe  /* FILEID_KERNFS: a file handle that consists of an inode number */
 #define DEEPEST    64    /* levels of nested cgroups that are searched */
-#define PATH_SIZE  4096
+#define PATH_SIZE  CGROUP_PATH_SIZE
 #define CUT_PREFIX "/..." /* replaces the beginning of a path that is too long */
 
 /* ---- users ---- */
@@ -132,16 +132,27 @@ static void keep_end(const char *path, char name[NAME_SIZE])
                  path + length - (NAME_SIZE - sizeof(CUT_PREFIX)));
 }
 
-static bool find_cgroup(struct names *names, uint64_t number, char name[NAME_SIZE])
+int names_cgroups(struct names *names)
 {
-    char path[PATH_SIZE];
-
     if (!names->opened) {
         names->opened = true;
         names->cgroups = cgroup_root_open();
     }
-    if (names->cgroups < 0 || (!find_by_handle(names->cgroups, number, path) &&
-                               !find_by_walk(names->cgroups, number, path)))
+    return names->cgroups;
+}
+
+bool names_cgroup_path(struct names *names, uint64_t number, char path[PATH_SIZE])
+{
+    int root = names_cgroups(names);
+
+    return root >= 0 && (find_by_handle(root, number, path) || find_by_walk(root, number, path));
+}
+
+static bool find_cgroup(struct names *names, uint64_t number, char name[NAME_SIZE])
+{
+    char path[PATH_SIZE];
+
+    if (!names_cgroup_path(names, number, path))
         return false;
     keep_end(path, name);
     return true;
@@ -158,11 +169,11 @@ static bool note(struct intern *told, uint64_t number)
     return intern_add(told, number) == (int64_t)count;
 }
 
-static void begin_name(struct name_record *record, const struct record_header *header,
-                       enum name_kind kind, uint64_t number)
+static void begin_name(struct name_record *record, uint64_t time, enum name_kind kind,
+                       uint64_t number)
 {
     memset(record, 0, sizeof(*record));
-    record->header.time = header->time;
+    record->header.time = time;
     record->header.id = EVENT_NAME;
     record->header.flags = RECORD_NO_STREAM;
     record->number = number;
@@ -178,14 +189,26 @@ size_t names_before(struct names *names, const struct record_header *header,
     if (header->id != EVENT_STREAM)
         return 0;
     if (note(&names->users, stream->user)) {
-        begin_name(&ret_names[count], header, NAME_USER, stream->user);
+        begin_name(&ret_names[count], header->time, NAME_USER, stream->user);
         count += find_user(stream->user, ret_names[count].name);
     }
     if (stream->cgroup != 0 && note(&names->cgroup_ids, stream->cgroup)) {
-        begin_name(&ret_names[count], header, NAME_CGROUP, stream->cgroup);
+        begin_name(&ret_names[count], header->time, NAME_CGROUP, stream->cgroup);
         count += find_cgroup(names, stream->cgroup, ret_names[count].name);
     }
     return count;
+}
+
+void names_make_cgroup(uint64_t time, uint64_t number, const char *path,
+                       struct name_record *ret_name)
+{
+    begin_name(ret_name, time, NAME_CGROUP, number);
+    keep_end(path, ret_name->name);
+}
+
+bool names_is_new(struct names *names, const struct name_record *name)
+{
+    return note(name->kind == NAME_USER ? &names->users : &names->cgroup_ids, name->number);
 }
 
 void names_done(struct names *names)

@@ -197,8 +197,8 @@ struct record {
         struct {
             uint32_t status;          /* as in wait(2): exit code << 8, or signal */
             uint32_t last;            /* 1: the process's last stream */
-            uint32_t failed_sends;    /* send calls of this stream that failed */
-            uint32_t failed_receives; /* receive calls of this stream that failed */
+            uint32_t failed_sends;    /* send calls of this stream that failed, not with EAGAIN */
+            uint32_t failed_receives; /* the same for receive calls */
         } termination;
         struct {
             uint32_t count;  /* header.sequence is that of the stream's record after the gap */
@@ -236,9 +236,10 @@ struct record {
             uint64_t absent; /* event_field_bit() of each field that its records lack */
         } class;
         struct {
-            uint32_t path;  /* number of the PATH record */
-            uint32_t count; /* datagrams since the path was first seen; modulo 2^32 */
-            uint32_t unused[2];
+            uint32_t path;    /* number of the PATH record */
+            uint32_t count;   /* datagrams since the path was first seen; modulo 2^32 */
+            uint32_t refused; /* datagrams dropped for other reasons; modulo 2^32 */
+            uint32_t unused;
         } dropped;
         struct {
             uint32_t path;           /* number of the PATH record */

@@ -16,6 +16,7 @@
 #include "history/ends.h"
 
 #include "history/clock_origins.h"
+#include "history/copies.h"
 #include "history/flows.h"
 #include "history/holding.h"
 #include "history/positions.h"
@@ -175,6 +176,8 @@ bool end_has_foreign_peer(struct history *history, const struct end *end)
 
     if (end->kind == PATH_UDP && end->record->remote_port == 0)
         return true;
+    if (copies_may_exist(end)) /* receivers may be anywhere */
+        return false;
     if (history->silent_origins > 0 || end_is_local(history, end, &machine) ||
         machine != NO_MACHINE || !has_known_address(history, end))
         return false;
@@ -242,6 +245,30 @@ static void join(struct history *history, struct end *end, struct end *partner)
     ends_settle(history, end);
 }
 
+/* Both ends have just been joined. If one is a sender to several receivers, others are looked for, and a copy waits for
+ * later ones. Returns 0 or -ENOMEM. */
+static int join_further(struct history *history, struct end *end, struct end *partner)
+{
+    struct end *sender = copies_may_exist(end)       ? copies_original(end)
+                         : copies_may_exist(partner) ? copies_original(partner)
+                                                     : NULL;
+    uint32_t receiver = 0;
+
+    while (sender != NULL && !sender->destroyed && receiver != NO_END) {
+        struct end *copy = copies_add(history, sender);
+        if (copy == NULL)
+            return -ENOMEM;
+        int result = joiner_add(&history->joiner, copy->index, copy->record,
+                                machine_number(history, copy->origin), copy->origin);
+        if (result < 0)
+            return result;
+        receiver = joiner_end(&history->joiner, copy->index).partner;
+        if (receiver != NO_END)
+            join(history, copy, pool_at(&history->ends, receiver));
+    }
+    return 0;
+}
+
 static struct end *add_end(struct history *history, uint32_t origin, uint32_t number)
 {
     int64_t index = pool_take(&history->ends);
@@ -287,9 +314,10 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
     int result = joiner_add(&history->joiner, end->index, end->record,
                             machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;
-    if (result == 0 && partner != NO_END)
-        join(history, end, pool_at(&history->ends, partner));
-    return result;
+    if (result < 0 || partner == NO_END)
+        return result;
+    join(history, end, pool_at(&history->ends, partner));
+    return join_further(history, end, pool_at(&history->ends, partner));
 }
 
 /* ---- lists of ends ---- */
@@ -377,11 +405,14 @@ static void forget_end(struct history *history, struct end *end)
     room_forget(history, end);
     holding_wake_all(history, &end->waiters);
     joiner_forget(&history->joiner, end->index);
-    lookup_remove(&history->end_numbers, number_key(end->origin, end->number));
-    struct end **recent = &history->recent_ends[place_of_recent(end->origin, end->number)];
-    if (*recent == end)
-        *recent = NULL;
-    identities_fade_path(history->identities, end->origin, end->number);
+    copies_forget(end);
+    if (!end->is_copy) {
+        lookup_remove(&history->end_numbers, number_key(end->origin, end->number));
+        struct end **recent = &history->recent_ends[place_of_recent(end->origin, end->number)];
+        if (*recent == end)
+            *recent = NULL;
+        identities_fade_path(history->identities, end->origin, end->number);
+    }
     end_done(end);
     pool_give(&history->ends, end->index);
 }
@@ -409,6 +440,10 @@ static void list_idle(struct history *history, struct end *end)
 
 static void settle_alone(struct history *history, struct end *end)
 {
+    if (end->is_copy) {
+        forget_end(history, end);
+        return;
+    }
     if (sends_count(&end->sends) > 0) {
         list_orphan(history, end);
     } else if (end->record == NULL || end_leads_away(history, end)) {
@@ -444,6 +479,8 @@ void ends_note_destroyed(struct history *history, struct end *end)
     joiner_destroyed(&history->joiner, end->index);
     if (end->partner != NULL)
         holding_wake_all(history, &end->partner->waiters);
+    if (end->sharing != NULL && !end->is_copy)
+        copies_note_destroyed(history, end);
 }
 
 struct beginning *history_fade(struct history *history, uint32_t origin, uint32_t stream)

@@ -20,6 +20,7 @@
 #include "history/flows.h"
 
 #include "history/arrivals.h"
+#include "history/copies.h"
 #include "history/ends.h"
 #include "history/holding.h"
 #include "history/positions.h"
@@ -122,10 +123,14 @@ static void count_out(struct history *history, struct end *end, uint32_t count)
         history->origins[end->origin].in_flight -= count;
 }
 
+#define SPARE_MOST 64u /* SENDs that wait for a further receiver of copies */
+
 /* Limits SENDs that may have no metered receiver: the other end is unknown, or an unmonitored process reads from it. */
 static void limit_sends(struct history *history, struct end *end)
 {
-    uint32_t most = end->partner == NULL ? UNJOINED_MOST : IN_FLIGHT_MOST;
+    uint32_t most = end->partner != NULL ? IN_FLIGHT_MOST
+                    : end->is_copy       ? SPARE_MOST
+                                         : UNJOINED_MOST;
 
     if (sends_count(&end->sends) > most && (end->partner == NULL || end->partner->held == 0))
         flows_drop_first(history, end);
@@ -139,7 +144,7 @@ static void limit_sends(struct history *history, struct end *end)
 /* Counts a SEND that will not be received. */
 static void count_dropped(struct history *history, const struct end *end, const struct sent *sent)
 {
-    if (sent->left == 0)
+    if (sent->left == 0 || end->is_copy)
         return;
     if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
@@ -184,6 +189,13 @@ static int keep_send(struct history *history, struct end *end, const struct sent
     return 0;
 }
 
+int flows_keep_copy(struct history *history, struct end *end, const struct sent *sent)
+{
+    if (!end->is_unjoined && end->partner == NULL)
+        ends_list_unjoined(history, end);
+    return keep_send(history, end, sent);
+}
+
 int flows_note_send(struct history *history, struct end *end, struct stream *stream,
                     const struct record *record)
 {
@@ -220,7 +232,7 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
     if (end->partner != NULL)
         end->partner->external = false;
     if (!keeps_sends(history, end, &lost_at)) {
-        (*lost_at)++;
+        *lost_at += !end->is_copy;
         return 0;
     }
     if (end->sharing != NULL && end->sharing->ahead_count > 0) {
@@ -365,6 +377,12 @@ static struct sent *find_noted(const struct sends *sends, const struct record *r
     return NULL;
 }
 
+struct sent *flows_find_noted(const struct end *end, const struct record *record)
+{
+    return find_noted(&end->sends, record,
+                      record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream);
+}
+
 /* Looks up an earlier MESSAGEQUEUED. Its positions are in the receiving end's terms. */
 static void note_come(const struct history *history, const struct end *end, struct sent *sent,
                       struct history_event *event)
@@ -382,8 +400,7 @@ static void note_come(const struct history *history, const struct end *end, stru
 int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
                         struct history_event *event)
 {
-    uint32_t stream = record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
-    struct sent *sent = find_noted(&end->sends, record, stream);
+    struct sent *sent = flows_find_noted(end, record);
     int result = 0;
 
     if (sent != NULL) {
@@ -396,7 +413,9 @@ int flows_hand_out_send(struct history *history, struct end *end, const struct r
     }
     if (end->partner != NULL && end->partner->waiters != NULL)
         holding_wake_all(history, &end->partner->waiters);
-    return result;
+    return result < 0 || end->sharing == NULL
+               ? result
+               : copies_hand_out_send(history, end, record, sent == NULL ? 0 : sent->value, event);
 }
 
 int flows_hand_out_sendcall(struct history *history, struct end *end, struct stream *stream,
@@ -470,7 +489,7 @@ int flows_arrive(struct history *history, struct end *end, const struct record *
 {
     struct end *from = end->partner;
 
-    if (from == NULL)
+    if (from == NULL || from->is_copy) /* analyses follow the first receiver's queue */
         return 0;
     uint64_t position = unwrap(end->in_last, record->queued.offset) + end->in_shift;
     return kind_counts_messages(end->kind)
@@ -489,6 +508,7 @@ void end_done(struct end *end)
         free(end->sharing->ahead);
         free(end->sharing->takes.at);
         free(end->sharing->takers);
+        free(end->sharing->record);
         free(end->sharing);
     }
     end->sends = (struct sends){0};
@@ -510,7 +530,7 @@ int flows_take(struct history *history, struct end *end, uint64_t from, uint64_t
         if (low >= high || sent->left == 0)
             continue;
         sent->left -= high - low < sent->left ? (uint32_t)(high - low) : sent->left;
-        if (sent->left == 0 && flows_note_whole(history, sent) < 0)
+        if (sent->left == 0 && !end->is_copy && flows_note_whole(history, sent) < 0)
             return -ENOMEM;
     }
     if (to > end->out_end && end->opens != NULL && !kind_counts_messages(end->kind))

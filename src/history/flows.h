@@ -15,6 +15,11 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
 /* The call has ended, with or without a SEND. */
 void flows_close_call(struct history *history, struct stream *stream);
 
+/* Keeps a SEND that another end keeps, too (copies.h). Returns 0 or -ENOMEM. */
+int flows_keep_copy(struct history *history, struct end *end, const struct sent *sent);
+/* The noted SEND of this record; NULL: it is not kept. */
+struct sent *flows_find_noted(const struct end *end, const struct record *record);
+
 /* Hand out a SEND or SENDCALL: RECEIVEs may now refer to it. Return 0 or -ENOMEM. */
 int flows_hand_out_send(struct history *history, struct end *end, const struct record *record,
                         struct history_event *event);

@@ -9,6 +9,7 @@
  * Which of several sources is read: sources.c.
  */
 #include "history/arrivals.h"
+#include "history/copies.h"
 #include "history/ends.h"
 #include "history/flows.h"
 #include "history/holding.h"
@@ -91,6 +92,7 @@ void history_finish(struct history *history)
     pool_done(&history->values);
     free(history->spent);
     history->spent = NULL;
+    lookup_done(&history->shared_values);
     lookup_done(&history->faded);
     lookup_done(&history->addresses);
     lookup_done(&history->stream_numbers);
@@ -167,9 +169,10 @@ static void note_places(struct history *history, const struct stream *stream, co
 {
     if (end == NULL && event->event.header->id == EVENT_DESTROYPATH)
         end = end_without_stream(history, &event->event);
-    if (stream == NULL && event->event.header->id == EVENT_STREAM)
+    if (stream == NULL && record_is_of_stream(event->event.header))
         stream = streams_find(history, event->event.origin, event->event.header->stream);
-    event->joined = end != NULL && end->partner != NULL;
+    /* analyses know one receiver of a sender; a further one seems to have an unknown partner */
+    event->joined = end != NULL && end->partner != NULL && !end->partner->is_copy;
     event->stream_place = stream == NULL ? 0 : stream->index + 1;
     event->end_place = end == NULL ? 0 : end->index + 1;
     event->partner_place = event->joined ? end->partner->index + 1 : 0;
@@ -365,6 +368,8 @@ static bool leads_ahead(const struct stream *stream)
 static int note_message(struct history *history, struct stream *stream, struct end *end,
                         const struct record *record)
 {
+    int result;
+
     if (end == NULL) { /* its PATH was lost, so its receiver is unknown */
         history->counts.unmatched_sends += record->header.id == EVENT_SEND;
         return 0;
@@ -374,7 +379,9 @@ static int note_message(struct history *history, struct stream *stream, struct e
         /* it reports bytes that were sent before, and perhaps received */
         if (!has_stream(&record->header))
             return 0;
-        return flows_note_send(history, end, stream, record);
+        result = flows_note_send(history, end, stream, record);
+        return result < 0 || end->sharing == NULL ? result
+                                                  : copies_note_send(history, end, stream, record);
     case EVENT_SENDCALL:
         return stream == NULL ? 0 : flows_note_sendcall(history, end, stream, record);
     default:
@@ -397,8 +404,10 @@ static int note_event(struct history *history, struct stream *stream, struct end
         result = streams_note(history, stream, record);
     /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
     if (result == 0 && id == EVENT_SEND && stream != NULL && leads_ahead(stream) && end != NULL &&
-        end->partner != NULL)
+        end->partner != NULL) {
         holding_wake_all(history, &end->partner->waiters);
+        copies_wake(history, end);
+    }
     if (id == EVENT_DISCARDED)
         origin->discards = true;
     if (id == EVENT_LOST) {

@@ -128,6 +128,7 @@ struct end {
     bool aligned : 1;      /* UDP: a RECEIVE was matched */
     bool repeats : 1;      /* UDP: numbers of its SENDs recur */
     bool held_by_several : 1;
+    bool is_copy : 1;                 /* copies.h */
     bool is_orphan : 1;               /* in the list ENDS_ORPHANED ... */
     bool is_unjoined : 1;             /* ... and ENDS_UNJOINED ... */
     bool is_idle : 1;                 /* ... and ENDS_IDLE */
@@ -392,10 +393,11 @@ struct history {
     struct history_edge *edges;
     size_t edge_capacity;
     uint32_t edge_count;
-    struct pool values;   /* the caller's ... */
-    uint64_t value_flags; /* ... for events of these types (EVENT_FLAG) */
-    bool finds_rooms;     /* EDGE_ROOM, EDGE_CONNECTION */
-    bool follows_queues;  /* history_follow_queues */
+    struct pool values;          /* the caller's ... */
+    struct lookup shared_values; /* index + 1 of a value -> by how many events besides the first */
+    uint64_t value_flags;        /* ... for events of these types (EVENT_FLAG) */
+    bool finds_rooms;            /* EDGE_ROOM, EDGE_CONNECTION */
+    bool follows_queues;         /* history_follow_queues */
     void **whole; /* values of SENDs that have arrived, or are received, with the last event */
     size_t whole_capacity;
     uint32_t whole_count;

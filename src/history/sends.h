@@ -13,6 +13,7 @@
 
 struct end;
 struct history;
+struct path_record;
 
 /* A SEND. In a pipe's list of takes: a RECEIVE, by which other RECEIVEs are ordered. */
 struct sent {
@@ -68,6 +69,10 @@ struct sharing {
     struct who *takers; /* ... and the streams that receive */
     uint32_t taker_count;
     size_t taker_capacity;
+    /* copies.h: */
+    struct end *next_copy;      /* of the same original; or, of an original, the first one */
+    struct end *original;       /* of a copy; NULL: forgotten */
+    struct path_record *record; /* of a copy: its own */
 };
 
 static inline uint32_t sends_count(const struct sends *sends)

@@ -38,10 +38,38 @@ int values_take(struct history *history, uint32_t *index_and_1, struct history_e
     return 0;
 }
 
+int values_share(struct history *history, uint32_t index_and_1)
+{
+    if (index_and_1 == 0)
+        return 0;
+    uint32_t more = lookup_find(&history->shared_values, index_and_1);
+    return lookup_set(&history->shared_values, index_and_1, more == LOOKUP_NONE ? 1 : more + 1);
+}
+
+/* Whether others still need the value. */
+static bool is_shared(struct history *history, uint32_t index_and_1)
+{
+    uint32_t more = history->shared_values.count == 0
+                        ? LOOKUP_NONE
+                        : lookup_find(&history->shared_values, index_and_1);
+
+    if (more == LOOKUP_NONE)
+        return false;
+    if (more == 1)
+        lookup_remove(&history->shared_values, index_and_1);
+    else
+        lookup_set(&history->shared_values, index_and_1, more - 1);
+    return true;
+}
+
 void values_spend(struct history *history, uint32_t *index_and_1)
 {
     if (*index_and_1 == 0)
         return;
+    if (is_shared(history, *index_and_1)) {
+        *index_and_1 = 0;
+        return;
+    }
     /* on -ENOMEM the pool never gets it back; nothing else happens */
     if (array_reserve(&history->spent, &history->spent_capacity, history->spent_count + 1,
                       sizeof(*history->spent)) == 0)

@@ -11,6 +11,8 @@ static inline void *values_at(const struct history *history, uint32_t index_and_
 {
     return index_and_1 == 0 ? NULL : pool_at(&history->values, index_and_1 - 1);
 }
+/* A further event may begin edges there: it takes one more values_spend. 0 is allowed. Returns 0 or -ENOMEM. */
+int values_share(struct history *history, uint32_t index_and_1);
 /* No edge will begin there any more. The value stays in memory until the next event is asked for. */
 void values_spend(struct history *history, uint32_t *index_and_1);
 void values_give_spent(struct history *history);

@@ -43,6 +43,12 @@ static bool restarts(int64_t result)
     return result >= FIRST_RESTART && result <= LAST_RESTART;
 }
 
+/* EAGAIN only says that the call would have to wait: event loops ask until they get it. */
+static bool is_failure(int64_t result)
+{
+    return result < 0 && result != -EAGAIN && !restarts(result);
+}
+
 /* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path: the call does not
  * matter. */
 static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
@@ -352,7 +358,7 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     if (call->to == NULL)
         return;
     if (result < 0) {
-        tracee->failed_sends += !restarts(result);
+        tracee->failed_sends += is_failure(result);
         return;
     }
     if (has_no_port(call->to))
@@ -593,7 +599,7 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     if (flags & (MSG_PEEK | MSG_ERRQUEUE))
         return;
     if (result < 0) {
-        tracee->failed_receives += !restarts(result);
+        tracee->failed_receives += is_failure(result);
         return;
     }
     if (call->what->what == CALL_RECEIVES_MANY) {
@@ -684,8 +690,8 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     if (call->told && (call->number == SYS_tee || restarts(result)))
         tracee->waited = true;
     if (result < 0) {
-        tracee->failed_receives += from != NULL && !restarts(result);
-        tracee->failed_sends += to != NULL && !restarts(result);
+        tracee->failed_receives += from != NULL && is_failure(result);
+        tracee->failed_sends += to != NULL && is_failure(result);
         return;
     }
     if (from != NULL && (result > 0 || tells_end))

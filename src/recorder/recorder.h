@@ -3,8 +3,8 @@
  * recorder.h: a running recording. It knows no command-line options and prints nothing: the caller decides which
  * processes to mark, for how long, and what to print.
  *
- *      meter --> names, trace writer --> TRACE
- *                  '-- live history --> analyses, while recording (recording_follow)
+ *      meter ------------------> names, trace writer --> TRACE
+ *      state of the machine --'    '-- live history --> analyses, while recording (recording_follow)
  *
  *      recording_open     hooks in the kernel, an empty trace
  *      recording_begin    from now on there is something to record
@@ -16,6 +16,7 @@
 #define DPM_RECORDER_H
 
 #include "analysis/analysis.h"
+#include "event/record_queue.h"
 #include "meter/load/meter.h"
 #include "symbols/symbols.h"
 #include "trace/trace.h"
@@ -56,6 +57,19 @@ struct recording_options {
 };
 
 struct live;
+struct host;
+struct host_cgroups;
+
+/* The state of the machine (recording_state.h). Without the flag summary, all is 0. */
+struct recording_state {
+    struct host *host;
+    struct host_cgroups *cgroups;
+    uint64_t pid_namespace;   /* ours: its inode; 0: not known */
+    struct record_queue read; /* not stored yet: earlier records may follow */
+    bool failed;              /* out of memory: a record is missing */
+    uint64_t last;            /* when it was read */
+    uint64_t unflushed;       /* records of it since the last flush */
+};
 
 /* All zero except `options` is a recording that is not open. `options` must outlive it. */
 struct recording {
@@ -68,11 +82,14 @@ struct recording {
     struct names names;      /* of users and cgroups recorded so far */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
     struct live *live;       /* NULL: no analyses follow it */
-    uint64_t records;        /* in the trace */
-    uint32_t wakeups;        /* how often recording_step looked for records */
-    uint64_t cost_told;      /* `records` when the last COST was written; 0: none yet */
+    struct recording_state state;
+    uint64_t records;   /* in the trace */
+    uint32_t wakeups;   /* how often recording_step looked for records */
+    uint64_t cost_told; /* `records` when the last COST was written; 0: none yet */
     uint64_t last_flush;
-    uint64_t complete; /* all records up to this time are stored */
+    uint64_t flushed;    /* `records` then */
+    uint64_t complete;   /* all records up to this time are stored */
+    int64_t wall_offset; /* as of the latest record */
     bool active;
     enum end_reason reason;
 };
@@ -100,6 +117,9 @@ int recording_catch_up(struct recording *recording, struct problem *problem);
 /* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END.
  * Errors: as recording_step, or END cannot be written. The trace is closed in any case. */
 int recording_end(struct recording *recording, struct problem *problem);
+
+/* Cgroups whose limits were not recorded, because too many had metered processes. Before recording_close. */
+uint64_t recording_cgroups_left_out(const struct recording *recording);
 
 /* Removes the trace of a recording that did not begin. */
 void recording_discard(struct recording *recording);

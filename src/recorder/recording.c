@@ -2,6 +2,7 @@
 /* recording.c: a running recording. See recorder.h. */
 #include "recorder/live.h"
 #include "recorder/recorder.h"
+#include "recorder/recording_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -35,18 +36,41 @@ static int store_one(struct recording *recording, const struct record_header *re
     return result;
 }
 
+/* Stores the state of the machine as read before this time. */
+static int store_state(struct recording *recording, uint64_t before, struct problem *problem)
+{
+    struct record_queue *read = &recording->state.read;
+    const struct record_header *record;
+    int result = 0;
+
+    if (recording->state.failed)
+        return problem_set(problem, -ENOMEM, "out of memory for the state of the machine");
+    while (result >= 0 && (record = record_queue_peek(read)) != NULL && record->time < before) {
+        if (recording_state_counts(recording, record)) {
+            recording->state.unflushed++;
+            result = store_one(recording, record, recording->wall_offset, problem);
+            symbols_note(recording->symbols, record);
+        }
+        record_queue_take(read);
+    }
+    return result;
+}
+
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
     struct name_record names[2];
     size_t count = names_before(&recording->names, event->header, names);
-    int result = 0;
+    int result;
 
+    recording->wall_offset = event->wall_offset;
+    result = store_state(recording, event->header->time, problem);
     for (size_t i = 0; result >= 0 && i < count; i++)
         result = store_one(recording, &names[i].header, event->wall_offset, problem);
     if (result >= 0)
         result = store_one(recording, event->header, event->wall_offset, problem);
     symbols_note(recording->symbols, event->header);
+    recording_state_note(recording, event->header);
     return result;
 }
 
@@ -71,7 +95,8 @@ static int drain(struct recording *recording, struct problem *problem)
             return result;
     }
     note_lost(recording);
-    return result;
+    int stored = result < 0 ? 0 : store_state(recording, recording->complete, problem);
+    return stored < 0 ? stored : result;
 }
 
 /* DPM's own overhead so far. */
@@ -113,6 +138,16 @@ static int sweep(struct recording *recording, struct problem *problem)
     return meter->sweep == NULL ? 0 : meter->sweep(meter, problem);
 }
 
+/* A flush writes at least a page. Of a recording in which nothing else happens, 14 SUMMARYs fill one. */
+#define STATES_OF_PAGE 14
+
+static bool only_state_is_new(const struct recording *recording)
+{
+    uint64_t states = recording->state.unflushed;
+
+    return states < STATES_OF_PAGE && recording->records - recording->flushed <= states;
+}
+
 static int flush(struct recording *recording, uint64_t now, struct problem *problem)
 {
     int result;
@@ -123,7 +158,11 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
     result = sweep(recording, problem);
     if (result >= 0)
         result = tell_cost(recording, problem);
-    return result < 0 ? result : trace_writer_flush(recording->writer, problem);
+    if (result < 0 || only_state_is_new(recording))
+        return result;
+    recording->flushed = recording->records;
+    recording->state.unflushed = 0;
+    return trace_writer_flush(recording->writer, problem);
 }
 
 int recording_step(struct recording *recording, struct problem *problem)
@@ -136,6 +175,7 @@ int recording_step(struct recording *recording, struct problem *problem)
     recording->wakeups++;
     if (meter->measure != NULL)
         meter->measure(meter, now);
+    recording_state_step(recording, now);
     int result = drain(recording, problem);
     if (result >= 0)
         result = flush(recording, now, problem);
@@ -254,11 +294,13 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
-    return result;
+    return result < 0 ? result : recording_state_open(recording, problem);
 }
 
 void recording_begin(struct recording *recording)
 {
+    recording->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    recording_state_read(recording, false);
     recording->active = true;
     recording->reason = END_COMPLETE;
     recording->last_flush = clock_now(CLOCK_MONOTONIC);
@@ -284,6 +326,9 @@ static int store_rest(struct recording *recording, struct problem *problem)
     recording->meter->detach(recording->meter);
     while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
         usleep(1000);
+    recording_state_read(recording, true);
+    if (result >= 0)
+        result = store_state(recording, UINT64_MAX, problem);
     return result < 0 ? result : append_names(recording, problem);
 }
 
@@ -314,6 +359,7 @@ void recording_discard(struct recording *recording)
 void recording_close(struct recording *recording)
 {
     recording_unfollow(recording);
+    recording_state_close(recording);
     names_done(&recording->names);
     symbols_free(recording->symbols);
     meter_interface_close(recording->meter);

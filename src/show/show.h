@@ -19,6 +19,7 @@
 #define DPM_SHOW_H
 
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
 #include "analysis/statistics/statistics.h"
@@ -77,7 +78,9 @@ enum show_table {
     TABLE_PAIRS,
     TABLE_PATHS,
     TABLE_FAILURES,
-    TABLE_PROCEDURES
+    TABLE_PROCEDURES,
+    TABLE_LOADS,
+    TABLE_CGROUPS,
 };
 
 /* How rows are sorted: largest first; names in ascending order. */
@@ -126,6 +129,12 @@ struct parallelism_runs {
 int show_parallelism(const struct parallelism_runs *runs, FILE *file,
                      const struct show_options *options);
 
+/* ---- where the elapsed time went ---- */
+
+/* Prints what the time was spent on. Returns 0 or -ENOMEM; write errors stay in the file. */
+int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
+                 const struct show_options *options);
+
 /* ---- the critical path (Miller: longest path) ---- */
 
 /* Prints what the critical path consists of, and what is not on it. Returns 0 or -ENOMEM; write errors stay in the
@@ -164,6 +173,7 @@ struct report {
     const struct parallelism_runs *parallelism; /* one run */
     const struct critical_path *path;
     const struct causality *causality;
+    const struct elapsed *elapsed; /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces;                /* trace names, quoted for a shell, for suggested commands */

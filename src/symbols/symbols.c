@@ -2,7 +2,7 @@
 /*
  * symbols.c: notes images, streams and PCs during a recording, and names the PCs at its end. See symbols.h.
  *
- *      stream number --streams--> note: image, pid
+ *      stream number --streams--> note: image, numbers in /proc
  *      image number ---images---> image: the address of its text --> module: the open file
  *      a PC of the program is (module, offset in its text): one place for all processes that execute it
  *      a PC of a library is (image, PC) --mappings of the process--> (module, offset in the file)
@@ -26,9 +26,16 @@
 
 #define NO_MODULE (-1)
 
+/*
+ * Numbers under which /proc may have a stream. Its own comes first, since a process whose main thread has ended has no
+ * files there. In another PID namespace than the machine's, dpm sees only the inner number; the others are then those
+ * of strangers or of nobody. So whatever is found must be the image's file, at its address.
+ */
+#define NUMBERS 3
+
 struct stream_note {
     uint32_t image; /* index; IMAGES_MOST: not known */
-    pid_t pid;
+    pid_t numbers[NUMBERS];
 };
 
 struct image {
@@ -126,13 +133,15 @@ static int add_module(struct symbols *symbols, struct file_identity identity, in
     return symbols->module_count++;
 }
 
-static void look_for_program(struct symbols *symbols, struct image *image, pid_t pid)
+static void look_for_program(struct symbols *symbols, struct image *image,
+                             const pid_t numbers[NUMBERS])
 {
     if (image->record == NULL)
         return;
     image->module = find_module(symbols, image->identity);
-    if (image->module == NO_MODULE)
-        image->module = add_module(symbols, image->identity, program_file_open(image->record, pid));
+    for (unsigned i = 0; i < NUMBERS && image->module == NO_MODULE; i++)
+        image->module =
+            add_module(symbols, image->identity, program_file_open(image->record, numbers[i]));
     free(image->record);
     image->record = NULL;
 }
@@ -177,11 +186,12 @@ static void note_stream(struct symbols *symbols, const struct stream_record *rec
                                    sizeof(*symbols->streams)) < 0)
         return;
     struct image *image = find_image(symbols, record->image);
-    symbols->streams[index].pid = (pid_t)record->pid;
-    symbols->streams[index].image =
-        image == NULL ? IMAGES_MOST : (uint32_t)(image - symbols->images);
+    symbols->streams[index] = (struct stream_note){
+        .image = image == NULL ? IMAGES_MOST : (uint32_t)(image - symbols->images),
+        .numbers = {(pid_t)record->tid, (pid_t)record->pid, (pid_t)record->pid_inside},
+    };
     if (image != NULL)
-        look_for_program(symbols, image, (pid_t)record->pid);
+        look_for_program(symbols, image, symbols->streams[index].numbers);
 }
 
 static const struct stream_note *find_stream(const struct symbols *symbols, uint32_t number)
@@ -229,12 +239,13 @@ static int read_mappings(const struct image *image, pid_t pid, struct mappings *
     return -ESRCH;
 }
 
-/* The mapping that contains a PC of a process that executes the image, or NULL. */
-static const struct mapping *find_mapping(struct symbols *symbols, struct image *image, pid_t pid,
-                                          uint64_t pc)
+/* The mapping that contains a PC of a stream that executes the image, or NULL. */
+static const struct mapping *find_mapping(struct symbols *symbols, struct image *image,
+                                          const pid_t numbers[NUMBERS], uint64_t pc)
 {
     struct kept_mappings *kept = NULL;
     struct mappings mappings;
+    int result = -ESRCH;
 
     for (unsigned i = 0; i < MAPPINGS_KEPT && kept == NULL; i++)
         if (symbols->kept[i].image == image->number)
@@ -243,7 +254,9 @@ static const struct mapping *find_mapping(struct symbols *symbols, struct image 
     if (found != NULL || image->reads == READS_MOST)
         return found;
     image->reads++;
-    if (read_mappings(image, pid, &mappings) < 0)
+    for (unsigned i = 0; i < NUMBERS && result < 0; i++)
+        result = read_mappings(image, numbers[i], &mappings);
+    if (result < 0)
         return NULL;
     if (kept == NULL)
         kept = &symbols->kept[symbols->next_kept++ % MAPPINGS_KEPT];
@@ -264,24 +277,32 @@ static int open_by_name(const struct mapping *mapping, pid_t pid)
     return file >= 0 ? file : program_file_open_path(name, mapping->file);
 }
 
-static int open_mapped(struct symbols *symbols, const struct mapping *mapping, pid_t pid)
+static int open_mapped_of(const struct mapping *mapping, pid_t pid)
 {
     char path[96];
-    int module = find_module(symbols, mapping->file);
 
-    if (module != NO_MODULE)
-        return module;
     /* leads to the mapped file, wherever its name leads by now */
     snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
              (unsigned long long)mapping->begin, (unsigned long long)mapping->end);
     int file = program_file_open_path(path, mapping->file);
-    return add_module(symbols, mapping->file, file >= 0 ? file : open_by_name(mapping, pid));
+    return file >= 0 ? file : open_by_name(mapping, pid);
 }
 
-static void add_library_place(struct symbols *symbols, struct image *image, pid_t pid, uint64_t pc)
+static int open_mapped(struct symbols *symbols, const struct mapping *mapping,
+                       const pid_t numbers[NUMBERS])
 {
-    const struct mapping *mapping = find_mapping(symbols, image, pid, pc);
-    int module = mapping == NULL ? NO_MODULE : open_mapped(symbols, mapping, pid);
+    int module = find_module(symbols, mapping->file);
+
+    for (unsigned i = 0; i < NUMBERS && module == NO_MODULE; i++)
+        module = add_module(symbols, mapping->file, open_mapped_of(mapping, numbers[i]));
+    return module;
+}
+
+static void add_library_place(struct symbols *symbols, struct image *image,
+                              const pid_t numbers[NUMBERS], uint64_t pc)
+{
+    const struct mapping *mapping = find_mapping(symbols, image, numbers, pc);
+    int module = mapping == NULL ? NO_MODULE : open_mapped(symbols, mapping, numbers);
 
     if (module != NO_MODULE)
         add_place(&symbols->modules[module], (struct place){
@@ -310,7 +331,7 @@ static void note_pc(struct symbols *symbols, const struct record_header *header,
     if (!library)
         symbols->unknown++;
     else if (image != NULL)
-        add_library_place(symbols, image, stream->pid, pc);
+        add_library_place(symbols, image, stream->numbers, pc);
 }
 
 void symbols_note(struct symbols *symbols, const struct record_header *record)

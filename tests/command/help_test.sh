@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 pages=$here/../../man
-commands='run acquire report dump stats parallelism path causality graph repair check calibrate completion'
+commands='run acquire report dump stats why parallelism path causality graph repair check calibrate completion'
 
 # ---- the main help ----
 
@@ -106,7 +106,8 @@ words_of_page() {
 }
 
 "$build/tests/programs/sample-trace" delta delta
-"$dpm" dump --json --matched alpha beta gamma delta 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+"$build/tests/programs/sample-trace" epsilon epsilon
+{ "$dpm" dump --json --matched alpha beta gamma delta; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
     sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
@@ -116,7 +117,7 @@ words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
 for by in process user; do
-    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma 2> err
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon 2> err
 done |
     jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described

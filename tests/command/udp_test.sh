@@ -126,6 +126,81 @@ check_equal "every datagram received has the number and size it was sent with" 0
     | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
 check "the table reports what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
 
+# ---- datagrams that the receiver does not want ----
+
+# Its socket filter (classic BPF) accepts datagrams above 100 bytes. Those that it refuses found no full queue.
+cat > choosy.py << 'END'
+import ctypes, socket, struct
+SO_ATTACH_FILTER = 26
+length, more_than_100, accept, refuse = (0x80, 0, 0, 0), (0x25, 0, 1, 108), (6, 0, 0, 65535), (6, 0, 0, 0)
+program = b"".join(struct.pack("HBBI", *line) for line in (length, more_than_100, accept, refuse))
+memory = ctypes.create_string_buffer(program)
+receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+receiver.bind(("127.0.0.1", 0))
+receiver.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HL", 4, ctypes.addressof(memory)))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.connect(receiver.getsockname())
+for size in 50, 200, 60, 300, 100, 101:
+    sender.send(bytes(size))
+print(*(len(receiver.recv(1000)) for _ in range(3)))
+END
+if "$dpm" run --meter kernel -o choosy.trace --report choosy.report -- python3 choosy.py > sizes 2> err; then
+    check_equal "a receiver with a filter gets what it wants" "200 300 101" "$(cat sizes)"
+    check_equal "... as the trace says" "200 300 101" \
+        "$("$dpm" dump --json --type RECEIVE choosy.trace | jq -r 'select(.kind == "udp").bytes' | paste -sd ' ')"
+    "$dpm" stats --json choosy.trace > choosy.json
+    check_equal "... what it refuses is no full queue" "0 3" "$(jq -r '.trace | "\(.dropped) \(.refused)"' choosy.json)"
+    check_equal "... each receive leads to its send" 3 "$("$dpm" dump --matched --json --type RECEIVE choosy.trace |
+        jq -s '[.[] | select(.kind == "udp" and .edges[0].kind == "exact" and .edges[0].bytes == .bytes)] | length')"
+else
+    skip "a receiver with a filter" "python3: $(head -n 1 err)"
+fi
+
+# ---- several receivers ----
+
+# Three processes listen; each prints the sizes that it receives. All sizes differ.
+cat > listeners.py <<'END'
+import os, socket, struct, sys
+group, port, count = sys.argv[1], int(sys.argv[2]), 20
+ready, steady = os.pipe()
+for listener in range(3):
+    if os.fork() == 0:
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        receiver.bind(("", port))
+        if group.startswith("2"):
+            receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                                struct.pack("4s4s", socket.inet_aton(group), socket.inet_aton("127.0.0.1")))
+        os.write(steady, b".")
+        os.write(1, b"".join(b"%d\n" % len(receiver.recv(1000)) for _ in range(count)))
+        os._exit(0)
+for listener in range(3):
+    os.read(ready, 1)
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+for size in range(count):
+    sender.sendto(bytes(100 + size), (group, port))
+for listener in range(3):
+    os.wait()
+END
+for group in 239.77.0.1 127.255.255.255; do
+    rm -rf many.trace
+    if ! timeout 30 "$dpm" run --meter kernel -o many.trace --report many.report -- python3 listeners.py $group "$port" \
+        > sizes 2> err; then
+        skip "$group: each of three receivers" "python3: $(head -n 1 err)"
+        continue
+    fi
+    "$dpm" dump --matched --json many.trace > many.json
+    check_equal "$group: each of three receivers gets every datagram" 60 "$(wc -l < sizes)"
+    check_equal "... as the trace says" "$(sort sizes)" "$(jq -r 'select(.event == "RECEIVE" and .kind == "udp").bytes' many.json | sort)"
+    check_equal "... and each receive leads to the one send of that size" 60 "$(jq -s '
+        (map(select(.event == "SEND" and .kind == "udp") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $sent
+        | [.[] | select(.event == "RECEIVE" and .kind == "udp" and (.edges | length) == 1
+            and .edges[0].kind == "exact" and $sent["\(.edges[0].stream) \(.edges[0].sequence)"] == .bytes)]
+        | length' many.json)"
+done
+
 # ---- the same, matched: the source of each received datagram ----
 
 # Each datagram contains its number, so both programs know which they have sent and received. The n-th SEND of the

@@ -56,6 +56,12 @@ read_of "$taking_turns" sleep $turns
 check "sleep: no stream ends it ($(said), $(wakeups))" test "$(wakeups)" -eq 0
 check "... and it takes its time" is_so ".trace.asleep | .count >= $turns and .time_ns >= 2e6 * $turns"
 
+# On one processor, the timer that ends the sleep of one interrupts the other, which computes.
+read_of taskset -c 0 sh -c "'$taking_turns' alone 200 & '$taking_turns' sleep $turns; wait"
+check_equal "a timer beside a computing process: no stream ends the sleep" 0 "$(jq -s '
+    (map(select(.event == "STREAM" and .name == "taking-turns")) | map(.stream)) as $parties
+    | [.[] | select(.event == "WAKEUP" and ([.stream, .woken] - $parties == []))] | length' events.json)"
+
 # Four jobs of 40 ms each.
 printf '%s\n' 'all: one two three four' 'one two three four:' "	@'$taking_turns' alone 20" \
     '.PHONY: all one two three four' > Makefile

@@ -3,13 +3,14 @@
  * sample_trace.c: writes a small, always identical trace in which everything happens once, for tests of the commands
  * that read traces.
  *
- *      sample-trace alpha|beta|gamma|delta|crowd TRACE
+ *      sample-trace alpha|beta|gamma|delta|epsilon|crowd TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
  *              EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
  *              socket too; stream 9 has no STREAM record
  *      beta    another machine: sink[100] is the other end of client's connection to 10.0.0.2
  *      delta   a pipe with packets, where more is received than was sent; two send at the same time
+ *      epsilon the machine, a cgroup with a limit, and how long a thread waited for a CPU
  *      crowd   105 processes; number N sends N bytes to its own address
  *
  * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
@@ -578,6 +579,37 @@ static void delta(struct sample *sample)
     message(sample, 2, EVENT_RECEIVE, RECORD_SAME_CALL, 2, 0, 150);
 }
 
+/* `step`: 0 at the beginning, 1 at the end. */
+static void state_of_machine(struct sample *sample, uint64_t step)
+{
+    struct summary_record summary = {.header = {.id = EVENT_SUMMARY, .flags = RECORD_NO_STREAM}};
+    struct cgroup_record cgroup = {.header = {.id = EVENT_CGROUP, .flags = RECORD_NO_STREAM}};
+    uint64_t *const fields[] = {(uint64_t *)(&summary.header + 1),
+                                (uint64_t *)(&cgroup.header + 1)};
+    const size_t sizes[] = {sizeof(summary), sizeof(cgroup)};
+
+    /* every figure is another one */
+    for (size_t k = 0; k < ARRAY_SIZE(fields); k++)
+        for (size_t i = 0; i < (sizes[k] - sizeof(summary.header)) / sizeof(uint64_t); i++)
+            fields[k][i] = 1000 * (i + 1) + step * (i + 1);
+    cgroup.cgroup = 77;
+    append(sample, &summary.header);
+    append(sample, &cgroup.header);
+}
+
+static void epsilon(struct sample *sample)
+{
+    state_of_machine(sample, 0);
+    running(sample, 1, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct record record = {
+            .header = {.id = EVENT_SCHEDULE, .flags = RECORD_NO_STREAM, .stream = 1},
+            .schedule = {1000 * i, 2 * i, 3 * i}};
+        append(sample, &record.header);
+    }
+    state_of_machine(sample, 1);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct sample *sample);
@@ -590,6 +622,7 @@ static const struct {
     {"beta", beta, "10.0.0.2", BETA_BEGINS, WALL_BEGINS + STEP / 2},
     {"gamma", gamma_places, "10.0.0.3", ALPHA_BEGINS, WALL_BEGINS, METER_FLAG_PC},
     {"delta", delta, "10.0.0.5", ALPHA_BEGINS, WALL_BEGINS},
+    {"epsilon", epsilon, "10.0.0.6", ALPHA_BEGINS, WALL_BEGINS},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
 };
 

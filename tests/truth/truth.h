@@ -245,8 +245,8 @@ void fill_next(struct end *end, uint8_t *bytes, size_t length);
  * sends the file's own pages, which must not change while they are queued. */
 int file_new(struct end *end, size_t bytes, off_t head);
 /* Counts a failed call. */
-void log_failed_send(const struct end *end);
-void log_failed_receive(const struct end *end);
+void log_failed_send(const struct end *end, int error);
+void log_failed_receive(const struct end *end, int error);
 /* Logs a successful call as one line, after verification. */
 void log_send(struct end *end, size_t bytes, const char *call, struct span span);
 /* `copied` bytes arrived in `bytes`, or were passed on unseen (NULL). On a socket with message boundaries, 0 bytes

@@ -3,7 +3,7 @@
  * truth_failure.c: failures of every call: nothing to receive, buffer full, no peer, peer gone, too large. One process
  * holds both ends.
  *
- *      EAGAIN       receive from an empty socket, send into a full one
+ *      EAGAIN       receive from an empty socket, send into a full one: not counted, since it only would have to wait
  *      ENOTCONN...  a socket that was never connected
  *      EPIPE, ECONNRESET, ECONNREFUSED   the partner has closed, with data unread
  *      EMSGSIZE     a datagram larger than the send buffer

@@ -92,14 +92,15 @@ static const char *object_name(const struct end *end)
     return names[end->object];
 }
 
-void log_failed_send(const struct end *end)
+/* EAGAIN is no failure: the call would have had to wait. */
+void log_failed_send(const struct end *end, int error)
 {
-    journal.failed_sends[end->object != OBJECT_SOCKET]++;
+    journal.failed_sends[end->object != OBJECT_SOCKET] += error != EAGAIN;
 }
 
-void log_failed_receive(const struct end *end)
+void log_failed_receive(const struct end *end, int error)
 {
-    journal.failed_receives[end->object != OBJECT_SOCKET]++;
+    journal.failed_receives[end->object != OBJECT_SOCKET] += error != EAGAIN;
 }
 
 void log_send(struct end *end, size_t bytes, const char *call, struct span span)
@@ -162,7 +163,7 @@ ssize_t operation_send(struct end *end, struct random *random, enum send_call ca
     if (result >= 0)
         log_send(end, (size_t)result, send_call_names[call], span);
     else
-        log_failed_send(end);
+        log_failed_send(end, error);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -215,7 +216,7 @@ ssize_t operation_send_several(struct end *end, struct random *random, const siz
         *ret_bytes += messages[i].msg_len;
     }
     if (result < 0)
-        log_failed_send(end);
+        log_failed_send(end, error);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -252,7 +253,7 @@ ssize_t operation_send_file(struct end *end, size_t bytes, size_t requested)
     if (result >= 0)
         log_send(end, (size_t)result, "sendfile", span);
     else
-        log_failed_send(end);
+        log_failed_send(end, error);
     close(file);
     return result >= 0 ? result : -error;
 }
@@ -358,7 +359,7 @@ ssize_t operation_receive(struct end *end, struct random *random, enum receive_c
         log_receive(end, buffer, (size_t)result < size ? (size_t)result : size,
                     receive_call_names[call], flags, span);
     else
-        log_failed_receive(end);
+        log_failed_receive(end, error);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -388,7 +389,7 @@ ssize_t operation_receive_several(struct end *end, struct random *random, unsign
         *ret_bytes += copied;
     }
     if (result < 0)
-        log_failed_receive(end);
+        log_failed_receive(end, error);
     free(buffer);
     return result >= 0 ? result : -error;
 }

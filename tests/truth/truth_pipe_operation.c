@@ -69,7 +69,7 @@ static ssize_t send_memory(struct end *end, struct random *random, enum pipe_sen
     if (result >= 0)
         log_send(end, (size_t)result, names[call], span);
     else
-        log_failed_send(end);
+        log_failed_send(end, error);
     return result >= 0 ? result : -error;
 }
 
@@ -86,7 +86,7 @@ static ssize_t send_from(struct end *end, int file, off_t *position, size_t size
     if (result > 0)
         log_send(end, (size_t)result, sendfile_call ? "sendfile" : "splice", span);
     else if (result < 0)
-        log_failed_send(end);
+        log_failed_send(end, error);
     return result >= 0 ? result : -error;
 }
 
@@ -146,7 +146,7 @@ static ssize_t receive_memory(struct end *end, struct random *random, enum pipe_
     if (result >= 0)
         log_receive(end, buffer, (size_t)result, names[call], 0, span);
     else
-        log_failed_receive(end);
+        log_failed_receive(end, error);
     free(buffer);
     return result >= 0 ? result : -error;
 }
@@ -162,7 +162,7 @@ static ssize_t splice_to(struct end *end, int file, size_t size, unsigned flags)
     int error = errno;
     span.after = cpu_time();
     if (result < 0) {
-        log_failed_receive(end);
+        log_failed_receive(end, error);
         return -error;
     }
     uint8_t *buffer = buffer_new((size_t)result);

@@ -136,7 +136,7 @@ static const struct expected_type expected_types[] = {
      "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},
     {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
     {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
-    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 "},
+    {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
     {29, "WAKEUP", 1, 48, "woken 32 4 waker 36 4 "},
@@ -400,8 +400,8 @@ static void test_flags_are_the_types(void **unused)
         const struct event_type *type = event_type(id);
         uint64_t flags = 0;
         int result = meter_flags_parse(type->name, &flags, NULL);
-        bool is_event = id <= EVENT_TERMINATION || (id >= EVENT_WAKEUP && id <= EVENT_SUMMARY &&
-                                                    id != EVENT_FLAGS);
+        bool is_event = id <= EVENT_TERMINATION ||
+                        (id >= EVENT_WAKEUP && id <= EVENT_SUMMARY && id != EVENT_FLAGS);
         assert_int_equal(result, is_event ? 0 : -EINVAL);
         assert_int_equal(flags, is_event ? EVENT_FLAG(id) : 0);
         assert_int_equal(event_is_metered(id), is_event && id != EVENT_SUMMARY);
@@ -495,10 +495,9 @@ static void check_kinds(const char *list, int expected, uint32_t kinds)
 
     assert_int_equal(meter_kinds_parse(list, &found, &problem), expected);
     assert_int_equal(found, kinds);
-    assert_int_equal(
-        strstr(problem.text, "is no kind of path; there are: all,tcp,udp,unix,pipe,file,mq") !=
-            NULL,
-        expected < 0);
+    assert_int_equal(strstr(problem.text,
+                            "is no kind of path; there are: all,tcp,udp,unix,pipe,file,mq") != NULL,
+                     expected < 0);
 }
 
 static void test_kinds_are_parsed(void **unused)

@@ -269,6 +269,48 @@ static const char *const cases[] = {
     "@5    B.s1#2 RECEIVE p1 d9:10  <- s1#3:10\n"
     "then 1 unmatched-sends\n",
 
+    "multicast: each receiver takes the datagrams that it has got, in its own time\n"
+    "PATH p1 udp 1:4000 to 9:80 MANY / PATH p2 udp 9:80 to 1:4000 / PATH p3 udp 9:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d7:10\n"
+    "@2      s1#2 SEND    p1 d8:11\n"
+    "@3      s2#1 RECEIVE p2 d7:10  <- s1#1:10\n"
+    "@4      s3#1 RECEIVE p3 d7:10  <- s1#1:10\n"
+    "@5      s3#2 RECEIVE p3 d8:11  <- s1#2:11\n"
+    "@6      s1#3 SEND    p1 d9:12\n"
+    "@7      s2#2 RECEIVE p2 d8:11  <- s1#2:11\n"
+    "@8      s2#3 RECEIVE p2 d9:12  <- s1#3:12\n",
+
+    "multicast: receivers are known before the sender, and one after it has sent\n"
+    "PATH p2 udp 9:80 to 1:4000 / PATH p3 udp 9:80 to 1:4000\n"
+    "@1      PATH p1 udp 1:4000 to 9:80 MANY\n"
+    "@2      s1#1 SEND    p1 d7:10\n"
+    "@3      s2#1 RECEIVE p2 d7:10  <- s1#1:10\n"
+    "@4      PATH p4 udp 9:80 to 1:4000\n"
+    "@5      s4#1 RECEIVE p4 d7:10  <- s1#1:10\n"
+    "@6      s3#1 RECEIVE p3 d7:10  <- s1#1:10\n"
+    "@7      s1#2 SEND    p1 d8:10\n"
+    "@8      s4#2 RECEIVE p4 d8:10  <- s1#2:10\n"
+    "then 1 unmatched-sends\n", /* by p2, which the sender is joined with */
+
+    "multicast: a receiver lags behind the end of the sender's socket and of another receiver\n"
+    "PATH p1 udp 1:4000 to 9:80 MANY / PATH p2 udp 9:80 to 1:4000 / PATH p3 udp 9:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d7:10\n"
+    "@2      s1#2 SEND    p1 d8:11\n"
+    "@3      s2#1 RECEIVE p2 d7:10  <- s1#1:10\n"
+    "@4      s2#2 RECEIVE p2 d8:11  <- s1#2:11\n"
+    "@5      kernel DESTROYPATH p2\n"
+    "@6      kernel DESTROYPATH p1\n"
+    "@7      s3#1 RECEIVE p3 d7:10  <- s1#1:10\n"
+    "@8      s3#2 RECEIVE p3 d8:11  <- s1#2:11\n",
+
+    "multicast: receivers on another machine\n"
+    "PATH p1 udp 1:4000 to 9:80 MANY / PATH p2 udp 9:80 to 1:4000\n"
+    "PATH B.p2 udp 9:80 to 1:4000 / PATH B.p3 udp 9:80 to 1:4000\n"
+    "@1      s1#1 SEND    p1 d7:10\n"
+    "@2      s2#1 RECEIVE p2 d7:10  <- s1#1:10\n"
+    "@2    B.s2#1 RECEIVE p2 d7:10  <- s1#1:10\n"
+    "@3    B.s3#1 RECEIVE p3 d7:10  <- s1#1:10\n",
+
     /* ---- ends, several machines ---- */
 
     "two machines: clocks are hours apart, and the receiver is read first\n"

@@ -193,6 +193,8 @@ static void path_attributes(struct reading *reading, struct path_record *path)
             path->header.flags |= RECORD_OLDER;
         else if (take(reading, "PACKETS"))
             path->header.flags |= RECORD_PACKETS;
+        else if (take(reading, "MANY"))
+            path->header.flags |= RECORD_MANY;
         else
             return;
 }

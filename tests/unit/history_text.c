@@ -22,6 +22,7 @@ struct run {
     size_t count;      /* of events that have come out */
     size_t capacity;
     size_t first; /* all lines before it have come out */
+    size_t value; /* where the history keeps each event's own number with it */
     FILE *report;
 };
 
@@ -136,6 +137,11 @@ static void note_edge(struct run *run, struct line *line, const struct history_e
                 edge->number);
         return;
     }
+    const uint64_t *value = history_value_at(edge->value, run->value);
+    if (value != NULL && *value != edge->number) {
+        write_line(run->report, line);
+        fprintf(run->report, "    an edge has the value of event %" PRIu64 "\n", *value);
+    }
     const struct line *from = &run->reading->lines[run->by_number[edge->number]];
     const struct cause cause = {.kind = edge->kind, .from = from->name, .bytes = edge->bytes};
     compare_edge(run, line, edge, from);
@@ -174,6 +180,9 @@ static void note(struct run *run, const struct history_event *event)
     }
     for (uint32_t i = 0; i < event->edge_count; i++)
         note_edge(run, line, &event->edges[i]);
+    uint64_t *value = history_value_at(event->value, run->value);
+    if (value != NULL)
+        *value = event->number;
     line->found.rest = event->rest;
     line->found.rest_bytes = event->rest_bytes;
     line->is_out = true;
@@ -211,6 +220,7 @@ static void run_history(struct run *run)
     assert_int_equal(history_new(sources, two ? 2 : 1, &history, &problem), 0);
     if (!reading->without_rooms)
         history_find_rooms(history);
+    run->value = history_keep_values(history, sizeof(uint64_t), METER_EVENT_FLAGS);
     while ((result = history_next(history, &event, &problem)) != SOURCE_END) {
         assert_true(result > 0);
         if (result == SOURCE_RECORD)

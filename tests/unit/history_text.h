@@ -57,7 +57,7 @@
  *      [@0] PATH p1>p2 KIND                    both ends; a name of path_kind_name: pipe, unix-stream, tcp ...
  *      [@0] PATH p1 KIND to p2                 one end, as the meter announces it; also "PATH B.p1"
  *      [@0] PATH p1 tcp 1:4000 to 2:80         from 10.0.0.1, port 4000, which is machine A, to 10.0.0.2
- *          [out 5] [in 9] [OLDER] [PACKETS]    first positions of both directions; flags
+ *          [out 5] [in 9] [OLDER] [PACKETS] [MANY]   first positions of both directions; flags
  *      no PATH p1                              p1 is used, but was never announced
  *      MACHINE B [ahead 9900s] [is A] [without TYPE]
  *                                              its clock is ahead of A's; it is a second recording of A; it does not

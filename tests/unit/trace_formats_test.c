@@ -288,7 +288,8 @@ static void test_what_identifies_a_record_is_never_absent(void **unused)
 static void test_there_are_only_so_many_classes(void **unused)
 {
     struct trace_writer *writer = begin();
-    uint64_t fields = removable(event_type(EVENT_SEND)); /* 7 fields: 127 sets, and one of another type */
+    uint64_t fields =
+        removable(event_type(EVENT_SEND)); /* 7 fields: 127 sets, and one of another type */
 
     (void)unused;
     for (uint64_t set = fields; set != 0; set = (set - 1) & fields)
@@ -312,12 +313,18 @@ static void test_wrong_classes_are_refused(void **unused)
         uint32_t number, type;
         uint64_t absent;
     } wrong[] = {
-        {127, EVENT_SEND, 1 << 8},        {256, EVENT_SEND, 1 << 8},
-        {128, 0, 1 << 8},                 {128, EVENT_ID_END, 1 << 8},
-        {128, EVENT_CLASS, 1 << 8},       {128, EVENT_MACHINE, 1 << 8},
-        {128, EVENT_SEND, 0},             {128, EVENT_SEND, 1 << 12},
-        {128, EVENT_SEND, 1},             {128, EVENT_SEND, 1ull << 63},
-        {128, EVENT_STREAM, 1 << 8},      {129, EVENT_SEND, 1 << 8},
+        {127, EVENT_SEND, 1 << 8},
+        {256, EVENT_SEND, 1 << 8},
+        {128, 0, 1 << 8},
+        {128, EVENT_ID_END, 1 << 8},
+        {128, EVENT_CLASS, 1 << 8},
+        {128, EVENT_MACHINE, 1 << 8},
+        {128, EVENT_SEND, 0},
+        {128, EVENT_SEND, 1 << 12},
+        {128, EVENT_SEND, 1},
+        {128, EVENT_SEND, 1ull << 63},
+        {128, EVENT_STREAM, 1 << 8},
+        {129, EVENT_SEND, 1 << 8},
         {UINT32_MAX, EVENT_SEND, 1 << 8},
     };
 
@@ -371,8 +378,9 @@ static void test_babeltrace_reads_classes(void **unused)
         }
         if (strstr(line, " SEND: ") == NULL)
             continue;
-        if (strstr(line, "{ path = 0, unused36 = [ [0] = 0, [1] = 0, [2] = 0, [3] = 0 ], bytes = 0, "
-                         "unused44 = ") != NULL)
+        if (strstr(line,
+                   "{ path = 0, unused36 = [ [0] = 0, [1] = 0, [2] = 0, [3] = 0 ], bytes = 0, "
+                   "unused44 = ") != NULL)
             without = true;
         if (strstr(line, "{ path = 0, offset = 0, bytes = 0, span = 0 }") != NULL)
             whole = true;

@@ -20,11 +20,41 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
     return finding;
 }
 
+#define ELAPSED_SMALL 0.05
+#define ELAPSED_MOST  4
+
+/* Only for a process whose beginning and end were recorded: what a service waits for between requests explains
+ * nothing. */
+int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
+{
+    struct elapsed_group *groups = NULL;
+    size_t count = 0;
+
+    if (from->elapsed == NULL || !from->elapsed->from_start || from->elapsed->time == 0)
+        return 0;
+    int result = elapsed_groups(from->elapsed, &groups, &count);
+    for (size_t i = 0; i < count && i < ELAPSED_MOST && result == 0; i++) {
+        double share = findings_share(groups[i].time, from->elapsed->time);
+        if (share < ELAPSED_SMALL)
+            break;
+        struct finding *finding = findings_add(findings, FINDING_ELAPSED, share);
+        if (finding == NULL) {
+            result = -ENOMEM;
+            break;
+        }
+        finding->elapsed.group = groups[i];
+        finding->elapsed.of = from->elapsed->time;
+        finding->elapsed.first = i == 0;
+    }
+    free(groups);
+    return result;
+}
+
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
-        findings_of_work,     findings_of_time,    findings_of_messages,
-        findings_of_requests, findings_of_network, findings_of_waits,
+        findings_of_elapsed,  findings_of_work,    findings_of_time,     findings_of_messages,
+        findings_of_requests, findings_of_network, findings_of_machines, findings_of_waits,
     };
     struct findings_from all = *from;
     int result = 0;

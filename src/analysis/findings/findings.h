@@ -13,12 +13,18 @@
 #define DPM_FINDINGS_H
 
 #include "analysis/causality/causality.h"
+#include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/statistics/statistics.h"
 
 #define FINDING_SMALL 0.01
 
+/* The same for the machine: its figures are coarse, and it always has something else to do. */
+#define FINDING_SMALL_LOAD 0.05
+
 enum finding_kind {
+    FINDING_ELAPSED, /* what much of the elapsed time was spent on: .elapsed */
+
     FINDING_WORK_OF_FEW, /* few processes did most of the work: .work */
     FINDING_WORK_SHARED, /* many did: .work, of the busiest alone */
     FINDING_IDLE,    /* processes did almost nothing, while others of their name did much: .idle */
@@ -48,6 +54,13 @@ enum finding_kind {
 
     FINDING_FAILED, /* a process failed to connect to an address: .failure */
 
+    FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
+    FINDING_THROTTLED,       /* a cgroup used up its CPU limit: .cgroup */
+    FINDING_STOLEN,          /* other virtual machines took CPU time: .load */
+    FINDING_MEMORY_PRESSURE, /* tasks waited for memory, or it was swapped: .load */
+    FINDING_DISK_PRESSURE,   /* tasks waited for disks: .load */
+    FINDING_OOM,             /* processes were killed because of a cgroup's memory limit: .cgroup */
+
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */
     FINDING_WAITS_LOCKS,       /* of threads for each other: .waits */
@@ -74,6 +87,11 @@ struct finding {
     /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
     double weight;
     union {
+        struct {
+            struct elapsed_group group; /* its row belongs to the result */
+            uint64_t of;                /* ns: the elapsed time */
+            bool first;                 /* the largest */
+        } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
             size_t of;                    /* number of all processes */
@@ -144,6 +162,17 @@ struct finding {
         } retransmits;
         uint64_t dropped;
         const struct communication_failure *failure;
+        struct {
+            uint32_t process;
+            bool first;     /* of these findings: the longest wait */
+            bool throttled; /* a cgroup of its machine was throttled, so that may be why */
+        } cpu_wait;
+        const struct communication_cgroup *cgroup;
+        struct {
+            uint32_t machine;
+            uint64_t time;    /* ns that tasks waited, or that were stolen; NOT_KNOWN */
+            uint64_t elapsed; /* ns that `time` is of */
+        } load;
         struct waits waits;
     };
 };
@@ -155,6 +184,7 @@ struct findings_from {
     const struct parallelism *parallelism;
     const struct critical_path *path;  /* or NULL */
     const struct causality *causality; /* or NULL */
+    const struct elapsed *elapsed;     /* or NULL */
 };
 
 struct findings {

@@ -115,6 +115,7 @@ static int add_alone(struct building *building, const struct endpoint *endpoint)
     if (!endpoint->known) {
         building->result->unknown_paths += endpoint->messages;
         building->result->dropped += endpoint->dropped;
+        building->result->refused += endpoint->refused;
     }
     return usages_add_to_processes(building->result, endpoint->usages, NULL);
 }
@@ -215,6 +216,7 @@ static void begin_totals(const struct statistics *statistics, struct communicati
     const struct communication *ended = statistics->rows;
 
     result->dropped = ended->dropped;
+    result->refused = ended->refused;
     result->duplicates = ended->duplicates;
     result->connections = ended->connections;
     result->ended = ended->ended;
@@ -253,9 +255,10 @@ static void build_totals(const struct statistics *statistics, struct communicati
 static int build(struct statistics *statistics, uint32_t origins, struct communication *result)
 {
     begin_totals(statistics, result);
-    if (machines_build(statistics, result) < 0 || process_rows_build(statistics, result) < 0 ||
-        build_connections(statistics, result) < 0)
+    if (machines_build(statistics, result) < 0 || cgroups_build(statistics, result) < 0 ||
+        process_rows_build(statistics, result) < 0 || build_connections(statistics, result) < 0)
         return -ENOMEM;
+    machine_loads_build(statistics, result);
     build_totals(statistics, result, origins);
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0 ||

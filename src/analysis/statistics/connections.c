@@ -299,6 +299,7 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         if (endpoint_receives_are_metered(statistics, end) && end->strangers != NULL)
             add_queue_row(statistics, rows, &end->strangers->queue, end, sums);
         sums->dropped += end->dropped;
+        sums->refused += end->refused;
         sums->duplicates += end->duplicates;
         add_network(&sums->network, &end->network);
     }
@@ -320,6 +321,7 @@ static void add_to_totals(struct communication *rows, const struct communication
     add_traffic(traffic, &sums->sent);
     add_traffic(traffic, &sums->received);
     rows->dropped += sums->dropped;
+    rows->refused += sums->refused;
     rows->duplicates += sums->duplicates;
     rows->connections++;
     rows->ended += sums->ended;

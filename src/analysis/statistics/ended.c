@@ -185,6 +185,7 @@ static int add_alone(struct statistics *statistics, const struct endpoint *endpo
             return -ENOMEM;
     }
     statistics->rows->dropped += endpoint->known ? 0 : endpoint->dropped;
+    statistics->rows->refused += endpoint->known ? 0 : endpoint->refused;
     statistics->ended.unknown_messages += endpoint->known ? 0 : endpoint->messages;
     return 0;
 }

@@ -49,9 +49,11 @@ struct endpoint {
     uint64_t closed;             /* when, by its origin's clock; 0: still open */
     uint64_t duplicates;         /* datagrams received twice */
     uint64_t dropped;
-    uint32_t last_dropped; /* count in the latest DROPPED, modulo 2^32 */
-    struct usage first;    /* first of `usages`, if there are any */
-    struct queue queue;    /* of what it sends; valid once begun */
+    uint64_t refused;
+    uint32_t last_dropped; /* counts in the latest DROPPED, modulo 2^32 */
+    uint32_t last_refused;
+    struct usage first; /* first of `usages`, if there are any */
+    struct queue queue; /* of what it sends; valid once begun */
     struct network network;
 } __attribute__((aligned(64)));
 

@@ -69,6 +69,8 @@ int events_add_stream(struct statistics *statistics, const struct history_event 
     }
     stream->known = true;
     stream->image = record->image;
+    scheduling_begin(&stream->schedule, record,
+                     statistics->origins[event->event.origin].first_time);
     /* CPU time from before metering does not count. A later STREAM record may be the stream's last record, although
      * older events may still follow. */
     if (!stream->running) {
@@ -243,6 +245,23 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
                : result;
 }
 
+/* It says something about a stream, and is no activity of it: it neither ends a wait nor uses a path. */
+static int add_schedule(struct statistics *statistics, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (event->stream_place == 0)
+        return 0;
+    struct stream *stream = stream_of(statistics, event, record->header.stream);
+    if (stream == NULL)
+        return -ENOMEM;
+    if (stream->running)
+        note_cpu_time(statistics, stream, record_proc_time(&record->header));
+    scheduling_add(&stream->schedule, record,
+                   &process_sums(statistics, stream->process)->scheduled);
+    return 0;
+}
+
 /* Prefetches the objects of an event, which are apart in memory. */
 static void fetch(const struct statistics *statistics, const struct history_event *event)
 {
@@ -267,6 +286,8 @@ int events_count(struct statistics *statistics, const struct history_event *even
         return -ENOMEM;
     if (record->header.id == EVENT_MESSAGEQUEUED)
         return add_arrival(statistics, event);
+    if (record->header.id == EVENT_SCHEDULE)
+        return add_schedule(statistics, event);
     return record->header.flags & RECORD_NO_STREAM ? add_without_stream(statistics, event)
                                                    : add_of_stream(statistics, event);
 }

@@ -258,12 +258,14 @@ static struct communication *new_result(const struct communication *from, enum c
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
     result->procedures = calloc(from->procedure_count + 1, sizeof(*result->procedures));
     result->procedure_count = 0;
+    result->cgroups = calloc(from->cgroup_count + 1, sizeof(*result->cgroups));
+    result->cgroup_count = 0;
     size_t intervals = from->interval_count * sizeof(*from->intervals);
     result->intervals = malloc(intervals + 1);
     if (result->intervals != NULL && intervals > 0)
         memcpy(result->intervals, from->intervals, intervals);
     if (result->processes == NULL || result->machines == NULL || result->intervals == NULL ||
-        result->procedures == NULL) {
+        result->procedures == NULL || result->cgroups == NULL) {
         communication_free(result);
         return NULL;
     }
@@ -280,6 +282,20 @@ static int copy_procedures(const struct communication *from, struct communicatio
         row->name = communication_keep_text(result, row->name);
         row->module = communication_keep_text(result, row->module);
         if (row->name == NULL || row->module == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int copy_cgroups(const struct communication *from, struct communication *result)
+{
+    for (size_t i = 0; i < from->cgroup_count; i++) {
+        struct communication_cgroup *row = &result->cgroups[result->cgroup_count++];
+        *row = from->cgroups[i];
+        if (row->name == NULL)
+            continue;
+        row->name = communication_keep_text(result, row->name);
+        if (row->name == NULL)
             return -ENOMEM;
     }
     return 0;
@@ -306,6 +322,7 @@ int communication_group(const struct communication *communication, enum communic
         communication_transfer(grouping.result, grouping.group_of, communication) < 0 ||
         failures_transfer(grouping.result, grouping.group_of, communication) < 0 ||
         copy_procedures(communication, grouping.result) < 0 ||
+        copy_cgroups(communication, grouping.result) < 0 ||
         communication_arrange(grouping.result) < 0)
         goto done;
     *ret_groups = grouping.result;

@@ -104,6 +104,7 @@ void communication_free(struct communication *communication)
     free(communication->pieces);
     intern_done(&communication->piece_keys);
     free(communication->machines);
+    free(communication->cgroups);
     free(communication->intervals);
     free(communication->procedures);
     free(communication);

@@ -101,6 +101,7 @@ static int64_t add_shared_row(struct statistics *statistics, struct communicatio
     row.parent = NO_PROCESS;
     row.group_size = 0;
     row.cpu = row.failed_sends = row.failed_receives = 0;
+    row.scheduled = (struct scheduled){0};
     return row.group == NULL ? -ENOMEM : add_row(statistics, &row);
 }
 
@@ -134,6 +135,7 @@ static int64_t share_row(struct statistics *statistics, struct process *process)
     struct communication_process *row = &statistics->rows->processes[index];
     row->group_size++;
     row->cpu += told->cpu;
+    add_scheduled(&row->scheduled, &told->scheduled);
     row->failed_sends += told->failed_sends;
     row->failed_receives += told->failed_receives;
     return index;

@@ -51,6 +51,7 @@ void statistics_free(struct statistics *statistics)
     process_rows_done(&statistics->processes);
     ended_done(&statistics->ended);
     intervals_done(&statistics->intervals);
+    cgroup_states_done(&statistics->cgroups);
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
     communication_free(statistics->rows);
@@ -166,6 +167,8 @@ static void add_dropped(struct endpoint *endpoint, const struct record *record)
 {
     endpoint->dropped += (uint32_t)(record->dropped.count - endpoint->last_dropped);
     endpoint->last_dropped = record->dropped.count;
+    endpoint->refused += (uint32_t)(record->dropped.refused - endpoint->last_refused);
+    endpoint->last_refused = record->dropped.refused;
 }
 
 static void add_network_record(struct endpoint *endpoint, const struct record *record)
@@ -210,6 +213,12 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
     case EVENT_FLAGS:
         recorded_note(&origin->recorded, event->event.header);
         return 0;
+    case EVENT_SUMMARY:
+        machine_load_note(&origin->load, (const struct summary_record *)event->event.header);
+        return 0;
+    case EVENT_CGROUP:
+        return cgroup_note(&statistics->cgroups, event->event.origin,
+                           (const struct cgroup_record *)event->event.header);
     case EVENT_PATH:
         return add_path(statistics, event);
     case EVENT_NETWORK:

@@ -70,6 +70,16 @@ struct queue_length {
     uint64_t unreceived; /* messages not received as far as is known */
 };
 
+/* How threads shared the processors with others, as SCHEDULE reports: sums over those that it reports of. A thread runs,
+ * waits for a CPU, or sleeps. */
+struct scheduled {
+    uint32_t threads;                /* 0: nothing is known */
+    uint64_t elapsed;                /* ns that they were watched */
+    uint64_t runnable;               /* ns that they waited for a CPU */
+    uint64_t asleep;                 /* ns that they waited for anything else */
+    uint64_t voluntary, involuntary; /* context switches */
+};
+
 struct communication_process {
     uint32_t origin;             /* trace that records it */
     uint32_t machine;            /* index into communication.machines */
@@ -88,6 +98,7 @@ struct communication_process {
     const char *group;           /* name of a group of processes; NULL: one process */
     uint32_t group_size;         /* processes in the group */
     uint64_t cpu;                /* ns, used while metered */
+    struct scheduled scheduled;
     struct traffic sent;
     struct traffic received;
     struct histogram sizes; /* bytes of a message that it sent */
@@ -137,8 +148,49 @@ struct communication_path {
     struct traffic received;   /* from remote to local */
     struct histogram sizes;    /* bytes of a message, both directions */
     uint64_t dropped;          /* datagrams dropped by a full receive queue, both directions */
+    uint64_t refused;          /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;       /* datagrams received twice, both directions */
     struct network network;
+};
+
+/* What the machine did between its first SUMMARY and its last. NOT_KNOWN: the kernel does not say. */
+struct machine_load {
+    uint64_t elapsed; /* ns; 0: there are no two SUMMARYs, and nothing is known */
+    uint64_t cpus;    /* in use */
+    /* ns, of all CPUs together; idle: also while a disk was waited for */
+    uint64_t cpu_all, cpu_user, cpu_system, cpu_idle, cpu_stolen;
+    uint64_t runnable_sum,
+        runnable_count;    /* tasks that ran or waited for a CPU, but for the recorder: mean ... */
+    uint64_t runnable_max; /* ... and maximum of all SUMMARYs */
+    /* ns in which some task, or all that were not idle, waited */
+    uint64_t cpu_waited, memory_waited, memory_waited_all, disk_waited, disk_waited_all;
+    uint64_t memory, memory_available_least; /* bytes */
+    uint64_t swapped_in, swapped_out;
+    uint64_t major_faults;
+    uint64_t disk_reads, disk_writes;        /* requests */
+    uint64_t disk_read, disk_written;        /* bytes */
+    uint64_t disk_busy;                      /* ns, of the busiest disk */
+    uint64_t network_received, network_sent; /* bytes */
+    uint64_t packets_received, packets_sent, packets_dropped;
+    uint64_t tcp_retransmitted; /* segments */
+};
+
+/* A cgroup with metered processes, or above these, between its first CGROUP and its last. NOT_KNOWN as above. */
+struct communication_cgroup {
+    uint32_t machine; /* index into communication.machines */
+    uint64_t number;
+    const char *name;   /* path; NULL: unknown */
+    uint64_t elapsed;   /* ns */
+    uint64_t cpu;       /* ns used */
+    uint64_t quota;     /* ns in each period, at the end; 0: no limit */
+    uint64_t period;    /* ns */
+    uint64_t cpu_limit; /* ns that it could use in `elapsed`; 0: no limit */
+    uint64_t periods, throttled_periods;
+    uint64_t throttled;   /* ns, of all CPUs together */
+    uint64_t memory;      /* bytes, largest of all CGROUPs */
+    uint64_t memory_most; /* limit, at the end; 0: none */
+    uint64_t memory_reclaims, oom_kills;
+    uint64_t cpu_waited, memory_waited, disk_waited; /* ns in which some task of it waited */
 };
 
 struct communication_machine {
@@ -150,6 +202,7 @@ struct communication_machine {
      * set earlier do not show. */
     int64_t clock_ahead;
     uint64_t clock_error; /* ns, of both. 0: the first machine; UINT64_MAX: unknown */
+    struct machine_load load;
 };
 
 /* Where programs send and receive, if the flag pc was set. */
@@ -206,6 +259,9 @@ struct communication {
     size_t path_count;
     struct communication_machine *machines;
     size_t machine_count;
+    struct communication_cgroup *cgroups; /* in order of their first records */
+    size_t cgroup_count;
+    uint64_t cgroups_left_out;          /* CGROUP records beyond MOST_CGROUPS cgroups */
     struct arena memory;                /* of the pieces */
     struct communication_piece *pieces; /* texts and lists that rows point into */
     size_t piece_capacity;
@@ -225,6 +281,7 @@ struct communication {
     uint64_t lost;         /* records that could not be written */
     uint64_t skipped;      /* of these, hooks that the kernel skipped: at most one event each */
     uint64_t dropped;      /* datagrams dropped by a full receive queue */
+    uint64_t refused;      /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;   /* datagrams received twice, since the network duplicated them */
     uint64_t cpu;          /* ns, of all processes */
     struct traffic sent;   /* by all processes */
@@ -259,6 +316,8 @@ const char *communication_keep_text(struct communication *communication, const c
 /* That copy; NULL: there is none. */
 const void *communication_find(const struct communication *communication, const void *bytes,
                                size_t size);
+
+#define MOST_CGROUPS 4096
 
 /* ---- making it ---- */
 

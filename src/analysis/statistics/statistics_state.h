@@ -15,8 +15,10 @@
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/failures.h"
 #include "analysis/statistics/intervals.h"
+#include "analysis/statistics/machine_loads.h"
 #include "analysis/statistics/procedures.h"
 #include "analysis/statistics/process_rows.h"
+#include "analysis/statistics/scheduling.h"
 #include "analysis/statistics/waits.h"
 
 #include <errno.h>
@@ -29,6 +31,7 @@ struct statistics_origin {
     uint64_t first_time; /* of its records, ns, monotonic clock */
     uint64_t last_time;
     uint64_t last_event; /* when its latest event happened */
+    struct origin_load load;
 };
 
 struct stream {
@@ -46,6 +49,7 @@ struct stream {
     struct stream_wait waits; /* since its latest RECEIVECALL, while no other record ended it */
     struct stream_wait blocked; /* since the first SENDCALL of the call in progress */
     struct recent_pc recent[2]; /* of its sends; of its receives */
+    struct stream_schedule schedule;
 };
 
 struct statistics {
@@ -65,6 +69,7 @@ struct statistics {
     struct procedures procedures;
     struct failures failures;
     struct intervals intervals;
+    struct cgroup_states cgroups;
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;

@@ -2,6 +2,8 @@
 /* sums.c: adds rows up. See rows.h. */
 #include "analysis/statistics/rows.h"
 
+#include "analysis/statistics/scheduling.h"
+
 void add_traffic(struct traffic *sum, const struct traffic *more)
 {
     sum->messages += more->messages;
@@ -48,6 +50,7 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
     sum->connections += more->connections;
     sum->ended += more->ended;
     sum->dropped += more->dropped;
+    sum->refused += more->refused;
     sum->duplicates += more->duplicates;
     add_network(&sum->network, &more->network);
     add_queue(&sum->queue, &more->queue);
@@ -56,6 +59,7 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
 int add_process_sums(struct communication_process *sum, const struct communication_process *more)
 {
     sum->cpu += more->cpu;
+    add_scheduled(&sum->scheduled, &more->scheduled);
     add_traffic(&sum->sent, &more->sent);
     add_traffic(&sum->received, &more->received);
     sum->failed_sends += more->failed_sends;

@@ -252,16 +252,17 @@ static __always_inline void forget_call(struct stream *stream, uint32_t call)
         stream->sent_by = stream->taken_by = 0;
 }
 
-/* Whether io_uring tried a request, and found only that it would have to wait. It tries again when it need not. */
-static __always_inline bool is_tried_again(uint32_t call, int result)
-{
-    return result == -EAGAIN && (call == NO_CALL || call == CALL_IO_URING_ENTER);
-}
-
 /* Interrupted by a signal; usually the kernel restarts the call, unseen by the program. */
 static __always_inline bool restarts(int result)
 {
     return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+/* Whether a negative result is a failure. EAGAIN only says that the call would have to wait: event loops ask until they
+ * get it, and io_uring tries again by itself. */
+static __always_inline bool is_failure(int result)
+{
+    return result != -EAGAIN && !restarts(result);
 }
 
 /* Distinguishes a sendmmsg or recvmmsg call from others, by its arguments if there is nothing better. */

@@ -315,7 +315,15 @@ struct sock {
     struct bpf_local_storage *sk_bpf_storage;
 };
 
+#define RTCF_BROADCAST 0x10000000
+#define RTCF_MULTICAST 0x20000000
+
+struct rtable {
+    unsigned int rt_flags;
+};
+
 struct sk_buff {
+    unsigned long _skb_refdst; /* the route; bit 0: not counted */
     struct sk_buff *next;
     struct sk_buff *prev;
     struct net_device *dev;

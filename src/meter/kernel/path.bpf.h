@@ -158,6 +158,8 @@ static __always_inline void fill_path(struct path_record *record, struct path *p
     record->network = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
     record->start_out = path->start_out;
     record->start_in = path->start_in;
+    if (udp != NULL && (path->state & PATH_MANY))
+        record->header.flags |= RECORD_MANY;
     if (facts->family == AF_UNIX)
         fill_unix(record, (struct unix_sock *)sk);
     else if (udp != NULL)

@@ -223,7 +223,7 @@ static __always_inline bool tells_end(uint32_t call, const struct pt_regs *regis
 
 static __always_inline void count_failed_on_pipe(struct stream *stream, uint32_t end, int result)
 {
-    if (!restarts(result))
+    if (is_failure(result))
         count_failed(stream, end == PIPE_READ ? &stream->failed_receives : &stream->failed_sends);
 }
 

@@ -508,9 +508,8 @@ static __always_inline int receive_ended(struct sock *sk, int result, int flags)
                ? stream->receive.call
                : call_of(task, registers_of(task));
     if (result < 0) {
-        if (!restarts(result) && !is_tried_again(call, result) &&
-            !(call == CALL_RECVMMSG &&
-              ends_part(&stream->receive_many, identity_of_many(task, call))))
+        if (is_failure(result) && !(call == CALL_RECVMMSG &&
+                                    ends_part(&stream->receive_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_receives);
         stream->receivecall = 0;
         stream->receive.socket = 0;

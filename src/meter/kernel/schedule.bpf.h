@@ -164,6 +164,14 @@ static __noinline int enter(struct stream *stream, struct task_struct *task)
 
 /* ---- wakeups ---- */
 
+/* Whether the current task can have woken another itself: in a system call, or while it ends. An interrupt that hits it
+ * while it computes runs on its stack. Threads without user registers (io_uring) are always in the kernel. */
+static __always_inline bool acts_itself(struct task_struct *task, const struct stream *stream)
+{
+    return stream->life == STREAM_ENDED || !has_user_registers(task) ||
+           call_of(task, registers_of(task)) != NO_CALL;
+}
+
 /* Runs in the waker's context, before the woken task can run. A wakeup in an interrupt (timer, disk, packet) does not
  * count as one by the interrupted task. */
 SEC("tp_btf/sched_waking")
@@ -179,7 +187,7 @@ int BPF_PROG(sched_waking, struct task_struct *woken)
     if (!is_on_stack_of(task, &task, &sleeper->woken_at))
         return 0;
     waker = running_stream(task);
-    if (waker == NULL || waker == sleeper)
+    if (waker == NULL || waker == sleeper || !acts_itself(task, waker))
         return 0;
     if (waker->life == STREAM_ENDED)
         write_last_wakeup(sleeper, waker);

@@ -40,7 +40,7 @@ static __always_inline int send_ended(struct sock *sk, int result)
     }
     if (result < 0) {
         stream->send.seen = 0;
-        if (stream->send.flags == 0 && !restarts(result) && !is_tried_again(call, result) &&
+        if (stream->send.flags == 0 && is_failure(result) &&
             !(call == CALL_SENDMMSG && ends_part(&stream->send_many, identity_of_many(task, call))))
             count_failed(stream, &stream->failed_sends);
         stream->send.socket = 0;

@@ -323,7 +323,7 @@ static __always_inline void key_of_socket(struct udp_key *key, struct sock *sk, 
         *(uint32_t *)key->remote = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 }
 
-/* Records how many datagrams found the receive queue full, since the meter met the path. `sk`: NULL = unknown. */
+/* Records how many datagrams found the receive queue full or were refused, since the meter met the path. `sk`: NULL = unknown. */
 static __noinline int tell_dropped(struct path *path, struct sock *sk, const struct udp_key *key)
 {
     struct socket_facts facts = {};
@@ -338,9 +338,9 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
         if (!write_path(path, &facts, key, 0, new_path_number()))
             return 0;
     }
-    path->told = path->dropped;
+    path->told = path->dropped + path->refused;
     path->told_at = bpf_ktime_get_ns();
-    write_unowned(EVENT_DROPPED, path->number, path->told);
+    write_dropped(path->number, path->dropped, path->refused);
     return 0;
 }
 

@@ -139,6 +139,7 @@ enum path_state {
     PATH_KNOWS_OUT = 4,   /* UDP: `out` is the last number sent */
     PATH_INBOX = 8,       /* UDP socket: arriving datagrams are noted in `inbox` */
     PATH_LISTED = 16,     /* UDP: `udp_peers` has it */
+    PATH_MANY = 32,       /* UDP: leads to several receivers */
     PATH_SETTLED = 32,    /* UNIX: `out` counts from the same origin as the receiver */
     PATH_IN_DOUBT = 64,   /* UNIX: `out` may be wrong, doubt.bpf.h */
     PATH_ARRIVING = 128,  /* TCP: `arrived` is exact */
@@ -168,10 +169,12 @@ struct early {
 #define SEVERAL_TAKERS (~0u)
 
 struct path {
-    /* User space reads these three: struct survey_path. */
+    /* User space reads these four: struct survey_path. */
     uint32_t number;  /* 0 = no PATH record yet */
     uint32_t dropped; /* UDP: datagrams dropped because the receive queue was full */
-    uint32_t told;    /* those in the last DROPPED record */
+    uint32_t told;    /* those and refused ones in the last DROPPED record */
+    uint32_t
+        refused; /* UDP: datagrams dropped for other reasons: by the socket's filter, damaged ... */
     uint8_t kind;
     uint8_t role;
     uint8_t state;    /* enum path_state */

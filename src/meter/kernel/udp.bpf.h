@@ -285,6 +285,14 @@ static __always_inline int note_flight(struct sk_buff *buffer, const struct data
     return bpf_map_update_elem(&flights, &bytes, &flight, BPF_ANY);
 }
 
+/* Whether a packet of IPv4 goes to several receivers. */
+static __always_inline bool leads_to_many(struct sk_buff *buffer)
+{
+    struct rtable *route = (struct rtable *)(MEMBER(struct sk_buff, buffer, _skb_refdst) & ~1UL);
+
+    return (BPF_CORE_READ(route, rt_flags) & (RTCF_BROADCAST | RTCF_MULTICAST)) != 0;
+}
+
 /* A datagram leaves. This is usually inside the send call, and SEND is made at the call's end. Releasing a socket's
  * cork is no send call, so SEND is made at once. `own`: the storage of the socket with this cookie, NULL: no memory. */
 static __always_inline void datagram_leaves(struct stream *stream, struct task_struct *task,
@@ -306,6 +314,8 @@ static __always_inline void datagram_leaves(struct stream *stream, struct task_s
     path = udp_path_noted(own, &datagram->key);
     if (path == NULL)
         return;
+    if (path->number == 0 && packet.family == AF_INET && leads_to_many(buffer))
+        path->state |= PATH_MANY;
     datagram->time = bpf_ktime_get_ns();
     datagram->bytes = packet.bytes;
     datagram->buffer = (uint64_t)buffer;

@@ -193,8 +193,21 @@ static __always_inline void give_back_places(struct path *own, uint64_t cookie)
     }
 }
 
-/* A datagram was noted, but its socket refuses it. */
-static __always_inline void datagram_dropped(struct sock *receiver, struct sk_buff *buffer)
+enum skb_drop_reason {
+    SKB_DROP_REASON_SOCKET_RCVBUFF,
+    SKB_DROP_REASON_PROTO_MEM,
+};
+
+/* Whether a datagram is dropped for lack of buffer space, and not by the receiver's filter or as damaged. */
+static __always_inline bool lacks_space(unsigned int reason)
+{
+    return reason == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_SOCKET_RCVBUFF) ||
+           reason == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_PROTO_MEM);
+}
+
+/* A datagram was noted, but its socket refuses it; `full`: for lack of space. */
+static __always_inline void datagram_dropped(struct sock *receiver, struct sk_buff *buffer,
+                                             bool full)
 {
     struct path *own = noting(bpf_sk_storage_get(&paths, receiver, NULL, 0)), *path;
     struct udp_key key = {};
@@ -206,7 +219,7 @@ static __always_inline void datagram_dropped(struct sock *receiver, struct sk_bu
     key_of_packet(&packet, bpf_get_socket_cookie(receiver), false, &key);
     path = udp_path_noted(own, &key);
     if (path != NULL)
-        __sync_fetch_and_add(&path->dropped, 1);
+        __sync_fetch_and_add(full ? &path->dropped : &path->refused, 1);
     strike_out(key.socket, own->queued, (uint64_t)buffer);
     give_back_places(own, key.socket);
 }
@@ -215,7 +228,7 @@ SEC("tp_btf/kfree_skb")
 int BPF_PROG(kfree_skb, struct sk_buff *buffer, void *location, int reason, struct sock *receiver)
 {
     if (receiver != NULL && receiver->sk_protocol == IPPROTO_UDP)
-        datagram_dropped(receiver, buffer);
+        datagram_dropped(receiver, buffer, lacks_space(reason));
     return 0;
 }
 
@@ -224,7 +237,7 @@ SEC("fexit/__udp_enqueue_schedule_skb")
 int BPF_PROG(udp_refused, struct sock *receiver, struct sk_buff *buffer, int result)
 {
     if (result < 0)
-        datagram_dropped(receiver, buffer);
+        datagram_dropped(receiver, buffer, true);
     return 0;
 }
 

@@ -73,7 +73,8 @@ static __noinline int udp_received(struct stream *stream, struct task_struct *ta
     path = udp_path(stream, own, sk, &datagram->key);
     if (path == NULL)
         return 0;
-    if (path->dropped != path->told && bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
+    if (path->dropped + path->refused != path->told &&
+        bpf_ktime_get_ns() - path->told_at > DROPPED_INTERVAL)
         tell_dropped(path, sk, &datagram->key);
     message->path = path->number;
     write_datagrams(stream, EVENT_RECEIVE, message, bytes_handed(stream, task, result, flags));

@@ -70,7 +70,7 @@ static __noinline int close_path(const struct udp_key *key, struct sock *sk)
 
     if (path == NULL)
         return 0;
-    if (path->dropped != path->told)
+    if (path->dropped + path->refused != path->told)
         tell_dropped(path, sk, key);
     number = path->number;
     if (number != 0 && __sync_val_compare_and_swap(&path->number, number, 0) == number &&

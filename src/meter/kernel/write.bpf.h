@@ -418,6 +418,18 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline void write_dropped(uint32_t path, uint32_t dropped, uint32_t refused)
+{
+    struct record *record = begin_unowned(RING_CONTROL, EVENT_DROPPED);
+
+    if (record == NULL)
+        return;
+    record->dropped.path = path;
+    record->dropped.count = dropped;
+    record->dropped.refused = refused;
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
 /* SEND or RECEIVE of bytes [first, first + bytes) that no hook has seen. */
 static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t first, uint32_t bytes)
 {

@@ -70,11 +70,11 @@ static int tell_dropped(struct rest *rest)
         if (bpf_map_lookup_elem(paths, key, value) != 0)
             continue;
         memcpy(&path, value, sizeof(path));
-        if (path.number == 0 || path.dropped == path.told)
+        if (path.number == 0 || path.dropped + path.refused == path.told)
             continue;
         struct record record = {
             .header = {.time = rest->time, .id = EVENT_DROPPED, .flags = RECORD_NO_STREAM},
-            .dropped = {.path = path.number, .count = path.dropped},
+            .dropped = {.path = path.number, .count = path.dropped, .refused = path.refused},
         };
         result = ring_reader_add(&rest->meter->reader, &record.header);
     }

@@ -25,7 +25,7 @@ struct meter_bpf;
 /* Up to this many acquired processes, the files of each are listed one by one; else those of the whole machine. */
 #define FEW_PROCESSES 16
 
-#define LEFT_OUT_SIZE 128
+#define LEFT_OUT_SIZE 256
 
 struct meter {
     struct meter_interface interface; /* first: it is cast, and so is its source */

@@ -27,6 +27,7 @@ struct survey_path {
     uint32_t number;
     uint32_t dropped;
     uint32_t told;
+    uint32_t refused;
 };
 
 #endif

@@ -32,7 +32,11 @@ static void print_count(FILE *file, const char *what, uint64_t count)
 
 void print_summary(FILE *file, const struct summary_record *summary)
 {
-    fprintf(file, "%" PRIu64 " runnable, %" PRIu64 " in disk", summary->runnable, summary->in_disk);
+    if (summary->runnable != NOT_KNOWN && summary->in_disk != NOT_KNOWN)
+        fprintf(file, "%" PRIu64 " runnable, %" PRIu64 " in disk", summary->runnable,
+                summary->in_disk);
+    else
+        fputs("tasks not known", file);
     print_time(file, "CPU user", summary->cpu_user);
     print_time(file, "system", summary->cpu_system);
     print_time(file, "idle", summary->cpu_idle);
@@ -62,8 +66,9 @@ void print_cgroup(FILE *file, const struct cgroup_record *cgroup, const char *na
     if (cgroup->quota != 0 && cgroup->quota != NOT_KNOWN) {
         print_time(file, "limit", cgroup->quota);
         print_time(file, "in", cgroup->period);
-        fprintf(file, ", throttled in %" PRIu64 " of %" PRIu64 " periods",
-                cgroup->throttled_periods, cgroup->periods);
+        if (cgroup->periods != NOT_KNOWN && cgroup->throttled_periods != NOT_KNOWN)
+            fprintf(file, ", throttled in %" PRIu64 " of %" PRIu64 " periods",
+                    cgroup->throttled_periods, cgroup->periods);
         print_time(file, "for", cgroup->throttled);
     }
     print_size(file, "memory", cgroup->memory);

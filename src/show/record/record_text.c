@@ -293,6 +293,8 @@ static void print_dropped(const struct record_face *face, const struct event *ev
     print_path(face, identities_path(face->identities, event->origin, record->dropped.path),
                record->dropped.path);
     fprintf(face->file, "  %" PRIu32 " datagrams so far", record->dropped.count);
+    if (record->dropped.refused != 0)
+        fprintf(face->file, ", and %" PRIu32 " refused", record->dropped.refused);
 }
 
 static void print_network(const struct record_face *face, const struct event *event)

@@ -39,7 +39,7 @@ struct report_table {
     size_t left_out; /* number of rows */
 };
 
-#define REPORT_TABLES 8
+#define REPORT_TABLES 16
 #define REPORT_ROWS   10 /* rows of a table in text ... */
 #define REPORT_LONG   40 /* ... and on the HTML page */
 
@@ -58,6 +58,20 @@ struct report_content {
 int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
+
+/* Adds a sentence. */
+void report_say(struct report_content *content, const char *topic, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- report_machine_findings.c: sentences on what the machine was short of ---- */
+
+struct finding;
+
+typedef void report_say_function(const struct report *report, const struct finding *finding,
+                                 struct report_content *content);
+
+report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
+    report_say_disk, report_say_oom;
 
 /* ---- drawings ---- */
 

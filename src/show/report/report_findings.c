@@ -3,13 +3,16 @@
  * report_findings.c: the findings of the analyses, as sentences. See report_face.h.
  *
  *      struct finding --> topic         sentence
+ *                         Time          62% of 4.32 s: 60 messages of client[12] in flight ...
  *                         Work          1 of 5 processes did 86 % of the work ...
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
  *                         Late  Answers  Queues  Requests  Network  Waits
+ *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
 #include "show/causality/causality_face.h"
+#include "show/elapsed/elapsed_face.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_words.h"
@@ -22,11 +25,12 @@
 
 #define FEW_NAMES 5
 
+#define say report_say
+
 #define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" over "))
 #define NAMES_SIZE (FEW_NAMES * PROCESS_TEXT_SIZE + UNIT_SIZE)
 
-__attribute__((format(printf, 3, 4))) static void say(struct report_content *content,
-                                                      const char *topic, const char *format, ...)
+void report_say(struct report_content *content, const char *topic, const char *format, ...)
 {
     va_list arguments;
     char *text = NULL;
@@ -419,12 +423,67 @@ static void say_waits(const struct report *report, const struct finding *finding
                                                    : "of threads for each other (locks)");
 }
 
+/* ---- where the time went ---- */
+
+static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
+{
+    const struct elapsed_row *row = group->largest;
+    char name[STREAM_NAME_SIZE + 1];
+
+    show_text(row->process, STREAM_NAME_SIZE, name);
+    if (group->processes == 1)
+        snprintf(text, PROCESS_TEXT_SIZE, "%s[%" PRIu32 "]", name, row->pid);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+}
+
+static void say_elapsed(const struct report *report, const struct finding *finding,
+                        struct report_content *content)
+{
+    static const char *const did[ELAPSED_KIND_COUNT] = {
+        [ELAPSED_COMPUTES] = "computed",
+        [ELAPSED_NO_CPU] = "could run, but had no CPU",
+        [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
+        [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
+        [ELAPSED_DISK] = "waited for the disk",
+        [ELAPSED_LOCK] = "waited for a lock",
+        [ELAPSED_TIMER] = "slept until a timer ended",
+        [ELAPSED_CHILD] = "waited for an unmonitored child",
+        [ELAPSED_STOPPED] = "was stopped by a signal",
+        [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
+        [ELAPSED_INPUT] = "waited for a terminal or device",
+        [ELAPSED_UNKNOWN] = "waited; no record says for what",
+    };
+    const struct elapsed_group *group = &finding->elapsed.group;
+    char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
+    char of[UNIT_SIZE + 8] = "", time[UNIT_SIZE], times[UNIT_SIZE];
+
+    (void)report;
+    group_text(group, who);
+    elapsed_what(group->largest, what);
+    show_percent(group->time, finding->elapsed.of, share);
+    show_duration(finding->elapsed.of, time);
+    show_count(group->count, times);
+    if (finding->elapsed.first)
+        snprintf(of, sizeof(of), " of %s", time);
+    if (group->largest->pid == 0)
+        say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
+    else if (group->largest->kind == ELAPSED_COMPUTES)
+        say(content, "Time", "%s%%%s: %s %s%s%s.", share, of, who, did[group->largest->kind],
+            what[0] == '\0' ? "" : ", most of it ", what);
+    else
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s.", share, of, who,
+            did[group->largest->kind], what[0] == '\0' ? "" : " (", what,
+            what[0] == '\0' ? "" : ")", times, group->count == 1 ? "" : "s");
+}
+
 /* ---- everything together ---- */
 
 typedef void say_function(const struct report *report, const struct finding *finding,
                           struct report_content *content);
 
 static say_function *const sentences[FINDING_KIND_COUNT] = {
+    [FINDING_ELAPSED] = say_elapsed,
     [FINDING_WORK_OF_FEW] = say_work,
     [FINDING_WORK_SHARED] = say_work,
     [FINDING_IDLE] = say_idle,
@@ -444,11 +503,17 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWER_LAG] = say_answers,
     [FINDING_REQUESTS] = say_requests,
     [FINDING_RETRANSMITS] = say_retransmits,
-    [FINDING_DROPPED] = say_dropped,
     [FINDING_FAILED] = say_failed,
+    [FINDING_DROPPED] = say_dropped,
     [FINDING_WAITS_OUTSIDE] = say_waits,
     [FINDING_WAITS_UNEXPLAINED] = say_waits,
     [FINDING_WAITS_LOCKS] = say_waits,
+    [FINDING_CPU_WAIT] = report_say_cpu_wait,
+    [FINDING_THROTTLED] = report_say_throttled,
+    [FINDING_STOLEN] = report_say_stolen,
+    [FINDING_MEMORY_PRESSURE] = report_say_memory,
+    [FINDING_DISK_PRESSURE] = report_say_disk,
+    [FINDING_OOM] = report_say_oom,
 };
 
 int report_find(const struct report *report, struct report_content *content)
@@ -458,6 +523,7 @@ int report_find(const struct report *report, struct report_content *content)
         .parallelism = report->parallelism == NULL ? NULL : report->parallelism->at[0].threads,
         .path = report->path,
         .causality = report->causality,
+        .elapsed = report->elapsed,
     };
     struct findings findings;
     int result = findings_find(&from, &findings);

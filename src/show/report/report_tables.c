@@ -9,6 +9,7 @@
  *      parallelism           dpm parallelism
  *      critical path         dpm path
  *      request paths         dpm causality
+ *      machine, cgroups      dpm stats --by load, --by cgroup
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/parallelism/critical_path_face.h"
@@ -111,8 +112,9 @@ static int add_results(const struct communication *communication, enum result_ki
     const struct result_kind *kind = &result_kinds[id];
     struct result_view view;
     int result = result_view_open(&view, kind, &kind->report, communication, kind->report.order);
+    bool empty = view.count == 0 && kind->report.needs != NULL;
 
-    if (result == 0)
+    if (result == 0 && !empty)
         result = fill_results(communication, content, &kind->report, &view);
     result_view_close(&view);
     return result;

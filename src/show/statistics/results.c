@@ -11,7 +11,9 @@
 #include "show/statistics/statistics_face.h"
 #include "show/text/matching_face.h"
 
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define FIELD(type, member)                                                                        \
@@ -23,6 +25,8 @@
 #define PATH(member)      FIELD(communication_path, member)
 #define MACHINE(member)   FIELD(communication_machine, member)
 #define PROCEDURE(member) FIELD(communication_procedure, member)
+#define LOAD(member)      FIELD(communication_machine, load.member)
+#define CGROUP(member)    FIELD(communication_cgroup, member)
 #define ALL(member)       FIELD(communication, member)
 #define FAILURE(member)   FIELD(communication_failure, member)
 
@@ -187,6 +191,44 @@ static void by_name(const struct communication *all, const void *row, struct res
     set_text(value, communication_by_name(all->by), NAME_SIZE);
 }
 
+/* With ticks of 10 ms, shares of less mean little. */
+#define LOAD_LEAST 500000000u /* ns */
+
+static void long_enough(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    (void)all;
+    value->amount = ((const struct communication_machine *)row)->load.elapsed >= LOAD_LEAST;
+}
+
+static void cgroup_machine(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    const struct communication_cgroup *cgroup = row;
+
+    set_text(value, all->machines[cgroup->machine].name, MACHINE_TEXT_SIZE - 1);
+}
+
+static void cgroup_name(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct communication_cgroup *cgroup = row;
+
+    (void)all;
+    snprintf(value->made, sizeof(value->made), "cgroup %" PRIu64, cgroup->number);
+    set_text(value, cgroup->name != NULL ? cgroup->name : value->made, NAME_SIZE);
+}
+
+/* Only if it has a limit. */
+static void limit_is_there(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    const struct communication_cgroup *cgroup = row;
+
+    (void)all;
+    value->known = value->known && cgroup->quota != 0 && cgroup->quota != NOT_KNOWN;
+}
+
 /* ---- values for JSON only ---- */
 
 static json_t *process_list(const void *context, size_t index)
@@ -330,6 +372,7 @@ static const struct result_column of_recording[] = {
     {"lost", NULL, RESULT_COUNT, ALL(lost)},
     {"skipped", NULL, RESULT_COUNT, ALL(skipped)},
     {"dropped", NULL, RESULT_COUNT, ALL(dropped)},
+    {"refused", NULL, RESULT_COUNT, ALL(refused)},
     {"duplicates", NULL, RESULT_COUNT, ALL(duplicates)},
     {"unseen_bytes", NULL, RESULT_BYTES, ALL(unseen_bytes)},
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
@@ -349,6 +392,7 @@ static const struct result_column of_recording[] = {
     {"ended", NULL, RESULT_COUNT, ALL(ended)},
     {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
     {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
+    {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
     {"own_cost", NULL, RESULT_JSON, .get = own_cost},
     {"matching", NULL, RESULT_JSON, .get = matching},
 };
@@ -372,6 +416,16 @@ static const struct result_column of_process[] = {
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
     {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
+    {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
+     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS},
+    {"asleep_ns", NULL, RESULT_NS, PROCESS(scheduled.asleep), .known = PROCESS(scheduled.threads),
+     .sum = SUM_ADD, .flags = RESULT_LACKS},
+    {"threads_watched_ns", NULL, RESULT_NS, PROCESS(scheduled.elapsed),
+     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .flags = RESULT_LACKS},
+    {"switches.voluntary", NULL, RESULT_COUNT, PROCESS(scheduled.voluntary),
+     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .flags = RESULT_LACKS},
+    {"switches.involuntary", NULL, RESULT_COUNT, PROCESS(scheduled.involuntary),
+     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .flags = RESULT_LACKS},
     TRAFFIC(PROCESS),
     {"size", "SIZE", RESULT_SIZES, PROCESS(sizes)},
     {"share.cpu", "%", RESULT_SHARE, PROCESS(cpu), .of_all = ALL(cpu), .sum = SUM_ADD},
@@ -487,6 +541,91 @@ static const struct result_column of_interval[] = {
     {"time_ns", "TIME", RESULT_NS, .get = interval_begin},
 };
 
+#define SHARE_OF_TIME(member) LOAD(member), .whole = LOAD(elapsed), .flags = RESULT_LACKS
+#define FOR_PEOPLE(member)                                                                         \
+    LOAD(member), .whole = LOAD(elapsed), .flags = RESULT_LACKS | RESULT_PEOPLE
+#define OF_LOAD(member) LOAD(member), .flags = RESULT_LACKS
+
+static const struct result_column of_load[] = {
+    {"machine", "MACHINE", RESULT_NAME, MACHINE(name), .flags = RESULT_NAMES},
+    {"elapsed_ns", NULL, RESULT_NS, LOAD(elapsed)},
+    {"long_enough", "ELAPSED", RESULT_BOOL, .get = long_enough, .flags = RESULT_PEOPLE},
+    {"cpus", "CPUS", RESULT_COUNT, OF_LOAD(cpus)},
+    {"cpu.user", "USER %", RESULT_SHARE, LOAD(cpu_user), .whole = LOAD(cpu_all),
+     .flags = RESULT_LACKS},
+    {"cpu.system", "SYSTEM %", RESULT_SHARE, LOAD(cpu_system), .whole = LOAD(cpu_all),
+     .flags = RESULT_LACKS},
+    {"cpu.idle", "IDLE %", RESULT_SHARE, LOAD(cpu_idle), .whole = LOAD(cpu_all),
+     .flags = RESULT_LACKS},
+    {"cpu.stolen", "STOLEN %", RESULT_SHARE, LOAD(cpu_stolen), .whole = LOAD(cpu_all),
+     .when = WHEN_SOME, .flags = RESULT_LACKS},
+    {"runnable.mean", "RUNNABLE MEAN", RESULT_MEAN, LOAD(runnable_sum),
+     .whole = LOAD(runnable_count), .flags = RESULT_LACKS},
+    {"runnable.max", "MAX", RESULT_COUNT, OF_LOAD(runnable_max)},
+    {"waited.cpu_ns", NULL, RESULT_NS, OF_LOAD(cpu_waited)},
+    {"waited.memory_ns", NULL, RESULT_NS, OF_LOAD(memory_waited)},
+    {"waited.memory_all_ns", NULL, RESULT_NS, OF_LOAD(memory_waited_all)},
+    {"waited.disk_ns", NULL, RESULT_NS, OF_LOAD(disk_waited)},
+    {"waited.disk_all_ns", NULL, RESULT_NS, OF_LOAD(disk_waited_all)},
+    {"cpu_waited", "WAIT FOR CPU %", RESULT_SHARE, FOR_PEOPLE(cpu_waited)},
+    {"memory_waited", "MEMORY %", RESULT_SHARE, FOR_PEOPLE(memory_waited)},
+    {"disk_waited", "DISK %", RESULT_SHARE, FOR_PEOPLE(disk_waited)},
+    {"memory.bytes", NULL, RESULT_BYTES, OF_LOAD(memory)},
+    {"memory.available_least_bytes", "LEAST AVAILABLE", RESULT_BYTES,
+     OF_LOAD(memory_available_least)},
+    {"swapped.in_bytes", "SWAPPED IN", RESULT_BYTES, OF_LOAD(swapped_in), .when = WHEN_SOME},
+    {"swapped.out_bytes", "SWAPPED OUT", RESULT_BYTES, OF_LOAD(swapped_out), .when = WHEN_SOME},
+    {"major_faults", NULL, RESULT_COUNT, OF_LOAD(major_faults)},
+    {"major_faults_per_s", "MAJOR FAULTS/S", RESULT_RATE, SHARE_OF_TIME(major_faults)},
+    {"disk.reads", NULL, RESULT_COUNT, OF_LOAD(disk_reads)},
+    {"disk.writes", NULL, RESULT_COUNT, OF_LOAD(disk_writes)},
+    {"disk.read_bytes", NULL, RESULT_BYTES, OF_LOAD(disk_read)},
+    {"disk.written_bytes", NULL, RESULT_BYTES, OF_LOAD(disk_written)},
+    {"disk.busy_ns", NULL, RESULT_NS, OF_LOAD(disk_busy)},
+    {"disk_read", "DISK READ/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_read)},
+    {"disk_written", "WRITTEN/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_written)},
+    {"disk_busy", "BUSY %", RESULT_SHARE, FOR_PEOPLE(disk_busy)},
+    {"network.received_bytes", NULL, RESULT_BYTES, OF_LOAD(network_received)},
+    {"network.sent_bytes", NULL, RESULT_BYTES, OF_LOAD(network_sent)},
+    {"network.packets_received", NULL, RESULT_COUNT, OF_LOAD(packets_received)},
+    {"network.packets_sent", NULL, RESULT_COUNT, OF_LOAD(packets_sent)},
+    {"network.packets_dropped", "DROPPED", RESULT_COUNT, OF_LOAD(packets_dropped),
+     .when = WHEN_SOME},
+    {"network_received", "NETWORK RECEIVED/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_received)},
+    {"network_sent", "SENT/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_sent)},
+    {"tcp_retransmitted", "RETRANSMITS", RESULT_COUNT, OF_LOAD(tcp_retransmitted),
+     .when = WHEN_SOME},
+};
+
+#define OF_CGROUP(member) CGROUP(member), .flags = RESULT_LACKS
+
+static const struct result_column of_cgroup[] = {
+    {"name", "CGROUP", RESULT_TEXT, .get = cgroup_name, .flags = RESULT_NAMES},
+    {"number", NULL, RESULT_NUMBER, CGROUP(number)},
+    {"machine", "MACHINE", RESULT_TEXT, .get = cgroup_machine, .when = WHEN_MACHINES},
+    {"elapsed_ns", NULL, RESULT_NS, CGROUP(elapsed)},
+    {"cpu_ns", "CPU TIME", RESULT_NS, OF_CGROUP(cpu)},
+    {"quota_ns", NULL, RESULT_NS, OF_CGROUP(quota)},
+    {"period_ns", NULL, RESULT_NS, OF_CGROUP(period)},
+    {"cpu_limit", "CPU LIMIT", RESULT_MEAN, CGROUP(quota), .whole = CGROUP(period),
+     .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
+    {"cpu_used", "USED %", RESULT_SHARE, CGROUP(cpu), .whole = CGROUP(cpu_limit),
+     .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
+    {"periods", NULL, RESULT_COUNT, OF_CGROUP(periods)},
+    {"throttled_periods", NULL, RESULT_COUNT, OF_CGROUP(throttled_periods)},
+    {"throttled", "THROTTLED %", RESULT_SHARE, CGROUP(throttled_periods), .whole = CGROUP(periods),
+     .when = WHEN_KNOWN, .flags = RESULT_LACKS},
+    {"throttled_ns", "THROTTLED", RESULT_NS, OF_CGROUP(throttled), .when = WHEN_KNOWN},
+    {"memory_bytes", "MEMORY", RESULT_BYTES, OF_CGROUP(memory), .when = WHEN_KNOWN},
+    {"memory_limit_bytes", "LIMIT", RESULT_BYTES, OF_CGROUP(memory_most), .when = WHEN_SOME},
+    {"memory_limit_reached", "REACHED", RESULT_COUNT, OF_CGROUP(memory_reclaims),
+     .when = WHEN_SOME},
+    {"oom_kills", "OOM KILLS", RESULT_COUNT, OF_CGROUP(oom_kills), .when = WHEN_SOME},
+    {"waited.cpu_ns", NULL, RESULT_NS, OF_CGROUP(cpu_waited)},
+    {"waited.memory_ns", NULL, RESULT_NS, OF_CGROUP(memory_waited)},
+    {"waited.disk_ns", NULL, RESULT_NS, OF_CGROUP(disk_waited)},
+};
+
 /* ---- tables ---- */
 
 #define COLUMNS(of) .columns = of, .column_count = ARRAY_SIZE(of)
@@ -500,6 +639,9 @@ static const struct result_column of_interval[] = {
     "response_ns request_ns queue.messages_max queue.messages_mean "                               \
     "queue.messages_mean_over_operations queue.messages_now queue.bytes_max queue.bytes_now "      \
     "queue.unreceived message_wait_ns receiver_wait_ns delivery_ns sender_blocked_ns"
+
+/* Of a cgroup without limits there is nothing to say. */
+#define CGROUP_NEEDS "quota_ns memory_limit_bytes throttled_periods memory_limit_reached oom_kills"
 
 static const char rates[] = "Rates and sizes of messages";
 
@@ -516,7 +658,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .table = TABLE_PROCESSES,
          .tables =
              {{NULL, "name_for_people processes pid parent machine user_for_people "
-                     "container_for_people cpu_ns share.cpu sent.messages sent.bytes share.bytes "
+                     "container_for_people cpu_ns share.cpu waited_for_cpu_ns sent.messages "
+                     "sent.bytes share.bytes "
                      "received.messages received.bytes failed_calls"},
               {rates,
                "id sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
@@ -528,12 +671,15 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                "queue.messages_now queue.bytes_max queue.unreceived",
                .needs = "queue.messages_max"}},
          .report = {"Processes",
-                    "id parent cpu_ns share.cpu sent.messages sent.bytes received.messages "
+                    "id parent cpu_ns share.cpu waited_for_cpu_ns sent.messages sent.bytes "
+                    "received.messages "
                     "received.bytes",
                     .more = "dpm stats --all --sort cpu", .order = ORDER_CPU},
          .csv = "shared_name processes pid machine cpu_ns sent.messages sent.bytes "
                 "received.messages received.bytes failed.sends "
-                "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES " size",
+                "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
+                " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
+                "switches.involuntary",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
@@ -619,6 +765,48 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                            COLUMNS(of_interval),
                            ROWS(traffic, intervals, interval_count),
                            .tables = {{NULL, "time_ns messages bytes"}}},
+    [RESULTS_LOADS] =
+        {.list = "loads",
+         COLUMNS(of_load),
+         ROWS(communication_machine, machines, machine_count),
+         .table = TABLE_LOADS,
+         .tables = {{"Machine",
+                     "machine cpus cpu.user cpu.system cpu.idle cpu.stolen "
+                     "runnable.mean runnable.max cpu_waited memory_waited disk_waited",
+                     .needs = "long_enough"},
+                    {"Memory, disks and network of the machine",
+                     "machine memory.available_least_bytes swapped.in_bytes swapped.out_bytes "
+                     "major_faults_per_s disk_read disk_written disk_busy network_received "
+                     "network_sent network.packets_dropped tcp_retransmitted",
+                     .needs = "long_enough"}},
+         .report = {"Machine",
+                    "machine cpus cpu.user cpu.system cpu.idle cpu.stolen runnable.mean "
+                    "runnable.max cpu_waited memory_waited disk_waited",
+                    .needs = "long_enough", .more = "dpm stats --by load"},
+         .csv = "machine elapsed_ns cpus cpu.user cpu.system cpu.idle cpu.stolen runnable.mean "
+                "runnable.max waited.cpu_ns waited.memory_ns waited.memory_all_ns waited.disk_ns "
+                "waited.disk_all_ns memory.bytes memory.available_least_bytes swapped.in_bytes "
+                "swapped.out_bytes major_faults major_faults_per_s disk.reads disk.writes "
+                "disk.read_bytes disk.written_bytes disk.busy_ns network.received_bytes "
+                "network.sent_bytes network.packets_received network.packets_sent "
+                "network.packets_dropped tcp_retransmitted"},
+    [RESULTS_CGROUPS] =
+        {.list = "cgroups",
+         COLUMNS(of_cgroup),
+         ROWS(communication_cgroup, cgroups, cgroup_count),
+         .table = TABLE_CGROUPS,
+         .tables = {{"Control groups",
+                     "name machine cpu_ns cpu_limit cpu_used throttled throttled_ns memory_bytes "
+                     "memory_limit_bytes memory_limit_reached oom_kills",
+                     .needs = CGROUP_NEEDS}},
+         .report = {"Control groups",
+                    "name machine cpu_ns cpu_limit cpu_used throttled throttled_ns memory_bytes "
+                    "memory_limit_bytes memory_limit_reached oom_kills",
+                    .needs = CGROUP_NEEDS, .more = "dpm stats --by cgroup"},
+         .csv = "name number machine elapsed_ns cpu_ns quota_ns period_ns cpu_limit cpu_used "
+                "periods throttled_periods throttled throttled_ns memory_bytes memory_limit_bytes "
+                "memory_limit_reached oom_kills waited.cpu_ns waited.memory_ns waited.disk_ns",
+         .order = {[ORDER_BYTES] = "throttled_ns", [ORDER_CPU] = "cpu_ns", [ORDER_NAME] = "name"}},
 };
 
 const struct result_kind *result_kind_of(enum show_table table)
@@ -713,6 +901,10 @@ void result_value(const struct result_column *column, const struct communication
         read_field(column, row, value);
     if (column->get != NULL)
         column->get(all, row, value);
+    if ((column->flags & RESULT_LACKS) != 0 && value->amount == NOT_KNOWN)
+        value->known = false;
+    if (!value->known && (column->flags & RESULT_LACKS) != 0)
+        value->amount = 0;
     if (column->unit == RESULT_PROCESS)
         value->known = value->amount != NO_PROCESS;
     if (column->unit == RESULT_SIZES || column->unit == RESULT_TIMES)

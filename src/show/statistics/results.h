@@ -62,6 +62,7 @@ enum result_flags {
     RESULT_CSV = 4,       /* text tables and CSV only */
     RESULT_PROCESSES = 8, /* text and JSON: not for groups */
     RESULT_GROUPS = 16,   /* text: always for groups */
+    RESULT_LACKS = 32,    /* the value may be NOT_KNOWN; CSV leaves an unknown one empty */
 };
 
 /* A member of a row: an unsigned number of 1 to 8 bytes, or the type that the unit names. Size 0: none. */
@@ -140,6 +141,8 @@ enum result_kind_id {
     RESULTS_FAILURES,
     RESULTS_PROCEDURES,
     RESULTS_INTERVALS,
+    RESULTS_LOADS, /* what machines did, and how long tasks waited there */
+    RESULTS_CGROUPS,
     RESULT_KINDS,
 };
 

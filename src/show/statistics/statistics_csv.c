@@ -99,6 +99,8 @@ static void put_party(FILE *file, const struct communication *communication,
 static void put_cell(FILE *file, const struct communication *communication,
                      const struct result_column *column, const struct result_value *value)
 {
+    if (!value->known && (column->flags & RESULT_LACKS) != 0)
+        return;
     switch (column->unit) {
     case RESULT_RATE:
     case RESULT_BYTE_RATE:

@@ -155,6 +155,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     if (communication->matched)
         print_clocks(communication, into);
     print_counted(into, communication->dropped, "datagram", "dropped: receiver queue full");
+    print_counted(into, communication->refused, "datagram",
+                  "refused by the receiver's socket filter, or damaged");
     print_counted(into, communication->duplicates, "datagram",
                   "received twice: duplicated by the network");
     print_counted(into, communication->unknown_streams, "message",
@@ -169,6 +171,8 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         into, communication->unseen_sent_bytes,
         "written into pipes unseen (by io_uring(7) or an unmonitored process): they count as sent "
         "by no process");
+    print_counted(into, communication->cgroups_left_out, "record",
+                  "of cgroups beyond the first 4,096 are left out");
     print_left_out(communication, "Connections", 0, communication->kinds_left_out, into);
     print_left_out(communication, "Events", communication->flags_left_out, 0, into);
     print_meter(communication, into);

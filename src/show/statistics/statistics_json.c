@@ -9,7 +9,9 @@
  *      "pairs": [ ... ],
  *      "late_senders": [ ... ],
  *      "late_receivers": [ ... ],
- *      "paths": [ ... ]}
+ *      "paths": [ ... ],
+ *      "loads": [ ... ],             of machines
+ *      "cgroups": [ ... ]}
  */
 #include "analysis/statistics/statistics_figures.h"
 #include "show/statistics/results.h"
@@ -108,6 +110,10 @@ static int print_lists(const struct communication *communication, FILE *file,
         result = print_rows(RESULTS_PROCEDURES, communication, file);
     if (result == 0 && communication->interval != 0)
         result = print_rows(RESULTS_INTERVALS, communication, file);
+    if (result == 0)
+        result = print_rows(RESULTS_LOADS, communication, file);
+    if (result == 0)
+        result = print_rows(RESULTS_CGROUPS, communication, file);
     if (result == 0 && options->histogram)
         result = print_histograms(communication, file);
     return result;

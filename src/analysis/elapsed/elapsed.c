@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* elapsed.c: the intervals of threads, and what ended their waits. See elapsed_private.h. */
+#include "analysis/elapsed/elapsed_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ns: what has ended a wait may be noted this much before the wait began. */
+#define SOON 1000000u
+
+/* ---- threads ---- */
+
+static struct elapsed_thread *find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
+                                          uint32_t number)
+{
+    uint32_t index = lookup_find(&analysis->thread_numbers, number_key(origin, number));
+
+    return index == LOOKUP_NONE ? NULL : pool_at(&analysis->threads, index);
+}
+
+static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint32_t origin,
+                                        uint32_t number)
+{
+    struct elapsed_thread *thread = find_thread(analysis, origin, number);
+
+    if (thread != NULL)
+        return thread;
+    int64_t index = pool_take(&analysis->threads);
+    if (index < 0 ||
+        lookup_set(&analysis->thread_numbers, number_key(origin, number), (uint32_t)index) < 0)
+        return NULL;
+    thread = pool_at(&analysis->threads, (uint32_t)index);
+    *thread = (struct elapsed_thread){.origin = origin};
+    return thread;
+}
+
+/* A time of an origin, by the first origin's clock. */
+static uint64_t common_time(const struct elapsed_analysis *analysis, uint32_t origin, uint64_t time)
+{
+    int64_t offset;
+    uint64_t error;
+
+    if (origin == 0)
+        return time;
+    history_clock(analysis->history, origin, time, &offset, &error);
+    return time + (uint64_t)offset;
+}
+
+/* ---- arrivals ---- */
+
+static uint64_t *arrival_at(struct elapsed_analysis *analysis, uint32_t place)
+{
+    if (place == 0 || array_reserve(&analysis->arrived, &analysis->arrived_room, place,
+                                    sizeof(*analysis->arrived)) < 0)
+        return NULL;
+    return &analysis->arrived[place - 1];
+}
+
+/* The first message since the last RECEIVE of this end is the one that wakes its receiver. */
+static void note_arrival(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    uint64_t *arrived = arrival_at(analysis, event->end_place);
+
+    if (arrived != NULL && *arrived == 0)
+        *arrived = common_time(analysis, event->event.origin, event->event.header->time);
+}
+
+static uint64_t take_arrival(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    uint64_t *arrived = arrival_at(analysis, event->end_place), time;
+
+    if (arrived == NULL)
+        return 0;
+    time = *arrived;
+    *arrived = 0;
+    return time;
+}
+
+/* ---- what ended a wait ---- */
+
+/* The interval at whose end an edge begins; 0: not known. */
+static uint32_t source_of(const struct elapsed_analysis *analysis, const struct history_edge *edge)
+{
+    const uint32_t *value = history_value_at(edge->value, analysis->value);
+
+    if (value != NULL)
+        return *value;
+    const struct elapsed_thread *thread = find_thread(analysis, edge->origin, edge->stream);
+    return thread == NULL ? 0 : thread->latest;
+}
+
+static bool is_message(const struct history_edge *edge)
+{
+    return edge->kind <= EDGE_INFERRED;
+}
+
+/* Chooses the edge that has ended the wait: of messages the one that was there first; they count before anything
+ * else. `began`: when the wait did. */
+static void find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
+                       uint64_t began, uint64_t arrived, struct interval *interval)
+{
+    bool found_message = false;
+
+    for (uint32_t i = 0; i < event->edge_count; i++) {
+        const struct history_edge *edge = &event->edges[i];
+        uint32_t source = edge->kind == EDGE_CREATION ? 0 : source_of(analysis, edge);
+        if (source == 0 || (found_message && !is_message(edge)))
+            continue;
+        uint64_t sent = interval_at(analysis, source)->end, arrival = sent;
+        if (is_message(edge) && arrived > sent)
+            arrival = arrived;
+        else if (is_message(edge) && event->came < event->event.header->time)
+            arrival = common_time(analysis, event->event.origin, event->came);
+        if (edge->kind != EDGE_WAKEUP && arrival + SOON < began)
+            continue; /* it was there before the wait */
+        if (interval->source != 0 && found_message == is_message(edge) &&
+            (is_message(edge) ? arrival >= interval->arrival : arrival <= interval->arrival))
+            continue;
+        found_message = is_message(edge);
+        interval->source = source;
+        interval->arrival = arrival;
+        interval->is_message = is_message(edge);
+    }
+}
+
+static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
+                                     const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (thread->stopped)
+        return ELAPSED_STOPPED;
+    if (record->header.id == EVENT_BLOCK && !thread->asleep)
+        return kind_of_call(record->block.system_call, record->block.state);
+    if (!thread->for_any || record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT)
+        return ELAPSED_OUTSIDE;
+    return ELAPSED_EVENT; /* of several paths, none has woken it */
+}
+
+/* The system call of a wait that ends with this event. */
+static uint32_t call_of_wait(const struct elapsed_thread *thread, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (thread->asleep)
+        return thread->call;
+    return record->header.id == EVENT_BLOCK ? record->block.system_call : NO_SYSTEM_CALL;
+}
+
+static uint32_t path_of(const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const uint64_t with_path = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                               EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
+                               EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
+
+    return with_path >> record->header.id & 1 ? record->message.path : 0;
+}
+
+/* ---- intervals ---- */
+
+/* Whether the event is inside a wait that goes on: it comes to a path, or sleeps for a lock in the kernel. */
+static bool is_within(const struct elapsed_thread *thread, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (!thread->asleep)
+        return false;
+    switch (record->header.id) {
+    case EVENT_CREATEPATH:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+    case EVENT_WAKEUP:
+    case EVENT_SCHEDULE:
+    case EVENT_SIGNAL:
+        return event->edge_count == 0;
+    case EVENT_BLOCK:
+        return event->edge_count == 0 && (record->block.state & 1) == 0; /* not interruptible */
+    default:
+        return false;
+    }
+}
+
+static void find_wait(const struct elapsed_thread *thread, const struct history_event *event,
+                      uint64_t length, struct interval *interval)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t awake = length - interval->cpu; /* or waited */
+
+    interval->asleep = thread->asleep;
+    if (thread->asleep || thread->stopped)
+        interval->wait = awake;
+    else if (record->header.id == EVENT_BLOCK)
+        interval->wait = record->block.duration < awake ? record->block.duration : awake;
+}
+
+static void note_sleep(struct elapsed_thread *thread, const struct record *record)
+{
+    bool receives = record->header.id == EVENT_RECEIVECALL;
+    bool sends = record->header.id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED);
+
+    thread->asleep = receives || sends;
+    thread->for_any = receives && record->message.path == 0;
+    thread->call = thread->for_any ? record->message.offset : NO_SYSTEM_CALL;
+    thread->stopped = record->header.id == EVENT_STOPPROCESS;
+}
+
+/* The edge by which the first event of a thread follows its creation. */
+static uint32_t creator_of(const struct elapsed_analysis *analysis,
+                           const struct history_event *event)
+{
+    for (uint32_t i = 0; i < event->edge_count; i++)
+        if (event->edges[i].kind == EDGE_CREATION)
+            return source_of(analysis, &event->edges[i]);
+    return 0;
+}
+
+/* CPU time since the thread's last interval. */
+static uint64_t cpu_since(struct elapsed_thread *thread, const struct history_event *event,
+                          bool created)
+{
+    uint64_t before = thread->runs ? thread->cpu : created ? 0 : event->proc_time;
+
+    return event->proc_time > before ? event->proc_time - before : 0;
+}
+
+static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                const struct history_event *event, struct interval *interval)
+{
+    uint64_t end = common_time(analysis, event->event.origin, event->when);
+    uint64_t arrived = event->event.header->id == EVENT_RECEIVE ? take_arrival(analysis, event) : 0;
+    uint32_t creator = thread->last == 0 ? creator_of(analysis, event) : 0;
+    uint32_t before = thread->last != 0 ? thread->last : creator;
+    uint64_t begin = before != 0 ? interval_at(analysis, before)->end : end;
+
+    interval->end = end > begin ? end : begin;
+    interval->cpu = cpu_since(thread, event, creator != 0);
+    if (interval->cpu > interval->end - begin)
+        interval->cpu = interval->end - begin;
+    interval->previous = thread->last;
+    find_wait(thread, event, interval->end - begin, interval);
+    if (creator != 0)
+        interval->source = creator;
+    else if (interval->wait > 0)
+        find_cause(analysis, event,
+                   interval->end - (interval->asleep ? interval->cpu : 0) - interval->wait, arrived,
+                   interval);
+    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
+    int64_t waits = 0;
+    if (computes >= 0 && interval->wait > 0)
+        waits = detail_of(analysis, event,
+                          interval->source == 0 ? unexplained(thread, event) : ELAPSED_IN_FLIGHT,
+                          call_of_wait(thread, event), path_of(event));
+    if (computes < 0 || waits < 0)
+        return -ENOMEM;
+    interval->computes = (uint32_t)computes;
+    interval->waits = (uint32_t)waits;
+    return 0;
+}
+
+static void note_last(struct elapsed_analysis *analysis, const struct history_event *event,
+                      uint32_t index)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t end = interval_at(analysis, index)->end;
+
+    if (end >= analysis->last_time) {
+        analysis->last = index;
+        analysis->last_time = end;
+    }
+    if (analysis->first == 0 || end < analysis->first)
+        analysis->first = end;
+    if (record->header.id != EVENT_TERMINATION || event->event.origin != 0 || analysis->root == 0)
+        return;
+    const struct stream_record *identity =
+        identities_stream(history_identities(analysis->history), 0, record->header.stream);
+    if (identity != NULL && identity->process == analysis->root && record->termination.last) {
+        analysis->root_end = index;
+        analysis->root_pid = identity->pid;
+        memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
+    }
+}
+
+static int add_of_thread(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct elapsed_thread *thread = thread_of(analysis, event->event.origin, record->header.stream);
+    struct interval interval = {0};
+
+    if (thread == NULL || fill(analysis, thread, event, &interval) < 0)
+        return -ENOMEM;
+    int64_t index = scratch_add(&analysis->intervals);
+    if (index < 0)
+        return (int)index;
+    *interval_at(analysis, (uint32_t)index + 1) = interval;
+    uint32_t *value = history_value_at(event->value, analysis->value);
+    if (value != NULL)
+        *value = (uint32_t)index + 1;
+    thread->latest = (uint32_t)index + 1;
+    note_last(analysis, event, thread->latest);
+    if (is_within(thread, event))
+        return 0;
+    thread->last = thread->latest;
+    thread->cpu = event->proc_time;
+    thread->runs = true;
+    note_sleep(thread, record);
+    return 0;
+}
+
+/* The process that the recording began with: `dpm run` starts it, and its first record shows that it has used no CPU
+ * time of its own yet. */
+static void note_root(struct elapsed_analysis *analysis, const struct event *event)
+{
+    const struct stream_record *stream = (const struct stream_record *)event->header;
+
+    if (event->origin == 0 && analysis->root == 0 && analysis->intervals.count == 0 &&
+        stream->header.stream == 1 && stream->parent == 0)
+        analysis->root = stream->process;
+}
+
+int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record_header *header = event->event.header;
+
+    if (header->id == EVENT_STREAM)
+        note_root(analysis, &event->event);
+    if (header->id == EVENT_PATH && event->end_place != 0) {
+        uint64_t *arrived = arrival_at(analysis, event->end_place);
+        if (arrived != NULL)
+            *arrived = 0;
+    }
+    if (header->id == EVENT_MESSAGEQUEUED)
+        note_arrival(analysis, event);
+    if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
+        return 0;
+    return add_of_thread(analysis, event);
+}
+
+/* ---- as an analysis ---- */
+
+int elapsed_new(struct history *history, const char *directory,
+                struct elapsed_analysis **ret_analysis, struct problem *problem)
+{
+    struct elapsed_analysis *analysis = calloc(1, sizeof(*analysis));
+
+    if (analysis == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    analysis->history = history;
+    analysis->threads.size = sizeof(struct elapsed_thread);
+    int result = scratch_open(&analysis->intervals, sizeof(struct interval), directory, problem);
+    if (result < 0) {
+        elapsed_analysis_free(analysis);
+        return result;
+    }
+    analysis->value = history_keep_values(history, sizeof(uint32_t), METER_EVENT_FLAGS);
+    *ret_analysis = analysis;
+    return 0;
+}
+
+void elapsed_analysis_free(struct elapsed_analysis *analysis)
+{
+    if (analysis == NULL)
+        return;
+    scratch_close(&analysis->intervals);
+    lookup_done(&analysis->thread_numbers);
+    pool_done(&analysis->threads);
+    intern_done(&analysis->detail_keys);
+    arena_done(&analysis->texts);
+    free(analysis->details);
+    free(analysis->arrived);
+    free(analysis);
+}
+
+static int add(void *self, const struct history_event *event, struct problem *problem)
+{
+    int result = elapsed_add(self, event);
+
+    return result == -ENOSPC ? problem_set(problem, result,
+                                           "the disk is full: the copy of the history does not "
+                                           "fit; set TMPDIR")
+                             : result;
+}
+
+struct analysis elapsed_analysis(struct elapsed_analysis *analysis)
+{
+    return (struct analysis){"where the time went", analysis, add};
+}
+
+int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elapsed)
+{
+    struct elapsed *elapsed = calloc(1, sizeof(*elapsed));
+
+    if (elapsed == NULL)
+        return -ENOMEM;
+    int result = elapsed_walk(analysis, elapsed);
+    if (result < 0) {
+        elapsed_free(elapsed);
+        return result;
+    }
+    *ret_elapsed = elapsed;
+    return 0;
+}
+
+void elapsed_free(struct elapsed *elapsed)
+{
+    if (elapsed == NULL)
+        return;
+    free(elapsed->rows);
+    free(elapsed);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* elapsed_groups.c: rows of one program and one reason, together. See elapsed.h. */
+#include "analysis/elapsed/elapsed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads of several processes of a program belong together; so do its procedures. */
+static bool belongs(const struct elapsed_group *group, const struct elapsed_row *row)
+{
+    const struct elapsed_row *largest = group->largest;
+
+    return largest->kind == row->kind && largest->call == row->call &&
+           strcmp(largest->process, row->process) == 0 &&
+           strcmp(largest->address, row->address) == 0;
+}
+
+static bool is_of_new_process(const struct elapsed *elapsed, size_t at,
+                              const struct elapsed_group *group)
+{
+    const struct elapsed_row *row = &elapsed->rows[at];
+
+    for (size_t i = 0; i < at; i++)
+        if (belongs(group, &elapsed->rows[i]) && elapsed->rows[i].pid == row->pid &&
+            elapsed->rows[i].origin == row->origin)
+            return false;
+    return true;
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct elapsed_group *a = one, *b = other;
+
+    return a->time != b->time ? (a->time > b->time ? -1 : 1)
+                              : (a->largest < b->largest ? -1 : a->largest > b->largest);
+}
+
+#define ROWS_MOST 1000 /* smaller rows matter to nobody, and the search is quadratic */
+
+int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_groups,
+                   size_t *ret_count)
+{
+    size_t rows = elapsed->row_count < ROWS_MOST ? elapsed->row_count : ROWS_MOST, count = 0;
+    struct elapsed_group *groups = calloc(rows + 1, sizeof(*groups));
+
+    if (groups == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < rows; i++) {
+        const struct elapsed_row *row = &elapsed->rows[i];
+        size_t at = 0;
+        while (at < count && !belongs(&groups[at], row))
+            at++;
+        if (at == count)
+            groups[count++] = (struct elapsed_group){.largest = row};
+        groups[at].time += row->time;
+        groups[at].count += row->count;
+        groups[at].processes += is_of_new_process(elapsed, i, &groups[at]);
+    }
+    qsort(groups, count, sizeof(*groups), by_time);
+    *ret_groups = groups;
+    *ret_count = count;
+    return 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * machine_findings.c: where the machine was short of something: processors, a cgroup's share of them, memory, disks. See
+ * findings.h.
+ *
+ * Of a machine that is quiet nothing is found, and neither of traces without SUMMARY, CGROUP and SCHEDULE records.
+ */
+#include "analysis/findings/findings_private.h"
+
+#include <errno.h>
+
+/* A share means little if it is of a few clock ticks or samples. */
+#define ELAPSED_LEAST 500000000u /* ns */
+
+/* Whether this part of a time matters. */
+static bool matters(uint64_t time, uint64_t elapsed)
+{
+    return time != NOT_KNOWN && elapsed != NOT_KNOWN && elapsed > 0 &&
+           findings_share(time, elapsed) >= FINDING_SMALL_LOAD;
+}
+
+/* ---- waits for a CPU ---- */
+
+static bool is_throttled(const struct communication_cgroup *cgroup)
+{
+    return matters(cgroup->throttled, cgroup->elapsed) &&
+           matters(cgroup->throttled_periods, cgroup->periods);
+}
+
+static bool some_is_throttled(const struct communication *communication, uint32_t machine)
+{
+    for (size_t i = 0; i < communication->cgroup_count; i++)
+        if (communication->cgroups[i].machine == machine &&
+            is_throttled(&communication->cgroups[i]))
+            return true;
+    return false;
+}
+
+/* The process that waited longest, of those that waited less than `before`, which is 0 or another one. */
+static const struct communication_process *next_longest(const struct communication *communication,
+                                                        const struct communication_process *before)
+{
+    const struct communication_process *longest = NULL;
+
+    for (size_t i = 0; i < communication->process_count; i++) {
+        const struct communication_process *row = &communication->processes[i];
+        uint64_t time = row->scheduled.runnable;
+        bool left = before == NULL || time < before->scheduled.runnable ||
+                    (time == before->scheduled.runnable && row > before);
+        if (left && (longest == NULL || time > longest->scheduled.runnable))
+            longest = row;
+    }
+    return longest;
+}
+
+static int find_cpu_waits(const struct communication *communication, struct findings *findings)
+{
+    const struct communication_process *row = NULL;
+
+    for (int found = 0; found < FINDINGS_FEW; found++) {
+        row = next_longest(communication, row);
+        if (row == NULL || communication->duration < ELAPSED_LEAST ||
+            !matters(row->scheduled.runnable, communication->duration))
+            return 0;
+        struct finding *finding =
+            findings_add(findings, FINDING_CPU_WAIT,
+                         findings_share(row->scheduled.runnable, communication->duration));
+        if (finding == NULL)
+            return -ENOMEM;
+        finding->cpu_wait.process = (uint32_t)(row - communication->processes);
+        finding->cpu_wait.first = found == 0;
+        finding->cpu_wait.throttled = some_is_throttled(communication, row->machine);
+    }
+    return 0;
+}
+
+/* ---- cgroups ---- */
+
+static int add_cgroup(const struct communication_cgroup *cgroup, enum finding_kind kind,
+                      double weight, struct findings *findings)
+{
+    struct finding *finding = findings_add(findings, kind, weight);
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->cgroup = cgroup;
+    return 0;
+}
+
+static int find_limits(const struct communication *communication, struct findings *findings)
+{
+    int result = 0, found = 0;
+
+    for (size_t i = 0; result == 0 && found < FINDINGS_FEW && i < communication->cgroup_count;
+         i++) {
+        const struct communication_cgroup *cgroup = &communication->cgroups[i];
+        if (!is_throttled(cgroup))
+            continue;
+        found++;
+        result = add_cgroup(cgroup, FINDING_THROTTLED,
+                            findings_share(cgroup->throttled, cgroup->elapsed), findings);
+    }
+    return result;
+}
+
+static int find_kills(const struct communication *communication, struct findings *findings)
+{
+    int result = 0, found = 0;
+
+    for (size_t i = 0; result == 0 && found < FINDINGS_FEW && i < communication->cgroup_count;
+         i++) {
+        const struct communication_cgroup *cgroup = &communication->cgroups[i];
+        if (cgroup->oom_kills == 0 || cgroup->oom_kills == NOT_KNOWN)
+            continue;
+        found++;
+        result = add_cgroup(cgroup, FINDING_OOM, 0, findings);
+    }
+    return result;
+}
+
+/* ---- machines ---- */
+
+static int add_load(uint32_t machine, enum finding_kind kind, uint64_t time, uint64_t elapsed,
+                    struct findings *findings)
+{
+    double weight = time == NOT_KNOWN ? 0 : findings_share(time, elapsed);
+    struct finding *finding = findings_add(findings, kind, weight);
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->load.machine = machine;
+    finding->load.time = time;
+    finding->load.elapsed = elapsed;
+    return 0;
+}
+
+/* Pages that were swapped out long ago and are read now and then do not matter; more than a 64th of the memory does. */
+static bool swaps(const struct machine_load *load)
+{
+    uint64_t in = load->swapped_in, out = load->swapped_out;
+
+    return in != NOT_KNOWN && out != NOT_KNOWN && load->memory != NOT_KNOWN && in + out > 0 &&
+           in + out >= load->memory / 64;
+}
+
+static int find_loads(const struct communication *communication, uint32_t machine,
+                      struct findings *findings)
+{
+    const struct machine_load *load = &communication->machines[machine].load;
+    int result = 0;
+
+    if (load->elapsed < ELAPSED_LEAST)
+        return 0;
+    if (matters(load->cpu_stolen, load->cpu_all))
+        result = add_load(machine, FINDING_STOLEN, load->cpu_stolen, load->cpu_all, findings);
+    if (result == 0 && (matters(load->memory_waited, load->elapsed) || swaps(load)))
+        result = add_load(machine, FINDING_MEMORY_PRESSURE, load->memory_waited, load->elapsed,
+                          findings);
+    if (result == 0 && matters(load->disk_waited, load->elapsed))
+        result =
+            add_load(machine, FINDING_DISK_PRESSURE, load->disk_waited, load->elapsed, findings);
+    return result;
+}
+
+int findings_of_machines(const struct findings_from *from, struct findings *findings)
+{
+    const struct communication *communication = from->communication;
+    int result = find_cpu_waits(communication, findings);
+
+    if (result == 0)
+        result = find_limits(communication, findings);
+    for (uint32_t i = 0; result == 0 && i < communication->machine_count; i++)
+        result = find_loads(communication, i, findings);
+    return result == 0 ? find_kills(communication, findings) : result;
+}

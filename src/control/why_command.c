@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* why_command.c: `dpm why`: where the elapsed time went. See dpm-why(1). */
+#include "control/command.h"
+#include "control/readings.h"
+#include "show/show.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int show_traces(const char *const *names, size_t count, const struct show_options *options)
+{
+    struct problem problem = {""};
+    struct analyses_found found;
+    const struct trace_names traces = {.at = names, .count = count};
+    const struct analyses_wanted wanted = {.elapsed = true};
+    int result = read_analyses(&traces, &wanted, &found, &problem);
+
+    if (result == 0)
+        result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options) < 0
+                     ? problem_set(&problem, -1, "out of memory")
+                     : command_flush_output(&problem);
+    found_done(&found);
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
+enum {
+    OPTION_ALL = OPTION_HELP + 1,
+    OPTION_JSON,
+};
+
+static const struct command_option why_options[] = {
+    {"all", OPTION_ALL, {0}, "all rows, not only the 30 largest"},
+    {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
+    {0},
+};
+
+static int command_why(int argc, char **argv)
+{
+    struct show_options options = {0};
+    int status = -1, option; /* -1: continue */
+
+    while (status < 0 && (option = command_next_option(&why_command, argc, argv)) != -1) {
+        if (option == OPTION_ALL)
+            options.all = true;
+        else if (option == OPTION_JSON)
+            options.json = true;
+        else
+            status = option == OPTION_HELP ? command_help("why") : command_usage_error("why", NULL);
+    }
+    if (status < 0 && optind == argc)
+        status = command_usage_error("why", "name a trace");
+    return status < 0
+               ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options)
+               : status;
+}
+
+const struct command why_command = {
+    .name = "why",
+    .description = "where the elapsed time went",
+    .usage = "[OPTION]... TRACE...",
+    .function = command_why,
+    .operand = {"TRACE", ARGUMENT_TRACE},
+    .options = why_options,
+};

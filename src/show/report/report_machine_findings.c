@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* report_machine_findings.c: sentences on what the machine or a cgroup was short of. See report_face.h. */
+#include "analysis/findings/findings.h"
+#include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
+
+#include <inttypes.h>
+
+/* "The machine", or "Machine NAME" if there are several. */
+static void machine_words(const struct communication *communication, uint32_t machine,
+                          char text[MACHINE_TEXT_SIZE + 16])
+{
+    char name[MACHINE_TEXT_SIZE];
+
+    machine_text(communication, machine, name);
+    if (communication->machine_count < 2)
+        snprintf(text, MACHINE_TEXT_SIZE + 16, "The machine");
+    else
+        snprintf(text, MACHINE_TEXT_SIZE + 16, "Machine %s", name);
+}
+
+/* ---- processors ---- */
+
+#define RUNNABLE_SIZE (MACHINE_TEXT_SIZE + 128)
+
+/* " The machine had 9.0 runnable tasks on 2 CPUs."; nothing if that is not known. */
+static void runnable_text(const struct communication *communication, uint32_t machine,
+                          char text[RUNNABLE_SIZE])
+{
+    const struct machine_load *load = &communication->machines[machine].load;
+    char words[MACHINE_TEXT_SIZE + 16];
+
+    text[0] = '\0';
+    if (load->elapsed == 0 || load->runnable_count == 0 || load->cpus == NOT_KNOWN)
+        return;
+    machine_words(communication, machine, words);
+    snprintf(text, RUNNABLE_SIZE, " %s had %.1f runnable tasks on %" PRIu64 " CPU%s on average.",
+             words, show_share(load->runnable_sum, load->runnable_count), load->cpus,
+             load->cpus == 1 ? "" : "s");
+}
+
+void report_say_cpu_wait(const struct report *report, const struct finding *finding,
+                         struct report_content *content)
+{
+    const struct communication *communication = report->communication;
+    const struct communication_process *process =
+        &communication->processes[finding->cpu_wait.process];
+    const struct scheduled *scheduled = &process->scheduled;
+    char who[PROCESS_TEXT_SIZE], waited[UNIT_SIZE], elapsed[UNIT_SIZE], tasks[RUNNABLE_SIZE];
+    char threads[COUNTED_SIZE + 8] = "";
+
+    process_text(communication, finding->cpu_wait.process, who);
+    show_duration(scheduled->runnable, waited);
+    show_duration(scheduled->elapsed, elapsed);
+    runnable_text(communication, process->machine, tasks);
+    if (scheduled->threads > 1)
+        snprintf(threads, sizeof(threads), " of its %" PRIu32 " threads", scheduled->threads);
+    if (!finding->cpu_wait.first) {
+        report_say(content, "CPU", "%s waited %s of %s%s for a CPU.", who, waited, elapsed,
+                   threads);
+        return;
+    }
+    report_say(content, "CPU",
+               "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s More CPUs, fewer tasks "
+               "beside it or a higher priority would help.",
+               who, waited, elapsed, threads,
+               finding->cpu_wait.throttled
+                   ? "other tasks ran, or the CPU limit of its cgroup was used up"
+                   : "other tasks ran",
+               tasks);
+}
+
+void report_say_stolen(const struct report *report, const struct finding *finding,
+                       struct report_content *content)
+{
+    char words[MACHINE_TEXT_SIZE + 16], share[UNIT_SIZE];
+
+    machine_words(report->communication, finding->load.machine, words);
+    show_percent(finding->load.time, finding->load.elapsed, share);
+    report_say(content, "CPU",
+               "%s lost %s%% of its CPU time to other virtual machines (stolen time). Move it to a "
+               "less busy host, or get CPUs of its own.",
+               words, share);
+}
+
+/* ---- cgroups ---- */
+
+#define CGROUP_TEXT_SIZE (NAME_SIZE + MACHINE_TEXT_SIZE + 32)
+
+static void cgroup_text(const struct communication *communication,
+                        const struct communication_cgroup *cgroup, char text[CGROUP_TEXT_SIZE])
+{
+    char name[NAME_SIZE + 1], machine[MACHINE_TEXT_SIZE];
+
+    machine_text(communication, cgroup->machine, machine);
+    if (cgroup->name != NULL)
+        show_text(cgroup->name, NAME_SIZE, name);
+    else
+        snprintf(name, sizeof(name), "Cgroup %" PRIu64, cgroup->number);
+    snprintf(text, CGROUP_TEXT_SIZE, "%s%s%s", name, communication->machine_count < 2 ? "" : "@",
+             communication->machine_count < 2 ? "" : machine);
+}
+
+void report_say_throttled(const struct report *report, const struct finding *finding,
+                          struct report_content *content)
+{
+    const struct communication_cgroup *cgroup = finding->cgroup;
+    char name[CGROUP_TEXT_SIZE], limit[64] = "", share[UNIT_SIZE], time[UNIT_SIZE];
+    char elapsed[UNIT_SIZE];
+
+    cgroup_text(report->communication, cgroup, name);
+    if (cgroup->quota != NOT_KNOWN && cgroup->quota != 0 && cgroup->period != NOT_KNOWN)
+        snprintf(limit, sizeof(limit), " (%.2f CPUs)", show_share(cgroup->quota, cgroup->period));
+    show_percent(cgroup->throttled_periods, cgroup->periods, share);
+    show_duration(cgroup->throttled, time);
+    show_duration(cgroup->elapsed, elapsed);
+    report_say(content, "Limits",
+               "%s used up its CPU limit%s in %s%% of its periods: its threads were stopped for %s "
+               "within %s, added up over CPUs. Raise the limit, or use fewer threads.",
+               name, limit, share, time, elapsed);
+}
+
+void report_say_oom(const struct report *report, const struct finding *finding,
+                    struct report_content *content)
+{
+    const struct communication_cgroup *cgroup = finding->cgroup;
+    char name[CGROUP_TEXT_SIZE], kills[COUNTED_SIZE], limit[UNIT_SIZE] = "";
+
+    cgroup_text(report->communication, cgroup, name);
+    snprintf(kills, sizeof(kills), "%" PRIu64 " process%s", cgroup->oom_kills,
+             cgroup->oom_kills == 1 ? "" : "es");
+    if (cgroup->memory_most != NOT_KNOWN && cgroup->memory_most != 0)
+        show_bytes(cgroup->memory_most, limit);
+    report_say(content, "Limits",
+               "The kernel killed %s of %s for lack of memory%s%s%s. Raise the limit, or use less "
+               "memory.",
+               kills, name, limit[0] == '\0' ? "" : " (limit ", limit, limit[0] == '\0' ? "" : ")");
+}
+
+/* ---- memory and disks ---- */
+
+void report_say_memory(const struct report *report, const struct finding *finding,
+                       struct report_content *content)
+{
+    const struct machine_load *load = &report->communication->machines[finding->load.machine].load;
+    char words[MACHINE_TEXT_SIZE + 16], share[UNIT_SIZE], least[64] = "", waited[96] = "";
+    char bytes[UNIT_SIZE], swapped[96] = "";
+
+    machine_words(report->communication, finding->load.machine, words);
+    if (finding->load.time != NOT_KNOWN) {
+        show_percent(finding->load.time, finding->load.elapsed, share);
+        snprintf(waited, sizeof(waited), ": some task waited for memory in %s%% of the time",
+                 share);
+    }
+    if (load->swapped_in != NOT_KNOWN && load->swapped_out != NOT_KNOWN &&
+        load->swapped_in + load->swapped_out > 0) {
+        show_bytes(load->swapped_in + load->swapped_out, bytes);
+        snprintf(swapped, sizeof(swapped), ", and %s were swapped", bytes);
+    }
+    if (load->memory_available_least != NOT_KNOWN) {
+        show_bytes(load->memory_available_least, bytes);
+        snprintf(least, sizeof(least), " The least available was %s.", bytes);
+    }
+    report_say(content, "Memory", "%s was short of memory%s%s.%s Use less, or add some.", words,
+               waited, swapped, least);
+}
+
+void report_say_disk(const struct report *report, const struct finding *finding,
+                     struct report_content *content)
+{
+    const struct machine_load *load = &report->communication->machines[finding->load.machine].load;
+    char words[MACHINE_TEXT_SIZE + 16], share[UNIT_SIZE], busy[UNIT_SIZE], rates[2][UNIT_SIZE];
+    char disks[192] = "";
+
+    machine_words(report->communication, finding->load.machine, words);
+    show_percent(finding->load.time, finding->load.elapsed, share);
+    if (load->disk_busy != NOT_KNOWN && load->disk_read != NOT_KNOWN) {
+        show_percent(load->disk_busy, load->elapsed, busy);
+        show_bytes((uint64_t)show_rate(load->disk_read, load->elapsed), rates[0]);
+        show_bytes((uint64_t)show_rate(load->disk_written, load->elapsed), rates[1]);
+        snprintf(disks, sizeof(disks),
+                 " The busiest disk was busy in %s%% (%s/s read, %s/s written).", busy, rates[0],
+                 rates[1]);
+    }
+    report_say(content, "Disks",
+               "%s waited for disks: in %s%% of the time some task did.%s Faster disks, or fewer "
+               "and larger reads and writes would help.",
+               words, share, disks);
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# namespaces_test.sh BUILD_FOLDER: dpm in a time namespace, a PID namespace and a cgroup namespace, as in containers; and
+# a process whose main thread has ended.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+cd "$scratch" || exit 1
+leaderless=$1/tests/programs/leaderless
+
+# ---- clocks ----
+
+# shifted SECONDS: dpm records in a time namespace whose clocks are that much ahead.
+shifted() {
+    rm -rf shifted.trace
+    unshare -T --monotonic "$1" --boottime "$1" --fork timeout -s KILL 60 "$dpm" run --meter "$meter" \
+        -o shifted.trace --report report -- sh -c 'for i in 1 2 3; do echo $i | cat > /dev/null; done'
+}
+
+# seconds_off TRACE: how far the wall-clock time of its last record is from the present.
+seconds_off() {
+    time=$("$dpm" dump --json --type TERMINATION "$1" | tail -n 1 | jq -r .time)
+    echo $(($(date +%s) - $(date -d "$time" +%s)))
+}
+
+for meter in kernel ptrace; do
+    for shift in 100000 -300; do
+        name="$meter meter, clocks $shift s off"
+        if ! unshare -T --monotonic "$shift" --boottime "$shift" true 2> /dev/null; then
+            skip "$name" "this kernel has no time namespaces, or the machine has not run that long"
+            continue
+        fi
+        check "$name: the recording ends in order" shifted "$shift"
+        check_equal "... and has all sends" 3 "$("$dpm" dump --type SEND shifted.trace | wc -l)"
+        off=$(seconds_off shifted.trace)
+        check "... at the right time ($off s)" test "$off" -ge -1 -a "$off" -le 120
+    done
+done
+
+# ---- names in /proc ----
+
+"$leaderless" "$PWD/go" 20 > sent &
+process=$!
+wait_for 10 sh -c "test \"\$(ls /proc/$process/task | wc -l)\" = 2 && ! test -e /proc/$process/exe"
+take_over -p "$process" -o acquired.trace --report report
+touch go
+wait "$process"
+wait "$acquirer"
+check_equal "a process whose main thread has ended sends" "sent 20" "$(cat sent)"
+check_equal "... and its program's procedures have names" 20 \
+    "$("$dpm" dump --type SEND acquired.trace | grep -c 'in talk_to_itself+')"
+
+cat > inside.sh << 'END'
+    "$1" "$PWD/go" 20 leader > sent &
+    process=$!
+    sleep 0.3
+    "$2" acquire -p "$process" -o inside.trace --report report > /dev/null 2> err &
+    recorder=$!
+    for i in $(seq 600); do
+        grep -q '^dpm: metering' err && break
+        sleep 0.05
+    done
+    touch go
+    wait "$process"
+    wait "$recorder"
+END
+rm -rf go
+if unshare -pf --mount-proc true 2> /dev/null; then
+    unshare -pf --mount-proc sh inside.sh "$leaderless" "$dpm"
+    check_equal "in a PID namespace: procedures have names" 20 \
+        "$("$dpm" dump --type SEND inside.trace | grep -c 'in talk_to_itself+')"
+else
+    skip "in a PID namespace: procedures have names" "no PID namespaces here"
+fi
+
+# ---- cgroups ----
+
+# in_cgroup COMMAND...: runs it in a cgroup namespace of its own, where only that part of the hierarchy is mounted.
+in_cgroup() {
+    sh -c 'echo $$ > "$1/cgroup.procs" && shift && exec unshare -C -m sh -c "
+        umount $cgroups && mount -t cgroup2 none $cgroups && exec \"\$@\"" sh "$@"' sh "$group" "$@"
+}
+
+cgroups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+export cgroups
+group=$cgroups/dpm-test-$$
+if [ -z "$cgroups" ] || ! mkdir "$group" 2> /dev/null; then
+    skip "in a cgroup namespace" "no cgroup can be made here"
+elif ! in_cgroup true 2> /dev/null; then
+    skip "in a cgroup namespace" "no cgroup namespaces here"
+elif in_cgroup sh -c 'test "$(stat -c %i /proc/1/root'"$cgroups"')" = 1' 2> /dev/null; then
+    skip "in a cgroup namespace" "process 1 shows the machine's root"
+else
+    in_cgroup "$dpm" run --meter kernel -o cgroup.trace --report report -- true 2> err
+    check "in a cgroup namespace: what UDP lacks is said, or UDP needs no cgroup" \
+        sh -c "grep -q 'UDP is metered only for processes in this container' err report ||
+            $dpm check | grep -q 'ok  *udp_leaves'"
+    in_cgroup "$dpm" check > checked
+    check "dpm check explains it" grep -q "limited  *cgroup2 .*shows only this container's part" checked
+fi
+wait_for 5 rmdir "$group" 2> /dev/null
+finish

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# why_test.sh BUILD_FOLDER: where the elapsed time went, in programs whose truth is known. Times on a busy machine may only
+# be longer than they should, so what a program asked for is a lower bound, and the parts must add up.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+need_programs jq python3
+cd "$scratch" || exit 1
+
+# why_of COMMAND...: its accounting in why.json.
+why_of() {
+    rm -rf why.trace
+    "$dpm" run --meter "$meter" -o why.trace --report report -- "$@" > out 2> err || cat err
+    "$dpm" why --json why.trace > why.json
+}
+
+# is_so FILTER
+is_so() {
+    jq -e "$1" why.json
+}
+
+# spent: the ms of each kind above 1 ms.
+spent() {
+    jq -c '[.spent_on_ns | to_entries[] | select(.value > 1e6) | "\(.key) \(.value / 1e6 | floor)"] | join(", ")' why.json
+}
+
+adds_up='([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns'
+
+why_of sh -c 'sleep 0.2; sleep 0.1'
+check "two sleeps: $(spent)" is_so '.spent_on_ns.timer | . >= 299e6 and . < 400e6'
+check "... each by its own process" is_so '[.rows[] | select(.spent_on == "timer")] | length == 2'
+check "... parts add up" is_so "$adds_up"
+check "... for the command" is_so '.process == "sh" and .pid != null'
+
+# One sleeps longer than the other: only that one counts.
+why_of sh -c 'sleep 0.1 & sleep 0.3 & wait'
+check "two sleeps at once: $(spent)" is_so '.spent_on_ns.timer | . >= 299e6 and . < 400e6'
+check "... parts add up" is_so "$adds_up"
+
+cat > ask.py << 'END'
+# A server answers 5 requests, for each of which it sleeps 40 ms.
+import os, socket, sys, time
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+if os.fork() == 0:
+    peer, _ = server.accept()
+    for _ in range(5):
+        peer.recv(100)
+        time.sleep(0.04)
+        peer.send(b"answer")
+    os._exit(0)
+client = socket.socket()
+client.connect(server.getsockname())
+for _ in range(5):
+    client.send(b"ask")
+    client.recv(100)
+os.wait()
+END
+why_of python3 ask.py
+check "a server that sleeps for each answer: $(spent)" is_so '.spent_on_ns.timer | . >= 199e6 and . < 300e6'
+check "... the sleep is the server's, not the client's" is_so '
+    . as $why | [.rows[] | select(.spent_on == "timer" and .pid != $why.pid).time_ns] | add >= 199e6'
+check "... parts add up" is_so "$adds_up"
+
+if [ "$meter" = kernel ]; then
+    cat > small.py << 'END'
+# Nagle's algorithm: each second small send waits for the receiver's delayed acknowledgement.
+import os, socket
+server = socket.socket()
+server.bind(("127.0.0.1", 0))
+server.listen()
+if os.fork() == 0:
+    peer, _ = server.accept()
+    for _ in range(10):
+        got = 0
+        while got < 8:
+            got += len(peer.recv(8 - got))
+        peer.send(b"done")
+    os._exit(0)
+client = socket.socket()
+client.connect(server.getsockname())
+for _ in range(10):
+    client.send(b"head")
+    client.send(b"tail")
+    client.recv(100)
+os.wait()
+END
+    why_of python3 small.py
+    check "small sends that wait for acknowledgements are messages in flight: $(spent)" is_so '
+        .spent_on_ns.in_flight > 0.5 * ([.spent_on_ns | .outside, .timer, .event, .unknown] | add) and .spent_on_ns.in_flight > 100e6'
+    check "... parts add up" is_so "$adds_up"
+fi
+
+why_of python3 -c 'import time
+end = time.process_time() + 0.2
+while time.process_time() < end: pass'
+check "a computing program: $(spent)" is_so '.spent_on_ns.computing | . >= 199e6 and . < 600e6'
+check "... parts add up" is_so "$adds_up"
+check "the report says it first" sh -c "'$dpm' report why.trace | grep -m 1 -A 1 '^What was found' | grep -q '^Time  .*python3.*computed'"
+
+check "the table has the kinds and the rows" sh -c "'$dpm' why why.trace | grep -q 'computing' && '$dpm' why --all why.trace > all"
+check_not "a trace that does not exist" "$dpm" why nothing.trace
+finish

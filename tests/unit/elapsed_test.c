@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elapsed_test.c: where the elapsed time went: in small computations whose answer is known, category by category, and in
+ * random ones, where the parts must add up.
+ */
+#include "analysis/elapsed/elapsed.h"
+
+#include "computations.h"
+
+#define MS 1000000u
+
+/* ---- a computation with known times ---- */
+
+struct scene {
+    struct tape tape;
+    uint32_t sequences[8];
+};
+
+static void begin_scene(struct scene *scene, uint32_t streams)
+{
+    *scene = (struct scene){0};
+    tape_init(&scene->tape);
+    add_machine(&scene->tape, T0, 1, ALL);
+    for (uint32_t stream = 1; stream <= streams; stream++)
+        add_stream(&scene->tape, T0, stream, stream, stream == 1 ? 0 : 1);
+}
+
+/* A record of a stream at so many ms, when it has used so much CPU time. */
+static struct record *at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
+                         enum event_id id)
+{
+    struct record *record =
+        add_event(&scene->tape, T0 + (uint64_t)ms * MS, id, stream, scene->sequences[stream]++);
+
+    record->header.proc_time_and_pc = (uint64_t)cpu * MS;
+    return record;
+}
+
+static void message_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
+                       enum event_id id, uint32_t path, uint32_t offset, uint32_t bytes)
+{
+    struct record *record = at(scene, ms, stream, cpu, id);
+
+    record->message.path = path;
+    record->message.offset = offset;
+    record->message.bytes = bytes;
+}
+
+static void block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu, uint32_t call,
+                     uint32_t state, uint32_t duration)
+{
+    struct record *record = at(scene, ms, stream, cpu, EVENT_BLOCK);
+
+    record->block.system_call = call;
+    record->block.state = state;
+    record->block.duration = (uint64_t)duration * MS;
+}
+
+static void queued_at(struct scene *scene, uint32_t ms, uint32_t path, uint32_t offset,
+                      uint32_t bytes)
+{
+    struct record *record =
+        add_event(&scene->tape, T0 + (uint64_t)ms * MS, EVENT_MESSAGEQUEUED, 0, 0);
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->queued.path = path;
+    record->queued.offset = offset;
+    record->queued.bytes = bytes;
+}
+
+static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
+{
+    at(scene, ms, stream, cpu, EVENT_TERMINATION)->termination.last = 1;
+}
+
+/* ---- reading ---- */
+
+static struct elapsed *read_tape(struct tape *tape, uint64_t *ret_events)
+{
+    struct source *source = &tape->source;
+    struct history *history = NULL;
+    struct elapsed_analysis *reading = NULL;
+    struct elapsed *elapsed = NULL;
+    struct history_counts counts;
+    struct problem problem = {""};
+
+    tape->at = 0;
+    tape->source.states = &tape->state;
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    history_find_rooms(history);
+    if (elapsed_new(history, NULL, &reading, &problem) < 0)
+        fail_msg("%s", problem.text);
+    const struct analysis analysis = elapsed_analysis(reading);
+    if (analyses_read_all(history, &analysis, 1, &problem) != 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(elapsed_finish(reading, &elapsed), 0);
+    history_counts(history, &counts);
+    *ret_events = counts.events;
+    elapsed_analysis_free(reading);
+    history_free(history);
+    return elapsed;
+}
+
+/* The parts add up, whatever the computation. */
+static void check_sums(const struct elapsed *elapsed, uint64_t events)
+{
+    uint64_t by_kind = 0, rows = 0;
+
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+        by_kind += elapsed->by_kind[kind];
+    for (size_t i = 0; i < elapsed->row_count; i++) {
+        rows += elapsed->rows[i].time;
+        assert_true(i == 0 || elapsed->rows[i].time <= elapsed->rows[i - 1].time);
+        assert_true(elapsed->rows[i].count > 0);
+    }
+    assert_int_equal(by_kind, elapsed->time);
+    assert_int_equal(rows, elapsed->time);
+    assert_true(elapsed->intervals <= events);
+}
+
+/* Checks the ms of each kind: "computing 3 disk 5". */
+static void check_scene(struct scene *scene, const char *expected)
+{
+    char found[400] = "";
+    uint64_t events;
+    struct elapsed *elapsed = read_tape(&scene->tape, &events);
+
+    check_sums(elapsed, events);
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+        if (elapsed->by_kind[kind] != 0)
+            snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%s %" PRIu64,
+                     found[0] == '\0' ? "" : " ", elapsed_kind_key(kind),
+                     elapsed->by_kind[kind] / MS);
+    assert_string_equal(found, expected);
+    elapsed_free(elapsed);
+    tape_done(&scene->tape);
+}
+
+/* ---- known answers ---- */
+
+static void one_process(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    block_at(&scene, 50, 1, 10, 75, 2, 30);   /* fdatasync: computes 10, has no CPU for 10 */
+    block_at(&scene, 150, 1, 30, 230, 1, 80); /* clock_nanosleep */
+    block_at(&scene, 160, 1, 30, 202, 1, 10); /* futex */
+    end_at(&scene, 200, 1, 60);               /* computes 30, has no CPU for 10 */
+    check_scene(&scene, "computing 60 no_cpu 20 disk 30 lock 10 timer 80");
+}
+
+static void stops(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 10, 1, 10, EVENT_STOPPROCESS);
+    at(&scene, 60, 1, 10, EVENT_STARTPROCESS);
+    end_at(&scene, 70, 1, 20);
+    check_scene(&scene, "computing 20 stopped 50");
+}
+
+/* A client asks, the message takes 20 ms, the server computes for 30, its answer arrives at once. */
+static void a_request(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 4000, 1, 80);
+    add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 80, 1, 4000);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 1, 2, 0, EVENT_RECEIVECALL, 2, 0, 0);
+    message_at(&scene, 10, 1, 10, EVENT_SEND, 1, 0, 100);
+    message_at(&scene, 11, 1, 11, EVENT_RECEIVECALL, 1, 0, 0);
+    queued_at(&scene, 30, 2, 0, 100);
+    message_at(&scene, 35, 2, 2, EVENT_RECEIVE, 2, 0, 100); /* woken late by 3 ms, computes for 2 */
+    message_at(&scene, 63, 2, 30, EVENT_SEND, 2, 0, 50);
+    queued_at(&scene, 63, 1, 0, 50);
+    message_at(&scene, 64, 1, 11, EVENT_RECEIVE, 1, 0, 50); /* 1 ms late */
+    end_at(&scene, 70, 1, 17);
+    check_scene(&scene, "computing 46 no_cpu 4 in_flight 20");
+}
+
+/* A parent waits for its child, which waits for a timer. */
+static void a_child(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 10, 1, 10, EVENT_CREATEPROCESS)->create.child = 2;
+    at(&scene, 15, 2, 3, EVENT_EXEC); /* begins 2 ms late */
+    block_at(&scene, 45, 2, 3, 35, 1, 30);
+    end_at(&scene, 50, 2, 8);
+    block_at(&scene, 51, 1, 10, 61, 1, 41); /* wait4: 1 ms late */
+    end_at(&scene, 60, 1, 19);
+    check_scene(&scene, "computing 27 no_cpu 3 timer 30");
+}
+
+/* Answers of an unmonitored peer, and a wait for any of several paths that a timeout ends. */
+static void a_stranger(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 4000, 9, 80);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 10, 1, 10, EVENT_SEND, 1, 0, 100);
+    message_at(&scene, 10, 1, 10, EVENT_RECEIVECALL, 1, 0, 0);
+    message_at(&scene, 50, 1, 10, EVENT_RECEIVE, 1, 0, 100);
+    message_at(&scene, 50, 1, 10, EVENT_RECEIVECALL, 0, 232, 0); /* epoll_wait */
+    message_at(&scene, 75, 1, 15, EVENT_SEND, 1, 100, 100);
+    end_at(&scene, 75, 1, 15);
+    check_scene(&scene, "computing 15 outside 40 event 20");
+}
+
+/* A thread that slept for another's wakeup: the other computed meanwhile. An older message did not end the wait. */
+static void a_wakeup(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    at(&scene, 40, 2, 40, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 42, 1, 5, 202, 1,
+             37); /* computes 5, sleeps from 5 on, runs 2 ms after the wakeup */
+    end_at(&scene, 50, 1, 13);
+    check_scene(&scene, "computing 48 no_cpu 2");
+}
+
+/* ---- random computations ---- */
+
+#define COMPUTATIONS 500
+
+static void any_computation_adds_up(void **state)
+{
+    uint64_t seed = seed_of_run("elapsed");
+    struct computation *computation = calloc(1, sizeof(*computation));
+
+    (void)state;
+    for (int i = 0; i < COMPUTATIONS; i++) {
+        uint64_t own = getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed), events;
+        make_plain(computation, &own);
+        struct elapsed *elapsed = read_tape(&computation->tape, &events);
+        check_sums(elapsed, events);
+        elapsed_free(elapsed);
+        tape_done(&computation->tape);
+    }
+    free(computation);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_process),
+        cmocka_unit_test(stops),
+        cmocka_unit_test(a_request),
+        cmocka_unit_test(a_child),
+        cmocka_unit_test(a_stranger),
+        cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(any_computation_adds_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
