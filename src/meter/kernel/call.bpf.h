@@ -124,7 +124,6 @@ static __always_inline void end_older_send(struct stream *stream)
 static __always_inline void end_stream(struct stream *stream)
 {
     end_older_send(stream);
-    forget_outcomes(stream);
     stream->flags = 0;
     if (__sync_val_compare_and_swap(&stream->life, STREAM_ALIVE, STREAM_ENDED) == STREAM_ALIVE)
         __sync_fetch_and_add(&live, -1);

@@ -130,8 +130,8 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
         stream->connecting = 0;
         look_whether_silent(stream);
         tell_outcome(stream, &outcome);
-    } else if (!note_outcome(connector, &outcome) && failed) {
-        tell_failure_of_ended(connector, &outcome);
+    } else if (!note_outcome(connector, &outcome)) {
+        tell_outcome_of_ended(connector, &outcome);
     }
     return 0;
 }

@@ -66,22 +66,24 @@ static __always_inline void tell_outcome(struct stream *stream, const struct out
         end_failed(outcome->path);
 }
 
-/* The same for a failure of a stream that has ended. */
-static __always_inline void tell_failure_of_ended(uint32_t connector, const struct outcome *outcome)
+/* The same for a stream that has ended. */
+static __always_inline void tell_outcome_of_ended(uint32_t connector, const struct outcome *outcome)
 {
+    uint32_t id = outcome->failed ? EVENT_CONNECTFAILED : EVENT_CONNECT;
     struct record *record;
 
     if (outcome->path == 0)
         return;
-    record = begin_unowned(RING_CONTROL, EVENT_CONNECTFAILED);
-    if (record == NULL)
-        return;
-    record->header.stream = connector;
-    record->failed.path = outcome->path;
-    record->failed.error = outcome->error;
-    set_span(record, outcome->begin);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-    end_failed(outcome->path);
+    record = flags_in_force & EVENT_FLAG(id) ? begin_unowned(RING_CONTROL, id) : NULL;
+    if (record != NULL) {
+        record->header.stream = connector;
+        record->failed.path = outcome->path;
+        record->failed.error = outcome->error;
+        set_span(record, outcome->begin);
+        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    }
+    if (outcome->failed)
+        end_failed(outcome->path);
 }
 
 /* ---- outcomes that were noted ---- */
@@ -114,7 +116,7 @@ static __noinline int tell_outcomes(struct stream *stream)
 
     stream->connecting = 0; /* whatever hook this is, it may make records from now on */
     noted = bpf_map_lookup_elem(&connectors, &number);
-    if (noted != NULL && *(volatile uint32_t *)noted != stream->outcomes)
+    if (noted == NULL || *(volatile uint32_t *)noted != stream->outcomes)
         bpf_loop(MOST_OUTCOMES, tell_next_outcome, &telling, 0);
     return 0;
 }
@@ -150,8 +152,8 @@ static __always_inline bool may_have_outcomes(struct stream *stream)
     return false;
 }
 
-/* The stream ends. What it still waits for belongs to nobody. */
-static __always_inline void forget_outcomes(struct stream *stream)
+/* The stream ends: it records what was noted so far, and what comes later is recorded for it. */
+static __always_inline void expect_no_outcomes(struct stream *stream)
 {
     uint32_t number = stream->number;
 
