@@ -18,7 +18,7 @@ cannot_run() {
 
 # ---- ping-pong: two processes on one CPU; a unit is a round trip, two messages ----
 
-# use_pingpong tcp|udp|unix|pipe
+# use_pingpong tcp|udp|unix|pipe|lock|file
 use_pingpong() {
     load=pingpong
     kind=$1

@@ -2,9 +2,9 @@
 /*
  * pingpong.c: two processes pass one message back and forth, pinned to one CPU: the cost of a round trip (two sends,
  * two receives, two switches) without the noise of two CPUs. `lock`: instead of a message, each wakes the other with a
- * shared semaphore.
+ * shared semaphore. `file`: one process writes the message to a file and reads it again, and the other does nothing.
  *
- *      pingpong tcp|udp|unix|pipe|lock ROUNDS SECONDS [GATE]
+ *      pingpong tcp|udp|unix|pipe|lock|file ROUNDS SECONDS [GATE]
  *
  * prints three figures: nanoseconds per round trip, CPU time of both processes per round trip in nanoseconds, and the
  * number of round trips. It ends after ROUNDS or after SECONDS, whichever comes first. A tenth as many warm-up rounds
@@ -12,6 +12,7 @@
  * time to attach a tool to them.
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -29,11 +30,12 @@
 #define MESSAGE 64
 #define LOOK    16 /* round trips between two checks of the clock */
 
-/* What a player receives from and sends to: one socket, the ends of two pipes, or semaphores. */
+/* What a player receives from and sends to: one socket, the ends of two pipes, semaphores, or a file. */
 struct player {
     int from;
     int to;
     bool is_pipe;
+    bool is_file;       /* `from`; when `to` is closed, the other one ends */
     struct turn *waits; /* NULL: there are messages */
     struct turn *lets_go;
 };
@@ -119,6 +121,14 @@ static int make_players(const char *name, struct player players[2])
     }
     if (strcmp(name, "lock") == 0)
         return make_turns(players);
+    if (strcmp(name, "file") == 0) {
+        int file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+        if (file < 0 || pipe(there) < 0)
+            return -1;
+        players[0] = (struct player){.from = file, .to = there[1], .is_file = true};
+        players[1] = (struct player){.from = there[0], .to = there[0], .is_pipe = true};
+        return 0;
+    }
     if (strcmp(name, "pipe") != 0 || pipe(there) < 0 || pipe(back) < 0)
         return -1;
     players[0] = (struct player){.from = back[0], .to = there[1], .is_pipe = true};
@@ -142,6 +152,8 @@ static ssize_t give(const struct player *player, const void *message, size_t siz
         sem_post(&player->lets_go->may_go);
         return (ssize_t)size;
     }
+    if (player->is_file)
+        return pwrite(player->from, message, size, 0);
     return player->is_pipe ? write(player->to, message, size) : send(player->to, message, size, 0);
 }
 
@@ -152,6 +164,8 @@ static ssize_t take(const struct player *player, void *message, size_t size, int
             ;
         return player->waits->is_over ? 0 : (ssize_t)size;
     }
+    if (player->is_file)
+        return pread(player->from, message, size, 0);
     return player->is_pipe ? read(player->from, message, size)
                            : recv(player->from, message, size, flags);
 }
@@ -225,7 +239,7 @@ int main(int argc, char **argv)
     struct player players[2];
 
     if (argc < 4 || make_players(argv[1], players) < 0) {
-        fprintf(stderr, "usage: pingpong tcp|udp|unix|pipe|lock ROUNDS SECONDS [GATE]\n");
+        fprintf(stderr, "usage: pingpong tcp|udp|unix|pipe|lock|file ROUNDS SECONDS [GATE]\n");
         return 2;
     }
     CPU_ZERO(&cpu);

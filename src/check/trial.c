@@ -122,7 +122,7 @@ int trial_programs(bool may_try, struct trial_program **ret_list)
 
     (void)offers_look(&listing.offers, may_try); /* without the types everything stays unknown */
     if (listing.offers.types != NULL)
-        hooks_choose(&listing.offers, METER_ALL_FLAGS, METER_ALL_KINDS, listing.choices);
+        hooks_choose(&listing.offers, METER_ALL_FLAGS, METER_EVERY_KIND, listing.choices);
     int result = programs_each(list_program, &listing);
     offers_done(&listing.offers);
     if (result < 0) {

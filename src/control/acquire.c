@@ -91,7 +91,7 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
 
     recording_options_init(&options->recorder);
     /* the hook on pipes would slow down every system call on the machine */
-    options->recorder.kinds = "all,-pipe";
+    options->recorder.kinds = "all,-pipe,-mq";
     while (result < 0 && (option = command_next_option(&acquire_command, argc, argv)) != -1)
         result = take_option(option, options);
     for (; result < 0 && optind < argc; optind++) {

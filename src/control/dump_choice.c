@@ -235,12 +235,14 @@ static struct known_stream find_stream(const struct identities *identities,
                                        const struct event *event)
 {
     const struct record_header *header = event->header;
-    bool has_stream = header->id == EVENT_STREAM || (!(header->flags & RECORD_NO_STREAM) &&
-                                                     !(EVENT_FLAG(header->id) & STREAMLESS_TYPES));
+    bool has_stream = record_is_of_stream(header) && !(EVENT_FLAG(header->id) & STREAMLESS_TYPES);
+    uint32_t number = has_stream ? header->stream : 0;
     struct known_stream known = {0};
 
-    if (has_stream)
-        known.record = identities_stream(identities, event->origin, header->stream);
+    if (header->id == EVENT_SIGNAL && !has_stream) /* it is the receiver's, then */
+        number = ((const struct record *)header)->signal.receiver;
+    if (number != 0)
+        known.record = identities_stream(identities, event->origin, number);
     if (known.record != NULL) {
         known.user_name = identities_user_name(identities, event->origin, known.record->user);
         known.cgroup_name = identities_cgroup_name(identities, event->origin, known.record->cgroup);

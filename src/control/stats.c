@@ -117,7 +117,8 @@ static const struct {
     enum show_table table;
 } tables[] = {
     {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS}, {"failure", TABLE_FAILURES},
-    {"procedure", TABLE_PROCEDURES}, {"load", TABLE_LOADS}, {"cgroup", TABLE_CGROUPS},
+    {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES}, {"load", TABLE_LOADS},
+    {"cgroup", TABLE_CGROUPS},
 };
 
 static const char *by_word(size_t index)
@@ -188,8 +189,8 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
-     "table: pair, path (connections), failure (failed connections), procedure,\nload (of "
-     "machines), cgroup"},
+     "table: pair, path (connections), failure (failed connections), procedure, file,\n"
+     "load (of machines), cgroup"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -115,10 +115,11 @@ static struct key internet_key(const struct path_end *end, enum key_purpose purp
     return key;
 }
 
-/* Pipes have no cookies. Their meter numbers them, and another meter on the same machine may use the same numbers. */
+/* Pipes and message queues have no cookies. Their meter numbers them, and another meter on the same machine may use the
+ * same numbers. */
 static bool is_of_its_meter(const struct path_end *end)
 {
-    return kind_is_pipe(end->record->kind);
+    return kind_is_pipe(end->record->kind) || kind_is_mq(end->record->kind);
 }
 
 static struct key unix_key(const struct path_end *end, enum key_purpose purpose, uint64_t one,

@@ -93,11 +93,56 @@ static void pipe_endpoint(const struct path_record *path, char text[ENDPOINT_SIZ
         snprintf(text, ENDPOINT_SIZE, "%.*s", (int)length, path->name);
 }
 
-void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
+static void file_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    size_t length = strnlen(path->name, sizeof(path->name));
+
+    if (length == 0)
+        snprintf(text, ENDPOINT_SIZE, "inode %" PRIu64, path->inode);
+    else
+        snprintf(text, ENDPOINT_SIZE, "%.*s", (int)length, path->name);
+}
+
+int64_t path_message_type(const struct path_record *path)
+{
+    int64_t type;
+
+    memcpy(&type, path->local, sizeof(type));
+    return type;
+}
+
+/* Both ends have the same text: "msqid 3 type 5", "/jobs priority 0". */
+static void queue_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    size_t length = strnlen(path->name, sizeof(path->name));
+
+    if (path->kind == PATH_MQ_SYSV)
+        snprintf(text, ENDPOINT_SIZE, "msqid %" PRIu64 " type %" PRId64, path->inode,
+                 path_message_type(path));
+    else
+        snprintf(text, ENDPOINT_SIZE, "%.*s priority %" PRId64, (int)length, path->name,
+                 path_message_type(path));
+}
+
+/* What has the same text at both ends. */
+static bool common_endpoint(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
     if (kind_is_pipe(path->kind))
         pipe_endpoint(path, text);
-    else if (path->family == AF_UNIX)
+    else if (kind_is_mq(path->kind))
+        queue_endpoint(path, text);
+    else if (path->kind == PATH_FILE)
+        file_endpoint(path, text);
+    else
+        return false;
+    return true;
+}
+
+void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
+{
+    if (common_endpoint(path, text))
+        return;
+    if (path->family == AF_UNIX)
         unix_endpoint(path, path->cookie, path->name_end == PATH_NAME_LOCAL, text);
     else
         internet_endpoint(path->family, path->local, path->local_port, text);
@@ -105,9 +150,9 @@ void endpoint_local(const struct path_record *path, char text[ENDPOINT_SIZE])
 
 void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
 {
-    if (kind_is_pipe(path->kind))
-        pipe_endpoint(path, text);
-    else if (path->family == AF_UNIX)
+    if (common_endpoint(path, text))
+        return;
+    if (path->family == AF_UNIX)
         unix_endpoint(path, path->peer, path->name_end == PATH_NAME_REMOTE, text);
     else
         internet_endpoint(path->family, path->remote, path->remote_port, text);

@@ -7,6 +7,7 @@
 #define DPM_EVENT_H
 
 #include "base/base.h"
+#include "base/lookup.h"
 #include "event/record.h"
 
 #include <stdio.h>
@@ -16,6 +17,9 @@
 
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
+
+/* SIGNAL: a process that is not known has sent it, one outside of the receiver's PID namespace. */
+#define SENDER_UNKNOWN UINT32_MAX
 
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
@@ -209,6 +213,7 @@ struct source {
  *             +-- path number   --> path (one end)
  *             +-- image number  --> image
  *             +-- uid, cgroup id -> name
+ *             +-- process       --> command line
  *             +-- image number  --> image --device, inode--> module (its program's file)
  *             +-- stream, PC    --> procedure
  */
@@ -251,6 +256,11 @@ const char *identities_user_name(const struct identities *identities, uint32_t o
                                  uint32_t user);
 const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
                                    uint64_t cgroup);
+
+/* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
+ * of its creator. It fades with the process's first stream. Valid until the next identities_add. */
+const char *identities_command(const struct identities *identities, uint32_t origin,
+                               uint32_t process);
 
 /* The last component of an image's file name. Otherwise as above. */
 const char *identities_program(const struct identities *identities, uint32_t origin,
@@ -312,6 +322,30 @@ void names_make_cgroup(uint64_t time, uint64_t number, const char *path,
 bool names_is_new(struct names *names, const struct name_record *name);
 void names_done(struct names *names);
 
+/* The command lines of the processes that are being recorded, as far as NAME records have reported them. All zero at
+ * first. */
+struct commands {
+    struct lookup processes;
+    struct pool list;
+    uint32_t next;
+};
+
+/* Call it for every record before the record is stored. Returns whether a NAME record belongs before it: the command
+ * line of a process that ran when its metering began. */
+bool commands_before(struct commands *commands, const struct record_header *header,
+                     struct name_record *ret_name);
+
+/* Whether a process has another command line than the recording says: some programs write a title there. It looks once
+ * at each process whose program is `age` ns old at `now`; with age 0 at all. The record gets `time`. Call it until it
+ * returns false. */
+bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uint64_t time,
+                      struct name_record *ret_name);
+void commands_done(struct commands *commands);
+
+/* The command line of a running process: its arguments, separated by blanks, cut to NAME_SIZE - 1 bytes. Returns false
+ * if it has none, or it cannot be read. */
+bool command_line_read(pid_t pid, char name[NAME_SIZE]);
+
 /* ---- printing ---- */
 
 #define CONTAINER_SIZE NAME_SIZE
@@ -358,6 +392,9 @@ static inline uint64_t number_key(uint32_t origin, uint32_t number)
 {
     return (uint64_t)origin << 32 | number;
 }
+
+/* Type (System V) or priority (POSIX) of the messages of a path of a message queue. */
+int64_t path_message_type(const struct path_record *path);
 
 #define ENDPOINT_SIZE 160
 

@@ -7,6 +7,7 @@
  *      (device, inode) of an image's file ------------------> its module
  *      (module or image: its index, address) --intern-------> its procedure
  *      (user or cgroup: the index of its number) -----------> its name
+ *      process: its number ----------------------------------> its command line, forgotten with its first stream
  *
  * Numbers come from a file and may have any value: nothing is sized by them.
  */
@@ -50,6 +51,7 @@ struct identities {
     struct arena memory; /* of the copies */
     struct passing paths;
     struct passing streams;
+    struct passing commands; /* NAMEs, by the number of the process */
     /* [IDENTITIES_FADING] keys of ended paths and streams, used in rotation; NULL: none yet */
     uint64_t *fading;
     uint32_t fading_next;
@@ -137,6 +139,7 @@ void identities_free(struct identities *identities)
         return;
     passing_done(&identities->paths);
     passing_done(&identities->streams);
+    passing_done(&identities->commands);
     free(identities->fading);
     entries_done(&identities->numbered);
     entries_done(&identities->files);
@@ -278,12 +281,20 @@ static void forget(struct passing *passing, uint64_t key, enum needed_by whom)
         clear_forgotten(passing);
 }
 
+/* The key of the command line of the process whose first stream has this key. */
+static uint64_t key_of_command(uint64_t key_of_stream)
+{
+    return (key_of_stream & ~(0xffULL << 56)) | (uint64_t)EVENT_NAME << 56;
+}
+
 static void forget_key(struct identities *identities, uint64_t key)
 {
     struct passing *passing = passing_of(identities, (unsigned)(key >> 56));
 
     if (passing != NULL) /* 0: an unused entry of `fading` */
         forget(passing, key, NEEDED_BY_FIRST);
+    if (passing == &identities->streams)
+        forget(&identities->commands, key_of_command(key), NEEDED_BY_FIRST);
 }
 
 static void fade(struct identities *identities, uint64_t key)
@@ -338,8 +349,44 @@ static int64_t name_number(int64_t index, uint32_t kind)
     return index << 1 | (kind == NAME_CGROUP);
 }
 
+static const struct name_record *find_command(const struct identities *identities, uint32_t origin,
+                                              uint32_t process)
+{
+    return entries_get(&identities->commands.entries, key_of(EVENT_NAME, origin, process));
+}
+
+static int add_command(struct identities *identities, uint32_t origin,
+                       const struct name_record *name)
+{
+    return name->number > UINT32_MAX
+               ? 0
+               : keep_passing(identities, &identities->commands,
+                              key_of(EVENT_NAME, origin, (uint32_t)name->number), &name->header);
+}
+
+/* A process begins with the command line of its creator. */
+static int inherit_command(struct identities *identities, uint32_t origin,
+                           const struct stream_record *stream)
+{
+    const struct stream_record *creator =
+        stream->header.stream == stream->process && stream->parent != 0 &&
+                find_command(identities, origin, stream->process) == NULL
+            ? identities_stream(identities, origin, stream->parent)
+            : NULL;
+    const struct name_record *command =
+        creator == NULL ? NULL : find_command(identities, origin, creator->process);
+
+    if (command == NULL)
+        return 0;
+    struct name_record copy = *command;
+    copy.number = stream->process;
+    return add_command(identities, origin, &copy);
+}
+
 static int add_name(struct identities *identities, uint32_t origin, const struct name_record *name)
 {
+    if (name->kind == NAME_COMMAND)
+        return add_command(identities, origin, name);
     int64_t index = intern_add(&identities->long_numbers, name->number);
     int64_t number = name_number(index, name->kind);
 
@@ -397,7 +444,9 @@ int identities_add(struct identities *identities, const struct event *event)
     int result = 0;
 
     struct passing *passing = passing_of(identities, header->id);
-    if (passing != NULL)
+    if (header->id == EVENT_STREAM)
+        result = inherit_command(identities, event->origin, (const struct stream_record *)header);
+    if (result == 0 && passing != NULL)
         result = keep_passing(identities, passing,
                               key_of(header->id, event->origin, number_of(header)), header);
     if (is_numbered(header->id))
@@ -505,6 +554,14 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
                                    uint64_t cgroup)
 {
     return find_name(identities, NAME_CGROUP, origin, cgroup);
+}
+
+const char *identities_command(const struct identities *identities, uint32_t origin,
+                               uint32_t process)
+{
+    const struct name_record *record = find_command(identities, origin, process);
+
+    return record == NULL || record->name[0] == '\0' ? NULL : record->name;
 }
 
 const char *identities_program(const struct identities *identities, uint32_t origin, uint32_t image)

@@ -129,7 +129,7 @@ enum record_flag {
 struct record_header {
     uint64_t time; /* ns, CLOCK_MONOTONIC, when the record was made */
     uint8_t id;    /* enum event_id */
-    uint8_t load;  /* runnable tasks on this CPU, saturating */
+    uint8_t load;  /* runnable tasks of the machine, as of each CPU's last switch; saturating */
     uint16_t flags;
     uint32_t sequence;         /* per stream, without gaps, modulo 2^32 */
     uint64_t proc_time_and_pc; /* bits 0-47 procTime (ns, modulo 2^48); 48-63 bits 0-15 of the PC */
@@ -217,7 +217,7 @@ struct record {
             int16_t code;      /* si_code, as in sigaction(2) */
             uint32_t receiver; /* number of a STREAM of the receiving process; 0: not metered */
             uint32_t receiver_pid;
-            uint32_t sender_pid; /* 0: the kernel sent it */
+            uint32_t sender_pid; /* 0: the kernel sent it; 2^32 - 1: a process that is not known */
         } signal;
         struct {
             uint32_t path;  /* number of the PATH record */
@@ -279,7 +279,7 @@ enum signal_result {
 
 #define STREAM_NAME_SIZE 16
 
-/* One thread. The record is repeated with the same number when EXEC changes its contents. */
+/* One thread. The record is repeated with the same number when an EXEC or a new name changes its contents. */
 struct stream_record {
     struct record_header header; /* header.stream is the stream's own number */
     uint32_t pid;                /* process ID (thread group ID), initial PID namespace */
@@ -331,17 +331,20 @@ enum path_name_end {
 struct path_record {
     struct record_header header;
     uint32_t path;
-    uint8_t kind;        /* enum path_kind */
-    uint8_t family;      /* AF_INET, AF_INET6, AF_UNIX */
-    uint8_t role;        /* enum path_role */
-    uint8_t name_end;    /* enum path_name_end: whose address `name` is */
-    uint64_t cookie;     /* of this socket; for a pipe's end: a unique number */
-    uint64_t peer;       /* cookie of the other end; 0: not known */
-    uint64_t inode;      /* of this socket or pipe */
-    uint32_t network;    /* inode of the network namespace; FIFO: device of its file system */
+    uint8_t kind;     /* enum path_kind */
+    uint8_t family;   /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t role;     /* enum path_role */
+    uint8_t name_end; /* enum path_name_end: whose address `name` is */
+    uint64_t cookie;  /* of this socket; for a pipe's end: a unique number */
+    uint64_t peer;    /* cookie of the other end; 0: not known */
+    uint64_t inode;   /* of this socket, pipe, file or POSIX queue; System V queue: its msqid */
+    /* inode of the network namespace; FIFO, file, POSIX queue: device of its file system; System V queue: inode of the
+     * IPC namespace */
+    uint32_t network;
     uint16_t local_port; /* host byte order */
     uint16_t remote_port;
-    uint8_t local[16]; /* IPv4: the first 4 bytes */
+    uint8_t
+        local[16]; /* IPv4: the first 4 bytes; queue: type or priority of its messages, 8 bytes */
     uint8_t remote[16];
     uint32_t start_out;        /* offset of the first byte or message sent */
     uint32_t start_in;         /* offset of the first byte or message received */

@@ -290,6 +290,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
 {
     struct end *end = ends_find(history, origin, told->path);
 
+    if (told->kind == PATH_FILE)
+        return 0; /* nothing passes through it from one process to another */
     if (end == NULL)
         end = add_end(history, origin, told->path);
     if (end == NULL)

@@ -389,6 +389,15 @@ static int note_message(struct history *history, struct stream *stream, struct e
     }
 }
 
+/* A file has no end here, only a name. */
+static void forget_file(struct history *history, uint32_t origin, uint32_t number)
+{
+    const struct path_record *path = identities_path(history->identities, origin, number);
+
+    if (path != NULL && path->kind == PATH_FILE)
+        identities_fade_path(history->identities, origin, number);
+}
+
 static int note_event(struct history *history, struct stream *stream, struct end *end,
                       uint32_t number, const struct record *record)
 {
@@ -422,6 +431,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         end = ends_find(history, number, record->message.path);
         if (end != NULL)
             ends_note_destroyed(history, end);
+        else
+            forget_file(history, number, record->message.path);
     }
     return result;
 }

@@ -102,8 +102,8 @@ struct history_event {
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;
     /* Dense indexes of its stream, of its end of the path and of the partner of that end, + 1; 0: none. Indexes are
-     * reused. An analysis may look there first. STREAM has one, too, and so have events without a stream that refer to
-     * an end: PATH, MESSAGEQUEUED, DROPPED, NETWORK and DESTROYPATH, after which the index may be another end's. */
+     * reused. An analysis may look there first. STREAM and SCHEDULE have one, too, and so have events without a stream that
+     * refer to an end: PATH, MESSAGEQUEUED, DROPPED, NETWORK and DESTROYPATH, after which the index may be another end's. */
     uint32_t stream_place, end_place, partner_place;
     uint32_t left;      /* SEND: how much of it may still be received: bytes, or 1 datagram */
     void *const *whole; /* [whole_count], valid until the next call: see history_follow_queues */

@@ -15,7 +15,7 @@ static inline bool is_counted(uint8_t kind, enum meter_kind meter)
 /* The same for RECEIVEs. */
 static inline bool is_counted_in(uint8_t kind, enum meter_kind meter)
 {
-    return kind_is_pipe(kind) || (kind != PATH_UDP && meter == METER_PTRACE);
+    return kind_is_pipe(kind) || kind_is_mq(kind) || (kind != PATH_UDP && meter == METER_PTRACE);
 }
 
 /* Whether the position of a SEND or RECEIVE of this end may be wrong. */

@@ -208,6 +208,8 @@ int room_hand_out(struct history *history, struct end *end, struct stream *strea
     case EVENT_SENDCALL:
     case EVENT_SEND:
     case EVENT_ACCEPT:
+        if (kind_is_mq(end->kind))
+            return 0; /* a message of any other type makes room, too, and WAKEUP says which */
         result = add_cause(history, end, stream, record);
         stream->full =
             record->header.id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED)

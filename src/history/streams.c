@@ -111,11 +111,13 @@ int streams_note_identity(struct history *history, uint32_t origin,
 }
 
 /* System calls that may send or receive: read, write, readv, writev, sendfile, sendto, recvfrom, sendmsg, recvmsg,
- * splice, tee, vmsplice, recvmmsg, sendmmsg, preadv2, pwritev2, io_uring_enter; and NO_SYSTEM_CALL, to be safe. */
+ * msgsnd, msgrcv, mq_timedsend, mq_timedreceive, splice, tee, vmsplice, recvmmsg, sendmmsg, preadv2, pwritev2,
+ * io_uring_enter; and NO_SYSTEM_CALL, to be safe. */
 static bool may_pass_messages(uint32_t call)
 {
-    static const uint32_t calls[] = {0,   1,   19,  20,  40,  44,  45,  46,  47,
-                                     275, 276, 278, 299, 307, 327, 328, 426, NO_SYSTEM_CALL};
+    static const uint32_t calls[] = {
+        0,   1,   19,  20,  40,  44,  45,  46,  47,  69,  70,
+        242, 243, 275, 276, 278, 299, 307, 327, 328, 426, NO_SYSTEM_CALL};
 
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i] == call)
@@ -123,10 +125,12 @@ static bool may_pass_messages(uint32_t call)
     return false;
 }
 
-/* A wait in a call that passes no message itself, such as poll. */
+/* A wait in a call that passes no message itself, such as poll. (A receive from a message queue has no path either,
+ * because it takes messages of several.) */
 static bool waits_for_any(const struct record *record)
 {
-    return record->header.id == EVENT_RECEIVECALL && record->message.path == 0;
+    return record->header.id == EVENT_RECEIVECALL && record->message.path == 0 &&
+           !may_pass_messages(record->message.offset);
 }
 
 /* Whether a record is never made in the middle of a call that passes messages. */

@@ -31,6 +31,7 @@
 #define MESSAGES_IN  (EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_RECEIVECALL))
 /* Offsets need both directions: of a pipe, and of a socket whose two ends are traced. */
 #define MESSAGES (MESSAGES_OUT | MESSAGES_IN)
+#define FILES    (EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE))
 #define WAITS    EVENT_FLAG(EVENT_RECEIVECALL)
 #define SLEEPS   EVENT_FLAG(EVENT_BLOCK)
 #define PATHS                                                                                      \
@@ -42,26 +43,29 @@
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
 #define CALL_FUTEX_WAIT 455 /* newer than our headers */
 
 const struct system_call system_calls[] = {
-    {SYS_write, CALL_SENDS, MESSAGES_OUT},
-    {SYS_writev, CALL_SENDS, MESSAGES_OUT},
-    {SYS_pwritev2, CALL_SENDS, MESSAGES_OUT},
+    {SYS_write, CALL_SENDS, MESSAGES_OUT | FILES},
+    {SYS_writev, CALL_SENDS, MESSAGES_OUT | FILES},
+    {SYS_pwritev2, CALL_SENDS, MESSAGES_OUT | FILES},
     {SYS_sendto, CALL_SENDS, MESSAGES_OUT},
     {SYS_sendmsg, CALL_SENDS, MESSAGES_OUT},
     {SYS_sendmmsg, CALL_SENDS_MANY, MESSAGES_OUT},
-    {SYS_read, CALL_RECEIVES, MESSAGES_IN},
-    {SYS_readv, CALL_RECEIVES, MESSAGES_IN},
-    {SYS_preadv2, CALL_RECEIVES, MESSAGES_IN},
+    {SYS_read, CALL_RECEIVES, MESSAGES_IN | FILES},
+    {SYS_readv, CALL_RECEIVES, MESSAGES_IN | FILES},
+    {SYS_preadv2, CALL_RECEIVES, MESSAGES_IN | FILES},
     {SYS_recvfrom, CALL_RECEIVES, MESSAGES_IN},
     {SYS_recvmsg, CALL_RECEIVES, MESSAGES_IN},
     {SYS_recvmmsg, CALL_RECEIVES_MANY, MESSAGES_IN},
-    {SYS_sendfile, CALL_MOVES, MESSAGES},
-    {SYS_splice, CALL_MOVES, MESSAGES},
+    {SYS_sendfile, CALL_MOVES, MESSAGES | FILES},
+    {SYS_splice, CALL_MOVES, MESSAGES | FILES},
     {SYS_tee, CALL_MOVES, MESSAGES},
     {SYS_vmsplice, CALL_MOVES, MESSAGES},
     {SYS_poll, CALL_WAITS_ANY, WAITS, TEST_NOT, 2, 0, 0},
@@ -87,6 +91,21 @@ const struct system_call system_calls[] = {
     {SYS_pipe2, CALL_MAKES, PATHS},
     {SYS_socket, CALL_MAKES, PATHS},
     {SYS_socketpair, CALL_MAKES, PATHS},
+    {SYS_pread64, CALL_FILES, FILES, .kinds = METER_FILE},
+    {SYS_preadv, CALL_FILES, FILES, .kinds = METER_FILE},
+    {SYS_pwrite64, CALL_FILES, FILES, .kinds = METER_FILE},
+    {SYS_pwritev, CALL_FILES, FILES, .kinds = METER_FILE},
+    {SYS_copy_file_range, CALL_FILES, FILES, .kinds = METER_FILE},
+    {SYS_open, CALL_OPENS, FILES, .kinds = METER_FILE},
+    {SYS_creat, CALL_OPENS, FILES, .kinds = METER_FILE},
+    {SYS_openat, CALL_OPENS, FILES, .kinds = METER_FILE},
+    {SYS_openat2, CALL_OPENS, FILES, .kinds = METER_FILE},
+    {SYS_msgget, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
+    {SYS_msgsnd, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
+    {SYS_msgrcv, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
+    {SYS_mq_open, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
+    {SYS_mq_timedsend, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
+    {SYS_mq_timedreceive, CALL_QUEUES, MESSAGES, .kinds = METER_MQ},
     {SYS_nanosleep, CALL_SLEEPS, SLEEPS},
     {SYS_clock_nanosleep, CALL_SLEEPS, SLEEPS},
     {SYS_pause, CALL_SLEEPS, SLEEPS},
@@ -109,6 +128,7 @@ const struct system_call system_calls[] = {
     {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWPID, CLONE_NEWPID},
     {SYS_unshare, CALL_CLOSES, 0, TEST_MASKED, 0, CLONE_NEWNET, CLONE_NEWNET},
     {SYS_setns, CALL_NOTICED, 0},
+    {SYS_prctl, CALL_RENAMES, 0, TEST_MASKED, 0, UINT32_MAX, PR_SET_NAME},
     {SYS_setuid, CALL_NOTICED, 0},
     {SYS_setreuid, CALL_NOTICED, 0},
     {SYS_setresuid, CALL_NOTICED, 0},
@@ -120,7 +140,8 @@ const struct system_call system_calls[] = {
 
 static bool is_asked_for(const struct ptracemeter *meter, const struct system_call *call)
 {
-    return call->flags == 0 || (meter->options.flags & call->flags) != 0;
+    return (call->flags == 0 || (meter->options.flags & call->flags) != 0) &&
+           (call->kinds == 0 || (meter->options.kinds & call->kinds) != 0);
 }
 
 static int add_call(scmp_filter_ctx filter, const struct system_call *call)

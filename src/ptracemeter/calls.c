@@ -14,9 +14,11 @@
 #include "meter/shared/message.h"
 #include "ptracemeter/connection_calls.h"
 #include "ptracemeter/descriptor_calls.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/message_calls.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
+#include "ptracemeter/queue_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
 #include "ptracemeter/tracer.h"
@@ -52,7 +54,8 @@ static bool passes_test(const struct ptracemeter *meter, const struct system_cal
 {
     if (!meter->options.survive)
         return true;
-    if (call->flags != 0 && (meter->options.flags & call->flags) == 0)
+    if ((call->flags != 0 && (meter->options.flags & call->flags) == 0) ||
+        (call->kinds != 0 && (meter->options.kinds & call->kinds) == 0))
         return false;
     for (const struct system_call *each = system_calls; each->what != NO_CLASS; each++) {
         if (each->number != call->number)
@@ -238,9 +241,20 @@ static bool begins(struct ptracemeter *meter, struct tracee *tracee)
         return ask_for_option(meter, tracee);
     case CALL_CHANGES_TEXT:
         return callers_change_begins(tracee->process->callers, tracee->process->streams);
+    case CALL_FILES:
+        return false; /* see may_use_files */
+    case CALL_QUEUES:
+        return queue_call_begins(meter, tracee);
     default:
         return true;
     }
+}
+
+/* Calls on files, too. */
+static bool may_use_files(const struct system_call *what)
+{
+    return what->what == CALL_SENDS || what->what == CALL_RECEIVES || what->what == CALL_MOVES ||
+           what->what == CALL_FILES;
 }
 
 static const struct system_call text_change = {.what = CALL_CHANGES_TEXT};
@@ -256,7 +270,10 @@ static bool may_sleep(const struct system_call *what)
     case CALL_CLOSES:
     case CALL_MAKES:
     case CALL_NOTICED:
+    case CALL_RENAMES:
     case CALL_CHANGES_TEXT:
+    case CALL_FILES:
+    case CALL_OPENS:
         return false;
     default:
         return true;
@@ -301,7 +318,9 @@ bool call_begins(struct ptracemeter *meter, struct tracee *tracee, uint64_t numb
         take_up_again(tracee);
     else
         tracee->restarting.what = NULL;
-    if (!begins(meter, tracee)) {
+    bool matters = begins(meter, tracee);
+    call->uses_files = may_use_files(call->what) && file_call_begins(meter, tracee);
+    if (!matters && !call->uses_files) {
         call->what = NULL;
         return false;
     }
@@ -355,11 +374,21 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
     case CALL_MAKES:
         making_ends(meter, tracee, result);
         break;
+    case CALL_RENAMES:
+        tracee_renamed(meter, tracee);
+        break;
     case CALL_CHANGES_TEXT:
         callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,
                         result);
         break;
+    case CALL_OPENS:
+        file_opened(meter, tracee, result);
+        break;
+    case CALL_QUEUES:
+        queue_call_ends(meter, tracee, result);
+        break;
     case CALL_NOTICED:
+    case CALL_FILES:
         break;
     }
 }
@@ -371,6 +400,8 @@ void call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     if (result == FIRST_RESTART)
         tracee->restarting = tracee->call;
     ends(meter, tracee, result);
+    if (tracee->call.uses_files)
+        file_call_ends(meter, tracee, result);
     message_dropped(tracee);
     tracee->call.what = NULL;
 }
@@ -380,6 +411,7 @@ void call_dropped(struct ptracemeter *meter, struct tracee *tracee)
     if (tracee->call.what == NULL)
         return;
     message_dropped(tracee);
+    queue_call_dropped(meter, tracee);
     if (tracee->call.changing)
         closing_ends(meter, tracee);
     if (tracee->call.what == &text_change && tracee->process->callers != NULL)
@@ -398,6 +430,9 @@ void call_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now
         return;
     if (call->what->what == CALL_WAITS_ANY || call->what->what == CALL_ACCEPTS) {
         if (waits_for_something(call))
+            call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+    } else if (call->queue != 0) {
+        if (queue_call_receives(call))
             call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
     } else if (call->from != NULL && call->to == NULL) {
         const struct path *path = is_datagram(call->from)

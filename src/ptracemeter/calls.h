@@ -37,7 +37,11 @@ enum call_class {
     CALL_CLOSES,  /* close, close_range, dup2, dup3, unshare */
     CALL_MAKES,   /* pipe, socketpair, socket */
     CALL_NOTICED, /* io_uring_setup, ptrace ... */
+    CALL_RENAMES, /* prctl: the stream's name */
     CALL_RESTARTS,
+    CALL_FILES,        /* only on files */
+    CALL_OPENS,        /* a file */
+    CALL_QUEUES,       /* message queues */
     CALL_CHANGES_TEXT, /* callers_changes */
 };
 
@@ -49,6 +53,7 @@ struct system_call {
     uint8_t test;     /* enum argument_test */
     uint8_t argument; /* index of the argument */
     uint64_t mask, value;
+    uint32_t kinds; /* stops only if one of these is metered; 0: all */
 };
 
 enum argument_test { TEST_NONE, TEST_NOT, TEST_MASKED };

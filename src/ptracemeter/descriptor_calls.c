@@ -10,6 +10,7 @@
 #include "ptracemeter/calls.h"
 #include "ptracemeter/connection_calls.h"
 #include "ptracemeter/descriptors.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/paths.h"
 #include "ptracemeter/tracer.h"
@@ -99,6 +100,8 @@ bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
     }
     if (call->number == SYS_unshare && (call->arguments[0] & (CLONE_NEWPID | CLONE_NEWNET)))
         meter->identities_change = true;
+    if (call->number == SYS_close)
+        file_closes(meter, tracee, (int)call->arguments[0]);
     if (unshares)
         leave_table(meter, tracee);
     forget(meter, tracee);

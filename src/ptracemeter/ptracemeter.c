@@ -3,7 +3,9 @@
 #include "ptracemeter/ptracemeter.h"
 
 #include "ptracemeter/call_filter.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
+#include "ptracemeter/queue_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
 
@@ -68,6 +70,8 @@ static int allocate(struct ptracemeter *meter)
     meter->reading.bytes = malloc(BUFFER_SIZE);
     meter->tracees.size = sizeof(struct tracee);
     meter->objects.size = sizeof(struct object);
+    traced_files_init(meter);
+    queues_init(meter);
     meter->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (meter->event_fd < 0)
         return -errno;
@@ -270,6 +274,8 @@ static void close_meter(struct meter_interface *interface)
 
     end_tracer(meter);
     objects_free(meter);
+    traced_files_free(meter);
+    queues_free(meter);
     pool_done(&meter->tracees);
     lookup_done(&meter->tids);
     lookup_done(&meter->inodes);

@@ -8,6 +8,8 @@
  *        |-- calls.c         beginning and end of a system call, and what is recorded of it
  *        |     |-- message_calls.c     data sent and received
  *        |     |-- descriptor_calls.c  descriptors made, copied, closed
+ *        |     |-- file_calls.c        files read and written
+ *        |     |-- queue_calls.c       messages in message queues
  *        |     '-- program_callers.c   the place in the program that a call comes from
  *        |-- descriptors.c   the object behind a descriptor, cached
  *        |-- objects.c       the known sockets and pipes
@@ -160,6 +162,10 @@ struct call {
     bool changing;           /* counted in its table's `changing` */
     bool starved;            /* splice ...: there was nothing to read when it began */
     bool counted;            /* counted in its objects' `sending` and `receiving` */
+    bool uses_files;         /* these two are set: */
+    int file_read;           /* descriptor of a file that it reads from, or -1 */
+    int file_written;
+    uint32_t queue; /* index of its message queue, + 1; 0: none */
 };
 
 struct tracee {
@@ -195,6 +201,8 @@ struct tracee {
     bool waited;
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
+    /* in its latest STREAM */
+    char name[STREAM_NAME_SIZE];
 };
 
 /* ---- records between the threads ---- */
@@ -272,7 +280,11 @@ struct ptracemeter {
     struct pool objects;
     struct lookup cookies;   /* of UNIX sockets -> objects */
     struct lookup addresses; /* of TCP ends, hashed -> objects */
-    uint32_t last_stream, last_path, last_image, last_pipe;
+    struct lookup files;     /* of processes -> used_files */
+    struct pool used_files;
+    struct lookup queue_keys; /* -> queues */
+    struct pool queues;
+    uint32_t last_stream, last_path, last_image, last_pipe, last_file, last_queue;
     int cgroup_root;
     int diag;
     bool diag_tried;

@@ -10,6 +10,7 @@
 
 #include "ptracemeter/calls.h"
 #include "ptracemeter/descriptors.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
 
@@ -176,6 +177,8 @@ void tracee_forget(struct ptracemeter *meter, struct tracee *tracee)
     if (tracee->schedstat >= 0)
         close(tracee->schedstat);
     table_leave(meter, tracee->table);
+    if (tracee->process != NULL && tracee->process->streams == 1 && meter->files.count > 0)
+        traced_files_end(meter, tracee->process->number);
     leave_process(tracee->process);
     lookup_remove(&meter->tids, (uint64_t)tracee->tid);
     if (tracee->number != 0)
@@ -259,10 +262,20 @@ void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall
 
 /* ---- STREAM, IMAGE ---- */
 
-static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
+/* The name of a stream. It is padded with NULs. */
+static void read_name(const struct tracee *tracee, char name[STREAM_NAME_SIZE])
+{
+    char text[64];
+
+    process_read(tracee->tid, "comm", text, sizeof(text));
+    text[strcspn(text, "\n")] = '\0';
+    memset(name, 0, STREAM_NAME_SIZE);
+    memcpy(name, text, strnlen(text, STREAM_NAME_SIZE));
+}
+
+static void tell_stream(struct ptracemeter *meter, struct tracee *tracee)
 {
     const struct process *process = tracee->process;
-    char name[64];
     struct stream_record record = {
         .header = {.time = tell_time(meter),
                    .id = EVENT_STREAM,
@@ -281,10 +294,51 @@ static void tell_stream(struct ptracemeter *meter, const struct tracee *tracee)
         .image = process->image,
     };
 
-    if (process_read(tracee->tid, "comm", name, sizeof(name)))
-        memcpy(record.name, name,
-               strnlen(name, strcspn(name, "\n") < sizeof(record.name) ? strcspn(name, "\n")
-                                                                       : sizeof(record.name)));
+    read_name(tracee, record.name);
+    memcpy(tracee->name, record.name, sizeof(tracee->name));
+    tell(meter, &record.header);
+}
+
+void tracee_renamed(struct ptracemeter *meter, struct tracee *tracee)
+{
+    char name[STREAM_NAME_SIZE];
+
+    read_name(tracee, name);
+    if (name[0] != '\0' && memcmp(name, tracee->name, sizeof(name)) != 0)
+        tell_stream(meter, tracee);
+}
+
+/* NAME of a process that has executed a program. */
+static void tell_command(struct ptracemeter *meter, const struct tracee *tracee)
+{
+    struct name_record record = {
+        .header = {.time = tell_time(meter), .id = EVENT_NAME, .flags = RECORD_NO_STREAM},
+        .number = tracee->process->number,
+        .kind = NAME_COMMAND,
+    };
+
+    if (command_line_read(tracee->tid, record.name))
+        tell(meter, &record.header);
+}
+
+/* SCHEDULE: totals so far. */
+static void tell_schedule(struct ptracemeter *meter, const struct tracee *tracee)
+{
+    char text[4096];
+    struct record record = {
+        .header = {.id = EVENT_SCHEDULE,
+                   .flags = RECORD_NO_STREAM,
+                   .proc_time_and_pc = tracee->schedule.run & PROC_TIME_MASK,
+                   .stream = tracee->number},
+        .schedule = {.runnable = tracee->schedule.delay},
+    };
+
+    if (!wants(meter, EVENT_SCHEDULE) || tracee->from_exec || tracee->schedstat < 0 ||
+        !process_read(tracee->tid, "status", text, sizeof(text)))
+        return;
+    record.header.time = tell_time(meter);
+    record.schedule.voluntary = number_of(find_line(text, "voluntary_ctxt_switches:"));
+    record.schedule.involuntary = number_of(find_line(text, "nonvoluntary_ctxt_switches:"));
     tell(meter, &record.header);
 }
 
@@ -599,11 +653,56 @@ struct tracee *tracee_executes(struct ptracemeter *meter, struct tracee *tracee,
     tracee->process->image = 0;
     if (wants(meter, EVENT_EXEC) || (meter->options.flags & METER_FLAG_PC))
         tell_image(meter, tracee, &program);
+    tell_command(meter, tracee);
     tell_stream(meter, tracee);
-    if (begins)
+    if (begins) {
         tell_process_event(meter, tracee, EVENT_STARTPROCESS, 0, 0, 0, 0);
+        tell_schedule(meter, tracee); /* from before the metering */
+    }
     tell_process_event(meter, tracee, EVENT_EXEC, tracee->process->image, 0, 0, 0);
     return tracee;
+}
+
+/* ---- signals ---- */
+
+/* Whether a process sent the signal; otherwise the kernel did. */
+static bool is_sent_by_process(int signal, int code)
+{
+    return code == SI_USER || code == SI_QUEUE || code == SI_TKILL ||
+           (signal == SIGCHLD && code >= CLD_EXITED && code <= CLD_CONTINUED);
+}
+
+/* The pid of a process of which the tracee's namespace has this one. */
+static uint32_t pid_outside(const struct ptracemeter *meter, const struct tracee *tracee,
+                            uint32_t pid)
+{
+    const struct process *process = tracee->process;
+
+    if (process->pid_inside == (uint32_t)process->pid)
+        return pid;
+    for (uint32_t i = 0; pid != 0 && i < meter->tracees.used; i++) {
+        const struct tracee *other = pool_at(&meter->tracees, i);
+        if (other->tid != 0 && other->process != NULL && other->process->pid_inside == pid &&
+            other->process->pid_namespace == process->pid_namespace)
+            return (uint32_t)other->process->pid;
+    }
+    return SENDER_UNKNOWN;
+}
+
+void tracee_signalled(struct ptracemeter *meter, const struct tracee *tracee, int signal,
+                      const siginfo_t *info)
+{
+    struct record record = {
+        .header = {.time = tell_time(meter), .id = EVENT_SIGNAL, .flags = RECORD_NO_STREAM},
+        .signal = {.number = (uint8_t)signal,
+                   .code = (int16_t)info->si_code,
+                   .receiver = tracee->number,
+                   .receiver_pid = (uint32_t)tracee->process->pid},
+    };
+
+    if (is_sent_by_process(signal, info->si_code))
+        record.signal.sender_pid = pid_outside(meter, tracee, (uint32_t)info->si_pid);
+    tell(meter, &record.header);
 }
 
 /* ---- ending ---- */
@@ -630,6 +729,7 @@ void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee)
     if (tracee->process == NULL || tracee->ended || tracee->from_exec)
         return;
     tracee_look(meter, tracee);
+    tell_schedule(meter, tracee);
     tell_stream(meter, tracee); /* for its CPU time */
     note_left(meter, tracee);
 }
@@ -653,6 +753,9 @@ void tracee_ends(struct ptracemeter *meter, struct tracee *tracee, int status)
     call_dropped(meter, tracee);
     tracee->exit_wanted = false;
     tracee->ended = true;
+    if (!tracee->from_exec)
+        tracee_renamed(meter, tracee); /* by another stream, which is not seen */
+    tell_schedule(meter, tracee);
     if (wants(meter, EVENT_TERMINATION))
         tell_process_event(meter, tracee, EVENT_TERMINATION, (uint32_t)status,
                            is_last(meter, tracee), tracee->failed_sends, tracee->failed_receives);

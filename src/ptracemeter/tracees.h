@@ -5,6 +5,8 @@
 
 #include "ptracemeter/ptracemeter_types.h"
 
+#include <signal.h>
+
 struct tracee *tracee_find(struct ptracemeter *meter, pid_t tid);
 struct tracee *tracee_add(struct ptracemeter *meter, pid_t tid);
 void tracee_forget(struct ptracemeter *meter, struct tracee *tracee);
@@ -26,5 +28,12 @@ void tracee_look(struct ptracemeter *meter, struct tracee *tracee);
 uint64_t tracee_preempted(const struct tracee *tracee);
 void tracee_name(const struct tracee *tracee, char text[32]);
 void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall);
+
+/* The stream may have another name than its STREAM record says: repeats that. */
+void tracee_renamed(struct ptracemeter *meter, struct tracee *tracee);
+
+/* Records a signal that is about to be delivered. */
+void tracee_signalled(struct ptracemeter *meter, const struct tracee *tracee, int signal,
+                      const siginfo_t *info);
 
 #endif

@@ -14,6 +14,7 @@
 #include "ptracemeter/tracer.h"
 
 #include "ptracemeter/calls.h"
+#include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
@@ -256,6 +257,16 @@ static void at_exit(struct ptracemeter *meter, struct tracee *tracee)
     let_go(meter, tracee, 0);
 }
 
+static void at_signal(struct ptracemeter *meter, const struct tracee *tracee, int signal)
+{
+    siginfo_t info;
+
+    if (tracee->number == 0 || tracee->process == NULL || tracee->from_exec ||
+        !wants(meter, EVENT_SIGNAL) || ptrace(PTRACE_GETSIGINFO, tracee->tid, NULL, &info) < 0)
+        return;
+    tracee_signalled(meter, tracee, signal, &info);
+}
+
 static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status)
 {
     int signal = WSTOPSIG(status);
@@ -289,6 +300,7 @@ static void at_stop(struct ptracemeter *meter, struct tracee *tracee, int status
         at_call(meter, tracee);
         let_go(meter, tracee, 0);
     } else {
+        at_signal(meter, tracee, signal);
         let_go(meter, tracee, signal); /* a signal to deliver */
     }
 }
@@ -505,6 +517,7 @@ void *tracer_run(void *context)
         detach(meter);
     else
         objects_sweep(meter, true);
+    traced_files_end(meter, 0);
     if (timed)
         timer_delete(timer);
     pthread_mutex_lock(&meter->lock);

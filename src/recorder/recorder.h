@@ -92,6 +92,8 @@ struct recording {
     int64_t wall_offset; /* as of the latest record */
     bool active;
     enum end_reason reason;
+    /* command lines recorded so far */
+    struct commands commands;
 };
 
 /* Opens the meter before recording_open does, if it must be ready before the command's process is created. */

@@ -15,6 +15,8 @@
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
 
+#define TITLE_AGE 500000000ULL /* ns: programs have written their titles by then */
+
 /* ---- while recording ---- */
 
 /* A write error or the size limit ends the recording, never the metered processes. */
@@ -59,10 +61,11 @@ static int store_state(struct recording *recording, uint64_t before, struct prob
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
-    struct name_record names[2];
+    struct name_record names[3];
     size_t count = names_before(&recording->names, event->header, names);
     int result;
 
+    count += commands_before(&recording->commands, event->header, &names[count]);
     recording->wall_offset = event->wall_offset;
     result = store_state(recording, event->header->time, problem);
     for (size_t i = 0; result >= 0 && i < count; i++)
@@ -148,6 +151,22 @@ static bool only_state_is_new(const struct recording *recording)
     return states < STATES_OF_PAGE && recording->records - recording->flushed <= states;
 }
 
+/* Records command lines that have become titles: of programs that are `age` ns old, at least. */
+static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
+{
+    uint64_t time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
+    struct name_record name;
+    int result = 0;
+
+    if (recording->live != NULL && recording->live->last_time > time)
+        time = recording->live->last_time;
+    while (result >= 0 &&
+           commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age, time, &name))
+        result = store_one(recording, &name.header, wall_offset, problem);
+    return result;
+}
+
 static int flush(struct recording *recording, uint64_t now, struct problem *problem)
 {
     int result;
@@ -156,6 +175,8 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
         return 0;
     recording->last_flush = now;
     result = sweep(recording, problem);
+    if (result >= 0)
+        result = tell_titles(recording, TITLE_AGE, problem);
     if (result >= 0)
         result = tell_cost(recording, problem);
     if (result < 0 || only_state_is_new(recording))
@@ -322,6 +343,8 @@ static int store_rest(struct recording *recording, struct problem *problem)
 {
     int result = sweep(recording, problem);
 
+    if (result >= 0)
+        result = tell_titles(recording, 0, problem);
     recording->active = false;
     recording->meter->detach(recording->meter);
     while (result >= 0 && (result = drain(recording, problem)) == SOURCE_NONE_YET)
@@ -361,6 +384,7 @@ void recording_close(struct recording *recording)
     recording_unfollow(recording);
     recording_state_close(recording);
     names_done(&recording->names);
+    commands_done(&recording->commands);
     symbols_free(recording->symbols);
     meter_interface_close(recording->meter);
     recording->meter = NULL;

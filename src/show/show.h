@@ -79,6 +79,7 @@ enum show_table {
     TABLE_PATHS,
     TABLE_FAILURES,
     TABLE_PROCEDURES,
+    TABLE_FILES,
     TABLE_LOADS,
     TABLE_CGROUPS,
 };

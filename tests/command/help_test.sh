@@ -116,8 +116,9 @@ check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
 words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
+"$build/tests/programs/sample-trace" files files
 for by in process user; do
-    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon 2> err
+    "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon files 2> err
 done |
     jq -r '[.. | objects | keys[]] | unique | .[]' | sort -u > printed
 words_of_page dpm-stats.1 '\.Ss Keys' '\.Sh EXIT' > described

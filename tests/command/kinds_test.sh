@@ -49,9 +49,9 @@ only() {
         "$("$dpm" stats --json some.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 }
 
-only tcp '^tcp' 'tcp ' 'udp, unix, pipe'
-only udp '^udp' 'udp ' 'tcp, unix, pipe'
-only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp, pipe'
+only tcp '^tcp' 'tcp ' 'udp, unix, pipe, mq'
+only udp '^udp' 'udp ' 'tcp, unix, pipe, mq'
+only unix '^unix' 'unix-datagram unix-seqpacket unix-stream ' 'tcp, udp, pipe, mq'
 only all,-udp '^tcp|^unix' "$without_udp" udp
 
 "$dpm" stats --json all.trace 2> err > stats.json
@@ -95,7 +95,7 @@ if $less true 2> err; then
     check "... and why" grep -q 'UDP is not metered: .* CAP_NET_ADMIN, and --kinds asks for nothing else' err
     $less "$dpm" run -o less.trace --kinds tcp,udp --flags all --wait -- true > out 2> err
     check_equal "with TCP the rest is metered" 0 $?
-    check_equal "... and the trace says what is not" "udp, unix, pipe" \
+    check_equal "... and the trace says what is not" "udp, unix, pipe, mq" \
         "$("$dpm" stats --json less.trace 2> err | jq -r '.trace.not_metered | join(", ")')"
 else
     skip "without CAP_NET_ADMIN" "$(cat err)"

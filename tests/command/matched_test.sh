@@ -231,7 +231,7 @@ between() {
 nodes > all
 check_equal "... every event of a stream is a node, if enough are asked for" \
     "$("$dpm" dump --json pipeline.trace | jq -s '[.[] | select(.stream > 0 and .pid != null and
-        (.event | IN("STREAM") | not))] | length')" "$(wc -l < all)"
+        (.event | IN("STREAM", "SCHEDULE") | not))] | length')" "$(wc -l < all)"
 last=$(sort -n -k 3 all | awk '{ time[NR] = $3 } END { printf "%d", time[NR] / 1000 }')
 from=$((last / 3))
 to=$((last * 2 / 3))
@@ -252,7 +252,7 @@ nodes --process "$gzip" --process "$wc" > some
 check_equal "... two of them, if it is given twice" "$(grep -E "\[($gzip|$wc)\] " all)" "$(cat some)"
 nodes --process gzip > some
 check_equal "... by its name, what it did since it has had that" \
-    "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event != "STREAM")] | length')" \
+    "$("$dpm" dump --json --process gzip pipeline.trace | jq -s '[.[] | select(.event | IN("STREAM", "SCHEDULE") | not)] | length')" \
     "$(wc -l < some)"
 "$dpm" graph --process nobody pipeline.trace > nobody.svg 2> err
 check_equal "... of no process, and it says so" "dpm: --process nobody: nothing in the trace matches" "$(cat err)"

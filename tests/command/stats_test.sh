@@ -88,7 +88,7 @@ says "... notes of the tables are printed" 'dpm: alpha: 3 records were lost' \
     'dpm: 1 message from unknown threads and 1 message on unknown connections: their records were lost'
 cp out alpha.json
 check_equal "it is one object" 1 "$(jq -s length alpha.json)"
-check_equal "... of ten parts" '["cgroups","failures","late_receivers","late_senders","loads","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
+check_equal "... of eleven parts" '["cgroups","failures","files","late_receivers","late_senders","loads","pairs","paths","procedures","processes","trace"]' "$(jq -c keys alpha.json)"
 check_not "... without control characters" grep -q '[[:cntrl:]]' alpha.json
 same trace '[{"events": 51, "lost": 3, "skipped": 0, "dropped": 0, "refused": 0, "unseen_bytes": 0, "unseen_sent_bytes": 0, "duration_ns": 75000000, "complete": true, "by": "process",
     "machines": ["alpha"]}]' '[.trace]' alpha.json
@@ -267,7 +267,7 @@ check "--by process is what comes without it, and rates" cmp alpha.text without
 check "... which come only when asked for" grep -q '^Rates and sizes of messages$' out
 runs "--by with --json" "$dpm" stats --json --by user beta alpha
 cp out by.json
-check_equal "has groups in place of processes" '["cgroups","failures","groups","late_receivers","late_senders","loads","pairs","paths","procedures","trace"] "user"' \
+check_equal "has groups in place of processes" '["cgroups","failures","files","groups","late_receivers","late_senders","loads","pairs","paths","procedures","trace"] "user"' \
     "$(jq -c 'keys, .trace.by' by.json | xargs -d '\n')"
 same groups '[
     {"id": 1, "machine": "alpha", "name": "1000", "processes": 4, "cpu_ns": 52000,
@@ -545,6 +545,22 @@ check_equal "procedures are those that dump names" "$(cat wanted)" "$(cat found)
 check "there are some" grep -q procedure found
 check_equal "--by procedure has as many rows" "$(jq length found)" \
     "$("$dpm" stats --csv --by procedure gamma 2> err | tail -n +2 | wc -l)"
+
+# ---- files ----
+
+"$build/tests/programs/sample-trace" files files
+"$dpm" stats --json files 2> err > out
+check_equal "JSON has what was done with a file" \
+    '{"process":1,"file":"/var/lib/data","opens":1,"closes":1,"reads":{"calls":1,"bytes":8192},"writes":{"calls":2,"bytes":150}}' \
+    "$(jq -c '.files[] | {process, file, opens, closes, reads, writes}' out)"
+check_equal "... and how long it took" "500 1000" \
+    "$(jq -r '.files[] | "\(.read_ns.sum // .read_ns.mean) \(.write_ns.sum // (.write_ns.mean * .write_ns.count))"' out)"
+check_equal "a file is no connection, a message queue is one" "mq-sysv msqid 200 type 5" \
+    "$(jq -r '.paths[] | "\(.kind) \(.local)"' out)"
+check "a table has it" sh -c "'$dpm' stats --by file files 2> err | tr -s ' ' |
+    grep -q 'named\[100\] /var/lib/data 1 1 1 8.00 KiB 500 ns'"
+check_equal "groups add files up" "1" "$("$dpm" stats --json --by user files 2> err | jq '.files | length')"
+check_not "without files there is no table" sh -c "'$dpm' stats alpha 2> err | grep -qx Files"
 
 # ---- wrong usage ----
 

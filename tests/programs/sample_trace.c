@@ -3,7 +3,7 @@
  * sample_trace.c: writes a small, always identical trace in which everything happens once, for tests of the commands
  * that read traces.
  *
- *      sample-trace alpha|beta|gamma|delta|epsilon|crowd TRACE
+ *      sample-trace alpha|beta|gamma|delta|epsilon|crowd|files TRACE
  *
  *      alpha   server[100] has a thread, worker; its child client[200] is another program after
  *              EXEC; hostile[300] has a name meant to break parsers; twin[400] uses the server's
@@ -12,6 +12,7 @@
  *      delta   a pipe with packets, where more is received than was sent; two send at the same time
  *      epsilon the machine, a cgroup with a limit, and how long a thread waited for a CPU
  *      crowd   105 processes; number N sends N bytes to its own address
+ *      files   a file is read and written, and a message is sent to a System V queue
  *
  * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
  * 2023-11-14 22:13:21 UTC (beta: half a millisecond later). A stream uses 1 us of CPU before each of its records.
@@ -22,6 +23,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -568,8 +570,25 @@ static void pipe_end(struct sample *sample, uint32_t number, uint32_t peer, enum
     append(sample, &record.header);
 }
 
+/* SCHEDULE of a stream, and a signal that it gets. */
+static void figures(struct sample *sample, uint32_t stream)
+{
+    struct record schedule = {
+        .header = {.id = EVENT_SCHEDULE, .flags = RECORD_NO_STREAM, .stream = stream},
+        .schedule = {2500000, 3, 4},
+    };
+    struct record signal = {
+        .header = {.id = EVENT_SIGNAL, .flags = RECORD_NO_STREAM},
+        .signal = {.number = SIGALRM, .code = 128, .receiver = stream, .receiver_pid = 1},
+    };
+
+    append(sample, &schedule.header);
+    append(sample, &signal.header);
+}
+
 static void delta(struct sample *sample)
 {
+    name(sample, NAME_COMMAND, 1, "pour --slowly");
     running(sample, 1, 0);
     running(sample, 2, 0);
     pipe_end(sample, 1, 2, PATH_ROLE_WRITES);
@@ -577,6 +596,7 @@ static void delta(struct sample *sample)
     message(sample, 1, EVENT_SEND, RECORD_CONCURRENT, 1, 0, 100);
     message(sample, 1, EVENT_SENDCALL, RECORD_PREEMPTED, 1, 150, 50);
     message(sample, 2, EVENT_RECEIVE, RECORD_SAME_CALL, 2, 0, 150);
+    figures(sample, 1);
 }
 
 /* `step`: 0 at the beginning, 1 at the end. */
@@ -610,6 +630,27 @@ static void epsilon(struct sample *sample)
     state_of_machine(sample, 1);
 }
 
+/* A file that is opened, read and written, and closed; and a message queue. */
+static void files(struct sample *sample)
+{
+    struct path_record file = new_path(1, PATH_FILE, 0, PATH_ROLE_UNKNOWN);
+    struct path_record queue = new_path(2, PATH_MQ_SYSV, 0, PATH_ROLE_WRITES);
+
+    running(sample, 1, 0);
+    running(sample, 2, 0);
+    file.name_end = PATH_NAME_LOCAL;
+    copy_name(file.name, sizeof(file.name), "/var/lib/data");
+    append(sample, &file.header);
+    path_event(sample, 1, EVENT_CREATEPATH, 1);
+    message(sample, 1, EVENT_READ, 0, 1, 4096, 8192);
+    message(sample, 1, EVENT_WRITE, 0, 1, 0, 100);
+    message(sample, 1, EVENT_WRITE, 0, 1, 100, 50);
+    path_event_by_nobody(sample, EVENT_DESTROYPATH, 1, 1);
+    queue.local[0] = 5; /* the type */
+    append(sample, &queue.header);
+    message(sample, 2, EVENT_SEND, 0, 2, 0, 16);
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct sample *sample);
@@ -624,6 +665,7 @@ static const struct {
     {"delta", delta, "10.0.0.5", ALPHA_BEGINS, WALL_BEGINS},
     {"epsilon", epsilon, "10.0.0.6", ALPHA_BEGINS, WALL_BEGINS},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
+    {"files", files, "10.0.0.8", ALPHA_BEGINS, WALL_BEGINS},
 };
 
 static void write_trace(size_t which, const char *path)
@@ -679,7 +721,7 @@ int main(int argc, char **argv)
     while (argc == 3 && which < ARRAY_SIZE(machines) && strcmp(argv[1], machines[which].name) != 0)
         which++;
     if (argc != 3 || which == ARRAY_SIZE(machines)) {
-        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|crowd TRACE\n");
+        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|delta|epsilon|crowd|files TRACE\n");
         return 2;
     }
     write_trace(which, argv[2]);

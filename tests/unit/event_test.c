@@ -500,6 +500,42 @@ static void check_kinds(const char *list, int expected, uint32_t kinds)
                      expected < 0);
 }
 
+/* What has a name or a number, but no address, has the same text at both ends. */
+static void test_endpoints_of_files_and_queues(void **unused)
+{
+    static const struct {
+        uint8_t kind;
+        uint64_t inode;
+        int64_t type;
+        const char *name, *text;
+    } paths[] = {
+        {PATH_FILE, 7, 0, "/var/lib/x", "/var/lib/x"},
+        {PATH_FILE, 7, 0, "", "inode 7"},
+        {PATH_MQ_SYSV, 3, 5, "", "msqid 3 type 5"},
+        {PATH_MQ_SYSV, 98304, INT64_MAX, "", "msqid 98304 type 9223372036854775807"},
+        {PATH_MQ_POSIX, 12, 0, "/jobs", "/jobs priority 0"},
+        {PATH_MQ_POSIX, 12, 32767, "/jobs", "/jobs priority 32767"},
+    };
+    char text[ENDPOINT_SIZE];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+        struct path_record path = {.kind = paths[i].kind, .inode = paths[i].inode};
+        memcpy(path.local, &paths[i].type, sizeof(paths[i].type));
+        strcpy(path.name, paths[i].name);
+        assert_int_equal(path_message_type(&path), paths[i].type);
+        endpoint_local(&path, text);
+        assert_string_equal(text, paths[i].text);
+        endpoint_remote(&path, text);
+        assert_string_equal(text, paths[i].text);
+    }
+    /* a name that fills its field has no end */
+    struct path_record path = {.kind = PATH_FILE};
+    memset(path.name, 'a', sizeof(path.name));
+    endpoint_local(&path, text);
+    assert_int_equal(strlen(text), PATH_NAME_SIZE);
+}
+
 static void test_kinds_are_parsed(void **unused)
 {
     uint32_t all = 0;
@@ -861,6 +897,174 @@ static void test_identities_know_names(void **unused)
     identities_free(identities);
 }
 
+/* ---- command lines ---- */
+
+static void add_stream(struct identities *identities, uint32_t number, uint32_t process,
+                       uint32_t parent)
+{
+    const struct stream_record stream = {.header = {.id = EVENT_STREAM, .stream = number},
+                                         .process = process,
+                                         .parent = parent,
+                                         .pid = process,
+                                         .tid = number};
+    const struct event event = {.header = &stream.header, .origin = 2};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+static void add_command(struct identities *identities, uint64_t process, const char *text)
+{
+    const struct name_record name = make_name(NAME_COMMAND, process, text);
+    const struct event event = {.header = &name.header, .origin = 2};
+
+    assert_int_equal(identities_add(identities, &event), 0);
+}
+
+static void test_identities_know_command_lines(void **unused)
+{
+    struct identities *identities;
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    add_command(identities, 5, "sh -c x");
+    add_stream(identities, 5, 5, 0);
+    add_stream(identities, 6, 5, 5); /* a thread, which creates a process */
+    add_stream(identities, 7, 7, 6);
+    assert_string_equal(identities_command(identities, 2, 5), "sh -c x");
+    assert_string_equal(identities_command(identities, 2, 7), "sh -c x");
+    assert_null(identities_command(identities, 2, 6)); /* no process */
+    assert_null(identities_command(identities, 1, 5)); /* of another machine */
+    assert_null(identities_user_name(identities, 2, 5));
+    add_command(identities, 5, "sh: a title");
+    add_stream(identities, 7, 7, 6); /* again: it keeps what it began with */
+    add_stream(identities, 8, 8, 5);
+    assert_string_equal(identities_command(identities, 2, 5), "sh: a title");
+    assert_string_equal(identities_command(identities, 2, 7), "sh -c x");
+    assert_string_equal(identities_command(identities, 2, 8), "sh: a title");
+    add_command(identities, 8, "true");
+    add_command(identities, 8 + (1ULL << 32), "false"); /* no process has this number */
+    assert_string_equal(identities_command(identities, 2, 8), "true");
+    add_command(identities, 9, "");
+    assert_null(identities_command(identities, 2, 9));
+    identities_free(identities);
+}
+
+/* Those of processes that ended long ago are forgotten, and their memory is used again. */
+static void test_command_lines_fade(void **unused)
+{
+    const uint32_t count = 3 * IDENTITIES_FADING;
+    struct identities *identities;
+    char text[32];
+
+    (void)unused;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t i = 1; i <= count; i++) {
+        snprintf(text, sizeof(text), "program %u", i);
+        add_command(identities, i, text);
+        add_stream(identities, i, i, 0);
+        identities_fade_stream(identities, 2, i);
+    }
+    assert_null(identities_command(identities, 2, count - IDENTITIES_FADING));
+    for (uint32_t i = count - IDENTITIES_FADING + 1; i <= count; i++) {
+        snprintf(text, sizeof(text), "program %u", i);
+        assert_string_equal(identities_command(identities, 2, i), text);
+    }
+    identities_free(identities);
+}
+
+/* A STREAM of this process, with its number. */
+static struct stream_record own_stream(uint32_t number, uint32_t parent)
+{
+    struct stream_record stream = {.header = {.time = 77, .id = EVENT_STREAM, .stream = number},
+                                   .process = number,
+                                   .parent = parent,
+                                   .pid = (uint32_t)getpid(),
+                                   .tid = (uint32_t)getpid()};
+    char text[1024] = "";
+    FILE *file = fopen("/proc/self/stat", "re");
+
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof(text), file));
+    fclose(file);
+    char *at = strrchr(text, ')');
+    for (unsigned field = 2; field < 22; field++)
+        at = strchr(at + 1, ' ');
+    stream.start = strtoull(at, NULL, 10) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK)) -
+                   (clock_now(CLOCK_BOOTTIME) - clock_now(CLOCK_MONOTONIC));
+    return stream;
+}
+
+static void test_command_lines_are_read_once(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0), child = own_stream(4, 3);
+    struct name_record name;
+
+    (void)unused;
+    assert_true(commands_before(&commands, &stream.header, &name));
+    assert_int_equal(name.header.id, EVENT_NAME);
+    assert_int_equal(name.header.time, 77);
+    assert_int_equal(name.number, 3);
+    assert_int_equal(name.kind, NAME_COMMAND);
+    assert_int_equal(strncmp(name.name, program_invocation_name,
+                             strnlen(program_invocation_name, sizeof(name.name) - 1)),
+                     0);
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_false(commands_before(&commands, &child.header, &name)); /* as its creator */
+    assert_false(commands_changed(&commands, 1077, 1000, 99, &name));
+    commands_done(&commands);
+    /* the meter has reported it */
+    const struct name_record told = make_name(NAME_COMMAND, 3, "something else");
+    assert_false(commands_before(&commands, &told.header, &name));
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_true(commands_changed(&commands, 1077, 0, 99, &name)); /* it was wrong */
+    assert_false(commands_changed(&commands, 1077, 0, 99, &name));
+    commands_done(&commands);
+}
+
+static void test_titles_are_looked_for_once(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0);
+    const struct record end = {.header = {.id = EVENT_TERMINATION, .stream = 3},
+                               .termination = {.last = 1}};
+    struct name_record name;
+    char first = program_invocation_name[0];
+
+    (void)unused;
+    assert_true(commands_before(&commands, &stream.header, &name));
+    program_invocation_name[0] = '*';                                 /* a title */
+    assert_false(commands_changed(&commands, 1076, 1000, 99, &name)); /* it is too young */
+    assert_true(commands_changed(&commands, 1077, 1000, 99, &name));
+    assert_int_equal(name.name[0], '*');
+    assert_int_equal(name.header.time, 99);
+    assert_false(commands_changed(&commands, 1077, 1000, 99, &name)); /* there is no other one */
+    program_invocation_name[0] = '+';
+    assert_false(commands_changed(&commands, 9999, 1000, 99, &name));
+    assert_true(commands_changed(&commands, 9999, 0, 99, &name)); /* the recording ends */
+    assert_false(commands_changed(&commands, 9999, 0, 99, &name));
+    program_invocation_name[0] = first;
+    assert_false(commands_before(&commands, &end.header, &name));
+    assert_false(commands_changed(&commands, 9999, 0, 99, &name));
+    assert_int_equal(commands.processes.count, 0);
+    commands_done(&commands);
+}
+
+/* A process that has ended, and whose pid another one has, is not mistaken for that. */
+static void test_a_pid_is_no_process(void **unused)
+{
+    struct commands commands = {0};
+    struct stream_record stream = own_stream(3, 0);
+    struct name_record name;
+
+    (void)unused;
+    stream.start -= 1000000000;
+    assert_false(commands_before(&commands, &stream.header, &name));
+    assert_false(commands_changed(&commands, 9999, 1000, 99, &name));
+    assert_int_equal(commands.processes.count, 0);
+    commands_done(&commands);
+}
+
 /* How many names come before a STREAM of this user and cgroup. */
 static size_t names_of(struct names *names, uint32_t user, uint64_t cgroup,
                        struct name_record found[2])
@@ -1201,11 +1405,17 @@ int main(void)
         cmocka_unit_test(test_flags_are_the_types),
         cmocka_unit_test(test_flag_words_are_known),
         cmocka_unit_test(test_flags_are_written),
+        cmocka_unit_test(test_endpoints_of_files_and_queues),
         cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_flags_may_change),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_endpoints_of_ipv4),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),
+        cmocka_unit_test(test_identities_know_command_lines),
+        cmocka_unit_test(test_command_lines_fade),
+        cmocka_unit_test(test_command_lines_are_read_once),
+        cmocka_unit_test(test_titles_are_looked_for_once),
+        cmocka_unit_test(test_a_pid_is_no_process),
         cmocka_unit_test(test_identities_know_names),
         cmocka_unit_test(test_users_have_their_names),
         cmocka_unit_test(test_names_are_remembered_in_bounds),

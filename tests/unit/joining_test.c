@@ -102,13 +102,13 @@ static void own_addresses_first(void **state)
     joiner_done(&ends.joiner);
 }
 
-/* Two recordings on one machine: each numbers its pipes separately, but not its sockets. */
+/* Two recordings on one machine: each numbers its pipes and message queues separately, but not its sockets. */
 static void pipes_of_another_recording(void **state)
 {
-    const uint8_t kinds[] = {PATH_PIPE, PATH_FIFO, PATH_UNIX_STREAM};
+    const uint8_t kinds[] = {PATH_PIPE, PATH_FIFO, PATH_MQ_SYSV, PATH_MQ_POSIX, PATH_UNIX_STREAM};
 
     (void)state;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         struct ends ends = {0};
         const struct path_record one = pipe_end(kinds[i], 1, 2), other = pipe_end(kinds[i], 2, 1);
         ends.records[0] = one;

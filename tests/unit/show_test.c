@@ -417,8 +417,10 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json, "trace processes pairs late_senders late_receivers paths failures procedures "
-                      "loads cgroups");
+    expect_keys(
+        json,
+        "trace processes pairs late_senders late_receivers paths failures procedures files loads "
+        "cgroups");
     expect_keys(json_object_get(json, "trace"),
                 "events lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
@@ -430,10 +432,11 @@ static void statistics_json_has_its_keys(void **state)
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
-    expect_keys(process, "id machine pid parent name user user_name cgroup cgroup_name container "
-                         "program pid_namespace pid_inside cpu_ns waited_for_cpu_ns asleep_ns "
-                         "threads_watched_ns switches sent received size share failed processes "
-                         "ended " RATES_QUEUE_AND_TIMES);
+    expect_keys(process,
+                "id machine pid parent name user user_name cgroup cgroup_name container command "
+                "program pid_namespace pid_inside cpu_ns waited_for_cpu_ns asleep_ns "
+                "threads_watched_ns switches sent received size share failed processes "
+                "ended " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
                 "messages_max messages_mean messages_mean_over_operations messages_now bytes_max "
                 "bytes_now unreceived");

@@ -7,6 +7,7 @@
  *                                                     |                                        equal? +
  *           in the order of the causal stream <-------'--> naive_lines (scans them repeatedly) -------+
  */
+#include "analysis/statistics/files.h"
 #include "analysis/statistics/statistics.h"
 
 #include "communication_lines.h"
@@ -1736,6 +1737,111 @@ static void names_all_holders(void **state)
     expect(recording, "path 4 socket#8 > socket#9 (0+ > 1+2+) 1/0 0/0");
 }
 
+static void add_file(struct recording *recording, uint32_t path, uint64_t inode, const char *name)
+{
+    struct path_record *record = &add(recording, 0, EVENT_PATH, 0)->path;
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->path = path;
+    record->kind = PATH_FILE;
+    record->inode = inode;
+    record->network = 8;
+    snprintf(record->name, sizeof(record->name), "%s", name);
+}
+
+static void close_file(struct recording *recording, uint32_t path, uint32_t closes)
+{
+    struct record *record = add_message(recording, 0, EVENT_DESTROYPATH, 0, path, closes);
+
+    record->header.flags = RECORD_NO_STREAM;
+}
+
+static void expect_file(const struct communication_file *file, uint32_t process, const char *name,
+                        uint64_t opens, uint64_t closes, const uint64_t figures[6])
+{
+    assert_int_equal(file->process, process);
+    assert_string_equal(file->name, name);
+    assert_int_equal(file->opens, opens);
+    assert_int_equal(file->closes, closes);
+    assert_int_equal(file->reads.calls, figures[0]);
+    assert_int_equal(file->reads.bytes, figures[1]);
+    assert_int_equal(histogram_sum(&file->reads.times), figures[2]);
+    assert_int_equal(file->writes.calls, figures[3]);
+    assert_int_equal(file->writes.bytes, figures[4]);
+    assert_int_equal(histogram_sum(&file->writes.times), figures[5]);
+}
+
+/* Two paths of one process to one file share a row; another process has its own; groups add them up. */
+static void files_have_rows(void **state)
+{
+    struct recording *recording = known(state);
+    struct communication *result, *groups;
+
+    add_file(recording, 1, 70, "/data/one");
+    add_message(recording, 0, EVENT_CREATEPATH, 1, 1, 0);
+    add_message(recording, 0, EVENT_READ, 1, 1, 100)->message.span = 5;
+    add_message(recording, 0, EVENT_READ, 1, 1, 0)->message.span = 1;
+    close_file(recording, 1, 1);
+    add_file(recording, 2, 70, "/data/one");
+    add_message(recording, 0, EVENT_CREATEPATH, 1, 2, 0)->header.flags = RECORD_OLDER;
+    add_message(recording, 0, EVENT_WRITE, 1, 2, 30)->message.span = 7;
+    add_file(recording, 3, 70, "/data/one");
+    add_message(recording, 0, EVENT_CREATEPATH, 2, 3, 0);
+    add_message(recording, 0, EVENT_WRITE, 2, 3, 40)->message.span = 2;
+    close_file(recording, 3, 1);
+    add_message(recording, 0, EVENT_READ, 3, 99, 1000); /* its PATH was lost */
+    result = read_all(recording);
+    assert_int_equal(result->file_count, 2);
+    expect_file(&result->files[0], 0, "/data/one", 1, 1, (uint64_t[]){2, 100, 6, 1, 30, 7});
+    expect_file(&result->files[1], 1, "/data/one", 1, 1, (uint64_t[]){0, 0, 0, 1, 40, 2});
+    assert_int_equal(result->path_count, 0);
+    assert_int_equal(result->connections, 0);
+    assert_int_equal(communication_group(result, BY_MACHINE, &groups), 0);
+    assert_int_equal(groups->file_count, 1);
+    expect_file(&groups->files[0], 0, "/data/one", 2, 2, (uint64_t[]){2, 100, 6, 2, 70, 9});
+    communication_free(groups);
+    communication_free(result);
+}
+
+/* More files than rows: the sums stay. */
+static void very_many_files_share_a_row(void **state)
+{
+    struct files files = {0};
+    struct communication rows = {0}, result = {0};
+    struct identities *identities;
+    struct path_record path = {.header = {.id = EVENT_PATH}, .path = 1, .kind = PATH_FILE};
+    struct record record = {.header = {.id = EVENT_READ}, .message = {.path = 1, .bytes = 3}};
+    uint64_t calls = 0;
+
+    (void)state;
+    assert_int_equal(identities_new(&identities), 0);
+    for (uint32_t i = 0; i < MOST_FILES + 50; i++) {
+        const struct event event = {&path.header, 0, 0};
+        path.inode = i + 1;
+        assert_int_equal(identities_add(identities, &event), 0);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(files_count(&files, identities, &rows, 0, 0, &record), 0);
+    }
+    assert_int_equal(files_build(&files, &result), 0);
+    assert_int_equal(result.file_count, MOST_FILES + 1);
+    assert_string_equal(result.files[0].name, "*");
+    assert_int_equal(result.files[0].process, NO_PROCESS);
+    assert_int_equal(result.files[0].reads.bytes, 50 * 2 * 3);
+    for (size_t i = 0; i < result.file_count; i++)
+        calls += result.files[i].reads.calls;
+    assert_int_equal(calls, (MOST_FILES + 50) * 2);
+    files_done(&files);
+    file_rows_done(result.files, result.file_count);
+    free(result.files);
+    arena_done(&result.memory);
+    arena_done(&rows.memory);
+    intern_done(&result.piece_keys);
+    intern_done(&rows.piece_keys);
+    free(result.pieces);
+    free(rows.pieces);
+    identities_free(identities);
+}
+
 /* `--flags receive`: sends are not recorded, so receives are counted. */
 static void counts_receives_without_sends(void **state)
 {
@@ -2057,6 +2163,8 @@ int main(void)
         cmocka_unit_test(joins_both_forms_of_an_address),
         cmocka_unit_test(counts_for_an_unmetered_end),
         cmocka_unit_test(names_all_holders),
+        cmocka_unit_test(files_have_rows),
+        cmocka_unit_test(very_many_files_share_a_row),
         cmocka_unit_test(counts_receives_without_sends),
         cmocka_unit_test(says_what_the_recording_was),
         cmocka_unit_test(names_machines_apart),

@@ -53,6 +53,7 @@ enum finding_kind {
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
     FINDING_FAILED, /* a process failed to connect to an address: .failure */
+    FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
 
     FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
     FINDING_THROTTLED,       /* a cgroup used up its CPU limit: .cgroup */
@@ -71,6 +72,11 @@ enum finding_kind {
 struct finding_processes {
     const uint32_t *at;
     size_t count;
+};
+
+struct file_figures {
+    uint64_t bytes;
+    uint64_t time; /* in calls, of all threads together */
 };
 
 /* How many processors a computation can keep busy. */
@@ -162,6 +168,11 @@ struct finding {
         } retransmits;
         uint64_t dropped;
         const struct communication_failure *failure;
+        struct {
+            uint32_t process;
+            uint64_t count; /* files */
+            struct file_figures reads, writes;
+        } files;
         struct {
             uint32_t process;
             bool first;     /* of these findings: the longest wait */

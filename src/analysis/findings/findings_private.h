@@ -19,6 +19,7 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);
 int findings_of_network(const struct findings_from *from, struct findings *findings);
+int findings_of_files(const struct findings_from *from, struct findings *findings);
 int findings_of_machines(const struct findings_from *from, struct findings *findings);
 int findings_of_waits(const struct findings_from *from, struct findings *findings);
 

@@ -346,6 +346,7 @@ static bool is_within(const struct arrival *arrival)
     case EVENT_CONNECTFAILED:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP:
+    case EVENT_SIGNAL:
         return !arrival->explained;
     default:
         return false;

@@ -95,7 +95,7 @@ static void keep_common(unsigned kind, char local[ADDRESS_SIZE], char remote[ADD
 {
     char *colon = strrchr(local, ':');
 
-    if (kind == PATH_FIFO)
+    if (kind == PATH_FIFO || kind_is_mq(kind))
         return;
     if (kind == PATH_PIPE) {
         strcpy(local, "pipe:*");

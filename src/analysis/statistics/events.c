@@ -135,8 +135,10 @@ static int add_end_of_path(struct statistics *statistics, const struct history_e
 {
     const struct record *record = (const struct record *)event->event.header;
 
-    if (event->end_place == 0)
+    if (event->end_place == 0) {
+        files_end(&statistics->files, event->event.origin, record);
         return 0;
+    }
     struct endpoint *endpoint = endpoint_of(statistics, event, record->message.path);
     if (endpoint == NULL)
         return -ENOMEM;
@@ -227,14 +229,29 @@ static int add_to_endpoint(struct statistics *statistics, struct stream *stream,
     return is_message ? add_message(statistics, endpoint, usage, event) : 0;
 }
 
+static int add_to_file(struct statistics *statistics, struct stream *stream,
+                       const struct history_event *event)
+{
+    int64_t process = process_rows_decide(statistics, stream->process);
+
+    return process < 0 ? -ENOMEM
+                       : files_count(&statistics->files, statistics->identities, statistics->rows,
+                                     event->event.origin, (uint32_t)process,
+                                     (const struct record *)event->event.header);
+}
+
 /* A stream without identity counts as a process of its own. If its process has one stream, that has the process's
  * number, and a late identity finds it. */
 static int add_of_stream(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
+    const uint64_t of_files =
+        EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE) | EVENT_FLAG(EVENT_CREATEPATH);
 
     struct stream *stream = stream_of(statistics, event, record->header.stream);
     if (stream == NULL || add_to_stream(statistics, stream, event->event.origin, record) < 0)
+        return -ENOMEM;
+    if (of_files >> record->header.id & 1 && add_to_file(statistics, stream, event) < 0)
         return -ENOMEM;
     int result = uses_path(record) ? add_to_endpoint(statistics, stream, event)
                                    : waits_note(statistics, stream, NULL, record);

@@ -6,6 +6,7 @@
  *                          \__________ | ___
  *      pieces:  "client"          {1, 2}        ...       found by the hash of their bytes
  */
+#include "analysis/statistics/files.h"
 #include "analysis/statistics/rows.h"
 
 #include <stdlib.h>
@@ -107,5 +108,8 @@ void communication_free(struct communication *communication)
     free(communication->cgroups);
     free(communication->intervals);
     free(communication->procedures);
+    if (communication->files != NULL)
+        file_rows_done(communication->files, communication->file_count);
+    free(communication->files);
     free(communication);
 }

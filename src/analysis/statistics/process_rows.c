@@ -6,6 +6,7 @@
 #include "analysis/statistics/rows.h"
 #include "analysis/statistics/statistics_state.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,9 @@ static int name_process(const struct identities *identities, struct communicatio
                            &row->cgroup_name);
     if (result == 0)
         result = copy_text(rows, identities_program(identities, row->origin, image), &row->program);
+    if (result == 0 && row->stream != 0)
+        result = copy_text(rows, identities_command(identities, row->origin, row->stream),
+                           &row->command);
     return result;
 }
 
@@ -97,6 +101,7 @@ static int64_t add_shared_row(struct statistics *statistics, struct communicatio
     if (statistics->processes.likes.count <= MOST_SHARED_ROWS)
         communication_group_name(process, BY_PROGRAM, name);
     row.group = communication_keep_text(statistics->rows, name);
+    row.command = NULL;
     row.pid = row.stream = row.pid_inside = row.parent_number = 0;
     row.parent = NO_PROCESS;
     row.group_size = 0;
@@ -268,8 +273,11 @@ int process_rows_end(struct statistics *statistics, struct process *process, uin
     state->living--;
     if (when > state->ended_at)
         state->ended_at = when;
-    if (statistics->rows->processes[row].group == NULL)
-        return 0; /* its children may still refer to it */
+    struct communication_process *own = &statistics->rows->processes[row];
+    if (own->group == NULL) /* its children may still refer to it; its command line will fade */
+        return copy_text(statistics->rows,
+                         identities_command(statistics->identities, own->origin, own->stream),
+                         &own->command);
     lookup_remove(&statistics->processes.numbers, number_key(process->origin, process->number));
     pool_give(&statistics->processes.pool, process->index);
     return 0;
@@ -282,7 +290,8 @@ static int copy_row(const struct statistics *statistics, struct communication *r
 {
     struct communication_process *row = &result->processes[index];
     const struct process_state *state = &statistics->processes.states[index];
-    const char **texts[] = {&row->user_name, &row->cgroup_name, &row->program, &row->group};
+    const char **texts[] = {&row->user_name, &row->cgroup_name, &row->program, &row->command,
+                            &row->group};
     int error = 0;
 
     *row = statistics->rows->processes[index];
@@ -294,6 +303,41 @@ static int copy_row(const struct statistics *statistics, struct communication *r
     return error < 0 || row->group != NULL || row->pid == 0
                ? error
                : name_process(statistics->identities, result, state->image, row);
+}
+
+/* Sets named_alike. Names are told apart by a hash: two with the same hash would show a command line too many. */
+static int compare_names(struct communication *result)
+{
+    struct intern names = {0};
+    struct alike {
+        const char *command;
+        bool differ;
+    } *alike = calloc(result->process_count + 1, sizeof(*alike));
+    int64_t *of = calloc(result->process_count + 1, sizeof(*of));
+    int error = alike == NULL || of == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; error == 0 && i < result->process_count; i++) {
+        const struct communication_process *row = &result->processes[i];
+        if (row->command == NULL)
+            continue;
+        of[i] = intern_add(
+            &names, hash_bytes(row->machine, row->name, strnlen(row->name, sizeof(row->name))));
+        if (of[i] < 0) {
+            error = -ENOMEM;
+            break;
+        }
+        struct alike *name = &alike[of[i]];
+        name->differ =
+            name->differ || (name->command != NULL && strcmp(name->command, row->command) != 0);
+        name->command = row->command;
+    }
+    for (size_t i = 0; error == 0 && i < result->process_count; i++)
+        result->processes[i].named_alike =
+            result->processes[i].command != NULL && alike[of[i]].differ;
+    intern_done(&names);
+    free(alike);
+    free(of);
+    return error;
 }
 
 /* Processes that have neither used a path nor ended have no row yet. */
@@ -323,5 +367,5 @@ int process_rows_build(struct statistics *statistics, struct communication *resu
         result->process_count = i + 1UL;
         error = copy_row(statistics, result, i);
     }
-    return error;
+    return error < 0 ? error : compare_names(result);
 }

@@ -54,6 +54,7 @@ void statistics_free(struct statistics *statistics)
     cgroup_states_done(&statistics->cgroups);
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
+    files_done(&statistics->files);
     communication_free(statistics->rows);
     free(statistics->origins);
     free(statistics);

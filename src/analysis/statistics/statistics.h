@@ -92,9 +92,11 @@ struct communication_process {
     uint32_t pid_inside;         /* pid in its own PID namespace */
     uint32_t pid_namespace;      /* its inode; 0: unknown */
     uint64_t cgroup;             /* cgroup2 id; 0: unknown */
-    const char *user_name;       /* this and the next two: NULL if unknown */
+    const char *user_name;       /* this and the next three: NULL if unknown */
     const char *cgroup_name;     /* path */
     const char *program;         /* last part of its executable's file name */
+    const char *command;         /* its command line */
+    bool named_alike;            /* another process has its name, and another command line */
     const char *group;           /* name of a group of processes; NULL: one process */
     uint32_t group_size;         /* processes in the group */
     uint64_t cpu;                /* ns, used while metered */
@@ -232,6 +234,23 @@ struct communication_failure {
     struct histogram times; /* ns, from the call of connect() to its failure */
 };
 
+struct file_use {
+    uint64_t calls;
+    uint64_t bytes;
+    struct histogram times; /* ns in a call */
+};
+
+/* A file that a process has used, if files were metered. */
+struct communication_file {
+    uint32_t
+        process; /* index into communication.processes; NO_PROCESS: all files beyond the limit */
+    const char *name; /* as endpoint_local() writes it; "*": all files beyond the limit */
+    uint64_t opens;   /* calls; not those of before the metering, or of another process */
+    uint64_t closes;
+    struct file_use reads;
+    struct file_use writes;
+};
+
 struct communication_piece {
     void *bytes;
     size_t size;
@@ -271,6 +290,8 @@ struct communication {
     size_t procedure_count;
     struct communication_failure *failures; /* most first */
     size_t failure_count;
+    struct communication_file *files; /* most bytes first */
+    size_t file_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
     size_t interval_count;
     uint64_t interval;      /* ns; 0: not asked for */

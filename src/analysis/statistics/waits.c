@@ -104,6 +104,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
     case EVENT_CONNECTFAILED:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP: /* a receiving call may wake another stream */
+    case EVENT_SIGNAL: /* a stop in a receiving call is reported to the parent */
         return 0;
     default:
         stream->waits.since = 0;

@@ -41,6 +41,7 @@ struct pt_regs {
 
 struct rq {
     unsigned int nr_running;
+    int cpu;
     uint64_t clock;
     uint64_t clock_task;
 };
@@ -53,6 +54,14 @@ struct sched_entity {
     uint64_t exec_start;
     uint64_t sum_exec_runtime;
     struct cfs_rq *cfs_rq;
+};
+
+/* Empty in kernels without CONFIG_SCHED_INFO. */
+struct sched_info {
+    /* ns that the task has waited for a CPU, up to when it last got one ... */
+    unsigned long long run_delay;
+    /* ... and since when it waits again, by the run queue's clock; 0: it does not */
+    unsigned long long last_queued;
 };
 
 struct ns_common {
@@ -95,6 +104,7 @@ struct css_set {
 
 struct super_block {
     unsigned int s_dev;
+    unsigned long s_magic;
 };
 
 typedef struct {
@@ -135,22 +145,41 @@ struct inode {
     unsigned short i_mode;
     struct super_block *i_sb;
     unsigned long i_ino;
+    long long i_size;
+    atomic_t i_count; /* 0 = evicted */
     union {
         struct pipe_inode_info *i_pipe;
     };
 };
 
 struct qstr {
+    union {
+        struct {
+            unsigned int len;
+        };
+    };
     const unsigned char *name;
 };
 
 struct dentry {
+    struct dentry *d_parent;
     union {
         struct qstr d_name;
     };
 };
 
+struct vfsmount {
+    struct dentry *mnt_root;
+};
+
+struct mount {
+    struct mount *mnt_parent; /* itself: the topmost */
+    struct dentry *mnt_mountpoint;
+    struct vfsmount mnt;
+};
+
 struct path___kernel {
+    struct vfsmount *mnt;
     struct dentry *dentry;
 };
 
@@ -159,6 +188,7 @@ struct file {
     unsigned int f_flags;
     struct inode *f_inode;
     void *private_data;
+    long long f_pos;
     union {
         struct path___kernel f_path;
     };
@@ -184,6 +214,8 @@ struct mm_struct {
     unsigned long start_code;
     struct file *exe_file;
     unsigned long end_code;
+    unsigned long arg_start;
+    unsigned long arg_end;
 };
 
 struct task_io_accounting {
@@ -194,6 +226,10 @@ struct bpf_local_storage;
 
 struct signal_struct {
     atomic_t live;
+};
+
+struct kernel_siginfo {
+    int si_code;
 };
 
 struct task_struct {
@@ -208,14 +244,90 @@ struct task_struct {
     int tgid;
     struct task_struct *group_leader;
     struct pid *thread_pid;
+    unsigned long nvcsw;
+    unsigned long nivcsw;
     uint64_t start_time;
+    struct sched_info sched_info;
     const struct cred *cred;
     char comm[16];
     struct files_struct *files;
+    struct nsproxy *nsproxy;
     struct css_set *cgroups;
     struct task_io_accounting ioac;
     uint32_t kstack_offset;
     struct bpf_local_storage *bpf_storage;
+};
+
+/* ---- message queues ---- */
+
+struct list_head {
+    struct list_head *next;
+};
+
+struct msg_msg {
+    struct list_head m_list;
+    long m_type;
+};
+
+struct kern_ipc_perm {
+    bool deleted;
+    int id;
+};
+
+struct msg_queue {
+    struct kern_ipc_perm q_perm;
+    int64_t q_stime; /* when the last message was sent, 0 = none was */
+    unsigned long q_qnum;
+    struct list_head q_messages;
+};
+
+/* A table by number, in up to four levels of 64 entries each. */
+struct xa_node {
+    unsigned char shift;
+    void *slots[64];
+};
+
+struct xarray {
+    void *xa_head;
+};
+
+struct idr {
+    struct xarray idr_rt;
+};
+
+struct ipc_ids {
+    struct idr ipcs_idr;
+};
+
+struct ipc_namespace {
+    struct ipc_ids ids[3]; /* semaphores, message queues, shared memory */
+    struct ns_common ns;
+};
+
+struct nsproxy {
+    struct ipc_namespace *ipc_ns;
+};
+
+struct rb_node {
+    struct rb_node *rb_right;
+    struct rb_node *rb_left;
+};
+
+struct rb_root {
+    struct rb_node *rb_node;
+};
+
+struct posix_msg_tree_node;
+
+struct mq_attr {
+    long mq_curmsgs;
+};
+
+struct mqueue_inode_info {
+    struct inode vfs_inode;
+    struct rb_root msg_tree;
+    struct posix_msg_tree_node *node_cache; /* NULL, and an empty tree: never used */
+    struct mq_attr attr;
 };
 
 struct linux_binprm {
@@ -493,8 +605,16 @@ enum {
     S_IFMT = 0170000,
     S_IFSOCK = 0140000,
     S_IFIFO = 0010000,
+    S_IFREG = 0100000,
+    S_IFBLK = 0060000,
+    ANON_INODE_FS_MAGIC = 0x09041934,
+    MQUEUE_MAGIC = 0x19800202,
     FMODE_READ = 1,
     FMODE_WRITE = 2,
+    O_APPEND = 02000,
+    RWF_APPEND = 0x10,
+    IPC_MSGSND = 11, /* numbers of calls in CALL32_IPC */
+    IPC_MSGRCV = 12,
     O_DIRECT = 040000,
 
     USER32_CS = 0x23, /* code segment of 32-bit code, whose system calls have other numbers */
@@ -517,7 +637,10 @@ enum {
     CALL_READ = 0,
     CALL_WRITE = 1,
     CALL_OPEN = 2,
+    CALL_CLOSE = 3,
     CALL_POLL = 7,
+    CALL_PREAD64 = 17,
+    CALL_PWRITE64 = 18,
     CALL_READV = 19,
     CALL_WRITEV = 20,
     CALL_PIPE = 22,
@@ -531,8 +654,15 @@ enum {
     CALL_RECVMSG = 47,
     CALL_SETSOCKOPT = 54,
     CALL_GETSOCKOPT = 55,
+    CALL_EXECVE = 59,
+    CALL_MSGGET = 68,
+    CALL_MSGSND = 69,
+    CALL_MSGRCV = 70,
     CALL_CREAT = 85,
     CALL_EPOLL_WAIT = 232,
+    CALL_MQ_OPEN = 240,
+    CALL_MQ_TIMEDSEND = 242,
+    CALL_MQ_TIMEDRECEIVE = 243,
     CALL_OPENAT = 257,
     CALL_PSELECT = 270,
     CALL_PPOLL = 271,
@@ -542,8 +672,12 @@ enum {
     CALL_EPOLL_PWAIT = 281,
     CALL_ACCEPT4 = 288,
     CALL_PIPE2 = 293,
+    CALL_PREADV = 295,
+    CALL_PWRITEV = 296,
     CALL_RECVMMSG = 299,
     CALL_SENDMMSG = 307,
+    CALL_EXECVEAT = 322,
+    CALL_COPY_FILE_RANGE = 326,
     CALL_PREADV2 = 327,
     CALL_PWRITEV2 = 328,
     CALL_IO_URING_ENTER = 426,
@@ -555,8 +689,17 @@ enum {
 enum {
     CALL32_READ = 3,
     CALL32_WRITE = 4,
+    CALL32_EXECVE = 11,
+    CALL32_IPC = 117,
     CALL32_READV = 145,
     CALL32_WRITEV = 146,
+    CALL32_MQ_TIMEDSEND = 279,
+    CALL32_MQ_TIMEDRECEIVE = 280,
+    CALL32_EXECVEAT = 358,
+    CALL32_MSGSND = 400,
+    CALL32_MSGRCV = 401,
+    CALL32_MQ_TIMEDSEND_TIME64 = 418,
+    CALL32_MQ_TIMEDRECEIVE_TIME64 = 419,
 };
 
 /* ---- loading quickly ---- */

@@ -108,6 +108,7 @@ int mark_tasks(struct bpf_iter__task *context)
     }
     stream->from_exec = mark_from_exec;
     stream->mark = mark_generation;
+    stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
     enliven(stream, mark_flags);
     if (task->flags & PF_EXITING)

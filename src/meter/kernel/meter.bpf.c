@@ -16,9 +16,13 @@
  *                        order.bpf.h: whether sends are counted in the order in which they were queued)
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: received in pieces; udp_receive.bpf.h)
  *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
+ *      mq_call.bpf.h     and for message queues (mq.bpf.h)
+ *      file.bpf.h        READ and WRITE
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  TCP connections made, refused, accepted, closed; listeners (outcome.bpf.h: how a connect()
  *                        ended)
+ *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU
+ *      signal.bpf.h      SIGNAL
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
@@ -29,6 +33,7 @@
  * becoming visible), the second where the call's result is known.
  */
 #include "meter/kernel/connection.bpf.h"
+#include "meter/kernel/file.bpf.h"
 #include "meter/kernel/mark.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/process.bpf.h"
@@ -36,6 +41,7 @@
 #include "meter/kernel/receive.bpf.h"
 #include "meter/kernel/schedule.bpf.h"
 #include "meter/kernel/send.bpf.h"
+#include "meter/kernel/signal.bpf.h"
 #include "meter/kernel/survey.bpf.h"
 #include "meter/kernel/udp_socket.bpf.h"
 

@@ -12,6 +12,7 @@
 #define DPM_PIPE_CALL_BPF_H
 
 #include "meter/kernel/connection.bpf.h"
+#include "meter/kernel/mq_call.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/room.bpf.h"
 
@@ -452,6 +453,10 @@ static __always_inline int unix_spliced(struct stream *stream, uint32_t descript
 /* A 32-bit program: its calls on pipes are counted, but not recorded. */
 static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
 {
+    if (kinds_in_force & METER_MQ)
+        queue_passed_over(registers);
+    if ((kinds_in_force & METER_PIPE) == 0)
+        return 0;
     switch ((uint32_t)registers->orig_ax) {
     case CALL32_READ:
     case CALL32_READV:
@@ -473,13 +478,15 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
     struct pipe_ends ends;
     struct stream *stream;
 
-    if (!has && watched_pipes == 0)
+    if (!has && watched_pipes == 0 && known_queues == 0)
         return 0;
     if (registers->cs == USER32_CS)
         return other_call_ended(registers, result);
     if (is_connection_call(call))
         return connection_call_ended(task, call, result);
-    if (!is_pipe_call(call))
+    if ((kinds_in_force & METER_MQ) && is_queue_call(call))
+        return queue_call_ended(running_stored_stream(task, has), call, result);
+    if ((kinds_in_force & METER_PIPE) == 0 || !is_pipe_call(call))
         return 0;
     stream = running_stored_stream(task, has);
     if (stream == NULL && watched_pipes == 0)

@@ -3,6 +3,7 @@
 #ifndef DPM_PROCESS_BPF_H
 #define DPM_PROCESS_BPF_H
 
+#include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 
 /* Runs in the parent, before the child can run. */
@@ -39,6 +40,30 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
     return 0;
 }
 
+/* Whether the current task is in a call that executes a program. The kernel renames it there, too. */
+static __always_inline bool is_executing(struct task_struct *task)
+{
+    struct pt_regs *registers = registers_of(task);
+    uint32_t call = call_of(task, registers);
+
+    if (call == OTHER_CALL)
+        return registers->orig_ax == CALL32_EXECVE || registers->orig_ax == CALL32_EXECVEAT;
+    return call == CALL_EXECVE || call == CALL_EXECVEAT;
+}
+
+/* A thread gets another name, by its own call or by that of another one. It still has its old name. */
+SEC("tp_btf/task_rename")
+int BPF_PROG(task_rename, struct task_struct *task, const char *name)
+{
+    struct stream *stream = stream_of(task);
+
+    if (stream == NULL || stream->life != STREAM_ALIVE ||
+        (task == (void *)bpf_get_current_task_btf() && is_executing(task)))
+        return 0;
+    write_stream_named(stream, task, name);
+    return 0;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
              struct linux_binprm *program)
@@ -52,12 +77,14 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
         stream->pcs[i].ip = 0;
     stream->image =
         wants(stream, EVENT_FLAG(EVENT_EXEC) | METER_FLAG_PC) ? write_image(task, program) : 0;
+    write_command(stream, task);
     /* not write_process_event: these two never have a PC, which costs the verifier most */
     if (stream->from_exec) {
         stream->from_exec = 0;
         stream->away = 0;
         write_stream(stream, task);
         tell_process_event(stream, NULL, EVENT_STARTPROCESS, 0, 0);
+        write_schedule(stream, task); /* from before the metering */
     } else {
         write_stream(stream, task);
     }
@@ -94,8 +121,8 @@ int sched_process_exit(uint64_t *arguments)
     if (stream->away)
         arrive_unseen(stream);
     tell_spliced(stream);
-    if (!stream->from_exec && !has_user_registers(task))
-        write_stream(stream, task); /* an io_uring thread has set its name since it was created */
+    if (!stream->from_exec)
+        write_schedule(stream, task);
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
         write_stream(stream, task); /* for its CPU time */
     else if (!stream->from_exec)

@@ -6,6 +6,7 @@
 #ifndef DPM_SCHEDULE_BPF_H
 #define DPM_SCHEDULE_BPF_H
 
+#include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 
@@ -86,8 +87,8 @@ static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *r
     case CALL_SELECT:
     case CALL_PSELECT:
         return registers->di != 0;
-    default:
-        return false;
+    default: /* each type of message is a path of its own */
+        return receives_from_queue(call);
     }
 }
 
@@ -95,6 +96,11 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
 {
     struct message *message = &stream->scratch.leaving;
 
+    if (receives_from_queue(call)) {
+        if (stream->receivecall)
+            return;
+        stream->receivecall = 1;
+    }
     *message = (struct message){.offset = call};
     write_message(stream, EVENT_RECEIVECALL, message);
 }
@@ -117,6 +123,8 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->away |= AWAY_STOPPED;
         return 0;
     }
+    if ((kinds_in_force & METER_MQ) && known_queues != 0 && is_message_call(call))
+        told = leave_queue_call(stream, call, (state & TASK_INTERRUPTIBLE) != 0);
     if (state == 0) {
         /* preempted: only matters in a send whose first bytes are out */
         if (wants(stream, EVENT_FLAG(EVENT_SENDCALL)) && stream->send.socket != 0 &&
@@ -130,7 +138,9 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     if (state & TASK_INTERRUPTIBLE) {
         stream->waits = is_receive(call);
         tell_spliced(stream);
-        if (leave_pipe(stream, call, registers))
+        if (told)
+            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+        else if (leave_pipe(stream, call, registers))
             told = true;
         else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
             told = leave_send(stream, sending_descriptor(call, registers), 0);
@@ -204,6 +214,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     struct stream *stream = stream_of(previous);
     uint64_t now = 0;
 
+    note_runnable(next);
     if (stream == NULL && !next_has)
         return 0;
     if (!coarse_time) {
@@ -222,6 +233,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
     }
     if (stream != NULL && stream->away)
         enter(stream, next);
+    if (stream != NULL)
+        note_cpu_wait(stream, next);
     return 0;
 }
 

@@ -16,6 +16,8 @@
  *      (inode, device) --pipes--> struct pipe
  *      cookie --accepted--> number that a connection gets when accept returns it
  *      (stream, n) --outcomes--> the n-th connect() of a stream that succeeded or failed while it did something else
+ *      (process, inode, device) --files--> struct used_file
+ *      (queue, message type or priority) --queues--> struct message_queue
  *
  * The kernel stores the first two with the task and the socket, and frees them together.
  */
@@ -266,6 +268,75 @@ struct pipe {
     bool several[PIPE_ENDS]; /* in doubt: more than one thread has ended calls there */
 };
 
+/* A file as one process uses it. */
+struct file_key {
+    uint64_t inode;
+    uint32_t device;
+    uint32_t process; /* its number */
+};
+
+struct used_file {
+    uint32_t path;   /* number, 0 = no PATH record yet */
+    uint32_t opens;  /* calls that opened it ... */
+    uint32_t closes; /* ... and that closed it */
+    int32_t held;    /* how many descriptors of it are open, as far as is known */
+    uint32_t used;   /* value of `sweeps` at its last use */
+    uint32_t ended;  /* 1 = about to be removed from the map */
+};
+
+#define WALKED_SIZE 256 /* a power of two: what the verifier cannot follow is masked */
+
+/* The text of a file's name, written from its end. */
+struct walked {
+    char text[WALKED_SIZE];
+    uint32_t at; /* where it begins */
+};
+
+/* The messages of one type (System V) or priority (POSIX) in a queue; `type` ALL_TYPES: the queue itself. */
+#define ALL_TYPES (-1LL)
+
+struct queue_key {
+    uint64_t identity; /* msqid, or inode */
+    int64_t type;
+    uint32_t place; /* inode of the IPC namespace, or device */
+    uint32_t kind;  /* enum path_kind */
+};
+
+/* A queue that a call uses. */
+struct queue_use {
+    struct queue_key key;
+    uint64_t address; /* of the kernel's queue */
+    uint64_t file;    /* POSIX: address of the open file */
+    bool unsure;      /* the message's priority is a guess */
+};
+
+enum queue_life {
+    QUEUE_LIVE,
+    QUEUE_IDLE,  /* the last sweep found it unused for long */
+    QUEUE_ENDED, /* about to be removed from the map */
+};
+
+#define PRIORITIES_MOST 8 /* that a queue is remembered to have */
+
+struct message_queue {
+    struct early early;
+    uint64_t address;  /* of the kernel's queue */
+    uint64_t met;      /* time */
+    uint32_t paths[2]; /* numbers, 0 = no PATH record yet; by enum pipe_end */
+    uint32_t serial;   /* makes up the cookies of its ends */
+    uint32_t out; /* number of the next message sent, and received: counted at the ends of calls */
+    uint32_t in;
+    uint32_t life; /* enum queue_life */
+    uint32_t used; /* value of `sweeps` at its last use */
+    bool older;    /* used before the metering: counts from OLDER_BEGIN */
+    /* Of the queue itself: */
+    uint32_t in_doubt; /* counts may be wrong */
+    uint32_t blind;    /* a receiver has not asked for the priority */
+    uint32_t users[2]; /* first thread met in a call that sends, or receives ... */
+    uint32_t several;  /* ... and whether any other was met in such a call */
+    uint32_t priorities[PRIORITIES_MOST]; /* seen so far, plus 1; 0 = none */
+};
+
 /* What has been received from one UNIX socket. */
 struct taken {
     uint32_t in;    /* offset of the next byte or message */
@@ -311,6 +382,9 @@ struct scratch {
     struct taker taker;
     struct path path;
     struct pipe pipe;
+    struct walked walked;
+    struct message_queue queue;
+    struct queue_use use; /* of the call that ends */
 };
 
 #define PC_MEMORIES 4
@@ -333,6 +407,7 @@ struct stream {
     uint8_t receivecall; /* RECEIVECALL of the receive call in progress was made */
     uint8_t asleep;      /* in a sleep whose waker is to be recorded */
     uint8_t waits;       /* sleeps in a receive call */
+    uint8_t queue_full;  /* SENDCALL of the call in progress on a message queue was made */
     uint32_t last_told;  /* in a process's first thread: TERMINATION of its last thread was made */
     uint32_t connects;   /* calls of connect() whose outcome is not recorded yet ... */
     uint32_t outcomes;   /* ... and how many of its `outcomes` are */
@@ -351,10 +426,13 @@ struct stream {
     /* a time at which it was in no write, 0 = none known: its writes into pipes that were met earlier began after
      * that */
     uint64_t written_at;
-    uint32_t older_send; /* a send call from before the mark may be in progress */
+    uint64_t file_call_at; /* when the call in progress began, if it can be one on files */
+    uint32_t older_send;   /* a send call from before the mark may be in progress */
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */
+    /* `runnable` of its last SCHEDULE */
+    uint64_t told_runnable;
     struct many_call send_many;
     struct many_call receive_many;
     struct send_call send;
@@ -512,6 +590,22 @@ struct {
     __type(value, struct pipe);
 } pipes SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct file_key);
+    __type(value, struct used_file);
+} files SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 17);
+    __type(key, struct queue_key);
+    __type(value, struct message_queue);
+} queues SEC(".maps");
+
 #define MOST_UDP_PATHS (1 << 18)
 
 struct {
@@ -609,7 +703,7 @@ const volatile bool calls_end = false;      /* the end of each system call is se
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
-     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS))
+     EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS) | EVENT_FLAG(EVENT_SCHEDULE))
 
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
@@ -626,6 +720,8 @@ uint32_t last_stream;
 uint32_t last_path;
 uint32_t last_image;
 uint32_t last_pipe;
+uint32_t last_file;
+uint32_t last_queue;
 
 /* Sends on UNIX datagram sockets that have no cookie yet, so that no call on them has ended; indexed by a hash of the
  * socket's address. There is no time to make a map entry, because each send is counted as soon as it is visible.
@@ -635,10 +731,24 @@ uint32_t last_pipe;
 #define FIRST_SENDS      (1 << FIRST_SENDS_BITS)
 static struct sends first_sends[FIRST_SENDS];
 
-uint32_t sweeps;    /* number of sweeps so far, about one a second */
-uint32_t udp_known; /* entries of udp_paths */
+/* Tasks that run or wait for a CPU, on all CPUs: the sum of what each CPU's queue held when it last switched tasks.
+ * Kept by sched_switch. Each CPU's count has a cache line of its own. */
+#define CPUS_MOST 4096 /* others are not counted */
+struct runnable_seen {
+    uint32_t count;
+    uint32_t unused[15];
+};
+static struct runnable_seen runnable_seen[CPUS_MOST];
+uint32_t runnable;
+
+uint32_t sweeps;        /* number of sweeps so far, about one a second */
+uint32_t metering_ends; /* the last sweep: everything that ends with the recording ends now */
+uint32_t udp_known;     /* entries of udp_paths */
 
 uint32_t watched_pipes; /* number of pipes that unmetered processes may use */
+uint32_t known_queues;  /* entries of `queues`: unmetered processes may use any of them */
+uint32_t
+    uncounted_queues; /* a 32-bit program has used a message queue: no counts are certain any more */
 
 uint64_t lost[RING_COUNT]; /* records lost because the ring was full */
 uint64_t lost_datagrams;   /* received datagrams that could not be identified */

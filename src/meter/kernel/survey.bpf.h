@@ -3,6 +3,7 @@
 #ifndef DPM_SURVEY_BPF_H
 #define DPM_SURVEY_BPF_H
 
+#include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/unseen.bpf.h"
 
 /* after call.bpf.h, which declares the types */
@@ -23,6 +24,9 @@ int survey_streams(struct bpf_iter__task *context)
     line.lost[1] = stream->lost[1];
     line.sequence = stream->sequence;
     line.silent = is_silent_now(stream);
+    line.runnable = waited_for_cpu(task);
+    line.voluntary = task->nvcsw;
+    line.involuntary = task->nivcsw;
     line.load = BPF_CORE_READ(task, mm, start_code);
     line.inode = BPF_CORE_READ(task, mm, exe_file, f_inode, i_ino);
     line.device = BPF_CORE_READ(task, mm, exe_file, f_inode, i_sb, s_dev);

@@ -135,19 +135,31 @@ static __always_inline void look_whether_silent(struct stream *stream)
     stream->silent = is_silent_now(stream);
 }
 
+/* How many tasks are runnable: on all CPUs, if sched_switch keeps count; else on the task's. A CPU that has not switched
+ * since the hook was attached is not counted yet. */
+static __always_inline uint32_t load_now(const struct rq *queue)
+{
+    uint32_t here = queue->nr_running, all = 0;
+
+    if ((flags_in_force & FLAGS_OF_SWITCH) != 0)
+        all = *(volatile uint32_t *)&runnable;
+    if (all < here)
+        all = here;
+    return all > 255 ? 255 : all;
+}
+
 /* Fills the 32 bytes that every record begins with. `runs`: see processor_time. */
 static __always_inline void fill_header(struct record_header *header, struct stream *stream,
                                         struct task_struct *task, bool runs, uint32_t id,
                                         uint32_t flags, uint32_t sequence)
 {
     struct rq *queue = plain_task(task)->se.cfs_rq->rq;
-    uint32_t load = queue->nr_running;
     uint64_t clock = coarse_time ? 0 : *(volatile uint64_t *)&queue->clock;
     uint64_t now = bpf_ktime_get_ns();
 
     header->time = now;
     header->id = id;
-    header->load = load > 255 ? 255 : load;
+    header->load = load_now(queue);
     header->flags = flags;
     header->sequence = sequence;
     header->proc_time_and_pc = processor_time(task, runs, queue, clock, now) & PROC_TIME_MASK;
@@ -257,8 +269,13 @@ static __always_inline void fill_message(struct record *record, const struct mes
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* SEND, SENDCALL, RECEIVECALL, RECEIVE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`: the current
- * one, which must be the stream's, or NULL, a constant. */
+static __always_inline uint32_t ring_of_message(uint32_t id)
+{
+    return id <= EVENT_RECEIVE || id == EVENT_READ || id == EVENT_WRITE ? RING_DATA : RING_CONTROL;
+}
+
+/* SEND, SENDCALL, RECEIVECALL, RECEIVE, READ, WRITE, CREATEPATH, CONNECT, ACCEPT, if the stream has the flag. `task`:
+ * the current one, which must be the stream's, or NULL, a constant. */
 static __always_inline void tell_message(struct stream *stream, struct task_struct *task,
                                          uint32_t id, const struct message *message)
 {
@@ -266,8 +283,8 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
 
     if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
         return;
-    record = begin_record_of(stream, NULL, task, id <= EVENT_RECEIVE ? RING_DATA : RING_CONTROL,
-                             sizeof(*record), id, message->flags);
+    record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
+                             message->flags);
     if (record != NULL)
         fill_message(record, message);
 }
@@ -515,7 +532,9 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     bpf_core_read(record->name, sizeof(record->name), &task->comm);
 }
 
-static __noinline int write_stream(struct stream *stream, struct task_struct *task)
+/* `name`: the name that it is about to get; NULL: it keeps its name. */
+static __noinline int write_stream_named(struct stream *stream, struct task_struct *task,
+                                         const char *name)
 {
     struct stream_record *record =
         bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
@@ -525,6 +544,53 @@ static __noinline int write_stream(struct stream *stream, struct task_struct *ta
         return 0;
     }
     fill_stream(record, stream, task);
+    if (name != NULL)
+        bpf_probe_read_kernel_str(record->name, sizeof(record->name), name);
+    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+static __always_inline void write_stream(struct stream *stream, struct task_struct *task)
+{
+    write_stream_named(stream, task, NULL);
+}
+
+/* Each argument ends with a NUL, which becomes a blank. */
+static long end_argument(uint32_t index, char **name)
+{
+    if (index >= NAME_SIZE)
+        return 1;
+    if ((*name)[index] == '\0')
+        (*name)[index] = ' ';
+    return 0;
+}
+
+/* NAME of a process whose program begins: its command line, as the program will find it. */
+static __noinline int write_command(const struct stream *stream, struct task_struct *task)
+{
+    struct name_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct name_record), 0);
+    uint64_t arguments = BPF_CORE_READ(task, mm, arg_start);
+    uint64_t length = BPF_CORE_READ(task, mm, arg_end) - arguments;
+    char *name;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return 0;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = bpf_ktime_get_ns();
+    record->header.id = EVENT_NAME;
+    record->header.flags = RECORD_NO_STREAM;
+    record->number = stream->process;
+    record->kind = NAME_COMMAND;
+    name = record->name;
+    if (length > NAME_SIZE - 1)
+        length = NAME_SIZE - 1;
+    if (length == 0 || bpf_probe_read_user(record->name, length, (void *)arguments) != 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return 0;
+    }
+    bpf_loop(length - 1, end_argument, &name, 0);
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     return 0;
 }

@@ -28,9 +28,11 @@
 #define BIT(id)   EVENT_FLAG(EVENT_##id)
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
 #define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
+#define FILES     (BIT(READ) | BIT(WRITE))
 #define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(CONNECTFAILED) | BIT(ACCEPT) | BIT(DESTROYPATH))
 #define SWITCHING                                                                                  \
-    (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS))
+    (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS) |        \
+     BIT(SCHEDULE))
 
 #define MESSAGES (SENDING | RECEIVING)
 #define INTERNET (METER_TCP | METER_UDP)
@@ -50,13 +52,29 @@ const struct hook hooks[] = {
     {TRACEPOINT(task_newtask, 2, "3.4")},
     {TRACEPOINT(sched_process_exec, 3, "3.4")},
     {TRACEPOINT(sched_process_exit, 1, "2.6.32")},
+    {TRACEPOINT(task_rename, 2, "3.4")},
+    {TRACEPOINT(signal_generate, 5, "3.4"), BIT(SIGNAL)},
     {TRACEPOINT(tcp_rcv_space_adjust, 1, "4.18"), RECEIVING, METER_TCP},
     {TRACEPOINT(skb_copy_datagram_iovec, 2, "2.6.32"), RECEIVING, METER_UNIX, METER_UNIX},
     {TRACEPOINT(inet_sock_set_state, 3, "4.16"), MESSAGES | PATHS, METER_TCP, METER_TCP},
     {TRACEPOINT(tcp_destroy_sock, 1, "4.16"), MESSAGES | PATHS, METER_TCP, METER_TCP},
     {TRACEPOINT(sched_switch, 4, "5.18"), SWITCHING},
     {TRACEPOINT(sched_waking, 1, "4.3"), BIT(WAKEUP)},
-    {TRACEPOINT(sys_exit, 2, "3.4"), MESSAGES, METER_PIPE},
+    {TRACEPOINT(sys_exit, 2, "3.4"), MESSAGES, METER_PIPE | METER_MQ},
+    {.program = "file_call_begins",
+     .way = WAY_TRACEPOINT,
+     .target = "sys_enter",
+     .arguments = 2,
+     .since = "3.4",
+     FILES,
+     METER_FILE},
+    {.program = "file_call_ends",
+     .way = WAY_TRACEPOINT,
+     .target = "sys_exit",
+     .arguments = 2,
+     .since = "3.4",
+     FILES,
+     METER_FILE},
 
     {TRACEPOINT(tcp_sendmsg_locked, 2, "6.16"), SENDING, METER_TCP, .duty = DUTY_TCP_POSITION},
     {TRAMPOLINE(tcp_sendmsg_begins, tcp_sendmsg_locked), SENDING, METER_TCP,
@@ -137,6 +155,17 @@ int tracepoint_arguments(const struct btf *types, const char *name)
     if (type != NULL && btf_is_ptr(type))
         type = btf__type_by_id(types, type->type);
     return type != NULL && btf_is_func_proto(type) ? (int)btf_vlen(type) - 1 : -1;
+}
+
+bool type_has_member(const struct btf *types, const char *name, const char *member)
+{
+    int id = btf__find_by_name_kind(types, name, BTF_KIND_STRUCT);
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+
+    for (unsigned i = 0; type != NULL && i < btf_vlen(type); i++)
+        if (strcmp(btf__name_by_offset(types, btf_members(type)[i].name_off), member) == 0)
+            return true;
+    return false;
 }
 
 bool iterator_exists(const struct btf *types, const char *name)

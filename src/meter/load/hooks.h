@@ -93,6 +93,9 @@ int hooks_explain_no_types(struct problem *problem);
 /* Number of arguments of a tracepoint in these types; -1: there is no tracepoint of this name. */
 int tracepoint_arguments(const struct btf *types, const char *name);
 
+/* Whether these types have a struct with this member. */
+bool type_has_member(const struct btf *types, const char *type, const char *member);
+
 /* Whether the kernel has an iterator of this name. */
 bool iterator_exists(const struct btf *types, const char *name);
 

@@ -39,6 +39,24 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
     return result;
 }
 
+int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64_t time)
+{
+    struct record record = {
+        .header = {.time = time,
+                   .id = EVENT_SCHEDULE,
+                   .flags = RECORD_NO_STREAM,
+                   .proc_time_and_pc = stream->identity.header.proc_time_and_pc,
+                   .stream = stream->identity.header.stream},
+        .schedule = {.runnable = stream->runnable,
+                     .voluntary = stream->voluntary,
+                     .involuntary = stream->involuntary},
+    };
+
+    return (meter->flags & EVENT_FLAG(EVENT_SCHEDULE)) == 0
+               ? 0
+               : ring_reader_add(&meter->reader, &record.header);
+}
+
 static int tell_of_stream(const void *line, void *context)
 {
     const struct survey_stream *stream = line;
@@ -50,6 +68,8 @@ static int tell_of_stream(const void *line, void *context)
         result = tell_lost(rest, stream->identity.header.stream, stream->sequence, ring,
                            stream->lost[ring]);
     identity.header.time = rest->time;
+    if (result == 0)
+        result = schedule_add(rest->meter, stream, rest->time);
     return result < 0 ? result : ring_reader_add(&rest->meter->reader, &identity.header);
 }
 

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* last_records.h: the records that are made when metering ends. Private to meter/load. */
+/*
+ * last_records.h: the records that are made when metering ends: STREAM and SCHEDULE of live streams, DROPPED of live UDP
+ * sockets, NETWORK of live TCP connections, and losses that no record has reported yet.
+ */
 #ifndef DPM_LAST_RECORDS_H
 #define DPM_LAST_RECORDS_H
 
 #include "event/event.h"
 
 struct meter;
+struct survey_stream;
 
-/* Adds records of this time for everything that no record has reported yet: STREAM with the CPU time of each live
- * stream, NETWORK and DROPPED of live paths, and LOST for losses that no LOST record has reported (`told`: those that
- * have been). Returns 0 or a negative errno. */
+/* Adds them to the meter's reader, with this time. Returns 0, -ENOMEM, or the error of an iterator. */
 int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RING_COUNT]);
+
+/* Adds a SCHEDULE of a live stream, if the flag is in force. Returns 0 or -ENOMEM. */
+int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64_t time);
 
 #endif

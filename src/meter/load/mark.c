@@ -11,6 +11,7 @@
 #include "meter/load/mark.h"
 
 #include "meter/load/iterate.h"
+#include "meter/load/last_records.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
@@ -121,7 +122,9 @@ static int tell_stream(const void *line, void *context)
     if (result == 0 && (uint32_t)index == known)
         result = tell_image(beginning, stream);
     identity.header.time = beginning->time;
-    return result < 0 ? result : ring_reader_add(&beginning->meter->reader, &identity.header);
+    if (result == 0)
+        result = ring_reader_add(&beginning->meter->reader, &identity.header);
+    return result < 0 ? result : schedule_add(beginning->meter, stream, beginning->time);
 }
 
 static int tell_path(const void *line, void *context)

@@ -133,6 +133,13 @@ static bool needs_udp(const struct meter *meter)
     return needed;
 }
 
+/* Flags of events that this kernel cannot report: it may be built without CONFIG_SCHED_INFO. */
+static uint64_t unknown_flags(const struct offers *offers)
+{
+    return type_has_member(offers->types, "sched_info", "run_delay") ? 0
+                                                                     : EVENT_FLAG(EVENT_SCHEDULE);
+}
+
 /* Chooses the hooks, and what to leave out. */
 static int choose_hooks(struct meter *meter, struct problem *problem)
 {
@@ -158,6 +165,11 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
     hooks_choose(&offers, meter->flags, meter->interface.kinds, meter->choices);
     int result = hooks_missing(&offers, meter->choices, problem);
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
+    meter->interface.unknown_flags = unknown_flags(&offers);
+    if ((meter->flags & meter->interface.unknown_flags) != 0 && meter->left_out[0] == '\0')
+        snprintf(meter->left_out, sizeof(meter->left_out),
+                 "SCHEDULE is not recorded: this kernel is built without CONFIG_SCHED_INFO");
+    meter->flags &= ~meter->interface.unknown_flags;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)
         return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
@@ -190,6 +202,7 @@ static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
     } of_one_kind[] = {
         {kernel->maps.pairs, METER_UNIX},    {kernel->maps.incoming, METER_UNIX},
         {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
+        {kernel->maps.files, METER_FILE},    {kernel->maps.queues, METER_MQ},
         {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
         {kernel->maps.accepted, METER_TCP},  {kernel->maps.connectors, METER_TCP},
         {kernel->maps.outcomes, METER_TCP},
@@ -218,7 +231,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     if (meter->kernel == NULL)
         return cannot_load(-errno, problem);
     meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
-    meter->kernel->rodata->flags_in_force = options->flags;
+    meter->kernel->rodata->flags_in_force = meter->flags;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
@@ -337,6 +350,10 @@ static void detach(struct meter_interface *interface)
         bpf_link__destroy(meter->links[i]);
     meter->link_count = 0;
     meter->detached = true;
+    if (meter->interface.kinds & METER_FILE) {
+        meter->kernel->bss->metering_ends = 1;
+        run_once(meter->kernel->progs.sweep_files);
+    }
     ring_reader_end(&meter->reader);
     /* lets a program that is running on another CPU finish its record */
     usleep(2000);

@@ -100,7 +100,7 @@ int program_try(const char *name, char *log, size_t log_size)
     if (kernel == NULL)
         return -errno;
     kernel->rodata->flags_in_force = METER_ALL_FLAGS;
-    kernel->rodata->kinds_in_force = METER_ALL_KINDS;
+    kernel->rodata->kinds_in_force = METER_EVERY_KIND;
     kernel->rodata->exit_tells_last = exit_tells_last();
     kernel->rodata->calls_end = true;
     bpf_map__set_max_entries(kernel->maps.data_ring, (uint32_t)sysconf(_SC_PAGESIZE));

@@ -197,6 +197,10 @@ static int sweep_in_kernel(struct meter *meter)
     meter->kernel->bss->sweeps++;
     if (meter->interface.kinds & METER_PIPE)
         result = run_once(meter->kernel->progs.sweep_pipes);
+    if (result == 0 && (meter->interface.kinds & METER_FILE))
+        result = run_once(meter->kernel->progs.sweep_files);
+    if (result == 0 && (meter->interface.kinds & METER_MQ))
+        result = run_once(meter->kernel->progs.sweep_queues);
     if (result == 0 && (meter->interface.kinds & METER_UDP))
         result = run_once(meter->kernel->progs.sweep_udp_paths);
     if (result == 0 && (meter->interface.kinds & METER_UNIX))

@@ -15,6 +15,10 @@ struct survey_stream {
     uint64_t inode;    /* of the program's file */
     uint32_t device;
     uint32_t unused;
+    /* as in SCHEDULE */
+    uint64_t runnable;
+    uint32_t voluntary;
+    uint32_t involuntary;
 };
 
 /* A live UNIX socket that the meter knows. */

@@ -35,9 +35,7 @@ struct wall_time record_wall_time(struct record_face *face, const struct event *
 
 bool record_has_stream(const struct record_header *header)
 {
-    bool made_by_stream = !(header->flags & RECORD_NO_STREAM) || header->id == EVENT_STREAM;
-
-    return made_by_stream && header->stream != 0;
+    return record_is_of_stream(header) && header->stream != 0;
 }
 
 uint64_t record_event_pc(const struct record_header *header)

@@ -90,11 +90,11 @@ static void set_head(struct object *object, struct record_face *face, const stru
     set_number(object, "stream", header->stream);
     if (stream != NULL)
         set_text(object, "name", stream->name, sizeof(stream->name));
-    if (has_stream && !(header->flags & RECORD_NO_STREAM)) {
+    bool made_by_stream = has_stream && !(header->flags & RECORD_NO_STREAM);
+    if (made_by_stream)
         set_number(object, "sequence", header->sequence);
-        if (!(event->absent & ABSENT_CPU))
-            set_number(object, "cpu_ns", record_proc_time(header));
-    }
+    if ((made_by_stream || header->id == EVENT_SCHEDULE) && !(event->absent & ABSENT_CPU))
+        set_number(object, "cpu_ns", record_proc_time(header));
     if (!(event->absent & ABSENT_LOAD))
         set_number(object, "load", header->load);
 }
@@ -252,11 +252,14 @@ static void set_names(struct object *object, const struct record_face *face,
     const struct stream_record *stream = (const struct stream_record *)event->header;
     const char *user = identities_user_name(face->identities, event->origin, stream->user);
     const char *cgroup = identities_cgroup_name(face->identities, event->origin, stream->cgroup);
+    const char *command = identities_command(face->identities, event->origin, stream->process);
 
     if (user != NULL)
         set_text(object, "user_name", user, NAME_SIZE);
     if (cgroup != NULL)
         set_text(object, "cgroup_name", cgroup, NAME_SIZE);
+    if (command != NULL)
+        set_text(object, "command", command, NAME_SIZE);
 }
 
 static void set_known(struct object *object, const struct record_face *face,

@@ -61,10 +61,24 @@ static void print_path(const struct record_face *face, const struct path_record 
     }
     endpoint_local(path, address);
     show_text(address, sizeof(address), local);
+    if (path->kind == PATH_FILE) {
+        fprintf(face->file, "%" PRIu32 " file %s", number, local);
+        return;
+    }
     endpoint_remote(path, address);
     show_text(address, sizeof(address), remote);
     fprintf(face->file, "%" PRIu32 " %s %s > %s", number, path_kind_name(path->kind), local,
             remote);
+}
+
+/* The end of a file's path, which has counts of its own. */
+static bool is_end_of_file(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct path_record *path =
+        identities_path(face->identities, event->origin, record->message.path);
+
+    return record->header.id == EVENT_DESTROYPATH && path != NULL && path->kind == PATH_FILE;
 }
 
 static void print_message(const struct record_face *face, const struct event *event)
@@ -78,10 +92,22 @@ static void print_message(const struct record_face *face, const struct event *ev
     }
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
                record->message.path);
+    if (is_end_of_file(face, event)) {
+        char opened[COUNTED_SIZE], closed[COUNTED_SIZE];
+        show_counted(record->message.offset, "time", opened);
+        show_counted(record->message.bytes, "time", closed);
+        fprintf(face->file, "  opened %s, closed %s", opened, closed);
+        return;
+    }
     fprintf(face->file, "  %" PRIu32 " bytes, offset %" PRIu32, record->message.bytes,
             record->message.offset);
     if (record->header.id == EVENT_MESSAGEQUEUED)
         fprintf(face->file, ", %" PRIu32 " in the queue", record->queued.queue);
+    if (record->header.id == EVENT_READ || record->header.id == EVENT_WRITE) {
+        char duration[UNIT_SIZE];
+        show_duration(message_span(record), duration);
+        fprintf(face->file, ", in %s", duration);
+    }
 }
 
 static void print_block(const struct record_face *face, const struct record *record)
@@ -350,8 +376,12 @@ static void print_signal(const struct record_face *face, const struct event *eve
         fprintf(face->file, "pid %" PRIu32, record->signal.receiver_pid);
     if (record->signal.sender_pid == 0)
         fputs(" by the kernel", face->file);
+    else if (record->signal.sender_pid == SENDER_UNKNOWN)
+        fputs(" by an unknown process", face->file);
     else if (record->header.flags & RECORD_NO_STREAM)
         fprintf(face->file, " by pid %" PRIu32, record->signal.sender_pid);
+    if (record->signal.number == SIGCONT && record->signal.result == SIGNAL_IGNORED)
+        return; /* the process continues all the same */
     fputs(record->signal.result < ARRAY_SIZE(results) ? results[record->signal.result]
                                                       : ", result unknown",
           face->file);

@@ -7,7 +7,7 @@
  *                         Work          1 of 5 processes did 86 % of the work ...
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
- *                         Late  Answers  Queues  Requests  Network  Waits
+ *                         Late  Answers  Queues  Requests  Network  Files  Waits
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -404,6 +404,25 @@ static void say_failed(const struct report *report, const struct finding *findin
         address, times, reasons, time);
 }
 
+/* ---- files ---- */
+
+static void say_files(const struct report *report, const struct finding *finding,
+                      struct report_content *content)
+{
+    char name[PROCESS_TEXT_SIZE], files[COUNTED_SIZE], all[UNIT_SIZE];
+    char read_bytes[UNIT_SIZE], read_time[UNIT_SIZE], written[UNIT_SIZE], write_time[UNIT_SIZE];
+
+    process_text(report->communication, finding->files.process, name);
+    show_counted(finding->files.count, "file", files);
+    show_bytes(finding->files.reads.bytes, read_bytes);
+    show_duration(finding->files.reads.time, read_time);
+    show_bytes(finding->files.writes.bytes, written);
+    show_duration(finding->files.writes.time, write_time);
+    show_duration(report->communication->duration, all);
+    say(content, "Files", "%s used %s: it read %s in %s, and wrote %s in %s, of %s in all.", name,
+        files, read_bytes, read_time, written, write_time, all);
+}
+
 /* ---- waits that no message explains ---- */
 
 static void say_waits(const struct report *report, const struct finding *finding,
@@ -505,6 +524,7 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_RETRANSMITS] = say_retransmits,
     [FINDING_FAILED] = say_failed,
     [FINDING_DROPPED] = say_dropped,
+    [FINDING_FILES] = say_files,
     [FINDING_WAITS_OUTSIDE] = say_waits,
     [FINDING_WAITS_UNEXPLAINED] = say_waits,
     [FINDING_WAITS_LOCKS] = say_waits,

@@ -25,6 +25,7 @@
 #define PATH(member)      FIELD(communication_path, member)
 #define MACHINE(member)   FIELD(communication_machine, member)
 #define PROCEDURE(member) FIELD(communication_procedure, member)
+#define FILES(member)     FIELD(communication_file, member)
 #define LOAD(member)      FIELD(communication_machine, load.member)
 #define CGROUP(member)    FIELD(communication_cgroup, member)
 #define ALL(member)       FIELD(communication, member)
@@ -103,6 +104,15 @@ static void group_name(const struct communication_process *process, enum communi
     set_text(value, process->pid == 0 ? NULL : value->made, NAME_SIZE);
 }
 
+/* The command line, if the name does not tell the process from others. */
+static void is_named_alike(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    value->amount = process->named_alike && all->by == BY_PROCESS;
+}
+
 static void user_for_people(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -161,6 +171,19 @@ static void latency(const struct communication *all, const void *row, struct res
 
     (void)all;
     value->object = &of[histogram_bars(&of[TIME_REQUEST]) > 0 ? TIME_REQUEST : TIME_RESPONSE];
+}
+
+static void user_of_file(const struct communication *all, const void *row,
+                         struct result_value *value)
+{
+    const struct communication_file *file = row;
+    char text[PROCESS_TEXT_SIZE];
+
+    if (file->process == NO_PROCESS)
+        return;
+    process_text(all, file->process, text);
+    snprintf(value->made, sizeof(value->made), "%.*s", NAME_SIZE - 1, text);
+    set_text(value, value->made, NAME_SIZE);
 }
 
 static void interval_begin(const struct communication *all, const void *row,
@@ -448,6 +471,8 @@ static const struct result_column of_process[] = {
     {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
     {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
     {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
+    {"command", "COMMAND", RESULT_TEXT, PROCESS(command), .flags = RESULT_PROCESSES},
+    {"named_alike", NULL, RESULT_COUNT, .get = is_named_alike, .flags = RESULT_PEOPLE},
     {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
      .flags = RESULT_PROCESSES},
     {"pid_inside", NULL, RESULT_NUMBER, PROCESS(pid_inside), .known = PROCESS(pid),
@@ -533,6 +558,20 @@ static const struct result_column of_procedure[] = {
     {"procedure", "PROCEDURE", RESULT_TEXT, PROCEDURE(name), .flags = RESULT_NAMES},
     {"module", "MODULE", RESULT_FILE, PROCEDURE(module), .flags = RESULT_NAMES},
     TRAFFIC(PROCEDURE),
+};
+
+static const struct result_column of_file[] = {
+    {"process", "PROCESS", RESULT_PROCESS, FILES(process), .flags = RESULT_NAMES},
+    {"user", NULL, RESULT_TEXT, .get = user_of_file, .csv = "process", .flags = RESULT_CSV},
+    {"file", "FILE", RESULT_TEXT, FILES(name), .flags = RESULT_NAMES},
+    {"opens", "OPENS", RESULT_COUNT, FILES(opens), .sum = SUM_ADD},
+    {"closes", "CLOSES", RESULT_COUNT, FILES(closes), .sum = SUM_ADD},
+    {"reads.calls", "READS", RESULT_COUNT, FILES(reads.calls), .sum = SUM_ADD},
+    {"reads.bytes", "BYTES READ", RESULT_BYTES, FILES(reads.bytes), .sum = SUM_ADD},
+    {"read_ns", "READ TIME", RESULT_TIMES, FILES(reads.times)},
+    {"writes.calls", "WRITES", RESULT_COUNT, FILES(writes.calls), .sum = SUM_ADD},
+    {"writes.bytes", "BYTES WRITTEN", RESULT_BYTES, FILES(writes.bytes), .sum = SUM_ADD},
+    {"write_ns", "WRITE TIME", RESULT_TIMES, FILES(writes.times)},
 };
 
 static const struct result_column of_interval[] = {
@@ -669,7 +708,9 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
               {"Messages that wait to be received",
                "id queue.messages_max queue.messages_mean queue.messages_mean_over_operations "
                "queue.messages_now queue.bytes_max queue.unreceived",
-               .needs = "queue.messages_max"}},
+               .needs = "queue.messages_max"},
+              {"Command lines of processes with the same name", "id command",
+               .needs = "named_alike"}},
          .report = {"Processes",
                     "id parent cpu_ns share.cpu waited_for_cpu_ns sent.messages sent.bytes "
                     "received.messages "
@@ -761,6 +802,21 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                      "procedure module sent.messages sent.bytes received.messages received.bytes",
                      .needs = "sent.messages received.messages", .most = 20}},
          .csv = "procedure module sent.messages sent.bytes received.messages received.bytes"},
+    [RESULTS_FILES] =
+        {.list = "files",
+         COLUMNS(of_file),
+         ROWS(communication_file, files, file_count),
+         .table = TABLE_FILES,
+         .tables = {{"Files",
+                     "process file opens closes reads.calls reads.bytes read_ns.sum read_ns.p50 "
+                     "read_ns.p99 writes.calls writes.bytes write_ns.sum write_ns.p50 write_ns.p99",
+                     .needs = "opens reads.calls writes.calls"}},
+         .csv = "user file opens closes reads.calls reads.bytes writes.calls writes.bytes "
+                "read_ns write_ns",
+         .order = {[ORDER_BYTES] = "reads.bytes writes.bytes",
+                   [ORDER_MESSAGES] = "reads.calls writes.calls",
+                   [ORDER_RESPONSE] = "read_ns.p99 write_ns.p99",
+                   [ORDER_NAME] = "file"}},
     [RESULTS_INTERVALS] = {.list = "intervals",
                            COLUMNS(of_interval),
                            ROWS(traffic, intervals, interval_count),

@@ -113,7 +113,7 @@ struct result_table {
     bool by_wait;          /* longest waits first, whatever order is requested */
 };
 
-#define MOST_RESULT_TABLES 4
+#define MOST_RESULT_TABLES 5
 
 /* Everything about one kind of row. */
 struct result_kind {
@@ -140,6 +140,7 @@ enum result_kind_id {
     RESULTS_PATHS,
     RESULTS_FAILURES,
     RESULTS_PROCEDURES,
+    RESULTS_FILES,
     RESULTS_INTERVALS,
     RESULTS_LOADS, /* what machines did, and how long tasks waited there */
     RESULTS_CGROUPS,

@@ -108,6 +108,8 @@ static int print_lists(const struct communication *communication, FILE *file,
         result = print_rows(RESULTS_FAILURES, communication, file);
     if (result == 0)
         result = print_rows(RESULTS_PROCEDURES, communication, file);
+    if (result == 0)
+        result = print_rows(RESULTS_FILES, communication, file);
     if (result == 0 && communication->interval != 0)
         result = print_rows(RESULTS_INTERVALS, communication, file);
     if (result == 0)

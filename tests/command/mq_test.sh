@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# mq_test.sh BUILD_FOLDER: System V and POSIX message queues, with several types and priorities, senders and receivers
+# (use_queues.c). Each receiver logs whose message it got: every edge must lead there, or, if it is ordered, one of them.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+program=$1/tests/programs/use-queues
+cd "$scratch" || exit 1
+
+# In: the records, with edges. Out: for each receiver and each of its receives, in order:
+#     RECEIVER TYPE [KIND SENDER NUMBER]...
+# with the types and the numbers that the log has.
+cat > edges.jq << 'END'
+(map(select(.event == "STREAM")) | map({key: (.stream | tostring), value: .pid}) | from_entries) as $pid |
+(map(select(.event == "SEND")) | group_by(.stream) | map(sort_by(.sequence) | to_entries |
+    map({key: "\(.value.stream) \(.value.sequence)", value: "\($pid[.value.stream | tostring]) \(.key)"})) | add //
+    [] | from_entries) as $send |
+map(select(.event == "RECEIVE")) | group_by(.stream)[] | sort_by(.sequence)[] |
+"\($pid[.stream | tostring]) \(.local // "unknown" | sub(".* "; ""))" +
+([.edges[]? | select(.kind == "exact" or .kind == "ordered" or .kind == "inferred") |
+    " \(.kind) \($send["\(.stream) \(.sequence)"])"] | join(""))
+END
+
+# compare LOG FOUND: one word for each receive: right if the edges' kind promises what the log says.
+compare() {
+    awk 'NR == FNR { type[$1, ++count[$1]] = $2; from[$1, count[$1]] = $3 " " $4; all++; next }
+        { k = ++at[$1]; found = 0
+          for (i = 3; i < NF; i += 3) if ($(i + 1) " " $(i + 2) == from[$1, k]) found = 1
+          if (type[$1, k] >= 0 && $2 != type[$1, k]) print "wrong-type"
+          else if (NF < 3) print "none"
+          else print (found ? "right" : "wrong") "-" $3 (NF > 5 ? "-of-several" : "") }
+        END { for (i in count) if (at[i] != count[i]) print "receives-missing" }' "$1" "$2" | sort | uniq -c |
+        awk '{ print $2, $1 }'
+}
+
+# only_right KIND SENDERS RECEIVERS MESSAGES: under both meters.
+only_right() {
+    for meter in kernel ptrace; do
+        rm -rf some.trace log
+        "$dpm" run --meter $meter --kinds mq --flags "all -pc" --ring 64M -o some.trace -- \
+            "$program" "$1" "$2" "$3" "$4" log > out 2> err
+        check_equal "$1, $meter, $2 senders, $3 receivers: the program ends in order" 0 $?
+        "$dpm" dump --match --json some.trace 2> dump.err > records.json
+        jq -r -s -f edges.jq records.json > found
+        compare log found > verdict
+        check_equal "... all messages are there" "$(($2 * $4 + $3))" "$(wc -l < log)"
+        sed 's/^/# /' verdict
+        check_equal "... every edge is the true one" "" "$(grep -vE '^right-(exact|ordered)' verdict)"
+        [ $(($2 + $3)) -gt 2 ] || check_equal "... and certain" "right-exact $(wc -l < log)" "$(cat verdict)"
+        check_equal "... each type is a path, with two ends" "4 4" "$(jq -r -s '
+            map(select(.event == "PATH" and (.kind | startswith("mq")))) |
+            "\(map(select(.role == "writes" or .role == 3)) | length) \(map(select(.role == "reads" or .role == 4)) | length)"' records.json)"
+    done
+}
+
+only_right sysv 1 1 500
+only_right sysv 3 1 500
+only_right sysv 1 3 500
+only_right sysv 3 2 500
+only_right posix 1 1 500
+only_right posix 4 1 500
+only_right posix 3 3 500
+
+# A receiver that does not ask for the priority, where there is one sender: it is known while there is only one.
+rm -rf blind.trace log
+"$dpm" run --kinds mq -o blind.trace -- env BLIND=1 "$program" posix 1 1 100 log > out 2> err
+check_equal "all receives of a queue are recorded" 101 \
+    "$("$dpm" dump --json blind.trace 2> dump.err | jq -r 'select(.event == "RECEIVE") | .event' | wc -l)"
+
+# The statistics show them as connections; a blocked receiver waits, a blocked sender is blocked.
+rm -rf some.trace log
+"$dpm" run --kinds mq -o some.trace -- "$program" posix 3 1 300 log > out 2> err
+"$dpm" stats --json some.trace 2> err > stats.json
+check_equal "the statistics have the kind" mq-posix "$(jq -r '.paths[].kind' stats.json | sort -u)"
+check_equal "... with all messages" 901 "$(jq '[.paths[] | .sent.messages + .received.messages] | add' stats.json)"
+check "... and senders that wait for a full queue" \
+    test "$(jq '[.pairs[].sender_blocked_ns.count // 0] | add' stats.json)" -gt 0
+
+# A queue that is older than the recording, with messages in it: no edge is exact.
+cat > older.py << 'END'
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+class Message(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_long), ("text", ctypes.c_char * 16)]
+queue = int(sys.argv[1])
+message = Message(1)
+for i in range(20):
+    libc.msgsnd(queue, ctypes.byref(message), 16, 0)
+    libc.msgrcv(queue, ctypes.byref(message), 16, 0, 0)
+END
+queue=$(python3 -c 'import ctypes; libc = ctypes.CDLL(None); print(libc.msgget(0, 0o600))')
+python3 - "$queue" << 'END'
+import ctypes, sys
+libc = ctypes.CDLL(None)
+message = (ctypes.c_char * 24)(1)
+for i in range(5):
+    libc.msgsnd(int(sys.argv[1]), message, 16, 0)
+END
+"$dpm" run --meter kernel --kinds mq -o older.trace -- python3 older.py "$queue" > out 2> err
+python3 -c "import ctypes; ctypes.CDLL(None).msgctl($queue, 0, None)"
+"$dpm" dump --match --json older.trace 2> dump.err > records.json
+check_equal "the first receives of an older queue take what was there: no send of the recording" "5 15" \
+    "$(jq -r -s 'map(select(.event == "RECEIVE")) |
+        "\(map(select(.edges == null or .edges == [])) | length) \(map(select(any(.edges[]?; .kind == "inferred"))) | length)"' records.json)"
+
+finish
