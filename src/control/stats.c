@@ -116,8 +116,9 @@ static const struct {
     const char *name;
     enum show_table table;
 } tables[] = {
-    {"pair", TABLE_PAIRS}, {"path", TABLE_PATHS}, {"procedure", TABLE_PROCEDURES},
-    {"file", TABLE_FILES}, {"load", TABLE_LOADS}, {"cgroup", TABLE_CGROUPS},
+    {"pair", TABLE_PAIRS},           {"path", TABLE_PATHS}, {"failure", TABLE_FAILURES},
+    {"procedure", TABLE_PROCEDURES}, {"file", TABLE_FILES}, {"load", TABLE_LOADS},
+    {"cgroup", TABLE_CGROUPS},
 };
 
 static const char *by_word(size_t index)
@@ -188,7 +189,8 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
-     "table: pair, path (connections), procedure, file"},
+     "table: pair, path (connections), failure (failed connections), procedure, file,\n"
+     "load (of machines), cgroup"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

@@ -311,6 +311,8 @@ int ends_note_path(struct history *history, uint32_t origin, const struct path_r
         align(end->partner);
         return 0;
     }
+    if (told->role == PATH_ROLE_LISTENS)
+        return 0; /* it has no other end */
     int result = joiner_add(&history->joiner, end->index, end->record,
                             machine_number(history, origin), origin);
     uint32_t partner = joiner_end(&history->joiner, end->index).partner;

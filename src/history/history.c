@@ -141,7 +141,7 @@ static bool has_stream(const struct record_header *header)
 static struct end *end_of(struct history *history, uint32_t origin, const struct record *record)
 {
     const uint64_t at_ends = MESSAGES | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_CONNECT) |
-                             EVENT_FLAG(EVENT_ACCEPT);
+                             EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_CONNECTFAILED);
 
     return is_any_of(record->header.id, at_ends) ? ends_find(history, origin, record->message.path)
                                                  : NULL;
@@ -150,7 +150,7 @@ static struct end *end_of(struct history *history, uint32_t origin, const struct
 /* Events without a stream that refer to an end. */
 #define OF_ENDS                                                                                    \
     (EVENT_FLAG(EVENT_MESSAGEQUEUED) | EVENT_FLAG(EVENT_DROPPED) | EVENT_FLAG(EVENT_NETWORK) |     \
-     EVENT_FLAG(EVENT_DESTROYPATH))
+     EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 static struct end *end_without_stream(struct history *history, const struct event *event)
 {

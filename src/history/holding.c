@@ -35,6 +35,7 @@ static void *end_of_record(struct history *history, const struct stream *stream,
     case EVENT_RECEIVECALL:
     case EVENT_CONNECT:
     case EVENT_ACCEPT:
+    case EVENT_CONNECTFAILED: /* its path is at the same place */
         return ends_find(history, stream->origin, record->message.path);
     default:
         return NULL;

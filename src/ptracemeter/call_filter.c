@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@
 #define SLEEPS   EVENT_FLAG(EVENT_BLOCK)
 #define PATHS                                                                                      \
     (MESSAGES | EVENT_FLAG(EVENT_CREATEPATH) | EVENT_FLAG(EVENT_CONNECT) |                         \
-     EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH))
+     EVENT_FLAG(EVENT_ACCEPT) | EVENT_FLAG(EVENT_DESTROYPATH) | EVENT_FLAG(EVENT_CONNECTFAILED))
 
 #define FUTEX_COMMAND 0x7f
 
@@ -78,6 +79,8 @@ const struct system_call system_calls[] = {
     {SYS_accept, CALL_ACCEPTS, PATHS},
     {SYS_accept4, CALL_ACCEPTS, PATHS},
     {SYS_connect, CALL_CONNECTS, PATHS},
+    {SYS_listen, CALL_LISTENS, PATHS},
+    {SYS_getsockopt, CALL_OPTIONS, PATHS, TEST_MASKED, 2, UINT32_MAX, SO_ERROR},
     {SYS_close, CALL_CLOSES, PATHS},
     {SYS_dup2, CALL_CLOSES, PATHS},
     {SYS_dup3, CALL_CLOSES, PATHS},
@@ -130,7 +133,7 @@ const struct system_call system_calls[] = {
     {SYS_setuid, CALL_NOTICED, 0},
     {SYS_setreuid, CALL_NOTICED, 0},
     {SYS_setresuid, CALL_NOTICED, 0},
-    {SYS_getsockopt, CALL_NOTICED, 0, TEST_MASKED, 2, UINT32_MAX, TCP_ZEROCOPY_RECEIVE},
+    {SYS_getsockopt, CALL_OPTIONS, 0, TEST_MASKED, 2, UINT32_MAX, TCP_ZEROCOPY_RECEIVE},
     {SYS_seccomp, CALL_NOTICED, 0, TEST_MASKED, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER,
      SECCOMP_FILTER_FLAG_NEW_LISTENER},
     {0, NO_CLASS},

@@ -12,6 +12,7 @@
 #include "ptracemeter/calls.h"
 
 #include "meter/shared/message.h"
+#include "ptracemeter/connection_calls.h"
 #include "ptracemeter/descriptor_calls.h"
 #include "ptracemeter/file_calls.h"
 #include "ptracemeter/message_calls.h"
@@ -24,6 +25,7 @@
 #include "ptracemeter/tracer.h"
 
 #include <errno.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ptrace.h>
@@ -204,12 +206,18 @@ static void notice(struct ptracemeter *meter, struct tracee *tracee)
         miss_calls(meter, tracee, &meter->shortfalls.uring);
     } else if (tracee->call.number == SYS_seccomp) {
         miss_calls(meter, tracee, &meter->shortfalls.answered);
-    } else if (tracee->call.number == SYS_getsockopt) {
-        if (tracee->call.arguments[1] == IPPROTO_TCP)
-            miss_calls(meter, tracee, &meter->shortfalls.mapped);
     } else {
         meter->identities_change = true;
     }
+}
+
+/* Options that matter: received bytes may be mapped, without a call that receives them; and the error of a connect(). */
+static bool ask_for_option(struct ptracemeter *meter, struct tracee *tracee)
+{
+    if (tracee->call.arguments[1] == IPPROTO_TCP &&
+        tracee->call.arguments[2] == TCP_ZEROCOPY_RECEIVE)
+        miss_calls(meter, tracee, &meter->shortfalls.mapped);
+    return option_begins(meter, tracee);
 }
 
 /* ---- beginning and ending ---- */
@@ -232,6 +240,8 @@ static bool begins(struct ptracemeter *meter, struct tracee *tracee)
     case CALL_NOTICED:
         notice(meter, tracee);
         return false;
+    case CALL_OPTIONS:
+        return ask_for_option(meter, tracee);
     case CALL_CHANGES_TEXT:
         return callers_change_begins(tracee->process->callers, tracee->process->streams);
     case CALL_FILES:
@@ -259,6 +269,8 @@ static bool may_sleep(const struct system_call *what)
     case CALL_SENDS_MANY:
     case CALL_SUBMITS:
     case CALL_CONNECTS:
+    case CALL_LISTENS:
+    case CALL_OPTIONS:
     case CALL_CLOSES:
     case CALL_MAKES:
     case CALL_NOTICED:
@@ -352,6 +364,12 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         break;
     case CALL_CONNECTS:
         connect_ends(meter, tracee, result);
+        break;
+    case CALL_LISTENS:
+        listen_ends(meter, tracee, result);
+        break;
+    case CALL_OPTIONS:
+        option_ends(meter, tracee, result);
         break;
     case CALL_SLEEPS:
     case CALL_RESTARTS:

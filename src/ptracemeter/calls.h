@@ -32,6 +32,8 @@ enum call_class {
     CALL_WAITS_ANY, /* for any of several paths */
     CALL_ACCEPTS,
     CALL_CONNECTS,
+    CALL_LISTENS,
+    CALL_OPTIONS, /* getsockopt */
     CALL_SLEEPS,  /* recorded as BLOCK */
     CALL_CLOSES,  /* close, close_range, dup2, dup3, unshare */
     CALL_MAKES,   /* pipe, socketpair, socket */

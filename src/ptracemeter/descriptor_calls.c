@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * descriptor_calls.c: calls that close, replace and make descriptors; connect and accept.
+ * descriptor_calls.c: calls that close, replace and make descriptors.
  *
  *      close, dup2, dup3, close_range    the object behind the descriptor is forgotten
  *      pipe, socketpair                  both ends are known from the beginning
- *      accept, connect                   a path, with its role
  */
 #include "ptracemeter/descriptor_calls.h"
 
 #include "ptracemeter/calls.h"
+#include "ptracemeter/connection_calls.h"
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
@@ -35,6 +35,7 @@ static void forget(struct ptracemeter *meter, struct tracee *tracee)
 
     switch (call->number) {
     case SYS_close:
+        connection_closes(meter, tracee, (int)call->arguments[0]);
         descriptor_forget(meter, tracee->table, (int)call->arguments[0]);
         break;
     case SYS_dup2:
@@ -148,74 +149,4 @@ void making_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
     if (pair && objects[0] != NULL && objects[1] != NULL && objects[0] != NO_OBJECT &&
         objects[1] != NO_OBJECT)
         object_pair(objects[0], objects[1]);
-}
-
-/* ---- connections ---- */
-
-void accept_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
-{
-    struct call *call = &tracee->call;
-
-    if (!call->told && call_slept(tracee))
-        call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
-    if (result < 0)
-        return;
-    const struct object *listener = descriptor_object(meter, tracee, (int)call->arguments[0]);
-    if (listener == NO_OBJECT)
-        listener = NULL;
-    struct object *object = object_made(meter, tracee, (int)result);
-    if (object == NULL || object == NO_OBJECT)
-        return;
-    object->role = PATH_ROLE_ACCEPTED;
-    peer_of_accepted(meter, tracee, object, listener, (int)result);
-    if (tracee->table->changing == 0)
-        descriptor_set(meter, tracee->table, (int)result, object);
-    path_of(meter, tracee, object, 0);
-}
-
-/* Whether the address says that the socket is to be connected no more. */
-static bool disconnects(const struct tracee *tracee)
-{
-    sa_family_t family;
-
-    return tracee->call.arguments[2] >= sizeof(family) &&
-           tracer_read(tracee, tracee->call.arguments[1], &family, sizeof(family)) &&
-           family == AF_UNSPEC;
-}
-
-/* The socket may have been connected before, to another peer and from another port. */
-static void datagrams_connected(struct ptracemeter *meter, struct tracee *tracee,
-                                struct object *object, int descriptor)
-{
-    object_look_again(meter, tracee, object, descriptor);
-    object_moved(meter, object);
-}
-
-void connect_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
-{
-    int descriptor = (int)tracee->call.arguments[0];
-    struct object *object;
-
-    if (result < 0 && result != -EINPROGRESS && result != -EINTR && result != -EISCONN)
-        return;
-    object = descriptor_object(meter, tracee, descriptor);
-    if (object == NULL || object == NO_OBJECT)
-        return;
-    if (result == -EISCONN && object->paths != NULL)
-        return;
-    if (is_datagram(object)) {
-        datagrams_connected(meter, tracee, object, descriptor);
-        return;
-    }
-    if (result == 0 && disconnects(tracee)) {
-        object_disconnected(meter, object);
-        object_look_again(meter, tracee, object, descriptor);
-        return;
-    }
-    object_look_again(meter, tracee, object, descriptor);
-    object->role = PATH_ROLE_CONNECTED;
-    if (result != 0)
-        return;
-    peer_of_connected(meter, tracee, object);
-    path_of(meter, tracee, object, 0);
 }

@@ -8,7 +8,5 @@
 bool closing_begins(struct ptracemeter *meter, struct tracee *tracee);
 void closing_ends(struct ptracemeter *meter, struct tracee *tracee);
 void making_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
-void accept_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
-void connect_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result);
 
 #endif

@@ -287,6 +287,8 @@ static void destroy(struct ptracemeter *meter, struct object *object)
     for (unsigned end = 0; end < 2; end++)
         if (object->ends[end] != NULL)
             tell_unowned(meter, EVENT_DESTROYPATH, object->ends[end]->number);
+    if (object->listener_path != 0)
+        tell_unowned(meter, EVENT_DESTROYPATH, object->listener_path);
     if (is_awaited(meter, object))
         keep_gone(meter, object);
     else
@@ -343,7 +345,8 @@ void object_disconnected(struct ptracemeter *meter, struct object *object)
     }
     object->paths = NULL;
     object->peer = object->listener = object->connect_ended = 0;
-    object->connected = object->shut_in = object->shut_out = object->reused = false;
+    object->connecting = object->connected = object->shut_in = object->shut_out = object->reused =
+        false;
     object->role = PATH_ROLE_UNKNOWN;
 }
 

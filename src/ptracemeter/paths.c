@@ -17,6 +17,7 @@
 #include "ptracemeter/objects.h"
 #include "ptracemeter/peers.h"
 #include "ptracemeter/telling.h"
+#include "ptracemeter/tracees.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,33 @@ static uint8_t role_of(const struct object *object, const struct path *path)
         return path == object->ends[PIPE_READ] ? PATH_ROLE_READS : PATH_ROLE_WRITES;
     return object->kind == PATH_UDP || object->kind == PATH_UNIX_DATAGRAM ? PATH_ROLE_UNKNOWN
                                                                           : object->role;
+}
+
+/* Whose call made the connection: if another stream finds it made, it still belongs to the one that called connect. */
+static struct tracee *maker_of(struct ptracemeter *meter, struct tracee *tracee,
+                               const struct object *object)
+{
+    struct tracee *connector =
+        object->connecting ? tracee_find(meter, object->connecting_tid) : NULL;
+
+    return connector != NULL && connector->number == object->connecting_stream ? connector : tracee;
+}
+
+static void tell_beginning(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
+                           const struct path *path)
+{
+    struct tracee *maker = maker_of(meter, tracee, object);
+    struct message message = {.path = path->number};
+
+    tell_message(meter, maker, EVENT_CREATEPATH, &message);
+    message.begin = object->connecting ? object->connect_began : 0;
+    object->connecting = false;
+    if (path->older)
+        return;
+    if (path->record.role == PATH_ROLE_CONNECTED)
+        tell_message(meter, maker, EVENT_CONNECT, &message);
+    else if (path->record.role == PATH_ROLE_ACCEPTED)
+        tell_message(meter, maker, EVENT_ACCEPT, &message);
 }
 
 static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct object *object,
@@ -56,14 +84,40 @@ static void tell_path(struct ptracemeter *meter, struct tracee *tracee, struct o
                                                       : path->peer;
     record->inode = object->inode;
     tell(meter, &record->header);
-    const struct message message = {.path = path->number};
+    tell_beginning(meter, tracee, object, path);
+}
+
+/* ---- sockets that never become connections ---- */
+
+/* PATH with these facts of a socket; returns its number. */
+static uint32_t tell_unconnected(struct ptracemeter *meter, const struct object *object,
+                                 uint8_t role)
+{
+    struct path_record record = object->facts;
+
+    record.header = (struct record_header){
+        .time = tell_time(meter), .id = EVENT_PATH, .flags = RECORD_NO_STREAM};
+    record.path = ++meter->last_path;
+    record.kind = object->kind;
+    record.role = role;
+    record.cookie = object->cookie;
+    record.inode = object->inode;
+    tell(meter, &record.header);
+    return record.path;
+}
+
+uint32_t path_of_failure(struct ptracemeter *meter, const struct object *object)
+{
+    return tell_unconnected(meter, object, PATH_ROLE_CONNECTED);
+}
+
+uint32_t path_of_listener(struct ptracemeter *meter, struct tracee *tracee,
+                          const struct object *object)
+{
+    const struct message message = {.path = tell_unconnected(meter, object, PATH_ROLE_LISTENS)};
+
     tell_message(meter, tracee, EVENT_CREATEPATH, &message);
-    if (path->older)
-        return;
-    if (record->role == PATH_ROLE_CONNECTED)
-        tell_message(meter, tracee, EVENT_CONNECT, &message);
-    else if (record->role == PATH_ROLE_ACCEPTED)
-        tell_message(meter, tracee, EVENT_ACCEPT, &message);
+    return message.path;
 }
 
 void path_tell_again(struct ptracemeter *meter, struct object *object)

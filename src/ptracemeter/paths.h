@@ -23,6 +23,10 @@ struct path *path_to(struct ptracemeter *meter, struct tracee *tracee, struct ob
 /* A UDP socket has dropped this many datagrams since its latest receive, all before the next one that it will receive. */
 void path_note_drops(struct ptracemeter *meter, struct object *object, struct path *path,
                      uint32_t drops);
+/* Reports PATH of a socket whose connection failed, or that listens, and CREATEPATH of the listener. Return its number. */
+uint32_t path_of_failure(struct ptracemeter *meter, const struct object *object);
+uint32_t path_of_listener(struct ptracemeter *meter, struct tracee *tracee,
+                          const struct object *object);
 /* Reports the PATH records of a pipe's ends again, if they have been reported. */
 void path_tell_again(struct ptracemeter *meter, struct object *object);
 /* The path of the other end; NULL: not known. */

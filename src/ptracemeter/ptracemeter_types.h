@@ -104,10 +104,14 @@ struct object {
     bool gone;     /* closed, and kept because it may be accepted later */
     bool reused;   /* another connection had its addresses, and may have had its peer */
     uint64_t peer; /* cookie; 0: not known */
-    uint64_t listener;        /* UNIX: cookie of the socket in whose queue it waits; 0: not known */
-    uint64_t connect_began;   /* UNIX: connect was called ... */
-    uint64_t connect_ended;   /* ... 0: never */
-    pid_t connector;          /* ... by this process */
+    uint64_t listener; /* UNIX: cookie of the socket in whose queue it waits; 0: not known */
+    bool connecting;   /* connect was called, and how it ended was not recorded yet */
+    uint32_t connecting_stream; /* which called it ... */
+    pid_t connecting_tid;
+    uint64_t connect_began;   /* ... and when */
+    uint64_t connect_ended;   /* UNIX: when that call ended; 0: never ... */
+    pid_t connector;          /* ... and of which process it was */
+    uint32_t listener_path;   /* number of its PATH as a listener; 0: it is none */
     uint64_t gone_at;         /* the meter's `gone_count` when it had gone */
     struct path *former;      /* paths that a call in progress may use */
     struct path *paths;       /* of a socket; datagrams: one for each peer */

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -30,6 +31,14 @@ static int option(int socket, int name)
     socklen_t size = sizeof(value);
 
     return getsockopt(socket, SOL_SOCKET, name, &value, &size) < 0 ? -1 : value;
+}
+
+static int state_of_tcp(int socket)
+{
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+
+    return getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ? 0 : info.tcpi_state;
 }
 
 /* A thread in that call has just made the socket, so it is in the thread's namespace. */
@@ -54,6 +63,7 @@ static void facts_of_copy(struct ptracemeter *meter, const struct tracee *tracee
     facts->network = network_of_socket(meter, tracee, socket, has_just_made_it(tracee));
     facts->v6_only =
         getsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &v6_only, &v6_size) == 0 && v6_only != 0;
+    facts->state = facts->protocol == IPPROTO_TCP ? state_of_tcp(socket) : 0;
     facts->own_size = sizeof(facts->own);
     if (getsockname(socket, (struct sockaddr *)&facts->own, &facts->own_size) < 0)
         facts->own_size = 0;

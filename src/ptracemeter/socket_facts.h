@@ -14,6 +14,7 @@ struct socket_facts {
     uint32_t network; /* inode of its namespace; 0: not known */
     bool v6_only;
     uint64_t cookie;      /* 0: not known yet */
+    int state;            /* of TCP: TCP_ESTABLISHED ...; 0: not known */
     socklen_t own_size;   /* 0: no address */
     socklen_t other_size; /* 0: not connected */
     struct sockaddr_storage own;

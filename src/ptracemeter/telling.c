@@ -125,6 +125,24 @@ void tell_block(struct ptracemeter *meter, struct tracee *tracee, uint32_t syste
     tell(meter, &record.header);
 }
 
+void tell_failed(struct ptracemeter *meter, struct tracee *tracee, uint32_t number, uint32_t path,
+                 uint32_t error, uint64_t begin)
+{
+    struct record record = {.failed = {.path = path, .error = error}};
+
+    if (!wants(meter, EVENT_CONNECTFAILED) || (tracee != NULL && tracee->from_exec))
+        return;
+    if (tracee != NULL)
+        fill_header(meter, tracee, &record.header, EVENT_CONNECTFAILED, 0);
+    else
+        record.header = (struct record_header){.time = tell_time(meter),
+                                               .id = EVENT_CONNECTFAILED,
+                                               .flags = RECORD_NO_STREAM,
+                                               .stream = number};
+    set_span(&record, begin);
+    tell(meter, &record.header);
+}
+
 void tell_unowned(struct ptracemeter *meter, uint32_t id, uint32_t path)
 {
     struct record record = {

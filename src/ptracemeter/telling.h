@@ -22,6 +22,9 @@ void tell_process_event(struct ptracemeter *meter, struct tracee *tracee, uint32
                         uint32_t word0, uint32_t word1, uint32_t word2, uint32_t word3);
 void tell_block(struct ptracemeter *meter, struct tracee *tracee, uint32_t system_call,
                 uint64_t duration);
+/* CONNECTFAILED of a path, by the stream that called connect() at `begin`. NULL: it has ended, and had this `number`. */
+void tell_failed(struct ptracemeter *meter, struct tracee *tracee, uint32_t number, uint32_t path,
+                 uint32_t error, uint64_t begin);
 /* Records an event of a path that belongs to no stream. */
 void tell_unowned(struct ptracemeter *meter, uint32_t id, uint32_t path);
 int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,

@@ -31,6 +31,17 @@ static const char *const cases[] = {
     "@50     s2#3 RECEIVE p2 [60,100)  <- s1#1:40\n"
     "order s3#1 s1#1 s2#1 s2#2\n",
 
+    "failed connection: what its stream has before it waits, and the end of its path waits for "
+    "both\n"
+    "STREAM s1, s2 / PATH p1>p2 unix-stream / PATH p3 tcp 1:4000 to 2:80\n"
+    "@10     s2#1 RECEIVE       p2 [0,60)    <- s1#1:60\n"
+    "@20     s2#2 CONNECTFAILED p3\n"
+    "@21     kernel DESTROYPATH p3\n"
+    "@30     s3#1 EXEC\n"
+    "@5..40  s1#1 SEND          p1 [0,100)\n"
+    "order s3#1 s1#1 s2#1 s2#2 kernel@21\n"
+    "then 1 unmatched-sends\n",
+
     "moment is a proof: bytes that no SEND reports within a second have an unmetered sender\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
     "@5      s1#1 SEND    p1 [0,10)\n"

@@ -383,6 +383,7 @@ static void body(struct reading *reading, struct record *record, uint32_t origin
     switch (record->header.id) {
     case EVENT_MESSAGEQUEUED:
     case EVENT_CREATEPATH ... EVENT_DESTROYPATH:
+    case EVENT_CONNECTFAILED: /* its path is at the same place */
         return message(reading, record, origin);
     case EVENT_CREATEPROCESS:
         return creation(reading, record, origin, begin);

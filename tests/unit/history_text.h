@@ -43,7 +43,7 @@
  *          RECEIVE p2 END_OF_FILE              flags of the record follow: CONTINUED, CONCURRENT,
  *                                              OLDER, PREEMPTED, CALL_IMPLIED, SAME_CALL
  *          RECEIVECALL p0                      the stream waits for any of several paths
- *          MESSAGEQUEUED, CONNECT, ACCEPT, CREATEPATH, DESTROYPATH p1
+ *          MESSAGEQUEUED, CONNECT, ACCEPT, CONNECTFAILED, CREATEPATH, DESTROYPATH p1
  *          BLOCK wait4 [uninterruptible]       a sleep in this system call; read, write, pause, nanosleep, futex,
  *                                              sigtimedwait, sigsuspend
  *          CREATEPROCESS s2 [without STREAM]   its STREAM is announced, too

@@ -136,7 +136,7 @@ static bool is_in_json(const struct result_kind *kind, const char *csv)
 static void csv_headings_are_keys_of_json(void **state)
 {
     static const enum show_table tables[] = {TABLE_PROCESSES, TABLE_PAIRS, TABLE_PATHS,
-                                             TABLE_PROCEDURES};
+                                             TABLE_FAILURES, TABLE_PROCEDURES};
     const struct communication nothing = {0};
 
     (void)state;

@@ -10,6 +10,8 @@
 #include "communication_lines.h"
 #include "tapes.h"
 
+#include <errno.h>
+
 #define CLIENT 1
 #define SERVER 2
 
@@ -230,6 +232,34 @@ static void many_processes_share_rows(void **state)
     communication_free(result);
 }
 
+/* ---- failures ---- */
+
+#define MANY_ADDRESSES 10000
+
+/* A client that tries one address after the other: the first ones have rows, all others share one. */
+static void many_failures_share_a_row(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world);
+    for (uint32_t path = 1; path <= MANY_ADDRESSES; path++) {
+        add_internet(&world.tape, world.time, path, PATH_TCP, 1, 40000, 2, (uint16_t)path)->role =
+            PATH_ROLE_CONNECTED;
+        struct record *record = add_message(&world.tape, world.time += 10, EVENT_CONNECTFAILED,
+                                            CLIENT, world.sequences[CLIENT]++, path, 0, 0);
+        record->failed.error = ECONNREFUSED;
+        close_path(&world, path);
+    }
+    struct communication *result = read_all(&world, false);
+    assert_int_equal(result->failed, MANY_ADDRESSES);
+    assert_int_equal(result->path_count, 0);
+    assert_in_range(result->failure_count, 4096, 4097);
+    assert_string_equal(result->failures[0].address, "*");
+    assert_int_equal(result->failures[0].count, MANY_ADDRESSES - (result->failure_count - 1));
+    communication_free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +268,7 @@ int main(void)
         cmocka_unit_test(only_so_many_have_a_row_each),
         cmocka_unit_test(many_addresses_share_a_row),
         cmocka_unit_test(many_processes_share_rows),
+        cmocka_unit_test(many_failures_share_a_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

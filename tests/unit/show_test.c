@@ -417,16 +417,17 @@ static void statistics_json_has_its_keys(void **state)
     char *text = shown(result, (struct show_options){.json = true});
     json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(json);
-    expect_keys(json,
-                "trace processes pairs late_senders late_receivers paths procedures files loads "
-                "cgroups");
+    expect_keys(
+        json,
+        "trace processes pairs late_senders late_receivers paths failures procedures files loads "
+        "cgroups");
     expect_keys(json_object_get(json, "trace"),
                 "events lost skipped dropped refused duplicates unseen_bytes "
                 "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
                 "duration_ns complete by "
                 "machines clocks local "
                 "remote "
-                "connections ended cgroups_left_out own_cost matching");
+                "connections ended unused failed_connections cgroups_left_out own_cost matching");
     json_t *load = json_array_get(json_object_get(json, "loads"), 0);
     expect_keys(load, "machine elapsed_ns cpus cpu runnable waited memory swapped major_faults "
                       "major_faults_per_s disk network tcp_retransmitted");

@@ -1517,6 +1517,88 @@ static void joins_udp_and_counts_what_was_dropped(void **state)
     communication_free(result);
 }
 
+/* ---- connections that are not used, or not made ---- */
+
+static struct record *add_failure(struct recording *recording, uint32_t stream, uint32_t path,
+                                  uint32_t error, uint32_t span)
+{
+    struct record *record = &add(recording, 0, EVENT_CONNECTFAILED, stream)->event;
+
+    record->failed.path = path;
+    record->failed.error = error;
+    record->failed.span = span;
+    add_message(recording, 0, EVENT_DESTROYPATH, 0, path, 0)->header.flags = RECORD_NO_STREAM;
+    return record;
+}
+
+/* Process 0 fails four times at one address and once at another, process 1 once, after its end. */
+static void counts_connections_that_fail(void **state)
+{
+    static const uint32_t errors[] = {ECONNREFUSED, ETIMEDOUT, ECANCELED, 0};
+    struct recording *recording = known(state);
+
+    for (uint32_t i = 0; i < ARRAY_SIZE(errors); i++) {
+        add_tcp(recording, 0, 10 + i, 0, 4000 + i, 0, 81)->role = PATH_ROLE_CONNECTED;
+        add_failure(recording, 1, 10 + i, errors[i], 100 * (i + 1));
+    }
+    add_tcp(recording, 0, 20, 0, 5000, 9, 81)->role = PATH_ROLE_CONNECTED;
+    add_failure(recording, 1, 20, EHOSTUNREACH, 5);
+    add(recording, 0, EVENT_TERMINATION, 2)->event.termination.last = 1;
+    add_tcp(recording, 0, 21, 0, 5000, 0, 81)->role = PATH_ROLE_CONNECTED;
+    add_failure(recording, 2, 21, ECONNREFUSED, 7)->header.flags = RECORD_NO_STREAM;
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->failed, 6);
+    assert_int_equal(result->failure_count, 3);
+    assert_int_equal(result->connections, 0);
+    assert_int_equal(result->path_count, 0);
+    const struct communication_failure *row = &result->failures[0];
+    assert_int_equal(row->process, 0);
+    assert_string_equal(row->address, "127.0.0.1:81");
+    assert_int_equal(row->count, 4);
+    assert_int_equal(row->of[FAILURE_REFUSED], 1);
+    assert_int_equal(row->of[FAILURE_TIMED_OUT], 1);
+    assert_int_equal(row->of[FAILURE_GIVEN_UP], 1);
+    assert_int_equal(row->of[FAILURE_OTHER], 1);
+    assert_int_equal(histogram_sum(&row->times), 1000);
+    assert_string_equal(result->failures[1].address, "10.0.0.9:81");
+    assert_int_equal(result->failures[1].of[FAILURE_UNREACHABLE], 1);
+    assert_int_equal(result->failures[2].process, 1);
+    assert_int_equal(result->failures[2].of[FAILURE_REFUSED], 1);
+    struct communication *groups;
+    assert_int_equal(communication_group(result, BY_MACHINE, &groups), 0);
+    assert_int_equal(groups->failure_count, 2);
+    assert_int_equal(groups->failures[0].count, 5);
+    assert_int_equal(groups->failed, 6);
+    communication_free(groups);
+    communication_free(result);
+}
+
+/* Of three connections one has a message, one only the end of the file, and one nothing. A listener is none. */
+static void counts_connections_without_messages(void **state)
+{
+    struct recording *recording = known(state);
+
+    add_tcp(recording, 0, 1, 0, 80, 0, 0)->role = PATH_ROLE_LISTENS;
+    add_message(recording, 0, EVENT_CREATEPATH, 2, 1, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        struct path_record *client = add_tcp(recording, 0, 10 + i, 0, 4000 + i, 0, 80);
+        struct path_record *server = add_tcp(recording, 0, 20 + i, 0, 80, 0, 4000 + i);
+        client->role = PATH_ROLE_CONNECTED;
+        server->role = PATH_ROLE_ACCEPTED;
+        client->start_out = server->start_in = i;
+        add_message(recording, 0, EVENT_CONNECT, 1, 10 + i, 0);
+        add_message(recording, 0, EVENT_ACCEPT, 2, 20 + i, 0);
+    }
+    add_message(recording, 0, EVENT_SEND, 1, 10, 5);
+    add_message(recording, 0, EVENT_RECEIVE, 2, 20, 5);
+    add_message(recording, 0, EVENT_RECEIVE, 2, 21, 0)->header.flags = RECORD_END_OF_FILE;
+    struct communication *result = read_all(recording);
+    assert_int_equal(result->connections, 3);
+    assert_int_equal(result->unused, 2);
+    assert_int_equal(result->path_count, 1);
+    communication_free(result);
+}
+
 /* Only the name of an accepted UNIX socket is known until its peer has sent. */
 static void joins_what_is_known_later(void **state)
 {
@@ -2076,6 +2158,8 @@ int main(void)
         cmocka_unit_test(prefers_what_is_certain),
         cmocka_unit_test(unwraps_cpu_time),
         cmocka_unit_test(counts_cpu_time_while_metered),
+        cmocka_unit_test(counts_connections_that_fail),
+        cmocka_unit_test(counts_connections_without_messages),
         cmocka_unit_test(joins_both_forms_of_an_address),
         cmocka_unit_test(counts_for_an_unmetered_end),
         cmocka_unit_test(names_all_holders),

@@ -52,7 +52,8 @@ enum finding_kind {
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
-    FINDING_FILES, /* a process spent much time in reads and writes of files: .files */
+    FINDING_FAILED, /* a process failed to connect to an address: .failure */
+    FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
 
     FINDING_CPU_WAIT,        /* a process waited for a CPU: .cpu_wait */
     FINDING_THROTTLED,       /* a cgroup used up its CPU limit: .cgroup */
@@ -166,6 +167,7 @@ struct finding {
             const struct communication_path *worst;
         } retransmits;
         uint64_t dropped;
+        const struct communication_failure *failure;
         struct {
             uint32_t process;
             uint64_t count; /* files */

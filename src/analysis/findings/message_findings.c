@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LONG_QUEUE 0.5 /* messages, on average */
 
@@ -198,10 +199,35 @@ static int find_retransmits(const struct communication *communication, struct fi
     return 0;
 }
 
+/* The C library asks for a cache of names that hardly any machine has, whatever program looks up a user or a host. */
+static bool is_expected(const struct communication_failure *failure)
+{
+    return strcmp(failure->address, "/var/run/nscd/socket") == 0;
+}
+
+/* The rows are sorted, most failures first. */
+static int find_failures(const struct communication *communication, struct findings *findings)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < communication->failure_count && found < FINDINGS_FEW; i++) {
+        if (is_expected(&communication->failures[i]))
+            continue;
+        found++;
+        struct finding *finding = findings_add(findings, FINDING_FAILED, 0);
+        if (finding == NULL)
+            return -ENOMEM;
+        finding->failure = &communication->failures[i];
+    }
+    return 0;
+}
+
 int findings_of_network(const struct findings_from *from, struct findings *findings)
 {
     int result = find_retransmits(from->communication, findings);
 
+    if (result == 0)
+        result = find_failures(from->communication, findings);
     if (result < 0 || from->communication->dropped == 0)
         return result;
     struct finding *finding = findings_add(findings, FINDING_DROPPED, 0);

@@ -244,7 +244,8 @@ static void note_met(const struct arrival *arrival)
     struct arrival here = *arrival;
     unsigned id = arrival->event->event.header->id;
 
-    if (stream->met || (id != EVENT_CREATEPATH && id != EVENT_CONNECT && id != EVENT_ACCEPT))
+    if (stream->met || (id != EVENT_CREATEPATH && id != EVENT_CONNECT && id != EVENT_ACCEPT &&
+                        id != EVENT_CONNECTFAILED))
         return;
     here.cpu = proc_time_used(stream->proc_time, arrival->event->proc_time);
     stream->slept = slept_for(&here);
@@ -342,6 +343,7 @@ static bool is_within(const struct arrival *arrival)
         return (record->block.state & 1) == 0; /* not interruptible */
     case EVENT_CREATEPATH:
     case EVENT_CONNECT:
+    case EVENT_CONNECTFAILED:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP:
     case EVENT_SIGNAL:

@@ -220,6 +220,7 @@ static void begin_totals(const struct statistics *statistics, struct communicati
     result->duplicates = ended->duplicates;
     result->connections = ended->connections;
     result->ended = ended->ended;
+    result->unused = ended->unused;
     result->local = ended->local;
     result->remote = ended->remote;
     result->unknown_paths = statistics->ended.unknown_messages;
@@ -260,7 +261,8 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
     machine_loads_build(statistics, result);
     build_totals(statistics, result, origins);
     if (communication_arrange(result) < 0 ||
-        intervals_build(statistics, beginning(statistics), result) < 0)
+        intervals_build(statistics, beginning(statistics), result) < 0 ||
+        failures_build(&statistics->failures, result) < 0)
         return -ENOMEM;
     if (files_build(&statistics->files, result) < 0)
         return -ENOMEM;

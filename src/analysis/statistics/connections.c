@@ -68,7 +68,7 @@ static bool is_idle_without_peer(const struct endpoint *endpoint)
 
 enum connection_part connection_of(struct endpoint *endpoint, struct endpoint *ret_ends[2])
 {
-    if (!endpoint->known || is_idle_without_peer(endpoint))
+    if (!endpoint->known || endpoint->unconnected || is_idle_without_peer(endpoint))
         return PART_NONE;
     bool is_local = is_local_end(endpoint, endpoint->partner);
     ret_ends[0] = is_local ? endpoint : endpoint->partner;
@@ -305,6 +305,14 @@ static void sum_ends(const struct statistics *statistics, struct communication *
     }
 }
 
+/* Pipes are often made only to be inherited or to show an end, and datagram sockets need no connection. */
+static bool is_unused(const struct communication_path *sums)
+{
+    return (sums->kind == PATH_TCP || sums->kind == PATH_UNIX_STREAM ||
+            sums->kind == PATH_UNIX_SEQPACKET) &&
+           sums->sent.messages + sums->received.messages == 0;
+}
+
 static void add_to_totals(struct communication *rows, const struct communication_path *sums,
                           bool local)
 {
@@ -317,6 +325,7 @@ static void add_to_totals(struct communication *rows, const struct communication
     rows->duplicates += sums->duplicates;
     rows->connections++;
     rows->ended += sums->ended;
+    rows->unused += is_unused(sums);
 }
 
 /* ---- what is to be counted ---- */

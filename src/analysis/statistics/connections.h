@@ -25,7 +25,7 @@ struct connection {
 enum connection_part {
     PART_FIRST, /* its connection, as the first of its two ends */
     PART_OTHER, /* its connection, which is counted with its partner */
-    PART_NONE,  /* none: no messages between processes */
+    PART_NONE,  /* none: no messages between processes; a listener; a connection that failed */
 };
 
 /* Fills in the local and the remote end of its connection; NULL: an unmonitored end. */

@@ -34,6 +34,7 @@ struct endpoint {
     bool numbered;      /* positions count messages */
     bool travels;       /* messages may arrive later than they are sent: TCP, UDP */
     bool waits_for_any; /* a UDP socket without a peer */
+    bool unconnected;   /* a listener, or its connection failed */
     bool partner_tells; /* the other end is in use, and its sends are recorded */
     uint8_t kind;       /* enum path_kind */
     uint8_t role;       /* enum path_role; guessed from the ports if unknown */

@@ -120,18 +120,6 @@ static int add_to_stream(struct statistics *statistics, struct stream *stream, u
 
 /* ---- counting an event ---- */
 
-/* The kernel records bytes that were received or sent outside of any metered call. */
-static int add_without_stream(struct statistics *statistics, const struct history_event *event)
-{
-    const struct record *record = (const struct record *)event->event.header;
-
-    if (record->header.id == EVENT_RECEIVE)
-        statistics->unseen_bytes += record->message.bytes;
-    else if (record->header.id == EVENT_SEND)
-        statistics->unseen_sent_bytes += record->message.bytes;
-    return 0;
-}
-
 static int add_arrival(struct statistics *statistics, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -169,6 +157,46 @@ static bool uses_path(const struct record *record)
 
     return record->header.id < 64 && (users >> record->header.id & 1) &&
            (record->header.id != EVENT_RECEIVECALL || record->message.path != 0);
+}
+
+/* Its path never becomes a connection. */
+static int add_failure(struct statistics *statistics, uint32_t process,
+                       const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (event->end_place != 0) {
+        struct endpoint *endpoint = endpoint_of(statistics, event, record->failed.path);
+        if (endpoint == NULL)
+            return -ENOMEM;
+        endpoint->unconnected = true;
+    }
+    return failures_count(statistics, process, event);
+}
+
+/* The kernel records bytes that were received or sent outside of any metered call. */
+static int add_without_stream(struct statistics *statistics, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    /* the stream that tried has ended */
+    if (record->header.id == EVENT_CONNECTFAILED)
+        return add_failure(
+            statistics,
+            process_rows_of_stream(statistics, event->event.origin, record->header.stream), event);
+    if (record->header.id == EVENT_RECEIVE)
+        statistics->unseen_bytes += record->message.bytes;
+    else if (record->header.id == EVENT_SEND)
+        statistics->unseen_sent_bytes += record->message.bytes;
+    return 0;
+}
+
+static int add_failure_of(struct statistics *statistics, struct stream *stream,
+                          const struct history_event *event)
+{
+    int64_t process = process_rows_decide(statistics, stream->process);
+
+    return process < 0 ? -ENOMEM : add_failure(statistics, (uint32_t)process, event);
 }
 
 static int add_message(struct statistics *statistics, struct endpoint *endpoint,
@@ -227,6 +255,8 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
         return -ENOMEM;
     int result = uses_path(record) ? add_to_endpoint(statistics, stream, event)
                                    : waits_note(statistics, stream, NULL, record);
+    if (result == 0 && record->header.id == EVENT_CONNECTFAILED)
+        result = add_failure_of(statistics, stream, event);
     return result == 0 && record->header.id == EVENT_TERMINATION
                ? end_stream(statistics, stream, record, event->when)
                : result;

@@ -9,6 +9,7 @@
  *      parties:  {process 0, process 2} --> {group 0}, which is no longer shared
  */
 #include "analysis/statistics/copying.h"
+#include "analysis/statistics/failures.h"
 #include "analysis/statistics/files.h"
 #include "analysis/statistics/rows.h"
 
@@ -252,6 +253,8 @@ static struct communication *new_result(const struct communication *from, enum c
     result->pair_capacity = 0;
     result->pair_keys = (struct intern){0};
     result->paths = NULL;
+    result->failures = NULL;
+    result->failure_count = 0;
     result->processes = calloc(from->process_count + 1, sizeof(*result->processes));
     result->machines = calloc(from->machine_count + 1, sizeof(*result->machines));
     result->files = NULL;
@@ -320,6 +323,7 @@ int communication_group(const struct communication *communication, enum communic
     find_groups(&grouping, by);
     if (sum_groups(&grouping) < 0 || name_groups(&grouping, by) < 0 ||
         communication_transfer(grouping.result, grouping.group_of, communication) < 0 ||
+        failures_transfer(grouping.result, grouping.group_of, communication) < 0 ||
         copy_procedures(communication, grouping.result) < 0 ||
         files_group(communication, grouping.group_of, grouping.result) < 0 ||
         copy_cgroups(communication, grouping.result) < 0 ||

@@ -86,6 +86,13 @@ static void drop_paths(struct communication *communication)
     free(communication->paths);
 }
 
+static void drop_failures(struct communication *communication)
+{
+    for (size_t i = 0; i < communication->failure_count; i++)
+        histogram_done(&communication->failures[i].times);
+    free(communication->failures);
+}
+
 void communication_free(struct communication *communication)
 {
     if (communication == NULL)
@@ -93,6 +100,7 @@ void communication_free(struct communication *communication)
     drop_processes(communication);
     drop_pairs(communication);
     drop_paths(communication);
+    drop_failures(communication);
     arena_done(&communication->memory);
     free(communication->pieces);
     intern_done(&communication->piece_keys);

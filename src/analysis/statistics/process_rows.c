@@ -212,9 +212,9 @@ struct communication_process *process_sums(const struct statistics *statistics,
     return process->told != NULL ? process->told : &statistics->rows->processes[process->row];
 }
 
-/* The row of a stream's process; NO_PROCESS: unknown. A stream without identity is the first of a process of its
- * own. */
-static uint32_t row_of_stream(const struct statistics *statistics, uint32_t origin, uint32_t stream)
+/* A stream without identity is the first of a process of its own. */
+uint32_t process_rows_of_stream(const struct statistics *statistics, uint32_t origin,
+                                uint32_t stream)
 {
     const struct stream_record *record = identities_stream(statistics->identities, origin, stream);
     uint32_t number = record == NULL ? stream : record->process;
@@ -230,7 +230,7 @@ static void find_parent(const struct statistics *statistics, struct communicatio
 {
     if (row->parent != NO_PROCESS || row->parent_number == 0 || row->group != NULL)
         return;
-    uint32_t parent = row_of_stream(statistics, row->origin, row->parent_number);
+    uint32_t parent = process_rows_of_stream(statistics, row->origin, row->parent_number);
     row->parent = parent == own ? NO_PROCESS : parent;
 }
 

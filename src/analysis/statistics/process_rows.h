@@ -55,6 +55,10 @@ struct process *process_rows_find(struct statistics *statistics, uint32_t origin
 /* Index of its row, which is decided now if it was not before; or -ENOMEM. */
 int64_t process_rows_decide(struct statistics *statistics, struct process *process);
 
+/* The row of a stream's process; NO_PROCESS: unknown. */
+uint32_t process_rows_of_stream(const struct statistics *statistics, uint32_t origin,
+                                uint32_t stream);
+
 /* The sums that it counts for: those of its row, or its own before it has one. */
 struct communication_process *process_sums(const struct statistics *statistics,
                                            const struct process *process);

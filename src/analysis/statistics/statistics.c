@@ -53,6 +53,7 @@ void statistics_free(struct statistics *statistics)
     intervals_done(&statistics->intervals);
     cgroup_states_done(&statistics->cgroups);
     procedures_done(&statistics->procedures);
+    failures_done(&statistics->failures);
     files_done(&statistics->files);
     communication_free(statistics->rows);
     free(statistics->origins);
@@ -151,6 +152,7 @@ static int add_path(struct statistics *statistics, const struct history_event *e
     endpoint->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
     endpoint->numbered = kind_counts_messages(record->kind);
     endpoint->travels = kind_is_internet(record->kind);
+    endpoint->unconnected = record->role == PATH_ROLE_LISTENS;
     endpoint->waits_for_any = record->kind == PATH_UDP && record->remote_port == 0;
     struct endpoint *partner = event->partner_place == 0 ? NULL : partner_of(statistics, event);
     if (partner == NULL || endpoint->partner != NULL)

@@ -7,6 +7,7 @@
  *      processes   one row per process            CPU time, what it sent and received
  *      pairs       one row per (from, to)         what from sent to to
  *      paths       one row per like (likes.h)     what went each way, which processes used each end
+ *      failures    one row per (process, address) connections that failed
  *
  * One pass over a history, whose sources may be finished traces or live rings. The history alone matches messages.
  * Connections between the same processes, to the same address and port of a service, share a row, whenever they end.
@@ -214,6 +215,25 @@ struct communication_procedure {
     struct traffic received;
 };
 
+/* How a connection failed. */
+enum failure_reason {
+    FAILURE_REFUSED,
+    FAILURE_TIMED_OUT,
+    FAILURE_UNREACHABLE, /* no route, or no answer below TCP */
+    FAILURE_GIVEN_UP,    /* the program closed the socket before there was an answer */
+    FAILURE_OTHER,       /* any other error, or an unknown one */
+    FAILURE_REASONS,
+};
+
+/* Connections that one process tried to make to one address, and that failed. */
+struct communication_failure {
+    uint32_t process;    /* index, or NO_PROCESS */
+    const char *address; /* that it tried; "*": any of many */
+    uint64_t count;      /* of all reasons */
+    uint64_t of[FAILURE_REASONS];
+    struct histogram times; /* ns, from the call of connect() to its failure */
+};
+
 struct file_use {
     uint64_t calls;
     uint64_t bytes;
@@ -268,6 +288,8 @@ struct communication {
 
     struct communication_procedure *procedures; /* most bytes first */
     size_t procedure_count;
+    struct communication_failure *failures; /* most first */
+    size_t failure_count;
     struct communication_file *files; /* most bytes first */
     size_t file_count;
     struct traffic *intervals; /* what was sent in each interval, in order of time */
@@ -288,6 +310,8 @@ struct communication {
     struct traffic remote; /* to or from another machine */
     uint64_t connections;  /* each counted once, with both ends */
     uint64_t ended;        /* of these */
+    uint64_t unused;       /* sockets' connections without any message */
+    uint64_t failed;       /* connections that failed; not among the others */
     uint64_t duration;     /* ns from the first record to the last */
     bool complete;         /* every recording ended with END_COMPLETE */
     /* messages of streams whose identity record is missing; each such stream counts as a process of its own */

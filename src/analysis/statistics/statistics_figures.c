@@ -36,6 +36,12 @@ bool sender_is_late(const struct communication_pair *pair)
     return histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]) > waited_for_receiver(pair);
 }
 
+bool knows_unused(const struct communication *communication)
+{
+    return (communication->flags_left_out & (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE))) ==
+           0;
+}
+
 /* Caches pair_waited for sorting. */
 struct waiting {
     const struct communication_pair *pair;

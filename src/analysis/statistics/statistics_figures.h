@@ -17,6 +17,9 @@ bool sender_is_blocked(const struct communication_pair *pair);
 /* Whether the receiver waited longer than the messages or the sender. */
 bool sender_is_late(const struct communication_pair *pair);
 
+/* Whether `unused` is right: all messages were recorded. */
+bool knows_unused(const struct communication *communication);
+
 /* All pairs, the longest pair_waited first. The caller frees it; NULL: out of memory. */
 const struct communication_pair **pairs_by_wait(const struct communication *communication);
 

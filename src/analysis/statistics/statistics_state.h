@@ -13,6 +13,7 @@
 
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
+#include "analysis/statistics/failures.h"
 #include "analysis/statistics/files.h"
 #include "analysis/statistics/intervals.h"
 #include "analysis/statistics/machine_loads.h"
@@ -67,6 +68,7 @@ struct statistics {
     struct ended_rows ended;
     struct communication *rows; /* the processes so far; texts and lists of ended connections */
     struct procedures procedures;
+    struct failures failures;
     struct files files;
     struct intervals intervals;
     struct cgroup_states cgroups;

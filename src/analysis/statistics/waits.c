@@ -101,6 +101,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
     case EVENT_STARTPROCESS:
     case EVENT_CREATEPATH: /* recorded when a path is first used, within the receiving call */
     case EVENT_CONNECT:
+    case EVENT_CONNECTFAILED:
     case EVENT_ACCEPT:
     case EVENT_WAKEUP: /* a receiving call may wake another stream */
     case EVENT_SIGNAL: /* a stop in a receiving call is reported to the parent */

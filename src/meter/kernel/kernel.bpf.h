@@ -421,6 +421,7 @@ struct sock {
     struct sk_buff_head sk_receive_queue;
     struct socket *sk_socket;
     uint8_t sk_shutdown;
+    int sk_err;
     uint16_t sk_type;
     uint16_t sk_protocol;
     struct bpf_local_storage *sk_bpf_storage;
@@ -478,6 +479,10 @@ struct tcp_sock {
     uint32_t srtt_us; /* the round-trip time times 8 */
     uint32_t total_retrans;
     bool is_mptcp;
+};
+
+struct inet_sock {
+    __be16 inet_sport;
 };
 
 struct sockaddr_un {
@@ -570,8 +575,10 @@ enum {
 
     TCP_ESTABLISHED = 1,
     TCP_SYN_SENT = 2,
+    TCP_SYN_RECV = 3,
     TCP_FIN_WAIT1 = 4,
     TCP_FIN_WAIT2 = 5,
+    TCP_CLOSE = 7,
     TCP_CLOSE_WAIT = 8,
     TCP_LAST_ACK = 9,
     TCP_LISTEN = 10,
@@ -616,6 +623,11 @@ enum {
     EEXIST = 17,
     EAGAIN = 11,
     ENOSYS = 38,
+    EINTR = 4,
+    EISCONN = 106,
+    EALREADY = 114,
+    EINPROGRESS = 115,
+    ECANCELED = 125,
     ERESTARTSYS = 512,
     ERESTART_RESTARTBLOCK = 516,
 };
@@ -634,6 +646,7 @@ enum {
     CALL_PIPE = 22,
     CALL_SELECT = 23,
     CALL_SENDFILE = 40,
+    CALL_CONNECT = 42,
     CALL_ACCEPT = 43,
     CALL_SENDTO = 44,
     CALL_RECVFROM = 45,

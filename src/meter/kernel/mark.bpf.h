@@ -157,6 +157,24 @@ static __always_inline bool is_connected(uint32_t state)
            state == TCP_CLOSE_WAIT || state == TCP_LAST_ACK || state == TCP_CLOSING;
 }
 
+/* Its connections inherit the role in `paths`. */
+static __always_inline int survey_listener(struct seq_file *file, struct path *path,
+                                           struct sock *sk, uint64_t inode, uint32_t holder)
+{
+    struct path *listener = bpf_sk_storage_get(&listeners, sk, NULL, BPF_SK_STORAGE_GET_F_CREATE);
+    struct socket_facts facts = {.sk = sk, .inode = inode, .kind = PATH_TCP};
+
+    if (path->number == 0)
+        path->role = PATH_ROLE_ACCEPTED;
+    if (listener == NULL || listener->number != 0 || is_part_of_mptcp(sk) ||
+        (mark_flags & FLAGS_OF_CONNECTION) == 0)
+        return 0;
+    facts.cookie = bpf_get_socket_cookie(sk);
+    facts.family = sk->__sk_common.skc_family;
+    listener->role = PATH_ROLE_LISTENS;
+    return list_path(file, listener, &facts, holder);
+}
+
 static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, uint64_t inode,
                                       uint32_t holder)
 {
@@ -167,10 +185,8 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
 
     if (path == NULL || tcp == NULL)
         return 0;
-    if (state == TCP_LISTEN && path->number == 0) {
-        path->role = PATH_ROLE_ACCEPTED; /* inherited by the connections that it will accept */
-        return 0;
-    }
+    if (state == TCP_LISTEN)
+        return survey_listener(file, path, sk, inode, holder);
     if (path->number != 0 || !is_connected(state))
         return 0;
     take_positions(path, tcp);

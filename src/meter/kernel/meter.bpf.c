@@ -19,7 +19,8 @@
  *      mq_call.bpf.h     and for message queues (mq.bpf.h)
  *      file.bpf.h        READ and WRITE
  *      queue.bpf.h       MESSAGEQUEUED
- *      connection.bpf.h  the beginning and end of TCP connections
+ *      connection.bpf.h  TCP connections made, refused, accepted, closed; listeners (outcome.bpf.h: how a connect()
+ *                        ended)
  *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU
  *      signal.bpf.h      SIGNAL
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP

@@ -2,14 +2,14 @@
 /*
  * path.bpf.h: paths: met for the first time, recorded with all that is known of them, and found again.
  *
- * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first uses the socket. A path
- * therefore costs nothing before that, and its records always precede its first message. Earlier events (the
- * connection's beginning) were stored with the socket.
+ * A path's PATH, CREATEPATH and CONNECT or ACCEPT records are made when a metered stream first uses the socket, and always
+ * precede its first message. Earlier events (the connection's beginning) were stored with the socket. TCP connections are
+ * recorded before that, when they are made, if that is seen (connection.bpf.h).
  */
 #ifndef DPM_PATH_BPF_H
 #define DPM_PATH_BPF_H
 
-#include "meter/kernel/write.bpf.h"
+#include "meter/kernel/outcome.bpf.h"
 
 #include "meter/shared/socket_kind.h"
 
@@ -39,6 +39,9 @@ static __always_inline bool is_mapped(const uint8_t address[16])
 static __always_inline void fill_internet(struct path_record *record, struct sock *sk)
 {
     record->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+    if (record->local_port ==
+        0) /* given back when a connection is reset or fails, but not forgotten */
+        record->local_port = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
     record->remote_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
     if (record->family == AF_INET6) {
         BPF_CORE_READ_INTO(&record->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
@@ -215,11 +218,13 @@ static __always_inline void tell_beginning(struct stream *stream, struct path *p
     *message = (struct message){.path = path->number};
     if (created)
         write_message(stream, EVENT_CREATEPATH, message);
-    message->begin = path->established;
-    if (role == PATH_ROLE_CONNECTED)
+    if (role == PATH_ROLE_CONNECTED) {
+        message->begin = path->kind == PATH_TCP ? path->called_at : 0;
         write_message(stream, EVENT_CONNECT, message);
-    else if (role == PATH_ROLE_ACCEPTED)
+    } else if (role == PATH_ROLE_ACCEPTED) {
+        message->begin = path->established;
         write_message(stream, EVENT_ACCEPT, message);
+    }
 }
 
 /* The same at the path's first use, if PATH was made ahead of that. */
@@ -292,6 +297,35 @@ __noinline int find_by_inode(struct path *path)
     return 0;
 }
 
+/* ---- connections whose accept was seen ---- */
+
+/* Whether the caller has to record that the connection of this cookie was accepted: nobody else has. */
+static __always_inline bool claim_accepted(struct accepted *connection)
+{
+    return __sync_val_compare_and_swap(&connection->told, 0, 1) == 0;
+}
+
+/* The path takes the number under which its connection was recorded when accept returned it. False: it was not; then
+ * the number is free for the first use (`keep`: or for accept, if that comes first). */
+static __noinline bool take_accepted(struct path *path, uint64_t cookie, bool keep)
+{
+    struct accepted *connection = bpf_map_lookup_elem(&accepted, &cookie);
+
+    if (connection == NULL || (keep && connection->told == 0)) {
+        path->reserved = connection == NULL ? 0 : path->reserved;
+        return false;
+    }
+    bool told = !claim_accepted(connection);
+    if (told) {
+        path->kind = PATH_TCP;
+        path->inode = connection->inode;
+        __sync_val_compare_and_swap(&path->number, 0, connection->number);
+    }
+    path->reserved = 0;
+    bpf_map_delete_elem(&accepted, &cookie);
+    return told;
+}
+
 /* Repeats PATH for a connection that has `moved`, if it is time. The scratch facts hold the socket: the verifier lets a
  * pointer in memory pass, as a number. */
 __noinline int tell_again(struct stream *stream, struct path *path)
@@ -318,6 +352,11 @@ __noinline int tell_again(struct stream *stream, struct path *path)
 
         facts->peer = peer == NULL ? 0 : BPF_CORE_READ(peer, __sk_common.skc_cookie.counter);
     }
+    if (begins && path->reserved != 0 && take_accepted(path, facts->cookie, false)) {
+        if ((moved & (PATH_MOVED_OUT | PATH_MOVED_IN)) == 0)
+            return 0;
+        begins = false;
+    }
     write_path(path, facts, NULL, moved & (PATH_MOVED_OUT | PATH_MOVED_IN) ? RECORD_OLDER : 0, 0);
     if (begins) {
         find_by_inode(path);
@@ -336,6 +375,11 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* recorded at its next use */
+    if (path->reserved != 0 && facts->kind == PATH_TCP) {
+        given = number = path->reserved;
+        if (take_accepted(path, facts->cookie, stream == NULL))
+            return path->number;
+    }
     if (facts->kind == PATH_TCP && (path->state & PATH_ESTABLISHED) == 0)
         flags = RECORD_OLDER;
     if (facts->family == AF_UNIX) {
@@ -359,6 +403,8 @@ __noinline uint32_t make_path(struct stream *stream, struct path *path,
     }
     /* connected or accepted before recording started? */
     role = flags != 0 && path->established < begun_at ? PATH_ROLE_UNKNOWN : path->role;
+    if (facts->kind == PATH_TCP && role == PATH_ROLE_CONNECTED && path->connector != 0)
+        role = PATH_ROLE_UNKNOWN; /* fast open: data goes out before the outcome is known */
     if (stream != NULL)
         tell_beginning(stream, path, created, role);
     else if (!created)

@@ -11,6 +11,7 @@
 #ifndef DPM_PIPE_CALL_BPF_H
 #define DPM_PIPE_CALL_BPF_H
 
+#include "meter/kernel/connection.bpf.h"
 #include "meter/kernel/mq_call.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/room.bpf.h"
@@ -481,6 +482,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
         return 0;
     if (registers->cs == USER32_CS)
         return other_call_ended(registers, result);
+    if (is_connection_call(call))
+        return connection_call_ended(task, call, result);
     if ((kinds_in_force & METER_MQ) && is_queue_call(call))
         return queue_call_ended(running_stored_stream(task, has), call, result);
     if ((kinds_in_force & METER_PIPE) == 0 || !is_pipe_call(call))

@@ -117,6 +117,7 @@ int sched_process_exit(uint64_t *arguments)
     if (stream == NULL)
         return 0;
     look_whether_silent(stream);
+    expect_no_outcomes(stream);
     if (stream->away)
         arrive_unseen(stream);
     tell_spliced(stream);

@@ -120,7 +120,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         arrive_unseen(stream);
     if (state & TASK_STOPPED_OR_TRACED) {
         write_process_event(stream, EVENT_STOPPROCESS, 0, 0);
-        stream->away = AWAY_STOPPED;
+        stream->away |= AWAY_STOPPED;
         return 0;
     }
     if ((kinds_in_force & METER_MQ) && known_queues != 0 && is_message_call(call))
@@ -158,7 +158,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->block_state = state;
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);
-        stream->away = AWAY_BLOCKED;
+        stream->away |= AWAY_BLOCKED;
         stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
     }
     return 0;

@@ -4,6 +4,7 @@
  *
  *      task --streams--> struct stream: its meter flags, number, sequence, current call
  *      sock --paths----> struct path:   its number, role, positions of both directions
+ *      sock --listeners--> struct path of a socket that listens
  *      (socket, peer) --pairs--> struct path of a datagram socket and one peer
  *      inode --path_of_inode--> number of the path (if only a descriptor is known)
  *      (socket, both addresses) --udp_paths--> struct path of a UDP socket and one peer
@@ -13,6 +14,8 @@
  *      cookie of a sending socket --incoming--> struct taken: what its receiver has received so far
  *      address of a UNIX socket --older_sends--> sends in progress there that began before the metering
  *      (inode, device) --pipes--> struct pipe
+ *      cookie --accepted--> number that a connection gets when accept returns it
+ *      (stream, n) --outcomes--> the n-th connect() of a stream that succeeded or failed while it did something else
  *      (process, inode, device) --files--> struct used_file
  *      (queue, message type or priority) --queues--> struct message_queue
  *
@@ -97,8 +100,9 @@ enum stream_life {
 /* What to record when the stream runs next. */
 enum stream_away {
     AWAY_NOT_STARTED = 1,
-    AWAY_STOPPED = 2, /* by a signal */
-    AWAY_BLOCKED = 4, /* in a BLOCK */
+    AWAY_STOPPED = 2,  /* by a signal */
+    AWAY_BLOCKED = 4,  /* in a BLOCK */
+    AWAY_CONNECTS = 8, /* it waits for the outcome of a connect(), outcome.bpf.h */
 };
 
 /* Identifies a UDP path: both addresses as in the packets. `remote` is empty for a socket without a peer. */
@@ -185,12 +189,22 @@ struct path {
     uint64_t inode;
     struct early early; /* UNIX */
     uint32_t shift;     /* UNIX: what `out` lacks to match the receiver's count */
-    uint64_t settled;   /* when that was added, or the queue last looked at since */
-    uint64_t socket;    /* UNIX datagram, stream in doubt: address of the socket, 0 = unknown ... */
-    uint64_t sender;    /* ... and of the peer's, once it has sent */
-    uint32_t gone;      /* UNIX datagram: last sweep found the peer closed and the queue empty */
-    uint32_t used;      /* UDP: value of `sweeps` at its last use */
-    uint32_t place;     /* UDP: index in udp_peers */
+    union {
+        uint64_t settled;   /* when that was added, or the queue last looked at since */
+        uint64_t called_at; /* TCP: when connect() was called, 0 = not known ... */
+    };
+    union {
+        uint64_t socket;    /* UNIX datagram, stream in doubt: address of the socket, 0 = unknown */
+        uint64_t caller_pc; /* ... and the PC of that, as user_pc() returns it */
+    };
+    uint64_t sender; /* UNIX datagram: address of the peer's socket, once it has sent */
+    union {
+        uint32_t gone; /* UNIX datagram: last sweep found the peer closed and the queue empty */
+        uint32_t connector; /* TCP: the stream that waits for its outcome, 0 = none */
+    };
+    uint32_t reserved; /* TCP, accepted: number in `accepted`, 0 = it is not there */
+    uint32_t used;     /* UDP: value of `sweeps` at its last use */
+    uint32_t place;    /* UDP: index in udp_peers */
     /* Storage of a UDP socket: */
     uint64_t queued;    /* low half: datagrams arrived; high half: changes with each update */
     uint32_t taken;     /* how many of them have left the inbox for good */
@@ -394,6 +408,11 @@ struct stream {
     uint8_t waits;       /* sleeps in a receive call */
     uint8_t queue_full;  /* SENDCALL of the call in progress on a message queue was made */
     uint32_t last_told;  /* in a process's first thread: TERMINATION of its last thread was made */
+    uint32_t connects;   /* calls of connect() whose outcome is not recorded yet ... */
+    uint32_t outcomes;   /* ... and how many of its `outcomes` are */
+    /* cookie of the socket whose connect() is in progress, if no hook of the stream has run since it began; else 0 */
+    uint64_t connecting;
+    uint32_t connect_error; /* the result of the connect() that just ended, 0 = not known */
     uint32_t block_call;
     uint32_t block_state;
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
@@ -433,6 +452,28 @@ struct pair_key {
     uint64_t peer;
 };
 
+/* How a connect() ended. */
+struct outcome {
+    uint64_t begin; /* when it was called ... */
+    uint64_t pc;    /* ... and where, as user_pc() returns it */
+    uint32_t path;  /* number, 0 = its record was lost */
+    uint16_t error; /* of a failed one; 0 = not known */
+    uint8_t failed;
+    uint8_t created; /* CREATEPATH was made already */
+};
+
+struct outcome_key {
+    uint32_t stream; /* number */
+    uint32_t index;
+};
+
+/* A connection that has come from a listener. */
+struct accepted {
+    uint64_t inode;  /* of its socket, once accept has returned it */
+    uint32_t number; /* of its path */
+    uint32_t told;   /* 1: its ACCEPT was made, or is being made */
+};
+
 struct numbered_key {
     uint64_t socket; /* cookie */
     uint64_t number;
@@ -464,6 +505,47 @@ struct {
     __type(key, int);
     __type(value, struct path);
 } paths SEC(".maps");
+
+/* A listener's own path. Not in `paths`, whose content its connections inherit. */
+struct {
+    __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct path);
+} listeners SEC(".maps");
+
+/* By the number of a stream that has called connect(): how many `outcomes` it has. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, uint32_t);
+    __type(value, uint32_t);
+} connectors SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 18);
+    __type(key, struct outcome_key);
+    __type(value, struct outcome);
+} outcomes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, 1 << 20);
+    __type(key, uint64_t);
+    __type(value, struct accepted);
+} accepted SEC(".maps");
+
+/* Cookies of sockets whose connect() failed, until that or the next connect() on them returns the error. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1 << 13);
+    __type(key, uint64_t);
+    __type(value, uint8_t);
+} failed_connects SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -616,6 +698,7 @@ const volatile bool coarse_time = false; /* CPU time as of the scheduler's last 
 /* sched_process_exit has a second argument (Linux 6.16) */
 const volatile bool exit_tells_last = false;
 const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths that are metered */
+const volatile bool calls_end = false;      /* the end of each system call is seen: sys_exit */
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \

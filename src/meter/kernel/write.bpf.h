@@ -218,10 +218,11 @@ static __always_inline bool write_lost(struct stream *stream, struct task_struct
 }
 
 /* Reserves a record of the stream and fills its header; NULL: it is lost, and counted. `task`: the stream's, if known,
- * because getting it takes time; else NULL, a constant. */
-static __always_inline void *begin_record_of(struct stream *stream, struct task_struct *other,
-                                             struct task_struct *task, uint32_t ring, uint32_t size,
-                                             uint32_t id, uint32_t flags)
+ * because getting it takes time; else NULL, a constant. `has_pc`: a constant; else the caller fills in the PC. */
+static __always_inline void *begin_any_record(struct stream *stream, struct task_struct *other,
+                                              struct task_struct *task, uint32_t ring,
+                                              uint32_t size, uint32_t id, uint32_t flags,
+                                              bool has_pc)
 {
     uint32_t sequence = stream->sequence++;
     void *record;
@@ -241,9 +242,16 @@ static __always_inline void *begin_record_of(struct stream *stream, struct task_
     fill_header(record, stream, task, other == NULL, id, flags, sequence);
     /* A program that begins has called nothing yet, and a BLOCK's PC was stored at its beginning. A record made for
      * another task has no PC. */
-    if (other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
+    if (has_pc && other == NULL && id != EVENT_EXEC && id != EVENT_STARTPROCESS)
         fill_pc(record, stream_pc(stream, task));
     return record;
+}
+
+static __always_inline void *begin_record_of(struct stream *stream, struct task_struct *other,
+                                             struct task_struct *task, uint32_t ring, uint32_t size,
+                                             uint32_t id, uint32_t flags)
+{
+    return begin_any_record(stream, other, task, ring, size, id, flags, true);
 }
 
 static __always_inline void *begin_record(struct stream *stream, struct task_struct *other,
@@ -345,19 +353,25 @@ static __always_inline void arrive(struct stream *stream, struct task_struct *ta
 {
     uint32_t away = stream->away;
 
-    stream->away = 0;
+    stream->away = away & AWAY_CONNECTS;
     if (away & (AWAY_NOT_STARTED | AWAY_STOPPED))
         tell_process_event(stream, task, EVENT_STARTPROCESS, 0, 0);
     if (away & AWAY_BLOCKED)
         write_block(stream, task);
 }
 
+/* outcome.bpf.h */
+static int tell_outcomes(struct stream *stream);
+
 /* The current task runs, but no hook has run when it got its CPU: kernels skip a switch now and then. Records that were
- * due then are made before its next event. */
+ * due then are made before its next event, and those of connections that were made or failed meanwhile. */
 __noinline int arrive_unseen(struct stream *stream)
 {
-    if (stream != NULL)
-        arrive(stream, bpf_get_current_task_btf());
+    if (stream == NULL)
+        return 0;
+    arrive(stream, bpf_get_current_task_btf());
+    if ((kinds_in_force & METER_TCP) && (stream->away & AWAY_CONNECTS))
+        tell_outcomes(stream);
     return 0;
 }
 

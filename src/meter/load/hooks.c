@@ -29,7 +29,7 @@
 #define SENDING   (BIT(SEND) | BIT(SENDCALL))
 #define RECEIVING (BIT(RECEIVE) | BIT(RECEIVECALL))
 #define FILES     (BIT(READ) | BIT(WRITE))
-#define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(ACCEPT) | BIT(DESTROYPATH))
+#define PATHS     (BIT(CREATEPATH) | BIT(CONNECT) | BIT(CONNECTFAILED) | BIT(ACCEPT) | BIT(DESTROYPATH))
 #define SWITCHING                                                                                  \
     (BIT(SENDCALL) | BIT(RECEIVECALL) | BIT(BLOCK) | BIT(STARTPROCESS) | BIT(STOPPROCESS) |        \
      BIT(SCHEDULE))

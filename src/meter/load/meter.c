@@ -204,11 +204,22 @@ static void make_unused_maps_small(struct meter_bpf *kernel, uint32_t kinds)
         {kernel->maps.pipes, METER_PIPE},    {kernel->maps.udp_paths, METER_UDP},
         {kernel->maps.files, METER_FILE},    {kernel->maps.queues, METER_MQ},
         {kernel->maps.udp_peers, METER_UDP}, {kernel->maps.inbox, METER_UDP},
+        {kernel->maps.accepted, METER_TCP},  {kernel->maps.connectors, METER_TCP},
+        {kernel->maps.outcomes, METER_TCP},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(of_one_kind); i++)
         if ((kinds & of_one_kind[i].kind) == 0)
             bpf_map__set_max_entries(of_one_kind[i].map, 1);
+}
+
+/* Whether the end of each system call is hooked. */
+static bool sees_calls_end(const struct meter *meter)
+{
+    for (size_t i = 0; i < hook_count; i++)
+        if (strcmp(hooks[i].program, "sys_exit") == 0)
+            return meter->choices[i] == HOOK_CHOSEN;
+    return false;
 }
 
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
@@ -230,6 +241,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->kinds_in_force =
         needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
+    meter->kernel->rodata->calls_end = sees_calls_end(meter);
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);

@@ -102,6 +102,7 @@ int program_try(const char *name, char *log, size_t log_size)
     kernel->rodata->flags_in_force = METER_ALL_FLAGS;
     kernel->rodata->kinds_in_force = METER_EVERY_KIND;
     kernel->rodata->exit_tells_last = exit_tells_last();
+    kernel->rodata->calls_end = true;
     bpf_map__set_max_entries(kernel->maps.data_ring, (uint32_t)sysconf(_SC_PAGESIZE));
     bpf_map__set_max_entries(kernel->maps.control_ring, (uint32_t)sysconf(_SC_PAGESIZE));
     bpf_object__for_each_program(program, kernel->obj)

@@ -394,8 +394,13 @@ static void print_failed(const struct record_face *face, const struct event *eve
 
     print_path(face, identities_path(face->identities, event->origin, record->failed.path),
                record->failed.path);
+    if (record->failed.error == 0)
+        fprintf(face->file, "  Error unknown");
+    else
+        fprintf(face->file, "  %s", strerror((int)(record->failed.error & 0xfff)));
     show_duration(message_span(record), span);
-    fprintf(face->file, "  %s after %s", strerror((int)(record->failed.error & 0xfff)), span);
+    if (message_span(record) > 0)
+        fprintf(face->file, " after %s", span);
 }
 
 /* Types that came with format 3. Returns false for others. */

@@ -365,6 +365,45 @@ static void say_dropped(const struct report *report, const struct finding *findi
         count);
 }
 
+/* "9 refused, 3 timed out". Reasons that never occurred are left out. */
+static void reasons_text(const struct communication_failure *failure, char *text, size_t size)
+{
+    static const char *const words[FAILURE_REASONS] = {
+        [FAILURE_REFUSED] = "refused",         [FAILURE_TIMED_OUT] = "timed out",
+        [FAILURE_UNREACHABLE] = "unreachable", [FAILURE_GIVEN_UP] = "given up",
+        [FAILURE_OTHER] = "for other reasons",
+    };
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (enum failure_reason reason = 0; reason < FAILURE_REASONS; reason++) {
+        char count[UNIT_SIZE];
+        if (failure->of[reason] == 0 || length >= size)
+            continue;
+        show_count(failure->of[reason], count);
+        length += (size_t)snprintf(text + length, size - length, "%s%s %s", length == 0 ? "" : ", ",
+                                   count, words[reason]);
+    }
+}
+
+static void say_failed(const struct report *report, const struct finding *finding,
+                       struct report_content *content)
+{
+    const struct communication_failure *failure = finding->failure;
+    char process[PROCESS_TEXT_SIZE] = "An unknown process", times[COUNTED_SIZE];
+    char time[UNIT_SIZE], reasons[256], address[END_TEXT_SIZE];
+    const struct party nobody = {.address = failure->address};
+
+    if (failure->process != NO_PROCESS)
+        process_text(report->communication, failure->process, process);
+    show_counted(failure->count, "time", times);
+    show_duration(histogram_sum(&failure->times), time);
+    reasons_text(failure, reasons, sizeof(reasons));
+    end_text(report->communication, &nobody, failure->address, address);
+    say(content, "Network", "%s failed to connect to %s %s (%s), which took %s in all.", process,
+        address, times, reasons, time);
+}
+
 /* ---- files ---- */
 
 static void say_files(const struct report *report, const struct finding *finding,
@@ -483,6 +522,7 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWER_LAG] = say_answers,
     [FINDING_REQUESTS] = say_requests,
     [FINDING_RETRANSMITS] = say_retransmits,
+    [FINDING_FAILED] = say_failed,
     [FINDING_DROPPED] = say_dropped,
     [FINDING_FILES] = say_files,
     [FINDING_WAITS_OUTSIDE] = say_waits,

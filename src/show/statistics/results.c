@@ -29,6 +29,7 @@
 #define LOAD(member)      FIELD(communication_machine, load.member)
 #define CGROUP(member)    FIELD(communication_cgroup, member)
 #define ALL(member)       FIELD(communication, member)
+#define FAILURE(member)   FIELD(communication_failure, member)
 
 /* ---- computed values ---- */
 
@@ -197,6 +198,14 @@ static void clock_is_known(const struct communication *all, const void *row,
 {
     (void)all;
     value->known = ((const struct communication_machine *)row)->clock_error != UINT64_MAX;
+}
+
+/* Known only if all messages were recorded. */
+static void unused_is_known(const struct communication *all, const void *row,
+                            struct result_value *value)
+{
+    (void)row;
+    value->known = knows_unused(all);
 }
 
 static void by_name(const struct communication *all, const void *row, struct result_value *value)
@@ -404,6 +413,8 @@ static const struct result_column of_recording[] = {
     {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
     {"connections", NULL, RESULT_COUNT, ALL(connections)},
     {"ended", NULL, RESULT_COUNT, ALL(ended)},
+    {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
+    {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
     {"own_cost", NULL, RESULT_JSON, .get = own_cost},
     {"matching", NULL, RESULT_JSON, .get = matching},
@@ -524,6 +535,23 @@ static const struct result_column of_path[] = {
     WAITS(PATH),
     {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN,
      .flags = RESULT_PEOPLE},
+};
+
+#define FAILED(key, heading, reason)                                                               \
+    {                                                                                              \
+        key, heading, RESULT_COUNT, FAILURE(of[reason]), .sum = SUM_ADD, .when = WHEN_SOME         \
+    }
+
+static const struct result_column of_failure[] = {
+    {"process", "PROCESS", RESULT_PROCESS, FAILURE(process), .flags = RESULT_NAMES},
+    {"address", "TRIED", RESULT_TEXT, FAILURE(address), .flags = RESULT_NAMES},
+    {"count", "FAILED", RESULT_COUNT, FAILURE(count), .sum = SUM_ADD},
+    FAILED("refused", "REFUSED", FAILURE_REFUSED),
+    FAILED("timed_out", "TIMED OUT", FAILURE_TIMED_OUT),
+    FAILED("unreachable", "UNREACHABLE", FAILURE_UNREACHABLE),
+    FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
+    FAILED("other", "OTHER", FAILURE_OTHER),
+    {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times)},
 };
 
 static const struct result_column of_procedure[] = {
@@ -755,6 +783,16 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
                    [ORDER_NAME] = "local"}},
+    [RESULTS_FAILURES] =
+        {.list = "failures",
+         COLUMNS(of_failure),
+         ROWS(communication_failure, failures, failure_count),
+         .table = TABLE_FAILURES,
+         .tables = {{"Connections that failed",
+                     "process address count refused timed_out unreachable given_up other "
+                     "time_ns.sum time_ns.p50 time_ns.max",
+                     .needs = "count"}},
+         .csv = "process address count refused timed_out unreachable given_up other time_ns"},
     [RESULTS_PROCEDURES] =
         {.list = "procedures",
          COLUMNS(of_procedure),

@@ -138,6 +138,7 @@ enum result_kind_id {
     RESULTS_PAIRS,
     RESULTS_LATE, /* pairs, longest wait first */
     RESULTS_PATHS,
+    RESULTS_FAILURES,
     RESULTS_PROCEDURES,
     RESULTS_FILES,
     RESULTS_INTERVALS,

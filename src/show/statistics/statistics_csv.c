@@ -119,6 +119,12 @@ static void put_cell(FILE *file, const struct communication *communication,
     case RESULT_PARTY:
         put_party(file, communication, value->object);
         break;
+    case RESULT_PROCESS:
+        if (value->known)
+            put_party(
+                file, communication,
+                &(struct party){.processes = &(uint32_t){(uint32_t)value->amount}, .count = 1});
+        break;
     case RESULT_SIZES:
     case RESULT_TIMES:
         put_distribution(file, value->object);

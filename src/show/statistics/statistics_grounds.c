@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* statistics_grounds.c: text on what was recorded, and on what the communication statistics are based. See
  * statistics_face.h. */
+#include "analysis/statistics/statistics_figures.h"
 #include "show/show.h"
 #include "show/statistics/statistics_face.h"
 #include "show/statistics/statistics_words.h"
@@ -55,13 +56,18 @@ static void print_where(const struct communication *communication, FILE *file)
 /* A row may stand for many connections, and ended connections look like open ones. */
 static void print_connections(const struct communication *communication, FILE *file)
 {
-    char all[COUNTED_SIZE], ended[UNIT_SIZE];
+    char all[COUNTED_SIZE], ended[UNIT_SIZE], unused[UNIT_SIZE];
+    bool some_unused = communication->unused > 0 && knows_unused(communication);
 
-    if (communication->ended == 0)
+    if (communication->ended == 0 && !some_unused)
         return;
     show_counted(communication->connections, "connection", all);
     show_count(communication->ended, ended);
-    fprintf(file, "\n%s, %s of them ended.\n", all, ended);
+    show_count(communication->unused, unused);
+    fprintf(file, "\n%s, %s of them ended", all, ended);
+    if (some_unused)
+        fprintf(file, ", %s of them never used", unused);
+    fprintf(file, ".\n");
 }
 
 /* "2 messages of streams ..."; nothing if the count is 0. */

@@ -105,6 +105,8 @@ static int print_lists(const struct communication *communication, FILE *file,
     if (result == 0)
         result = print_rows(RESULTS_PATHS, communication, file);
     if (result == 0)
+        result = print_rows(RESULTS_FAILURES, communication, file);
+    if (result == 0)
         result = print_rows(RESULTS_PROCEDURES, communication, file);
     if (result == 0)
         result = print_rows(RESULTS_FILES, communication, file);

@@ -1,0 +1,119 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# connections_test.sh BUILD_FOLDER: connections as they are made, compared with what a program prints that makes them:
+# used and unused ones, refused, given up and timed out; who accepted which; listeners.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_any_meter
+connecting=$1/tests/programs/connecting
+cd "$scratch" || exit 1
+
+# The program's own account and the recorded one, in the same lines.
+recorded() {
+    jq -r 'def port: split(":") | last;
+        select(.kind == "tcp") |
+        if .event == "CONNECT" then "connect \(.local | port)"
+        elif .event == "CONNECTFAILED" then "fail \(.error) \(.remote | port)"
+        elif .event == "ACCEPT" then "accept \(.pid) \(.remote | port)"
+        elif .event == "PATH" and .role == 5 then "listen \(.local_port)"
+        else empty end' "$1" | sort
+}
+
+# compare TRACE LOG TYPE...: these types agree.
+compare() {
+    "$dpm" dump --json "$1" > dump.json 2> dump.err
+    recorded dump.json > found
+    log=$2
+    shift 2
+    for type in "$@"; do
+        check_equal "... $type: as the program says" \
+            "$(sed -n "s/^\($type [0-9]* *[0-9]*\).*/\1/p" "$log" | words_of "$type" | sort)" \
+            "$(grep "^$type " found)"
+    done
+}
+
+# Of a connect only the port is compared.
+words_of() {
+    case $1 in connect | listen) cut -d ' ' -f 1,2 ;; *) cat ;; esac
+}
+
+# What must hold of any recording of the program.
+look() {
+    trace=$1 log=$2
+    check_equal "... no record is lost" "" "$(grep lost dump.err)"
+    # each connect was called between the times that the program has taken
+    sed -n 's/^connect \([0-9]*\) \([0-9]*\) \([0-9]*\)/\1 \2 \3/p' "$log" |
+        jq -R 'split(" ") | {key: .[0], value: {before: .[1], after: .[2]}}' | jq -s from_entries > called.json
+    check_equal "... time - span of CONNECT is when connect was called" "[]" \
+        "$(jq -c --slurpfile called called.json -s 'map(select(.event == "CONNECT" and .kind == "tcp")) |
+            map($called[0][.local | split(":") | last] as $call | (.time_ns - .span_ns) as $when |
+                select($when < ($call.before | tonumber) or $when > ($call.after | tonumber))) | .[:3]' dump.json)"
+    check_equal "... every path of TCP ends, once" "[]" \
+        "$(jq -c -s 'map(select(.kind == "tcp")) | (map(select(.event == "PATH").path) | unique) as $made |
+            map(select(.event == "DESTROYPATH").path) as $ended | [$made - $ended, ($ended | group_by(.) |
+            map(select(length > 1)))] | flatten' dump.json)"
+    check_equal "... a stream's records have no gaps" "[]" \
+        "$(jq -c -s 'map(select(.sequence != null)) | group_by(.stream) |
+            map(map(.sequence) | select(. != [range(length)])) | .[:1]' dump.json)"
+    check_equal "... CONNECT and ACCEPT come before the first message" "[]" \
+        "$(jq -c -s 'map(select(.kind == "tcp" and .stream != 0)) | group_by(.path) |
+            map(map(.event) | select(any(. == "SEND" or . == "RECEIVE")) |
+                select(index("CONNECT") == null and index("ACCEPT") == null or
+                    (index("SEND") // 99) < (index("CONNECT") // index("ACCEPT"))))' dump.json)"
+    "$dpm" stats --json "$trace" > stats.json 2> stats.err
+    check_equal "... dpm stats counts the unused ones" "$(sed -n 's/^unused //p' "$log")" "$(jq .trace.unused stats.json)"
+    check_equal "... and those that failed" "$(grep -c '^fail ' "$log")" "$(jq .trace.failed_connections stats.json)"
+    check_equal "... by reason" \
+        "$(grep -c '^fail 111 ' "$log") $(grep -c '^fail 110 ' "$log") $(grep -c '^fail 125 ' "$log") 0" \
+        "$(jq -r '.failures | "\(map(.refused) | add) \(map(.timed_out) | add) \(map(.given_up) | add) \(map(.other) | add)"' stats.json)"
+    check_equal "... listeners are no connections" "$(grep -c '^connect ' "$log")" \
+        "$(jq '[.paths[] | select(.kind == "tcp").connections] | add' stats.json)"
+}
+
+for meter in kernel ptrace; do
+    rm -rf trace
+    "$dpm" run --meter $meter --report none -o trace -- "$connecting" 1 > log 2> err
+    if [ $? -ne 0 ]; then
+        skip "$meter meter: connections as the program made them" "$(tail -n 1 err)"
+        continue
+    fi
+    check "$meter meter: a program makes connections" grep -q "^unused " log
+    compare trace log connect fail accept listen
+    look trace log
+    check "... dpm report tells of them" sh -c "'$dpm' report trace | tr -s ' \n' ' ' | grep 'failed to connect to 127'"
+done
+
+# The packets of a loopback whose packets another processor receives: outcomes are found while their stream does
+# something else.
+cat > elsewhere.sh << 'END'
+mount -t sysfs sysfs /sys && ip link set lo up && echo 2 > /sys/class/net/lo/queues/rx-0/rps_cpus || exit 99
+exec taskset 1 "$@"
+END
+for flags in all all,-receivecall,-sendcall,-block,-startprocess,-stopprocess; do
+    rm -rf trace
+    unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags --report none -o trace -- \
+        "$connecting" 1 > log 2> err
+    if [ $? -ne 0 ]; then
+        skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
+        continue
+    fi
+    check "kernel meter, packets on another processor: a program makes connections" grep -q "^unused " log
+    compare trace log connect fail accept listen
+    look trace log
+done
+
+# without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
+rm -rf trace
+if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connecting" 0 > log 2> err; then
+    check "kernel meter, only tcp: a program makes connections" grep -q "^unused " log
+    compare trace log connect fail accept listen
+    look trace log
+    rm -rf trace
+    "$dpm" run --meter kernel --kinds tcp --flags connect,connectfailed,destroypath --report none -o trace -- \
+        "$connecting" 0 > log 2> err
+    check_equal "kernel meter, without hooks on messages and switches" 0 $?
+    compare trace log connect fail
+else
+    skip "kernel meter, only tcp" "$(tail -n 1 err)"
+fi
+finish
