@@ -41,8 +41,12 @@ static void take_names(struct ptracemeter *meter, struct object *object,
     /* it may have been connected elsewhere before, and have had another port */
     object->connected = has_other;
     memset(facts->local, 0, sizeof(facts->local));
-    memset(facts->remote, 0, sizeof(facts->remote));
-    facts->local_port = facts->remote_port = 0;
+    facts->local_port = 0;
+    if (has_other ||
+        !object->connecting) { /* else it is the address that connect was called with */
+        memset(facts->remote, 0, sizeof(facts->remote));
+        facts->remote_port = 0;
+    }
     if (object->family == AF_UNIX) {
         const struct sockaddr_un *own = (const void *)&found->own,
                                  *other = (const void *)&found->other;

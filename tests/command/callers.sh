@@ -47,9 +47,9 @@ records_in_calls() {
 compare_unwound() {
     records_in_calls "$1" | awk '
         $8 == "-" { next }
-        $8 == 0 { nowhere += !$3 && $4 != "STOPPROCESS"; next }
-        $3 { unknown += $4 != "STOPPROCESS"; next }
-        $2 == $8 { equal += $4 != "STOPPROCESS"; next }
+        $8 == 0 { nowhere += !$3 && $4 !~ /^(STOPPROCESS|SIGNAL)$/; next }
+        $3 { unknown += $4 !~ /^(STOPPROCESS|SIGNAL)$/; next }
+        $2 == $8 { equal += $4 !~ /^(STOPPROCESS|SIGNAL)$/; next }
         { print $4, "in call", $5, "has", $2, "and not", $8 }
         END { print equal + 0, unknown + 0, nowhere + 0 > "figures" }' > differences
     read -r equal unknown nowhere < figures

@@ -107,7 +107,8 @@ words_of_page() {
 
 "$build/tests/programs/sample-trace" delta delta
 "$build/tests/programs/sample-trace" epsilon epsilon
-{ "$dpm" dump --json --matched alpha beta gamma delta; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+"$build/tests/programs/sample-trace" files files
+{ "$dpm" dump --json --matched alpha beta gamma delta files; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
     sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
@@ -116,7 +117,6 @@ check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \
 words_of_page dpm-check.1 '\.Ss Keys' '\.Sh ENVIRONMENT' > described
 check_equal "dpm-check(1) describes the keys that dpm check --json prints" \
     "$(cat printed)" "$(cat described)"
-"$build/tests/programs/sample-trace" files files
 for by in process user; do
     "$dpm" stats --json --every 1ms --histogram --by $by alpha gamma epsilon files 2> err
 done |

@@ -84,6 +84,8 @@ def recorded(file):
         if record.get("kind") != "tcp":
             continue
         here, there = record["local"], record["remote"]
+        if there.endswith(":0"):  # a listener
+            continue
         sends = rows.setdefault(((here, there), "sent"), Row())
         receives = rows.setdefault(((there, here), "received"), Row())
         if record["event"] == "PATH":

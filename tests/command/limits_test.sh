@@ -172,7 +172,7 @@ import os, time
 
 while time.process_time() < 0.3:
     pass
-print(os.getpid(), open("/proc/self/schedstat").read().split()[1])
+os.write(1, b"%d %s\n" % (os.getpid(), open("/proc/self/schedstat", "rb").read().split()[1]))
 END
 
 schedule_cases() {

@@ -124,7 +124,7 @@ check_equal "... and its program counters have names, when it was acquired, too"
 # mostly_in_program NAME TRACE PROCESS: 95 of 100 messages come from the program itself.
 mostly_in_program() {
     "$dpm" dump --json --process "$3" "$2" | jq -s '
-        [.[] | select(.path != null and .sequence != null)] |
+        [.[] | select(.event == ("SEND", "RECEIVE", "SENDCALL", "RECEIVECALL") and .path != null)] |
         "\(length) \([.[] | select(.pc != null and (.library | not))] | length)"' | tr -d '"' > figures
     read -r all inside < figures
     echo "# $1: $inside of $all"

@@ -12,7 +12,7 @@
  *      delta   a pipe with packets, where more is received than was sent; two send at the same time
  *      epsilon the machine, a cgroup with a limit, and how long a thread waited for a CPU
  *      crowd   105 processes; number N sends N bytes to its own address
- *      files   a file is read and written, and a message is sent to a System V queue
+ *      files   a file is read and written, a message is sent to a System V queue, and a connection is refused
  *
  * Records are 1 ms apart and begin with MACHINE at second 1 (beta: 50) of the monotonic clock. In every packet that is
  * 2023-11-14 22:13:21 UTC (beta: half a millisecond later). A stream uses 1 us of CPU before each of its records.
@@ -22,6 +22,7 @@
 #include "trace/trace.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -630,7 +631,23 @@ static void epsilon(struct sample *sample)
     state_of_machine(sample, 1);
 }
 
-/* A file that is opened, read and written, and closed; and a message queue. */
+/* A connection that is refused. */
+static void refused(struct sample *sample, uint32_t stream, uint32_t number)
+{
+    struct record failed = {.header = {.id = EVENT_CONNECTFAILED, .stream = stream},
+                            .failed = {.path = number, .error = ECONNREFUSED, .span = 1000}};
+    struct path_record path = new_path(number, PATH_TCP, 0, PATH_ROLE_CONNECTED);
+
+    path.family = AF_INET;
+    path.remote[0] = 127;
+    path.remote[3] = 1;
+    path.remote_port = 81;
+    append(sample, &path.header);
+    append(sample, &failed.header);
+    path_event_by_nobody(sample, EVENT_DESTROYPATH, stream, number);
+}
+
+/* A file that is opened, read and written, and closed; a message queue; and a connection that fails. */
 static void files(struct sample *sample)
 {
     struct path_record file = new_path(1, PATH_FILE, 0, PATH_ROLE_UNKNOWN);
@@ -649,6 +666,7 @@ static void files(struct sample *sample)
     queue.local[0] = 5; /* the type */
     append(sample, &queue.header);
     message(sample, 2, EVENT_SEND, 0, 2, 0, 16);
+    refused(sample, 2, 3);
 }
 
 static const struct {

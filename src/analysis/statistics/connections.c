@@ -66,9 +66,15 @@ static bool is_idle_without_peer(const struct endpoint *endpoint)
     return endpoint->waits_for_any && endpoint->messages == 0;
 }
 
+/* A record that contradicts itself may have messages of one. */
+static bool is_unconnected(const struct endpoint *endpoint)
+{
+    return endpoint->unconnected && endpoint->messages == 0;
+}
+
 enum connection_part connection_of(struct endpoint *endpoint, struct endpoint *ret_ends[2])
 {
-    if (!endpoint->known || endpoint->unconnected || is_idle_without_peer(endpoint))
+    if (!endpoint->known || is_unconnected(endpoint) || is_idle_without_peer(endpoint))
         return PART_NONE;
     bool is_local = is_local_end(endpoint, endpoint->partner);
     ret_ends[0] = is_local ? endpoint : endpoint->partner;
