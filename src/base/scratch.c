@@ -23,7 +23,7 @@ int scratch_open(struct scratch *scratch, size_t size, const char *directory,
                                 .file = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
     if (scratch->file < 0)
         return problem_set(problem, -errno,
-                           "%s: no copy of the graph can be made there: %s; set TMPDIR", directory,
+                           "%s: no temporary file can be made there: %s; set TMPDIR", directory,
                            strerror(errno));
     return 0;
 }

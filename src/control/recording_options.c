@@ -36,7 +36,7 @@ const struct command_option recording_options[] = {
     {"kinds",
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
-     "connections to record: all, tcp, udp, unix, pipe"},
+     "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
     {"cpu-time",
      RECORDING_CPU_TIME,

@@ -189,8 +189,8 @@ static const struct command_option stats_options[] = {
      OPTION_BY,
      {"WHAT", ARGUMENT_WORD, by_word},
      "rows: process (default), user, container, program, machine, namespace (PID);\nor only one "
-     "table: pair, path (connections), failure (failed connections), procedure, file,\n"
-     "load (of machines), cgroup"},
+     "table: pair, path (connections), failure (failed connections),\n"
+     "procedure, file, load (of machines), cgroup"},
     {"sort",
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},

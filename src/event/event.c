@@ -22,7 +22,7 @@
 const struct event_field event_header_fields[] = {
     U(record_header, time, "time", "ns, CLOCK_MONOTONIC, when the record was made"),
     U(record_header, id, "id", "type"),
-    U(record_header, load, "load", "runnable tasks on this CPU, saturating"),
+    U(record_header, load, "load", "tasks of the machine that run or wait for a CPU; 255: or more"),
     FIELD(record_header, flags, FIELD_HEX, "flags", "bits, enum record_flag"),
     U(record_header, sequence, "sequence", "number within the stream, gap-free, modulo 2^32"),
     {"procTime", 16, 6, FIELD_UNSIGNED, "CPU time the stream has used, ns, modulo 2^48"},
@@ -161,7 +161,7 @@ static const struct event_field summary_fields[] = {
     SUMMARY(cpu_user, "cpuUser", "ns, all CPUs together"),
     SUMMARY(cpu_system, "cpuSystem", "ns, with interrupts"),
     SUMMARY(cpu_idle, "cpuIdle", "ns"),
-    SUMMARY(cpu_disk, "cpuDisk", "ns idle while a disk was waited for"),
+    SUMMARY(cpu_disk, "cpuDisk", "ns idle while a task waited for a disk"),
     SUMMARY(cpu_stolen, "cpuStolen", "ns given to other virtual machines"),
     SUMMARY(runnable, "runnable", "tasks that run or wait for a CPU now"),
     SUMMARY(in_disk, "inDisk", "tasks that wait for a disk now"),
@@ -175,9 +175,9 @@ static const struct event_field summary_fields[] = {
     SUMMARY(swapped_out, "swappedOut", "bytes"),
     SUMMARY(cpu_waited, "cpuWaited", "ns in which some task waited for a CPU"),
     SUMMARY(memory_waited, "memoryWaited", "ns in which some task waited for memory"),
-    SUMMARY(memory_waited_all, "memoryWaitedAll", "ns in which all tasks not idle did"),
+    SUMMARY(memory_waited_all, "memoryWaitedAll", "ns in which all non-idle tasks did"),
     SUMMARY(disk_waited, "diskWaited", "ns in which some task waited for a disk"),
-    SUMMARY(disk_waited_all, "diskWaitedAll", "ns in which all tasks not idle did"),
+    SUMMARY(disk_waited_all, "diskWaitedAll", "ns in which all non-idle tasks did"),
     SUMMARY(disk_reads, "diskReads", "requests"),
     SUMMARY(disk_writes, "diskWrites", "requests"),
     SUMMARY(disk_read, "diskRead", "bytes"),
@@ -193,7 +193,7 @@ static const struct event_field summary_fields[] = {
 };
 
 static const struct event_field cgroup_fields[] = {
-    U(cgroup_record, cgroup, "cgroup", "cgroup2 id"),
+    U(cgroup_record, cgroup, "cgroup", "number of the cgroup"),
     U(cgroup_record, cpu, "cpu", "ns of CPU time used"),
     U(cgroup_record, quota, "quota", "ns of CPU time in each period, 0: no limit"),
     U(cgroup_record, period, "period", "ns"),
@@ -344,7 +344,8 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(IMAGE, NULL, RING_CONTROL, image_record, image_fields, "identity of a program image"),
     TYPE(MODULE, NULL, RING_CONTROL, module_record, module_fields, "file with program text"),
     TYPE(PROCEDURE, NULL, RING_CONTROL, procedure_record, procedure_fields, "the name of a PC"),
-    TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields, "the name of a user or a cgroup"),
+    TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields,
+         "name of a user or cgroup, or command line"),
     TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
     TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
     TYPE(COST, NULL, RING_CONTROL, record, cost_fields, "what the recording itself cost"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * receiving_counts.c: a RECEIVE of a UDP datagram whose number is only a count. The ptrace meter does not see packets:
- * it counts the datagrams that each end has sent and received, so a lost one shifts all later numbers. Sizes say so:
+ * it counts the datagrams that each end has sent and received, so a lost one shifts all later numbers. Sizes show it:
  *
  *      SENDs      d0: 60 bytes   d1: 70 (lost)   d2: 80   d3: 90
  *      RECEIVEs   d0: 60                         d1: 80   d2: 90
@@ -11,8 +11,8 @@
  * if there is one, and is not smaller; and its call has begun before the RECEIVE, if both have one clock. Among these
  * the next one counts, in the order of numbers. All such edges are inferred.
  *
- * Its meter may learn later how many its socket has dropped, and skip as many numbers. Those that sizes have told of
- * already (`skipped`) are then not skipped again.
+ * The meter may learn later how many datagrams the socket has dropped, and then skips as many numbers. Those that were
+ * already skipped because of sizes (`skipped`) are not skipped again.
  */
 #include "history/positions.h"
 #include "history/receiving_look.h"

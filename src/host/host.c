@@ -244,7 +244,7 @@ static void read_disks(struct host *host, struct summary_record *summary)
     const char *text;
 
     snprintf(path, sizeof(path), "%s/sys/block", host->root);
-    if (!exists(path)) /* nothing tells disks from partitions */
+    if (!exists(path)) /* disks and partitions look alike */
         return;
     text = text_of(host, FILE_DISKSTATS);
     if (text == NULL || !count_devices(&host->disks, text, host_next_disk, is_disk, host->root))

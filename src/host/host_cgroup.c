@@ -452,7 +452,7 @@ static void read_state(struct watched *watched)
         latest->header.time = record.header.time;
 }
 
-/* ---- told ---- */
+/* ---- reported ---- */
 
 static bool is_limited(const struct cgroup_record *record)
 {

@@ -202,7 +202,7 @@ void connection_closes(struct ptracemeter *meter, struct tracee *tracee, int des
         path_of(meter, tracee, object, 0);
         return;
     }
-    /* a program that does not ask for the error of a failed connect() is not told it, and nor are we */
+    /* a program that does not ask for the error of a failed connect() does not learn it, and neither do we */
     if (socket_facts(meter, tracee, object->inode, descriptor, &facts))
         fail(meter, object, facts.state == TCP_SYN_SENT ? ECANCELED : 0);
 }

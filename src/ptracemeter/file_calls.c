@@ -255,7 +255,7 @@ bool file_call_begins(struct ptracemeter *meter, struct tracee *tracee)
     return call->file_read >= 0 || call->file_written >= 0;
 }
 
-/* The position that a call was told by a pointer, and has moved by `bytes`. */
+/* The position that a call got by a pointer, and has moved by `bytes`. */
 static uint64_t told_position(const struct tracee *tracee, uint64_t pointer, uint64_t bytes)
 {
     uint64_t position;

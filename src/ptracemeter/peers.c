@@ -2,7 +2,7 @@
 /*
  * peers.c: the other end of a connection.
  *
- *      client    connect ends: asks the kernel who its peer is ......... close: asks once more if it does not know
+ *      client    connect ends: asks the kernel for its peer ............ close: asks once more if it does not know
  *                  |                                                       '-- it is kept until it is accepted
  *      server      '---- in the queue ----------------------------------------------------> accept ends
  *
@@ -15,7 +15,7 @@
  * By what. A socket's cookie: the kernel uses none twice, and an accepted socket has it before it is accepted. Ports,
  * addresses, names and inode numbers are used again. In detail:
  *
- *      TCP    the kernel says which socket has the connection's addresses in opposite order; its cookie tells it. If the
+ *      TCP    the kernel gives the cookie of the socket with the connection's addresses in opposite order. If the
  *             kernel cannot be asked, addresses count: for certain if both ends are open in one namespace, and no other
  *             socket had them before.
  *      UNIX   an accepted socket's peer has an inode as long as it is open. One that has been closed is the first in the

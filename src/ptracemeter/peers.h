@@ -15,7 +15,7 @@ void peer_of_accepted(struct ptracemeter *meter, struct tracee *tracee, struct o
 /* The two ends of a TCP connection get the same pair of start offsets, in opposite order. To be called before the path
  * is reported. */
 void peer_pair(struct ptracemeter *meter, struct path *path);
-/* The last descriptor of a socket is closed, or it is disconnected: the last time to ask who its peer is. */
+/* The last descriptor of a socket is closed, or it is disconnected: the last chance to ask for its peer. */
 void peer_ask_once_more(struct ptracemeter *meter, struct object *object);
 /* Whether the other end may still be accepted, so that the closed socket must not be forgotten. */
 bool peer_may_be_accepted(const struct object *object);

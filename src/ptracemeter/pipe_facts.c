@@ -86,8 +86,8 @@ bool pipe_look(struct ptracemeter *meter, struct tracee *tracee, struct object *
     return true;
 }
 
-/* Whether the kernel has emptied a FIFO that was open before: it does so when all have closed it. Nobody can tell when
- * that was, but what should be in it and is not shows that it was. */
+/* Whether the kernel has emptied a FIFO that was open before: it does so when all have closed it. When it did is
+ * unknown, but bytes that should be in it and are not show that it did. */
 bool pipe_was_emptied(struct ptracemeter *meter, struct tracee *tracee, const struct object *fifo,
                       int descriptor)
 {

@@ -258,9 +258,8 @@ static void report(const struct meter_interface *interface, tell_line_function *
                "datagrams have no sender: the receiver did not ask for the address", tell_line,
                context);
     tell_count(shortfalls->networks,
-               "network namespaces may not be entered: other ends of sockets there are found by "
-               "their addresses "
-               "only, or missing",
+               "network namespaces cannot be entered: other ends of sockets there are found by "
+               "address only, or missing",
                tell_line, context);
     tell_count(shortfalls->no_schedule, "threads have no CPU time: the kernel does not report it",
                tell_line, context);

@@ -18,16 +18,16 @@
 int recording_state_open(struct recording *recording, struct problem *problem);
 void recording_state_close(struct recording *recording);
 
-/* Heeds a record that is stored: a STREAM says which cgroups there are. */
+/* Notes a record that is stored: a STREAM shows which cgroup a process is in. */
 void recording_state_note(struct recording *recording, const struct record_header *header);
 
 /* Reads what is due. */
 void recording_state_step(struct recording *recording, uint64_t now);
 
-/* Reads everything now. `last`: also the cgroups of which nothing was reached. */
+/* Reads everything now. `last`: also the cgroups that have reached no limit. */
 void recording_state_read(struct recording *recording, bool last);
 
-/* Whether a record that was read is still to be stored: a name may have been meanwhile. */
+/* Whether a record that was read is still to be stored: a name may have been stored meanwhile. */
 bool recording_state_counts(struct recording *recording, const struct record_header *record);
 
 #endif

@@ -555,7 +555,7 @@ static void processes_that_waited_for_a_cpu(void **state)
     assert_string_equal(found(&scene, text), "CPU worker[13] waited 3.20 s of 10.0 s for a CPU: it "
                                              "was runnable, but other tasks ran. The "
                                              "machine had 9.0 runnable tasks on 2 CPUs on average. "
-                                             "More CPUs, fewer tasks beside it or a "
+                                             "More CPUs, fewer other tasks or a "
                                              "higher priority would help.");
     /* a limit may be the reason, too */
     scene.cgroups[2].throttled_periods = 92;
@@ -594,7 +594,7 @@ static void cgroups_that_were_throttled(void **state)
     assert_string_equal(
         found(&scene, text),
         "Limits /docker/abc used up its CPU limit (0.50 CPUs) in 92% of its periods: "
-        "its threads were stopped for 4.10 s within 10.0 s, added up over CPUs. Raise "
+        "its threads were stopped for 4.10 s in 10.0 s, summed over CPUs. Raise "
         "the limit, or use fewer threads.");
     scene.cgroups[0].throttled = S / 10; /* short stops do not matter */
     assert_string_equal(found(&scene, text), "");
@@ -622,14 +622,13 @@ static void machines_that_were_short_of_something(void **state)
     assert_string_equal(
         found(&scene, text),
         "CPU The machine lost 10% of its CPU time to other virtual machines (stolen "
-        "time). Move it to a less busy host, or get CPUs of its own.");
+        "time). Move it to a less busy host, or give it dedicated CPUs.");
     quiet(&scene);
     scene.machine.load.memory_waited = 3 * S;
-    assert_string_equal(
-        found(&scene, text),
-        "Memory The machine was short of memory: some task waited for memory in 30% "
-        "of the time, and 4.00 KiB were swapped. The least available was 1.00 MiB. "
-        "Use less, or add some.");
+    assert_string_equal(found(&scene, text),
+                        "Memory The machine was short of memory: some task waited for memory 30% "
+                        "of the time, and 4.00 KiB were swapped. The least available was 1.00 MiB. "
+                        "Use less, or add some.");
     quiet(&scene);
     scene.machine.load.memory_waited = NOT_KNOWN;
     scene.machine.load.swapped_out = 1 << 28;
@@ -640,9 +639,9 @@ static void machines_that_were_short_of_something(void **state)
     scene.machine.load.disk_busy = 9 * S;
     scene.machine.load.disk_read = 10 << 20;
     scene.machine.load.disk_written = 20 << 20;
-    assert_string_equal(found(&scene, text), "Disks The machine waited for disks: in 60% of the "
-                                             "time some task did. The busiest disk was "
-                                             "busy in 90% (1.00 MiB/s read, 2.00 MiB/s written). "
+    assert_string_equal(found(&scene, text), "Disks The machine had tasks waiting for a disk 60% "
+                                             "of the time. The busiest disk was busy 90% of the "
+                                             "time (1.00 MiB/s read, 2.00 MiB/s written). "
                                              "Faster disks, or fewer and larger reads "
                                              "and writes would help.");
 }

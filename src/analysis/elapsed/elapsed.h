@@ -26,7 +26,7 @@ enum elapsed_kind {
     ELAPSED_IN_FLIGHT, /* a message, from its send to its arrival in the receiver's queue */
     ELAPSED_OUTSIDE,   /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK,    /* a lock, or another sign by memory; which thread held it is not known */
+    ELAPSED_LOCK,    /* a lock or semaphore; which thread held it is not known */
     ELAPSED_TIMER,   /* asleep for a time that the program chose */
     ELAPSED_CHILD,   /* waits for an unmonitored child */
     ELAPSED_STOPPED, /* by a signal */
@@ -44,7 +44,7 @@ struct elapsed_row {
     enum elapsed_kind kind;
     uint64_t time;  /* ns */
     uint64_t count; /* intervals */
-    /* The thread that computes or waits; for a message in flight, its sender. */
+    /* The thread that computes or waits; for a message in flight, its receiver. */
     uint32_t origin;
     uint32_t pid, tid;
     char process[STREAM_NAME_SIZE + 1];
@@ -55,7 +55,7 @@ struct elapsed_row {
     uint32_t call;
     /* OUTSIDE, IN_FLIGHT: the connection; 0: none. */
     uint8_t path_kind;
-    char address[ENDPOINT_SIZE]; /* of the peer, or of the receiver */
+    char address[ENDPOINT_SIZE]; /* of the peer */
 };
 
 struct elapsed {
@@ -64,7 +64,7 @@ struct elapsed {
     struct elapsed_row *rows; /* most time first */
     size_t row_count;
     uint64_t intervals; /* on the way from the end to the beginning */
-    /* The process whose end is the end; pid 0: the last event of all is. */
+    /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
     bool from_start; /* ... and its beginning was recorded */

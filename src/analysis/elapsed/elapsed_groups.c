@@ -36,7 +36,7 @@ static int by_time(const void *one, const void *other)
                               : (a->largest < b->largest ? -1 : a->largest > b->largest);
 }
 
-#define ROWS_MOST 1000 /* smaller rows matter to nobody, and the search is quadratic */
+#define ROWS_MOST 1000 /* smaller rows do not matter, and the search is quadratic */
 
 int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_groups,
                    size_t *ret_count)

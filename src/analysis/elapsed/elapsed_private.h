@@ -50,7 +50,7 @@ struct elapsed_thread {
     uint32_t latest; /* interval: the latest, also inside a wait */
     uint64_t cpu;
     bool runs;    /* cpu is known */
-    bool asleep;  /* since the end of `last`, in a call that waits for a message or for room ... */
+    bool asleep;  /* since the end of `last`, in a call that waits for a message or space ... */
     bool for_any; /* ... or for any of several paths */
     bool stopped;
     uint32_t call;

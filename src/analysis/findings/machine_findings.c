@@ -3,7 +3,7 @@
  * machine_findings.c: where the machine was short of something: processors, a cgroup's share of them, memory, disks. See
  * findings.h.
  *
- * Of a machine that is quiet nothing is found, and neither of traces without SUMMARY, CGROUP and SCHEDULE records.
+ * Nothing is found on a quiet machine, nor in traces without SUMMARY, CGROUP and SCHEDULE records.
  */
 #include "analysis/findings/findings_private.h"
 

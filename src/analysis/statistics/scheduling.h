@@ -15,7 +15,7 @@
 /* The totals that a thread's next SCHEDULE is compared with. */
 struct stream_schedule {
     bool begun;   /* it has such totals */
-    bool counted; /* its process knows of it */
+    bool counted; /* its process counts it */
     uint64_t time, proc_time, runnable;
     uint32_t voluntary, involuntary;
 };

@@ -287,7 +287,7 @@ struct file_ends {
     uint32_t written;
 };
 
-/* The position that a call was told by a pointer, and has moved by `bytes`. */
+/* The position that a call got by a pointer, and has moved by `bytes`. */
 static __noinline uint64_t told_position(uint64_t pointer, int64_t bytes)
 {
     uint64_t position = 0;

@@ -40,9 +40,9 @@ static __always_inline void note_priority(struct message_queue *whole, uint32_t 
     whole->in_doubt = true;
 }
 
-/* A receiver did not ask for the priority. The queue has given it the highest: the only one that was sent so far; or else
- * perhaps the highest of which messages are left, as far as calls are counted by now. The guess keeps counts from growing
- * apart, but the RECEIVE has no path, and no later count is certain. */
+/* A receiver did not ask for the priority. The queue has given it the highest: the only one that was sent so far, or
+ * else probably the highest with messages left, as far as calls are counted by now. This guess keeps counts from
+ * drifting apart, but the RECEIVE has no path, and no later count is certain. */
 static __noinline int guess_priority(struct queue_use *use, struct message_queue *whole)
 {
     uint32_t best = 0, several = 0;
@@ -198,7 +198,7 @@ static __always_inline int queue_used(struct stream *stream, struct queue_use *u
     if (queue == NULL)
         return 0;
     if (stream == NULL)
-        whole->in_doubt = true; /* it tells nobody when its calls overlap with others */
+        whole->in_doubt = true; /* no record shows when its calls overlap with others */
     doubt = doubt_of_queue(whole);
     if (!sent && whole->several)
         doubt |= RECORD_CONCURRENT;

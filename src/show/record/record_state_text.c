@@ -33,10 +33,10 @@ static void print_count(FILE *file, const char *what, uint64_t count)
 void print_summary(FILE *file, const struct summary_record *summary)
 {
     if (summary->runnable != NOT_KNOWN && summary->in_disk != NOT_KNOWN)
-        fprintf(file, "%" PRIu64 " runnable, %" PRIu64 " in disk", summary->runnable,
+        fprintf(file, "%" PRIu64 " runnable, %" PRIu64 " waiting for disks", summary->runnable,
                 summary->in_disk);
     else
-        fputs("tasks not known", file);
+        fputs("tasks unknown", file);
     print_time(file, "CPU user", summary->cpu_user);
     print_time(file, "system", summary->cpu_system);
     print_time(file, "idle", summary->cpu_idle);

@@ -354,7 +354,8 @@ static void print_schedule(const struct record_face *face, const struct record *
 
     show_duration(record->schedule.runnable, runnable);
     fprintf(face->file,
-            "%s waited for a CPU so far, gave it up %" PRIu32 " times, preempted %" PRIu32 " times",
+            "waited %s for a CPU so far, gave it up %" PRIu32 " times, was preempted %" PRIu32
+            " times",
             runnable, record->schedule.voluntary, record->schedule.involuntary);
 }
 

@@ -419,8 +419,8 @@ static void say_files(const struct report *report, const struct finding *finding
     show_bytes(finding->files.writes.bytes, written);
     show_duration(finding->files.writes.time, write_time);
     show_duration(report->communication->duration, all);
-    say(content, "Files", "%s used %s: it read %s in %s, and wrote %s in %s, of %s in all.", name,
-        files, read_bytes, read_time, written, write_time, all);
+    say(content, "Files", "%s used %s: it read %s in %s and wrote %s in %s. The recording took %s.",
+        name, files, read_bytes, read_time, written, write_time, all);
 }
 
 /* ---- waits that no message explains ---- */

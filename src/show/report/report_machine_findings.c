@@ -61,8 +61,8 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
         return;
     }
     report_say(content, "CPU",
-               "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s More CPUs, fewer tasks "
-               "beside it or a higher priority would help.",
+               "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s More CPUs, fewer "
+               "other tasks or a higher priority would help.",
                who, waited, elapsed, threads,
                finding->cpu_wait.throttled
                    ? "other tasks ran, or the CPU limit of its cgroup was used up"
@@ -79,7 +79,7 @@ void report_say_stolen(const struct report *report, const struct finding *findin
     show_percent(finding->load.time, finding->load.elapsed, share);
     report_say(content, "CPU",
                "%s lost %s%% of its CPU time to other virtual machines (stolen time). Move it to a "
-               "less busy host, or get CPUs of its own.",
+               "less busy host, or give it dedicated CPUs.",
                words, share);
 }
 
@@ -116,7 +116,7 @@ void report_say_throttled(const struct report *report, const struct finding *fin
     show_duration(cgroup->elapsed, elapsed);
     report_say(content, "Limits",
                "%s used up its CPU limit%s in %s%% of its periods: its threads were stopped for %s "
-               "within %s, added up over CPUs. Raise the limit, or use fewer threads.",
+               "in %s, summed over CPUs. Raise the limit, or use fewer threads.",
                name, limit, share, time, elapsed);
 }
 
@@ -149,8 +149,7 @@ void report_say_memory(const struct report *report, const struct finding *findin
     machine_words(report->communication, finding->load.machine, words);
     if (finding->load.time != NOT_KNOWN) {
         show_percent(finding->load.time, finding->load.elapsed, share);
-        snprintf(waited, sizeof(waited), ": some task waited for memory in %s%% of the time",
-                 share);
+        snprintf(waited, sizeof(waited), ": some task waited for memory %s%% of the time", share);
     }
     if (load->swapped_in != NOT_KNOWN && load->swapped_out != NOT_KNOWN &&
         load->swapped_in + load->swapped_out > 0) {
@@ -179,11 +178,11 @@ void report_say_disk(const struct report *report, const struct finding *finding,
         show_bytes((uint64_t)show_rate(load->disk_read, load->elapsed), rates[0]);
         show_bytes((uint64_t)show_rate(load->disk_written, load->elapsed), rates[1]);
         snprintf(disks, sizeof(disks),
-                 " The busiest disk was busy in %s%% (%s/s read, %s/s written).", busy, rates[0],
-                 rates[1]);
+                 " The busiest disk was busy %s%% of the time (%s/s read, %s/s written).", busy,
+                 rates[0], rates[1]);
     }
     report_say(content, "Disks",
-               "%s waited for disks: in %s%% of the time some task did.%s Faster disks, or fewer "
+               "%s had tasks waiting for a disk %s%% of the time.%s Faster disks, or fewer "
                "and larger reads and writes would help.",
                words, share, disks);
 }
