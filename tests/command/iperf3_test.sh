@@ -40,7 +40,7 @@ figures_of_stats() {
         "\(.local) > \(.remote) \(.sent.bytes)", "\(.remote) > \(.local) \(.received.bytes)"' | sort
 }
 figures_of_records() {
-    jq -r -s 'map(select(.kind == "tcp" and (.event == "SEND" or .event == "PATH"))) |
+    jq -r -s 'map(select(.kind == "tcp" and .role != 5 and (.event == "SEND" or .event == "PATH"))) |
         group_by([.local, .remote])[] |
         "\(.[0].local) > \(.[0].remote) \(map(select(.event == "SEND").bytes) | add // 0)"' \
         records.json | sort

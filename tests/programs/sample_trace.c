@@ -631,6 +631,40 @@ static void epsilon(struct sample *sample)
     state_of_machine(sample, 1);
 }
 
+/* A selection has removed a field of this record. */
+static void write_without_bytes(struct sample *sample, uint32_t stream, uint32_t path)
+{
+    const struct event_type *type = event_type(EVENT_WRITE);
+    struct record record = {.header = {.id = EVENT_WRITE, .stream = stream},
+                            .message = {.path = path}};
+    struct problem problem;
+    unsigned bit = 0;
+
+    while (strcmp(event_absent_field(type, bit)->name, "bytes") != 0)
+        bit++;
+    sample->time += STEP;
+    record.header.time = sample->time;
+    if (trace_writer_append_without(sample->writer, &record.header, 1ull << bit, &problem) < 0)
+        give_up(problem.text);
+}
+
+/* Changed flags, a sensor's value, and dropped messages. */
+static void others(struct sample *sample)
+{
+    struct flags_record flags = {.header = {.id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
+                                 .meter_flags = METER_EVENT_FLAGS,
+                                 .rules = 1};
+    struct record sensor = {.header = {.id = EVENT_SENSOR, .flags = RECORD_NO_STREAM},
+                            .sensor = {.sensor = 2, .value = 3}};
+
+    struct record dropped = {.header = {.id = EVENT_DROPPED, .flags = RECORD_NO_STREAM},
+                             .dropped = {.path = 2, .count = 1, .refused = 2}};
+
+    append(sample, &flags.header);
+    append(sample, &sensor.header);
+    append(sample, &dropped.header);
+}
+
 /* A connection that is refused. */
 static void refused(struct sample *sample, uint32_t stream, uint32_t number)
 {
@@ -662,10 +696,12 @@ static void files(struct sample *sample)
     message(sample, 1, EVENT_READ, 0, 1, 4096, 8192);
     message(sample, 1, EVENT_WRITE, 0, 1, 0, 100);
     message(sample, 1, EVENT_WRITE, 0, 1, 100, 50);
+    write_without_bytes(sample, 1, 1);
     path_event_by_nobody(sample, EVENT_DESTROYPATH, 1, 1);
     queue.local[0] = 5; /* the type */
     append(sample, &queue.header);
-    message(sample, 2, EVENT_SEND, 0, 2, 0, 16);
+    message(sample, 2, EVENT_SEND, RECORD_MANY, 2, 0, 16);
+    others(sample);
     refused(sample, 2, 3);
 }
 
