@@ -13,7 +13,7 @@ seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed (DPM_SEED repeats it)"
 
 dump_of() {
-    "$dpm" dump --json --matched "$1" > "$2" 2> dump.err
+    "$dpm" dump --json --matched "$1" > "$2" 2> dump.err || echo "# dump of $1: status $?, $(cat dump.err)"
 }
 
 # counted: the number of equal ones is not small.
@@ -48,7 +48,7 @@ for run in $(seq $runs); do
     if "$truth/truth-both" kernel.json ptrace.json > both; then
         pass "... and both have recorded the same"
     else
-        fail "... and both have recorded the same" "$(head -n 20 both; tail -n 9 both)"
+        fail "... and both have recorded the same" "$(head -n 20 both; tail -n 9 both; cat err; head -n 30 ptrace.report)"
     fi
     check "... which is much" counted
     if "$truth/truth-compare" ptrace.json log > compared 2>&1; then
