@@ -420,7 +420,7 @@ void path_note_drops(struct ptracemeter *meter, struct object *object, struct pa
 {
     uint32_t lost = drops - object->drops;
 
-    /* what several have sent: nobody knows whose they were */
+    /* if several ends have sent, it is not known which of them sent these */
     if (lost > 0 && (object->drops_known || !object->older) &&
         (object->connected || find_only_sender(meter, object) != NULL))
         path->in += lost;

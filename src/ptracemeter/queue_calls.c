@@ -48,7 +48,7 @@ struct message_queue {
     uint32_t paths[2]; /* numbers; 0: not recorded yet */
     uint32_t serial;
     bool older; /* not made by a tracee, as far as is known: others may use it */
-    /* Of the queue itself: */
+    /* set in the entry of the whole queue (all types): */
     uint32_t sending, receiving; /* calls in progress */
     uint32_t sent, received;     /* calls begun */
     bool doubtful;

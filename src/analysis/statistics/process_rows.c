@@ -305,7 +305,7 @@ static int copy_row(const struct statistics *statistics, struct communication *r
                : name_process(statistics->identities, result, state->image, row);
 }
 
-/* Sets named_alike. Names are told apart by a hash: two with the same hash would show a command line too many. */
+/* Sets named_alike. Compares hashes of names: if two names share a hash, a command line is shown needlessly. */
 static int compare_names(struct communication *result)
 {
     struct intern names = {0};

@@ -368,7 +368,7 @@ int BPF_PROG(tcp_destroy_sock, struct sock *sk)
 
 /* ---- accept() returns ---- */
 
-/* The current task has accepted a connection: records it, if nobody has. */
+/* The current task has accepted a connection: records it, unless it is recorded already. */
 __noinline int connection_accepted(struct stream *stream, uint32_t descriptor)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), descriptor);

@@ -121,28 +121,16 @@ __noinline uint32_t file_path(struct stream *stream, struct used_file *used,
 {
     struct path_record *record;
     uint32_t number;
-    uint64_t time;
 
     if (stream == NULL || used == NULL || key == NULL)
         return 0;
     if (used->path != 0)
         return used->path;
-    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    time = bpf_ktime_get_ns();
-    if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return 0;
-    }
-    number = new_path_number();
-    if (__sync_val_compare_and_swap(&used->path, 0, number) != 0) {
-        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    record = claim_path(&used->path);
+    if (record == NULL)
         return used->path;
-    }
-    __builtin_memset(record, 0, sizeof(*record));
-    record->header.time = time;
-    record->header.id = EVENT_PATH;
+    number = record->path;
     record->header.flags = RECORD_NO_STREAM | (opened ? 0 : RECORD_OLDER);
-    record->path = number;
     record->kind = PATH_FILE;
     record->cookie = __sync_fetch_and_add(&last_file, 1) + 1;
     record->inode = key->inode;

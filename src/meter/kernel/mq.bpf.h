@@ -245,8 +245,6 @@ static __noinline int fill_queue(struct path_record *record, const struct messag
     bool later = queue->older || queue->met < begun_at;
     struct file *file = (struct file *)use->file;
 
-    __builtin_memset(record, 0, sizeof(*record));
-    record->header.id = EVENT_PATH;
     record->header.flags = RECORD_NO_STREAM | (later ? RECORD_OLDER : 0);
     record->kind = use->key.kind;
     record->role = end == PIPE_WRITTEN ? PATH_ROLE_WRITES : PATH_ROLE_READS;
@@ -273,27 +271,17 @@ __noinline uint32_t queue_path(struct stream *stream, struct message_queue *queu
 {
     struct path_record *record;
     uint32_t number;
-    uint64_t time;
 
     if (stream == NULL || queue == NULL || use == NULL)
         return 0;
     end &= 1;
     if (queue->paths[end] != 0)
         return queue->paths[end];
-    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    time = bpf_ktime_get_ns();
-    if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return 0;
-    }
-    number = new_path_number();
-    if (__sync_val_compare_and_swap(&queue->paths[end], 0, number) != 0) {
-        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    record = claim_path(&queue->paths[end]);
+    if (record == NULL)
         return queue->paths[end];
-    }
+    number = record->path;
     fill_queue(record, queue, use, end, first);
-    record->header.time = time;
-    record->path = number;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     stream->scratch.beginning = (struct message){.path = number};
     write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);

@@ -138,6 +138,30 @@ static __always_inline uint32_t new_path_number(void)
     return __sync_fetch_and_add(&last_path, 1) + 1;
 }
 
+/* Reserves the PATH record of an end that is used for the first time, with its number, which becomes `*number`. NULL:
+ * `*number` is the one that another CPU has given it, or 0 if the ring is full. */
+static __always_inline struct path_record *claim_path(uint32_t *number)
+{
+    struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
+    uint64_t time = bpf_ktime_get_ns();
+    uint32_t given;
+
+    if (record == NULL) {
+        count_lost(NULL, RING_CONTROL);
+        return NULL;
+    }
+    given = new_path_number();
+    if (__sync_val_compare_and_swap(number, 0, given) != 0) {
+        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+        return NULL;
+    }
+    __builtin_memset(record, 0, sizeof(*record));
+    record->header.time = time;
+    record->header.id = EVENT_PATH;
+    record->path = given;
+    return record;
+}
+
 static __always_inline void fill_path(struct path_record *record, struct path *path,
                                       const struct socket_facts *facts, const struct udp_key *udp,
                                       uint32_t flags, uint64_t time)
@@ -299,7 +323,7 @@ __noinline int find_by_inode(struct path *path)
 
 /* ---- connections whose accept was seen ---- */
 
-/* Whether the caller has to record that the connection of this cookie was accepted: nobody else has. */
+/* Whether the caller has to record that the connection of this cookie was accepted: it is not recorded yet. */
 static __always_inline bool claim_accepted(struct accepted *connection)
 {
     return __sync_val_compare_and_swap(&connection->told, 0, 1) == 0;

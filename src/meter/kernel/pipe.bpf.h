@@ -261,8 +261,6 @@ static __always_inline bool begins_later(const struct pipe *pipe)
 static __noinline int fill_pipe(struct path_record *record, const struct pipe *pipe,
                                 const struct pipe_file *file, uint32_t end, uint32_t first)
 {
-    __builtin_memset(record, 0, sizeof(*record));
-    record->header.id = EVENT_PATH;
     record->header.flags = RECORD_NO_STREAM | (begins_later(pipe) ? RECORD_OLDER : 0) |
                            (pipe->packets ? RECORD_PACKETS : 0);
     record->kind = pipe->kind;
@@ -287,27 +285,17 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
 {
     struct path_record *record;
     uint32_t number;
-    uint64_t time;
 
     if (pipe == NULL || file == NULL)
         return 0;
     end &= 1;
     if (pipe->paths[end] != 0)
         return pipe->paths[end];
-    record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    time = bpf_ktime_get_ns();
-    if (record == NULL) {
-        count_lost(NULL, RING_CONTROL);
-        return 0;
-    }
-    number = new_path_number();
-    if (__sync_val_compare_and_swap(&pipe->paths[end], 0, number) != 0) {
-        bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    record = claim_path(&pipe->paths[end]);
+    if (record == NULL)
         return pipe->paths[end];
-    }
+    number = record->path;
     fill_pipe(record, pipe, file, end, first);
-    record->header.time = time;
-    record->path = number;
     bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
     if (stream != NULL) {
         stream->scratch.beginning = (struct message){.path = number};

@@ -329,7 +329,7 @@ struct message_queue {
     uint32_t life; /* enum queue_life */
     uint32_t used; /* value of `sweeps` at its last use */
     bool older;    /* used before the metering: counts from OLDER_BEGIN */
-    /* Of the queue itself: */
+    /* Set in the entry of the whole queue (all types): */
     uint32_t in_doubt; /* counts may be wrong */
     uint32_t users[2]; /* first thread met in a call that sends, or receives ... */
     uint32_t several;  /* ... and whether any other was met in such a call */
