@@ -62,6 +62,7 @@ for kind in ${LOADS:-tcp udp unix pipe lock}; do
     if [ $kind = lock ]; then
         compare "dpm: block" dpm --flags block
         compare "dpm: block wakeup" dpm --flags "block wakeup"
+        compare "dpm: all flags, no program counters" dpm --flags "all,-pc"
         compare "dpm: all flags" dpm --flags all
         compare "neighbour of dpm: block wakeup" neighbour --flags "block wakeup"
         continue

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# state.sh BUILD_FOLDER: what it costs to read the state of the machine and of a cgroup with a CPU limit. Where none can be
-# made, of the cgroups of this shell.
+# state.sh BUILD_FOLDER: what it costs to read the state of the machine and of a cgroup of its own. Where none can be made,
+# of the cgroups of this shell.
 set -eu
 build=$1
 v1=$(awk '$3 == "cgroup" && ("," $4 ",") ~ ",cpu," { print $2; exit }' /proc/mounts)

@@ -24,9 +24,6 @@ static int read_names(struct source *control, struct identities *identities,
 
     while ((result = control->next(control, &event, &complete, problem)) == SOURCE_RECORD) {
         unsigned id = event.header->id;
-        if (id == EVENT_MACHINE && control->origins == 1 &&
-            !(((const struct machine_record *)event.header)->meter_flags & METER_FLAG_PC))
-            return 0; /* no names in this trace */
         if ((id == EVENT_IMAGE || id == EVENT_MODULE || id == EVENT_PROCEDURE) &&
             identities_add(identities, &event) < 0)
             return problem_set(problem, -ENOMEM, "out of memory");

@@ -132,6 +132,11 @@ int recording_options_done(const char *command, struct recording_command_options
     if ((options->recording.meter.options.flags & METER_EVENT_FLAGS) == 0)
         return command_usage_error(
             command, "--flags leaves no event to record (to leave one out: all,-NAME)");
+    const uint64_t of_files = EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE);
+    if (!(options->recording.meter.options.kinds & METER_FILE) &&
+        (options->recording.meter.options.flags & METER_EVENT_FLAGS & ~of_files) == 0)
+        return command_usage_error(
+            command, "--flags asks only for reads and writes of files: add --kinds file");
     if (options->recording.meter.options.kinds == 0)
         return command_usage_error(
             command, "--kinds leaves no connection to record (to leave one out: all,-NAME)");

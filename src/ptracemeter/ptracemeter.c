@@ -336,7 +336,7 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
     if ((options->flags & METER_EVENT_FLAGS & ~PTRACE_UNKNOWN) == 0)
         return problem_set(
             problem, -ENOTSUP,
-            "the ptrace meter cannot record MESSAGEQUEUED, and --flags asks for nothing else");
+            "the ptrace meter cannot record what --flags asks for (dpm-meter(7) says what it can)");
     struct ptracemeter *meter = calloc(1, sizeof(*meter));
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");

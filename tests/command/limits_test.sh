@@ -82,7 +82,7 @@ machine_cases() {
     record none --flags all,-summary -- true
     holds "without the flag there is none" 'all(.event != "SUMMARY" and .event != "CGROUP")'
     record short -- true
-    holds "the shortest recording has two" '$all | length == 2'
+    holds "the shortest recording has two" '$all | length == 2 or $last.time_ns - $first.time_ns >= 1000000000'
     check "... and nothing is found about machines in it ($meter)" sh -c "'$dpm' report --json short.trace |
         jq -e '.statistics.loads[0].elapsed_ns >= 500000000 or (.findings | all(.topic != \"CPU\" and .topic != \"Limits\" and .topic != \"Memory\" and .topic != \"Disks\"))'"
 
