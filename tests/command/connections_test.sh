@@ -118,6 +118,10 @@ if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connecting"
         "$connecting" 0 > log 2> err
     check_equal "kernel meter, without hooks on messages and switches" 0 $?
     compare trace log connect fail
+    rm -rf trace
+    "$dpm" run --meter kernel --kinds tcp --flags connectfailed --report none -o trace -- "$connecting" 0 > log 2> err
+    check_equal "kernel meter, failures alone" 0 $?
+    compare trace log fail
 else
     skip "kernel meter, only tcp" "$(tail -n 1 err)"
 fi

@@ -234,8 +234,7 @@ static __always_inline void note_established(struct sock *sk)
         tell_tcp_path(path, sk);
     else if (path->role == PATH_ROLE_ACCEPTED)
         expect_accept(path, sk);
-    if (path->role == PATH_ROLE_CONNECTED && path->connector != 0 &&
-        (flags_in_force & FLAGS_OF_CONNECTION))
+    if (path->role == PATH_ROLE_CONNECTED && path->connector != 0)
         end_connect(path, sk, 0, false);
 }
 

@@ -150,12 +150,13 @@ static __always_inline struct used_file *find_file(const struct file_key *key)
         used->used = sweeps;
         return used;
     }
-    if (used != NULL)
-        bpf_map_delete_elem(&files, key);
+    /* an ended entry is removed in a moment by the task that has ended it */
     bpf_map_update_elem(&files, key, &fresh, BPF_NOEXIST);
     used = bpf_map_lookup_elem(&files, key);
-    if (used == NULL)
+    if (used == NULL || used->ended) {
         __sync_fetch_and_add(&lost_paths, 1);
+        return NULL;
+    }
     return used;
 }
 

@@ -242,7 +242,7 @@ static __always_inline int64_t type_of_message(uint32_t call, const struct pt_re
 
 static __always_inline void count_failed_on_queue(struct stream *stream, uint32_t call, int result)
 {
-    if (!restarts(result))
+    if (is_failure(result))
         count_failed(stream, call == CALL_MSGRCV || call == CALL_MQ_TIMEDRECEIVE
                                  ? &stream->failed_receives
                                  : &stream->failed_sends);
