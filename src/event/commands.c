@@ -81,6 +81,14 @@ static uint64_t hash_of(const char *name)
     return hash_bytes(0, name, strnlen(name, NAME_SIZE)) | 1;
 }
 
+/* The number of a process is that of its first stream. */
+static uint32_t process_of(const struct commands *commands, uint32_t stream)
+{
+    uint32_t process = lookup_find(&commands->threads, stream);
+
+    return process == LOOKUP_NONE ? stream : process;
+}
+
 static struct command *find(const struct commands *commands, uint32_t process)
 {
     uint32_t index = lookup_find(&commands->processes, process);
@@ -147,14 +155,17 @@ static void note_name(struct commands *commands, const struct name_record *name)
 static bool note_stream(struct commands *commands, const struct stream_record *stream,
                         struct name_record *ret_name)
 {
-    struct command *command = stream->header.stream == stream->process && stream->pid != 0
-                                  ? find_or_add(commands, stream->process)
-                                  : NULL;
+    if (stream->header.stream != stream->process) {
+        /* without memory, its children are taken for those of a process without a command line */
+        (void)lookup_set(&commands->threads, stream->header.stream, stream->process);
+        return false;
+    }
+    struct command *command = stream->pid != 0 ? find_or_add(commands, stream->process) : NULL;
 
     if (command == NULL)
         return false;
     if (command->known == 0 && stream->parent != 0) {
-        const struct command *creator = find(commands, stream->parent);
+        const struct command *creator = find(commands, process_of(commands, stream->parent));
         command->known = creator == NULL ? 0 : creator->known;
     }
     command->pid = stream->pid;
@@ -176,7 +187,8 @@ bool commands_before(struct commands *commands, const struct record_header *head
         return false;
     case EVENT_TERMINATION:
         if (((const struct record *)header)->termination.last)
-            forget(commands, header->stream);
+            forget(commands, process_of(commands, header->stream));
+        lookup_remove(&commands->threads, header->stream);
         return false;
     default:
         return false;
@@ -203,6 +215,7 @@ bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uin
 void commands_done(struct commands *commands)
 {
     lookup_done(&commands->processes);
+    lookup_done(&commands->threads);
     pool_done(&commands->list);
     memset(commands, 0, sizeof(*commands));
 }

@@ -182,7 +182,7 @@ static const struct event_field summary_fields[] = {
     SUMMARY(disk_writes, "diskWrites", "requests"),
     SUMMARY(disk_read, "diskRead", "bytes"),
     SUMMARY(disk_written, "diskWritten", "bytes"),
-    SUMMARY(disk_busy, "diskBusy", "ns in which the busiest disk had requests"),
+    SUMMARY(disk_busy, "diskBusy", "ns in which the disk that was busiest in the interval had requests"),
     SUMMARY(network_received, "networkReceived", "bytes, all interfaces but loopback"),
     SUMMARY(network_sent, "networkSent", "bytes"),
     SUMMARY(network_packets_received, "networkPacketsReceived", "packets"),

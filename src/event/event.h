@@ -326,6 +326,7 @@ void names_done(struct names *names);
  * first. */
 struct commands {
     struct lookup processes;
+    struct lookup threads; /* streams that are not the first of their process -> its number */
     struct pool list;
     uint32_t next;
 };

@@ -103,4 +103,34 @@ check "the report says it first" sh -c "'$dpm' report why.trace | grep -m 1 -A 3
 
 check "the table has the kinds and the rows" sh -c "'$dpm' why why.trace | grep -q 'computing' && '$dpm' why --all why.trace > all"
 check_not "a trace that does not exist" "$dpm" why nothing.trace
+
+# Nobody answers: the wait ends with a timeout of the socket, which no peer has caused.
+cat > unanswered.py << 'END'
+import socket, struct
+one, other = socket.socketpair()
+one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, 300000))
+try:
+    one.recv(1)
+except BlockingIOError:
+    pass
+END
+why_of python3 unanswered.py
+check "a receive that times out is no peer's doing: $(spent)" is_so '.spent_on_ns.outside == 0 and .spent_on_ns.unknown >= 250e6'
+check "... parts add up" is_so "$adds_up"
+
+# A process that ran before the recording: its end is seen, but not its beginning.
+if [ "$meter" = kernel ]; then
+    rm -rf line why.trace
+    mkfifo line
+    python3 -c 'import sys; sys.stdin.readline(); sys.stdin.readline()' < line > out 2>&1 &
+    pid=$!
+    exec 3> line
+    take_over -o why.trace --pid $pid
+    echo one >&3
+    echo two >&3
+    exec 3>&-
+    wait $pid $acquirer
+    "$dpm" why --json why.trace > why.json
+    check "the beginning of an acquired process is not known" is_so '.pid == null'
+fi
 finish

@@ -561,7 +561,7 @@ static void processes_that_waited_for_a_cpu(void **state)
     scene.cgroups[2].throttled_periods = 92;
     scene.cgroups[2].throttled = S;
     found(&scene, text);
-    assert_non_null(strstr(text, "or the CPU limit of its cgroup was used up."));
+    assert_non_null(strstr(text, "or a CPU limit of a cgroup was used up."));
     /* at most three, the longest first, also of equal ones */
     quiet(&scene);
     for (size_t i = 0; i < ARRAY_SIZE(scene.processes); i++)
@@ -601,8 +601,8 @@ static void cgroups_that_were_throttled(void **state)
     scene.cgroups[1].oom_kills = 1;
     assert_string_equal(
         found(&scene, text),
-        "Limits The kernel killed 1 process of /docker/abc for lack of memory. Raise "
-        "the limit, or use less memory.");
+        "Limits The kernel killed 1 process of /docker/abc for lack of memory. Use "
+        "less memory, or add some.");
     scene.cgroups[1].memory_most = 64 << 20;
     scene.cgroups[1].oom_kills = 2;
     scene.cgroups[1].name = NULL;
@@ -639,11 +639,12 @@ static void machines_that_were_short_of_something(void **state)
     scene.machine.load.disk_busy = 9 * S;
     scene.machine.load.disk_read = 10 << 20;
     scene.machine.load.disk_written = 20 << 20;
-    assert_string_equal(found(&scene, text), "Disks The machine had tasks waiting for a disk 60% "
-                                             "of the time. The busiest disk was busy 90% of the "
-                                             "time (1.00 MiB/s read, 2.00 MiB/s written). "
-                                             "Faster disks, or fewer and larger reads "
-                                             "and writes would help.");
+    assert_string_equal(found(&scene, text),
+                        "Disks The machine had tasks waiting for a disk 60% "
+                        "of the time. Some disk was busy 90% of the "
+                        "time (all disks: 1.00 MiB/s read, 2.00 MiB/s written). "
+                        "Faster disks, or fewer and larger reads "
+                        "and writes would help.");
 }
 
 /* Names are the recorded programs', and texts are cut, not overrun. */

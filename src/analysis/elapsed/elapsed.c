@@ -31,7 +31,7 @@ static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint3
         lookup_set(&analysis->thread_numbers, number_key(origin, number), (uint32_t)index) < 0)
         return NULL;
     thread = pool_at(&analysis->threads, (uint32_t)index);
-    *thread = (struct elapsed_thread){.origin = origin};
+    *thread = (struct elapsed_thread){0};
     return thread;
 }
 
@@ -124,6 +124,12 @@ static void find_cause(struct elapsed_analysis *analysis, const struct history_e
     }
 }
 
+/* Whether the other end has ended a wait for it: with space, or with its answer to connect. */
+static bool is_end_of_wait(uint16_t id)
+{
+    return id == EVENT_SEND || id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
+}
+
 static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
                                      const struct history_event *event)
 {
@@ -133,9 +139,11 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
         return ELAPSED_STOPPED;
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
-    if (!thread->for_any || record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT)
+    if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
+        (!thread->for_any && is_end_of_wait(record->header.id)))
         return ELAPSED_OUTSIDE;
-    return ELAPSED_EVENT; /* of several paths, none has woken it */
+    /* none of several paths has woken it; or the call ended without a message: a timeout, a signal */
+    return thread->for_any ? ELAPSED_EVENT : ELAPSED_UNKNOWN;
 }
 
 /* The system call of a wait that ends with this event. */
@@ -282,6 +290,24 @@ static void note_last(struct elapsed_analysis *analysis, const struct history_ev
     }
 }
 
+/* The process that the recording began with: `dpm run` meters it from the execution of its program on, after which it
+ * only comes to a CPU or leaves it. One that was acquired does something else first. */
+static void note_root(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record_header *header = event->event.header;
+    const struct stream_record *identity;
+
+    if (event->event.origin != 0 || header->stream != 1 || analysis->has_acted ||
+        header->id == EVENT_STARTPROCESS || header->id == EVENT_STOPPROCESS)
+        return;
+    analysis->has_acted = true;
+    if (header->id != EVENT_EXEC)
+        return;
+    identity = identities_stream(history_identities(analysis->history), 0, 1);
+    if (identity != NULL && identity->parent == 0)
+        analysis->root = identity->process;
+}
+
 static int add_of_thread(struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -290,6 +316,7 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
 
     if (thread == NULL || fill(analysis, thread, event, &interval) < 0)
         return -ENOMEM;
+    note_root(analysis, event);
     int64_t index = scratch_add(&analysis->intervals);
     if (index < 0)
         return (int)index;
@@ -308,23 +335,10 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
     return 0;
 }
 
-/* The process that the recording began with: `dpm run` starts it, and its first record shows that it has used no CPU
- * time of its own yet. */
-static void note_root(struct elapsed_analysis *analysis, const struct event *event)
-{
-    const struct stream_record *stream = (const struct stream_record *)event->header;
-
-    if (event->origin == 0 && analysis->root == 0 && analysis->intervals.count == 0 &&
-        stream->header.stream == 1 && stream->parent == 0)
-        analysis->root = stream->process;
-}
-
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record_header *header = event->event.header;
 
-    if (header->id == EVENT_STREAM)
-        note_root(analysis, &event->event);
     if (header->id == EVENT_PATH && event->end_place != 0) {
         uint64_t *arrived = arrival_at(analysis, event->end_place);
         if (arrived != NULL)

@@ -54,7 +54,6 @@ struct elapsed_thread {
     bool for_any; /* ... or for any of several paths */
     bool stopped;
     uint32_t call;
-    uint32_t origin;
 };
 
 struct elapsed_analysis {
@@ -71,6 +70,7 @@ struct elapsed_analysis {
         *arrived; /* [end_place - 1]: when the first message arrived since the last RECEIVE there */
     size_t arrived_room;
     /* the process whose end counts: the first one of the recording, if its beginning is in it */
+    bool has_acted;    /* stream 1 of origin 0 has done anything */
     uint32_t root;     /* number of its first stream, of origin 0 */
     uint32_t root_end; /* interval */
     uint32_t root_pid;

@@ -60,7 +60,7 @@ enum finding_kind {
     FINDING_STOLEN,          /* other virtual machines took CPU time: .load */
     FINDING_MEMORY_PRESSURE, /* tasks waited for memory, or it was swapped: .load */
     FINDING_DISK_PRESSURE,   /* tasks waited for disks: .load */
-    FINDING_OOM,             /* processes were killed because of a cgroup's memory limit: .cgroup */
+    FINDING_OOM,             /* processes of a cgroup were killed for lack of memory: .cgroup */
 
     FINDING_WAITS_OUTSIDE,     /* for answers from unmonitored peers: .waits */
     FINDING_WAITS_UNEXPLAINED, /* that no message explains, such as timers and disks: .waits */

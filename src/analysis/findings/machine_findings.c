@@ -87,33 +87,47 @@ static int add_cgroup(const struct communication_cgroup *cgroup, enum finding_ki
     return 0;
 }
 
-static int find_limits(const struct communication *communication, struct findings *findings)
+static uint64_t throttled_of(const struct communication_cgroup *cgroup)
 {
-    int result = 0, found = 0;
-
-    for (size_t i = 0; result == 0 && found < FINDINGS_FEW && i < communication->cgroup_count;
-         i++) {
-        const struct communication_cgroup *cgroup = &communication->cgroups[i];
-        if (!is_throttled(cgroup))
-            continue;
-        found++;
-        result = add_cgroup(cgroup, FINDING_THROTTLED,
-                            findings_share(cgroup->throttled, cgroup->elapsed), findings);
-    }
-    return result;
+    return is_throttled(cgroup) ? cgroup->throttled : 0;
 }
 
-static int find_kills(const struct communication *communication, struct findings *findings)
+static uint64_t kills_of(const struct communication_cgroup *cgroup)
 {
-    int result = 0, found = 0;
+    return cgroup->oom_kills == NOT_KNOWN ? 0 : cgroup->oom_kills;
+}
 
-    for (size_t i = 0; result == 0 && found < FINDINGS_FEW && i < communication->cgroup_count;
-         i++) {
-        const struct communication_cgroup *cgroup = &communication->cgroups[i];
-        if (cgroup->oom_kills == 0 || cgroup->oom_kills == NOT_KNOWN)
-            continue;
-        found++;
-        result = add_cgroup(cgroup, FINDING_OOM, 0, findings);
+/* The cgroup with most, of those with less than `before`, which is 0 or another one. */
+static const struct communication_cgroup *
+next_most(const struct communication *communication, const struct communication_cgroup *before,
+          uint64_t (*figure)(const struct communication_cgroup *cgroup))
+{
+    const struct communication_cgroup *most = NULL;
+
+    for (size_t i = 0; i < communication->cgroup_count; i++) {
+        const struct communication_cgroup *row = &communication->cgroups[i];
+        bool left = before == NULL || figure(row) < figure(before) ||
+                    (figure(row) == figure(before) && row > before);
+        if (left && figure(row) > 0 && (most == NULL || figure(row) > figure(most)))
+            most = row;
+    }
+    return most;
+}
+
+static int find_cgroups(const struct communication *communication, enum finding_kind kind,
+                        uint64_t (*figure)(const struct communication_cgroup *cgroup),
+                        struct findings *findings)
+{
+    const struct communication_cgroup *row = NULL;
+    int result = 0;
+
+    for (int found = 0; result == 0 && found < FINDINGS_FEW; found++) {
+        row = next_most(communication, row, figure);
+        if (row == NULL)
+            break;
+        result = add_cgroup(
+            row, kind, kind == FINDING_THROTTLED ? findings_share(row->throttled, row->elapsed) : 0,
+            findings);
     }
     return result;
 }
@@ -168,8 +182,8 @@ int findings_of_machines(const struct findings_from *from, struct findings *find
     int result = find_cpu_waits(communication, findings);
 
     if (result == 0)
-        result = find_limits(communication, findings);
+        result = find_cgroups(communication, FINDING_THROTTLED, throttled_of, findings);
     for (uint32_t i = 0; result == 0 && i < communication->machine_count; i++)
         result = find_loads(communication, i, findings);
-    return result == 0 ? find_kills(communication, findings) : result;
+    return result == 0 ? find_cgroups(communication, FINDING_OOM, kills_of, findings) : result;
 }

@@ -91,7 +91,7 @@ int failures_count(struct statistics *statistics, uint32_t process,
     const struct record *record = (const struct record *)event->event.header;
     const struct path_record *path =
         identities_path(statistics->identities, event->event.origin, record->failed.path);
-    char address[ENDPOINT_SIZE] = "";
+    char address[ENDPOINT_SIZE] = "unknown";
 
     if (path != NULL)
         endpoint_remote(path, address);

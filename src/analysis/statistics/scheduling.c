@@ -13,7 +13,10 @@ void scheduling_begin(struct stream_schedule *schedule, const struct stream_reco
 /* Totals only grow. A record with smaller ones is from a damaged trace, and ignored. */
 static bool follows(const struct stream_schedule *schedule, const struct record *record)
 {
-    return record->header.time >= schedule->time && record->schedule.runnable >= schedule->runnable;
+    return record->header.time >= schedule->time &&
+           record->schedule.runnable >= schedule->runnable &&
+           record->schedule.voluntary >= schedule->voluntary &&
+           record->schedule.involuntary >= schedule->involuntary;
 }
 
 static void count(struct stream_schedule *schedule, const struct record *record,

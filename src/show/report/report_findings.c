@@ -399,7 +399,10 @@ static void say_failed(const struct report *report, const struct finding *findin
     show_counted(failure->count, "time", times);
     show_duration(histogram_sum(&failure->times), time);
     reasons_text(failure, reasons, sizeof(reasons));
-    end_text(report->communication, &nobody, failure->address, address);
+    if (strcmp(failure->address, "*") == 0)
+        strcpy(address, "other addresses");
+    else
+        end_text(report->communication, &nobody, failure->address, address);
     say(content, "Network", "%s failed to connect to %s %s (%s), which took %s in all.", process,
         address, times, reasons, time);
 }
@@ -451,7 +454,7 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
 
     show_text(row->process, STREAM_NAME_SIZE, name);
     if (group->processes == 1)
-        snprintf(text, PROCESS_TEXT_SIZE, "%s[%" PRIu32 "]", name, row->pid);
+        show_process(row->process, row->pid, text);
     else
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
 }
@@ -474,12 +477,15 @@ static void say_elapsed(const struct report *report, const struct finding *findi
         [ELAPSED_UNKNOWN] = "waited; no record says for what",
     };
     const struct elapsed_group *group = &finding->elapsed.group;
+    struct elapsed_row largest = *group->largest;
     char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
     char of[UNIT_SIZE + 8] = "", time[UNIT_SIZE], times[UNIT_SIZE];
 
     (void)report;
     group_text(group, who);
-    elapsed_what(group->largest, what);
+    if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
+        largest.procedure[0] = '\0'; /* the others waited elsewhere */
+    elapsed_what(&largest, what);
     show_percent(group->time, finding->elapsed.of, share);
     show_duration(finding->elapsed.of, time);
     show_count(group->count, times);
@@ -489,11 +495,16 @@ static void say_elapsed(const struct report *report, const struct finding *findi
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_COMPUTES)
         say(content, "Time", "%s%%%s: %s %s%s%s.", share, of, who, did[group->largest->kind],
-            what[0] == '\0' ? "" : ", most of it ", what);
+            what[0] == '\0'                  ? ""
+            : largest.time > group->time / 2 ? ", most of it "
+                                             : ", the largest part ",
+            what);
     else
         say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s.", share, of, who,
-            did[group->largest->kind], what[0] == '\0' ? "" : " (", what,
-            what[0] == '\0' ? "" : ")", times, group->count == 1 ? "" : "s");
+            largest.kind == ELAPSED_STOPPED && group->processes != 1 ? "were stopped by a signal"
+                                                                     : did[largest.kind],
+            what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
+            group->count == 1 ? "" : "s");
 }
 
 /* ---- everything together ---- */

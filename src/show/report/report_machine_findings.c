@@ -65,7 +65,7 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
                "other tasks or a higher priority would help.",
                who, waited, elapsed, threads,
                finding->cpu_wait.throttled
-                   ? "other tasks ran, or the CPU limit of its cgroup was used up"
+                   ? "other tasks ran, or a CPU limit of a cgroup was used up"
                    : "other tasks ran",
                tasks);
 }
@@ -131,10 +131,10 @@ void report_say_oom(const struct report *report, const struct finding *finding,
              cgroup->oom_kills == 1 ? "" : "es");
     if (cgroup->memory_most != NOT_KNOWN && cgroup->memory_most != 0)
         show_bytes(cgroup->memory_most, limit);
-    report_say(content, "Limits",
-               "The kernel killed %s of %s for lack of memory%s%s%s. Raise the limit, or use less "
-               "memory.",
-               kills, name, limit[0] == '\0' ? "" : " (limit ", limit, limit[0] == '\0' ? "" : ")");
+    report_say(content, "Limits", "The kernel killed %s of %s for lack of memory%s%s%s. %s", kills,
+               name, limit[0] == '\0' ? "" : " (limit ", limit, limit[0] == '\0' ? "" : ")",
+               limit[0] == '\0' ? "Use less memory, or add some."
+                                : "Raise the limit, or use less memory.");
 }
 
 /* ---- memory and disks ---- */
@@ -178,7 +178,7 @@ void report_say_disk(const struct report *report, const struct finding *finding,
         show_bytes((uint64_t)show_rate(load->disk_read, load->elapsed), rates[0]);
         show_bytes((uint64_t)show_rate(load->disk_written, load->elapsed), rates[1]);
         snprintf(disks, sizeof(disks),
-                 " The busiest disk was busy %s%% of the time (%s/s read, %s/s written).", busy,
+                 " Some disk was busy %s%% of the time (all disks: %s/s read, %s/s written).", busy,
                  rates[0], rates[1]);
     }
     report_say(content, "Disks",
