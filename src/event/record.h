@@ -474,7 +474,8 @@ struct summary_record {
     uint64_t disk_writes;
     uint64_t disk_read; /* bytes */
     uint64_t disk_written;
-    uint64_t disk_busy;        /* time in which requests were in progress, of the disk busiest in its interval */
+    uint64_t
+        disk_busy; /* time in which requests were in progress, of the disk busiest in its interval */
     uint64_t network_received; /* of all interfaces but loopback, in this network namespace */
     uint64_t network_sent;
     uint64_t network_packets_received;

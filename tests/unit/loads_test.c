@@ -599,10 +599,9 @@ static void cgroups_that_were_throttled(void **state)
     scene.cgroups[0].throttled = S / 10; /* short stops do not matter */
     assert_string_equal(found(&scene, text), "");
     scene.cgroups[1].oom_kills = 1;
-    assert_string_equal(
-        found(&scene, text),
-        "Limits The kernel killed 1 process of /docker/abc for lack of memory. Use "
-        "less memory, or add some.");
+    assert_string_equal(found(&scene, text),
+                        "Limits The kernel killed 1 process of /docker/abc for lack of memory. Use "
+                        "less memory, or add some.");
     scene.cgroups[1].memory_most = 64 << 20;
     scene.cgroups[1].oom_kills = 2;
     scene.cgroups[1].name = NULL;

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# old_format_test.sh BUILD_FOLDER: traces of format 2 are read as before. format-2.tar.xz has two of them, as the last
+# version with that format has written them, and what its `dpm dump --json` and `dpm stats --json` said.
+. "$(dirname "$0")/tap.sh"
+need_programs jq
+dpm=$1/dpm
+archive=$(cd "$(dirname "$0")" && pwd)/format-2.tar.xz
+cd "$scratch" || exit 1
+tar -xJf "$archive"
+
+# changed NEW OLD: what OLD says and NEW does not; NEW may have more keys.
+changed() {
+    jq -n -c --slurpfile new "$1" --slurpfile old "$2" '
+        ($new | [paths(scalars) as $path | {key: ($path | tojson), value: getpath($path)}] | from_entries) as $has |
+        [$old | paths(scalars) as $path | select($has[$path | tojson] != getpath($path)) | $path] | .[:3]'
+}
+
+for trace in alpha delta; do
+    for command in dump stats; do
+        "$dpm" $command --json $trace > new.json 2> err
+        check_equal "dpm $command of $trace says what it said" "[]" "$(changed new.json $trace.$command.json)"
+        check_equal "... of as many records or results" "$(jq -s length $trace.$command.json)" "$(jq -s length new.json)"
+    done
+done
+finish
