@@ -35,7 +35,6 @@ static void forget(struct ptracemeter *meter, struct tracee *tracee)
 
     switch (call->number) {
     case SYS_close:
-        connection_closes(meter, tracee, (int)call->arguments[0]);
         descriptor_forget(meter, tracee->table, (int)call->arguments[0]);
         break;
     case SYS_dup2:
@@ -101,8 +100,11 @@ bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
     }
     if (call->number == SYS_unshare && (call->arguments[0] & (CLONE_NEWPID | CLONE_NEWNET)))
         meter->identities_change = true;
-    if (call->number == SYS_close)
+    if (call->number == SYS_close) {
         file_closes(meter, tracee, (int)call->arguments[0]);
+        /* not in forget(): when the call ends, the number may be another connection's */
+        connection_closes(meter, tracee, (int)call->arguments[0]);
+    }
     if (unshares)
         leave_table(meter, tracee);
     forget(meter, tracee);
