@@ -186,9 +186,8 @@ static void have_it_traced_too(const struct tracee *tracee)
                (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED));
 }
 
-/* Some of its later sends and receives will not be seen. */
-static void miss_calls(struct ptracemeter *meter, const struct tracee *tracee,
-                       struct shortfall *shortfall)
+void calls_missed(struct ptracemeter *meter, const struct tracee *tracee,
+                  struct shortfall *shortfall)
 {
     tracee_falls_short(tracee, shortfall);
     meter->doubtful = true;
@@ -203,9 +202,9 @@ static void notice(struct ptracemeter *meter, struct tracee *tracee)
     } else if (tracee->call.number == SYS_ptrace) {
         tracee_falls_short(tracee, &meter->shortfalls.tracers);
     } else if (tracee->call.number == SYS_io_uring_setup) {
-        miss_calls(meter, tracee, &meter->shortfalls.uring);
+        calls_missed(meter, tracee, &meter->shortfalls.uring);
     } else if (tracee->call.number == SYS_seccomp) {
-        miss_calls(meter, tracee, &meter->shortfalls.answered);
+        calls_missed(meter, tracee, &meter->shortfalls.answered);
     } else {
         meter->identities_change = true;
     }
@@ -216,7 +215,7 @@ static bool ask_for_option(struct ptracemeter *meter, struct tracee *tracee)
 {
     if (tracee->call.arguments[1] == IPPROTO_TCP &&
         tracee->call.arguments[2] == TCP_ZEROCOPY_RECEIVE)
-        miss_calls(meter, tracee, &meter->shortfalls.mapped);
+        calls_missed(meter, tracee, &meter->shortfalls.mapped);
     return option_begins(meter, tracee);
 }
 

@@ -5,6 +5,8 @@
 
 #include "ptracemeter/ptracemeter_types.h"
 
+#include <errno.h>
+
 /* Returns whether the call must also stop at its end. */
 bool call_begins(struct ptracemeter *meter, struct tracee *tracee, uint64_t number,
                  const uint64_t arguments[6]);
@@ -20,6 +22,21 @@ bool call_took_long(const struct tracee *tracee);
 /* Records a RECEIVECALL, at the end of the call or while it is in progress. */
 void call_tell_wait(struct ptracemeter *meter, struct tracee *tracee, uint32_t path,
                     uint32_t offset);
+
+/* Some later sends and receives, or some of this call, will not be seen: counts it as a shortfall of the tracee. */
+void calls_missed(struct ptracemeter *meter, const struct tracee *tracee,
+                  struct shortfall *shortfall);
+
+static inline bool call_restarts(int64_t result)
+{
+    return result >= FIRST_RESTART && result <= LAST_RESTART;
+}
+
+/* EAGAIN only says that the call would have to wait: event loops ask until they get it. */
+static inline bool call_failed(int64_t result)
+{
+    return result < 0 && result != -EAGAIN && !call_restarts(result);
+}
 
 /* What a call does. */
 enum call_class {

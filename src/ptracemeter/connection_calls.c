@@ -26,12 +26,7 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 
 /* The object of a descriptor in the call's first argument; NULL: none that is metered. */
 static struct object *object_of(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
@@ -64,10 +59,10 @@ static void take_address(const struct tracee *tracee, struct object *object)
 
 /* Whether connect with this error leaves no connection behind, and none that is still being made: a signal only
  * interrupts the wait for it, whether the call is restarted or not. */
-static bool is_failure(int error)
+static bool is_connect_failure(int error)
 {
-    return error != 0 && (-error < FIRST_RESTART || -error > LAST_RESTART) &&
-           error != EINPROGRESS && error != EALREADY && error != EINTR && error != EISCONN;
+    return error != 0 && !call_restarts(-error) && error != EINPROGRESS && error != EALREADY &&
+           error != EINTR && error != EISCONN;
 }
 
 static bool makes_connections(const struct object *object)
@@ -151,10 +146,10 @@ void connect_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
     if (!asks_again(object)) {
         object_look_again(meter, tracee, object, descriptor);
         note_connect(tracee, object);
-    } else if (!is_failure(error)) {
+    } else if (!is_connect_failure(error)) {
         object_look_again(meter, tracee, object, descriptor);
     }
-    if (is_failure(error)) {
+    if (is_connect_failure(error)) {
         fail(meter, object, error);
         return;
     }
@@ -185,7 +180,7 @@ void option_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
     if (result < 0 || object == NULL || !asks_again(object) ||
         !tracer_read(tracee, call->arguments[3], &error, sizeof(error)))
         return;
-    if (is_failure(error))
+    if (is_connect_failure(error))
         fail(meter, object, error);
     else if (object->connected)
         path_of(meter, tracee, object, 0);

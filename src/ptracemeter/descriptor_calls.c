@@ -29,18 +29,24 @@
 
 /* ---- closing ---- */
 
+/* Whether the call gives the number in its second argument to another file. */
+static bool replaces(const struct call *call)
+{
+    return (call->number == SYS_dup2 || call->number == SYS_dup3) &&
+           (int)call->arguments[0] != (int)call->arguments[1];
+}
+
 static void forget(struct ptracemeter *meter, struct tracee *tracee)
 {
     const struct call *call = &tracee->call;
 
     switch (call->number) {
     case SYS_close:
-        connection_closes(meter, tracee, (int)call->arguments[0]);
         descriptor_forget(meter, tracee->table, (int)call->arguments[0]);
         break;
     case SYS_dup2:
     case SYS_dup3:
-        if ((int)call->arguments[0] != (int)call->arguments[1])
+        if (replaces(call))
             descriptor_forget(meter, tracee->table, (int)call->arguments[1]);
         break;
     case SYS_close_range:
@@ -101,8 +107,13 @@ bool closing_begins(struct ptracemeter *meter, struct tracee *tracee)
     }
     if (call->number == SYS_unshare && (call->arguments[0] & (CLONE_NEWPID | CLONE_NEWNET)))
         meter->identities_change = true;
-    if (call->number == SYS_close)
+    if (call->number == SYS_close) {
         file_closes(meter, tracee, (int)call->arguments[0]);
+        /* not in forget(): when the call ends, the number may be another connection's */
+        connection_closes(meter, tracee, (int)call->arguments[0]);
+    }
+    if (replaces(call))
+        file_replaced(meter, tracee, (int)call->arguments[1]);
     if (unshares)
         leave_table(meter, tracee);
     forget(meter, tracee);

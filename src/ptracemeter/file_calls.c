@@ -5,17 +5,19 @@
  *      (process, device, inode) --> struct used_file: its path, how often it was opened
  *
  * A path is one file as one process uses it: it begins with the first open or use, and ends when the process has closed
- * the file as often as it has opened it, or has ended. Positions are read from /proc when the call has ended.
+ * the file as often as it has opened it, and has no copy of a descriptor of it, or has ended. Positions are read from
+ * /proc when the call has ended.
  */
 #include "ptracemeter/file_calls.h"
 
 #include "base/mapping.h"
 #include "meter/shared/message.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +30,9 @@
 #define AT_FILE_POSITION UINT64_MAX       /* the call has moved the file's own position */
 #define AT_END_OF_FILE   (UINT64_MAX - 1) /* the call has appended, and left that position alone */
 #define MQUEUE_MAGIC     0x19800202
+/* Descriptors that are looked at for a copy. A program that has many, and opens and closes files all the time, must not
+ * become much slower; the copies that programs make, as for a redirection, usually have low numbers. */
+#define MOST_LOOKED_AT 256u
 
 struct used_file {
     uint64_t device;
@@ -47,14 +52,18 @@ static void path_of_descriptor(const struct tracee *tracee, const char *folder, 
     snprintf(path, 64, "/proc/%d/%s/%d", tracee->tid, folder, descriptor);
 }
 
-static bool look_at_file(const struct tracee *tracee, int descriptor, struct stat *file)
+/* Without /proc, names and positions cannot be known. */
+static bool look_at_file(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                         struct stat *file)
 {
     struct statfs system;
     char path[64];
 
+    if (meter->no_proc || !descriptor_file(meter, tracee, descriptor, file) ||
+        (!S_ISREG(file->st_mode) && !S_ISBLK(file->st_mode)))
+        return false;
     path_of_descriptor(tracee, "fd", descriptor, path);
-    return stat(path, file) == 0 && (S_ISREG(file->st_mode) || S_ISBLK(file->st_mode)) &&
-           statfs(path, &system) == 0 && system.f_type != MQUEUE_MAGIC;
+    return statfs(path, &system) == 0 && system.f_type != MQUEUE_MAGIC;
 }
 
 static uint64_t key_of(uint32_t process, uint64_t device, uint64_t inode)
@@ -168,7 +177,7 @@ void file_opened(struct ptracemeter *meter, struct tracee *tracee, int64_t descr
     struct message message = {.begin = tracee->call.began};
     struct stat file;
 
-    if (descriptor < 0 || !look_at_file(tracee, (int)descriptor, &file))
+    if (descriptor < 0 || !look_at_file(meter, tracee, (int)descriptor, &file))
         return;
     uint32_t process = tracee->process->number;
     struct used_file *used = find_file(meter, process, &file);
@@ -184,20 +193,62 @@ void file_opened(struct ptracemeter *meter, struct tracee *tracee, int64_t descr
     tell_message(meter, tracee, EVENT_CREATEPATH, &message);
 }
 
+/* Whether a descriptor other than this one is the same file: dup, too, makes descriptors. */
+static bool has_another(const struct tracee *tracee, int descriptor, const struct stat *file)
+{
+    const struct dirent *entry;
+    struct stat other;
+    char path[64];
+    bool found = false;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", tracee->tid);
+    DIR *folder = opendir(path);
+    for (unsigned i = 0; folder != NULL && !found && i < MOST_LOOKED_AT; i++) {
+        entry = readdir(folder);
+        if (entry == NULL)
+            break;
+        found = entry->d_name[0] != '.' && atoi(entry->d_name) != descriptor &&
+                fstatat(dirfd(folder), entry->d_name, &other, 0) == 0 &&
+                other.st_dev == file->st_dev && other.st_ino == file->st_ino;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return found;
+}
+
+/* The index of the file behind a descriptor that the process is about to give up; LOOKUP_NONE: it is not used. */
+static uint32_t find_given_up(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                              struct stat *file)
+{
+    if (!is_metered(meter) || meter->files.count == 0 ||
+        !look_at_file(meter, tracee, descriptor, file))
+        return LOOKUP_NONE;
+    return lookup_find(&meter->files, key_of(tracee->process->number, file->st_dev, file->st_ino));
+}
+
 void file_closes(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
 {
     struct stat file;
+    uint32_t found = find_given_up(meter, tracee, descriptor, &file);
 
-    if (!is_metered(meter) || meter->files.count == 0 || !look_at_file(tracee, descriptor, &file))
-        return;
-    uint32_t process = tracee->process->number;
-    uint32_t found = lookup_find(&meter->files, key_of(process, file.st_dev, file.st_ino));
     if (found == LOOKUP_NONE)
         return;
     struct used_file *used = pool_at(&meter->used_files, found);
     used->closes++;
     used->held -= used->held > 0;
-    if (used->held == 0)
+    if (used->held == 0 && !has_another(tracee, descriptor, &file))
+        end_file(meter, found);
+}
+
+void file_replaced(struct ptracemeter *meter, struct tracee *tracee, int descriptor)
+{
+    struct stat file;
+    uint32_t found = find_given_up(meter, tracee, descriptor, &file);
+
+    if (found == LOOKUP_NONE)
+        return;
+    const struct used_file *used = pool_at(&meter->used_files, found);
+    if (used->held == 0 && !has_another(tracee, descriptor, &file))
         end_file(meter, found);
 }
 
@@ -247,10 +298,10 @@ bool file_call_begins(struct ptracemeter *meter, struct tracee *tracee)
         return false;
     find_ends(call);
     if (call->file_read >= 0 &&
-        (!wants(meter, EVENT_READ) || !look_at_file(tracee, call->file_read, &file)))
+        (!wants(meter, EVENT_READ) || !look_at_file(meter, tracee, call->file_read, &file)))
         call->file_read = -1;
     if (call->file_written >= 0 &&
-        (!wants(meter, EVENT_WRITE) || !look_at_file(tracee, call->file_written, &file)))
+        (!wants(meter, EVENT_WRITE) || !look_at_file(meter, tracee, call->file_written, &file)))
         call->file_written = -1;
     return call->file_read >= 0 || call->file_written >= 0;
 }
@@ -317,7 +368,7 @@ static void tell_use(struct ptracemeter *meter, struct tracee *tracee, uint32_t 
     unsigned flags;
     struct stat file;
 
-    if (descriptor < 0 || !look_at_file(tracee, descriptor, &file))
+    if (descriptor < 0 || !look_at_file(meter, tracee, descriptor, &file))
         return;
     struct used_file *used = find_file(meter, process, &file);
     if (used == NULL)

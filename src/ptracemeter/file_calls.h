@@ -12,6 +12,9 @@ void file_call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t re
 void file_opened(struct ptracemeter *meter, struct tracee *tracee, int64_t descriptor);
 /* A call is about to close a descriptor. */
 void file_closes(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
+/* dup2 is about to give a descriptor's number to another file. This is not counted as a close of the one that had it, as
+ * in the kernel meter. */
+void file_replaced(struct ptracemeter *meter, struct tracee *tracee, int descriptor);
 /* The process has ended; 0: so have all. */
 void traced_files_end(struct ptracemeter *meter, uint32_t process);
 void traced_files_init(struct ptracemeter *meter);

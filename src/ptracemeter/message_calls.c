@@ -40,17 +40,6 @@
 #define MOST_MESSAGES 1024 /* of sendmmsg: the kernel's limit */
 #define SENDS_LONG    (50 * MILLISECOND)
 
-static bool restarts(int64_t result)
-{
-    return result >= FIRST_RESTART && result <= LAST_RESTART;
-}
-
-/* EAGAIN only says that the call would have to wait: event loops ask until they get it. */
-static bool is_failure(int64_t result)
-{
-    return result < 0 && result != -EAGAIN && !restarts(result);
-}
-
 /* Finds the object behind a descriptor; NULL: not known. Returns false if it is not a path: the call does not
  * matter. */
 static bool look_up(struct ptracemeter *meter, struct tracee *tracee, uint64_t descriptor,
@@ -362,7 +351,7 @@ void send_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
     if (call->to == NULL)
         return;
     if (result < 0) {
-        tracee->failed_sends += is_failure(result);
+        tracee->failed_sends += call_failed(result);
         return;
     }
     if (has_no_port(call->to))
@@ -612,12 +601,12 @@ void receive_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resu
         if (waited != NULL)
             call_tell_wait(meter, tracee, waited->number, 0);
     }
-    if (call->told && restarts(result))
+    if (call->told && call_restarts(result))
         tracee->waited = true;
     if (flags & (MSG_PEEK | MSG_ERRQUEUE))
         return;
     if (result < 0) {
-        tracee->failed_receives += is_failure(result);
+        tracee->failed_receives += call_failed(result);
         return;
     }
     if (call->what->what == CALL_RECEIVES_MANY) {
@@ -735,11 +724,11 @@ void move_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 
     tell_moves_wait(meter, tracee,
                     call->from == NULL ? NULL : path_of_wait(meter, tracee, call->from), to);
-    if (call->told && (call->number == SYS_tee || restarts(result)))
+    if (call->told && (call->number == SYS_tee || call_restarts(result)))
         tracee->waited = true;
     if (result < 0) {
-        tracee->failed_receives += from != NULL && is_failure(result);
-        tracee->failed_sends += to != NULL && is_failure(result);
+        tracee->failed_receives += from != NULL && call_failed(result);
+        tracee->failed_sends += to != NULL && call_failed(result);
         return;
     }
     if (from != NULL && (result > 0 || tells_end))

@@ -13,6 +13,7 @@
 #include "base/mapping.h"
 #include "meter/shared/message.h"
 #include "ptracemeter/calls.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/objects.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracer.h"
@@ -32,6 +33,7 @@
 #endif
 
 #define ALL_TYPES (-1)
+#define IDLE_LONG (60000 * MILLISECOND)
 
 /* Identifies a queue, or the messages of one type. */
 struct queue_key {
@@ -46,6 +48,7 @@ struct message_queue {
     uint32_t index; /* in the pool */
     uint32_t out, in;
     uint32_t paths[2]; /* numbers; 0: not recorded yet */
+    uint64_t used;     /* when a message was last counted */
     uint32_t serial;
     bool older; /* not made by a tracee, as far as is known: others may use it */
     /* set in the entry of the whole queue (all types): */
@@ -94,13 +97,13 @@ static bool key_of_sysv(const struct tracee *tracee, int id, struct queue_key *k
 }
 
 /* A queue's file system has no other files. */
-static bool key_of_posix(const struct tracee *tracee, int descriptor, struct queue_key *key)
+static bool key_of_posix(struct ptracemeter *meter, struct tracee *tracee, int descriptor,
+                         struct queue_key *key)
 {
-    char path[64];
     struct stat file;
 
-    snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracee->tid, descriptor);
-    if (descriptor < 0 || stat(path, &file) < 0 || !S_ISREG(file.st_mode))
+    if (descriptor < 0 || !descriptor_file(meter, tracee, descriptor, &file) ||
+        !S_ISREG(file.st_mode))
         return false;
     *key = (struct queue_key){.identity = file.st_ino,
                               .place = file_device(file.st_dev),
@@ -124,10 +127,11 @@ bool queue_call_receives(const struct call *call)
     return call->number == SYS_msgrcv || call->number == SYS_mq_timedreceive;
 }
 
-static bool key_of(const struct tracee *tracee, int number, struct queue_key *key)
+static bool key_of(struct ptracemeter *meter, struct tracee *tracee, int number,
+                   struct queue_key *key)
 {
     return is_sysv(&tracee->call) ? key_of_sysv(tracee, number, key)
-                                  : key_of_posix(tracee, number, key);
+                                  : key_of_posix(meter, tracee, number, key);
 }
 
 /* ---- calls begin ---- */
@@ -139,7 +143,7 @@ bool queue_call_begins(struct ptracemeter *meter, struct tracee *tracee)
 
     if (is_opening(call))
         return true;
-    if (!key_of(tracee, (int)call->arguments[0], &key))
+    if (!key_of(meter, tracee, (int)call->arguments[0], &key))
         return false;
     struct message_queue *queue = find(meter, &key, false);
     if (queue == NULL) {
@@ -212,7 +216,7 @@ static uint32_t path_of(struct ptracemeter *meter, struct tracee *tracee,
     record.peer = record.cookie ^ 1;
     record.header.time = tell_time(meter);
     memcpy(record.local, &queue->key.type, sizeof(queue->key.type));
-    if (queue->key.kind == PATH_MQ_POSIX)
+    if (queue->key.kind == PATH_MQ_POSIX && !meter->no_proc)
         name_queue(tracee, &record);
     tell(meter, &record.header);
     const struct message message = {.path = record.path};
@@ -222,25 +226,44 @@ static uint32_t path_of(struct ptracemeter *meter, struct tracee *tracee,
 
 /* ---- calls end ---- */
 
+/* Whether the call can only have made a new queue. */
+static bool makes_one(const struct call *call)
+{
+    const uint64_t *arguments = call->arguments;
+
+    if (is_sysv(call))
+        return (key_t)arguments[0] == IPC_PRIVATE ||
+               (arguments[1] & (IPC_CREAT | IPC_EXCL)) == (IPC_CREAT | IPC_EXCL);
+    return (arguments[1] & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+
+/* In another namespace the number is that of another queue, or of none. */
+static bool is_in_our_namespace(const struct queue_key *key)
+{
+    struct stat ours;
+
+    return stat("/proc/self/ns/ipc", &ours) == 0 && ours.st_ino == key->place;
+}
+
 /* Whether no message was ever sent to a queue that a tracee has just opened. */
-static bool is_unused(const struct tracee *tracee, int result)
+static bool is_unused(const struct call *call, const struct queue_key *key)
 {
     struct msqid_ds status;
 
-    if (is_sysv(&tracee->call))
-        return msgctl(result, IPC_STAT, &status) == 0 && status.msg_stime == 0;
-    return (tracee->call.arguments[1] & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+    return makes_one(call) ||
+           (is_sysv(call) && is_in_our_namespace(key) &&
+            msgctl((int)key->identity, IPC_STAT, &status) == 0 && status.msg_stime == 0);
 }
 
 static void opened(struct ptracemeter *meter, struct tracee *tracee, int64_t result)
 {
     struct queue_key key;
 
-    if (result < 0 || !key_of(tracee, (int)result, &key) || find(meter, &key, false) != NULL)
+    if (result < 0 || !key_of(meter, tracee, (int)result, &key) || find(meter, &key, false) != NULL)
         return;
     struct message_queue *queue = find(meter, &key, true);
     if (queue != NULL)
-        queue->older = !is_unused(tracee, (int)result);
+        queue->older = !is_unused(&tracee->call, &key);
 }
 
 static void note_priority(struct message_queue *whole, int64_t type)
@@ -338,6 +361,7 @@ static void message_passed(struct ptracemeter *meter, struct tracee *tracee,
     if (queue == NULL)
         return;
     queue->older = whole->older;
+    queue->used = clock_now(CLOCK_MONOTONIC);
     uint32_t flags = (meter->doubtful || whole->older || whole->doubtful ? RECORD_OLDER : 0) |
                      (concurrent ? RECORD_CONCURRENT : 0);
     if (queue_call_receives(&tracee->call))
@@ -365,12 +389,57 @@ void queue_call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t r
         call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
     if (result < 0) {
         uint32_t *failed = receives ? &tracee->failed_receives : &tracee->failed_sends;
-        *failed += !(result >= FIRST_RESTART && result <= LAST_RESTART);
+        *failed += call_failed(result);
         return;
     }
     if (call->number != SYS_msgrcv || (call->arguments[4] & MSG_COPY) == 0)
         message_passed(meter, tracee, whole,
                        receives ? (uint32_t)result : (uint32_t)call->arguments[2], concurrent);
+}
+
+/* ---- the end ---- */
+
+static void tell_end(struct ptracemeter *meter, const struct message_queue *queue)
+{
+    for (unsigned end = 0; end < 2; end++)
+        if (queue->paths[end] != 0)
+            tell_unowned(meter, EVENT_DESTROYPATH, queue->paths[end]);
+}
+
+/* Whether calls are sending that have not been counted yet, though their messages may have been received. */
+static bool is_being_sent_to(struct ptracemeter *meter, const struct message_queue *queue)
+{
+    struct queue_key key = queue->key;
+
+    key.type = ALL_TYPES;
+    const struct message_queue *whole = find(meter, &key, false);
+    return whole == NULL || whole->sending > 0;
+}
+
+/* Some programs use a type only once, as for the answer to one request. All its messages must have been received: then
+ * its next ones can be counted from 0 again. */
+static bool is_idle(struct ptracemeter *meter, const struct message_queue *queue, uint64_t now)
+{
+    return queue->key.kind != 0 && queue->key.type != ALL_TYPES && queue->in == queue->out &&
+           queue->used + IDLE_LONG < now && !is_being_sent_to(meter, queue);
+}
+
+void queues_sweep(struct ptracemeter *meter, uint64_t now)
+{
+    for (uint32_t i = 0; i < meter->queues.used; i++) {
+        const struct message_queue *queue = pool_at(&meter->queues, i);
+        if (!is_idle(meter, queue, now))
+            continue;
+        tell_end(meter, queue);
+        lookup_remove(&meter->queue_keys, hash_bytes(0, &queue->key, sizeof(queue->key)));
+        pool_give(&meter->queues, i);
+    }
+}
+
+void queues_end(struct ptracemeter *meter)
+{
+    for (uint32_t i = 0; i < meter->queues.used; i++)
+        tell_end(meter, pool_at(&meter->queues, i));
 }
 
 void queues_init(struct ptracemeter *meter)

@@ -11,6 +11,10 @@ void queue_call_ends(struct ptracemeter *meter, struct tracee *tracee, int64_t r
 /* It ends, or will not end as usual. */
 void queue_call_dropped(struct ptracemeter *meter, struct tracee *tracee);
 bool queue_call_receives(const struct call *call);
+/* To be called from time to time: forgets types that are used no more. */
+void queues_sweep(struct ptracemeter *meter, uint64_t now);
+/* The metering ends, and with it all paths. */
+void queues_end(struct ptracemeter *meter);
 void queues_init(struct ptracemeter *meter);
 void queues_free(struct ptracemeter *meter);
 

@@ -10,6 +10,7 @@
  */
 #include "ptracemeter/submit_calls.h"
 
+#include "ptracemeter/calls.h"
 #include "ptracemeter/descriptors.h"
 #include "ptracemeter/message_calls.h"
 #include "ptracemeter/objects.h"
@@ -114,13 +115,17 @@ bool submit_begins(struct ptracemeter *meter, struct tracee *tracee)
     uint64_t addresses[MOST_OPERATIONS];
     struct ring_head ring;
 
-    if (count == 0 || !read_ring(tracee, &ring) ||
-        !tracer_read(tracee, call->arguments[2], addresses, count * sizeof(addresses[0])))
+    if ((int64_t)call->arguments[1] <= 0)
         return false;
+    if (call->arguments[1] > MOST_OPERATIONS)
+        calls_missed(meter, tracee, &meter->shortfalls.submitted);
     struct submission *submission =
-        calloc(1, sizeof(*submission) + count * sizeof(submission->operations[0]));
+        read_ring(tracee, &ring) &&
+                tracer_read(tracee, call->arguments[2], addresses, count * sizeof(addresses[0]))
+            ? calloc(1, sizeof(*submission) + count * sizeof(submission->operations[0]))
+            : NULL;
     if (submission == NULL) {
-        meter->shortfalls.no_memory++;
+        calls_missed(meter, tracee, &meter->shortfalls.submitted);
         return false;
     }
     submission->tail = ring.tail;

@@ -16,6 +16,7 @@
 #include "ptracemeter/calls.h"
 #include "ptracemeter/file_calls.h"
 #include "ptracemeter/objects.h"
+#include "ptracemeter/queue_calls.h"
 #include "ptracemeter/telling.h"
 #include "ptracemeter/tracees.h"
 
@@ -346,6 +347,7 @@ static void look_at_time(struct ptracemeter *meter)
         return;
     meter->last_sweep = now;
     objects_sweep(meter, false);
+    queues_sweep(meter, now);
 }
 
 /* ---- detaching, only without the filter ---- */
@@ -518,6 +520,7 @@ void *tracer_run(void *context)
     else
         objects_sweep(meter, true);
     traced_files_end(meter, 0);
+    queues_end(meter);
     if (timed)
         timer_delete(timer);
     pthread_mutex_lock(&meter->lock);

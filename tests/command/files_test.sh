@@ -64,6 +64,18 @@ check_equal "an inherited file was not opened here" "0 true" \
         map(select(.event == "CREATEPATH" and .local == $file)) |
         "\(map(select(.older | not)) | length) \(any(.[]; .older))"')"
 
+# A shell opens the file of a redirection, copies the descriptor, and closes the first one before it writes.
+for meter in kernel ptrace; do
+    rm -rf copied.trace one two
+    "$dpm" run --meter $meter --kinds file -o copied.trace -- sh -c 'echo a > one; exec > two; echo b; echo c' > out 2> err
+    check_equal "$meter: the file of a redirection is one path, opened here, as long as a descriptor is its" \
+        "one 1 0 1
+two 1 0 2" "$("$dpm" dump --json copied.trace 2> dump.err | jq -r -s --arg folder "$PWD" '
+            map(select((.local // "") | . == $folder + "/one" or . == $folder + "/two")) | group_by(.local)[] |
+            "\(.[0].local | sub(".*/"; "")) \(map(select(.event == "PATH")) | length) " +
+            "\(map(select(.event == "PATH" and .older)) | length) \(map(select(.event == "WRITE")) | length)"')"
+done
+
 # Without the kind there is nothing of files.
 "$dpm" run -o none.trace -- "$program" "$PWD/deep/er" > out 2> err
 check_equal "without --kinds file no file is recorded" 0 \

@@ -51,6 +51,10 @@ only_right() {
         check_equal "... each type is a path, with two ends" "4 4" "$(jq -r -s '
             map(select(.event == "PATH" and (.kind | startswith("mq")))) |
             "\(map(select(.role == "writes" or .role == 3)) | length) \(map(select(.role == "reads" or .role == 4)) | length)"' records.json)"
+        [ $meter = kernel ] || check_equal "... and each end of one is closed when the metering ends" "8 0" \
+            "$(jq -r -s '(map(select(.event == "DESTROYPATH").path)) as $ended |
+            map(select(.event == "PATH" and (.kind | startswith("mq"))).path) |
+            "\(length) \(. - $ended | length)"' records.json)"
     done
 }
 
