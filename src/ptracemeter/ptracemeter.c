@@ -334,9 +334,9 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
                      struct problem *problem)
 {
     if ((options->flags & METER_EVENT_FLAGS & ~PTRACE_UNKNOWN) == 0)
-        return problem_set(
-            problem, -ENOTSUP,
-            "the ptrace meter cannot record what --flags asks for (dpm-meter(7) says what it can)");
+        return problem_set(problem, -ENOTSUP,
+                           "the ptrace meter cannot record MESSAGEQUEUED and WAKEUP, and --flags "
+                           "asks for nothing else");
     struct ptracemeter *meter = calloc(1, sizeof(*meter));
     if (meter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the ptrace meter");

@@ -113,7 +113,7 @@ check "... in its last line, too" sh -c "jq -r .summary check.json |
 poorly "$dpm" run --flags messagequeued -o queued.trace -- touch ran > out 2> err
 check_equal "what ptrace cannot know, alone, is refused" "1 no trace, not run" \
     "$? $([ -e queued.trace ] || echo no trace), $([ -e ran ] || echo not run)"
-check "... with both reasons" grep -q 'cannot record MESSAGEQUEUED, .*; the kernel meter does not work here either (missing: ' err
+check "... with both reasons" grep -q 'cannot record MESSAGEQUEUED and WAKEUP, .*; the kernel meter does not work here either (missing: ' err
 check_equal "... and with others the trace does not say that it was metered" 0 "$("$dpm" dump --json --type machine poor.trace |
     jq '.meter_flags / 32 | floor % 2')"
 poorly "$dpm" run --meter nothing -- true > out 2> err
