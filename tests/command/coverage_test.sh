@@ -163,7 +163,7 @@ rings=uring-plain,uring-poll,uring-async,uring-sqpoll
 for kind in udp udp6; do
     way $everywhere,udp-zero-copy,udp-refused $kind
     way udp-more,udp-splice-pieces,udp-segments $kind
-    way $rings $kind
+    [ $kind = udp6 ] && ! long_ones || way $rings $kind
 done
 for kind in datagram seqpacket; do
     way $everywhere $kind

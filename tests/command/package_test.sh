@@ -12,6 +12,8 @@ done
 
 # ---- the package ----
 
+# Optimizing takes most of the time, and changes nothing that is tested here.
+long_ones || export DEB_BUILD_OPTIONS=noopt
 check 'the package is made' "$source/scripts/package" "$build"
 version=$("$dpm" --version | sed 's/^dpm //')
 package=$build/dpm_${version}_$(dpkg --print-architecture).deb

@@ -38,7 +38,9 @@ wrong_names() {
     done
 }
 
-for program in pie fixed no-plt frames static changing; do
+programs='pie fixed static changing'
+! long_ones || programs='pie fixed no-plt frames static changing'
+for program in $programs; do
     timeout 60 "$tracer" --unwind 20 $program.log ./$program ./libsmall.so ./liblarge.so ./libsmall.so \
         ./liblarge.so < /dev/null > $program.expected 2> err
     check_equal "$program: runs to its end" 0 $?

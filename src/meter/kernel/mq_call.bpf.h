@@ -42,11 +42,14 @@ static __always_inline void note_priority(struct message_queue *whole, uint32_t 
 
 /* A receiver did not ask for the priority. The queue has given it the highest: the only one that was sent so far, or
  * else probably the highest with messages left, as far as calls are counted by now. This guess keeps counts from
- * drifting apart, but the RECEIVE has no path, and no later count is certain. */
-static __noinline int guess_priority(struct queue_use *use, struct message_queue *whole)
+ * drifting apart, but the RECEIVE has no path, and no later count is certain. (Not static: the verifier takes long for
+ * it.) */
+__noinline int guess_priority(struct queue_use *use, struct message_queue *whole)
 {
     uint32_t best = 0, several = 0;
 
+    if (use == NULL || whole == NULL)
+        return 0;
     for (int i = 0; i < PRIORITIES_MOST; i++) {
         uint32_t priority = whole->priorities[i];
         struct message_queue *queue;

@@ -117,19 +117,37 @@ static long look_for_uncounted(uint32_t index, struct order *order)
  * that coincides with a receive while another send is counted is too rare to doubt every send that meets a receive. */
 #define LOOKS_FOR_UNCOUNTED 100
 
-/* Returns the record flags for the send. */
-static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
+/* Compares the count of a send, that is about to be counted, with the queue of `receiver` (an address). `sender`: cookie.
+ * `step`: what it will count. Returns its record flags. (Not static: the verifier takes long for it.) */
+__noinline uint32_t hold_to_queue(struct path *path, const struct send_call *call,
+                                  uint64_t receiver, uint64_t sender, uint32_t step)
 {
-    bool overtaken = path->out_of_step;
+    struct sock *queue = (struct sock *)receiver;
+    struct order order = {.path = path, .receiver = queue, .sender = sender, .step = step};
+    bool overtaken;
 
-    bpf_loop(LOOKS_FOR_UNCOUNTED, look_for_uncounted, order, 0);
-    if (order->known)
-        path->out_of_step = order->uncounted != 0;
-    if (order->known && order->uncounted < 0 && path->counted_ahead != 0) {
-        uint32_t again = -order->uncounted;
+    if (path == NULL || call == NULL)
+        return 0;
+    order.kind = kind_of_socket(AF_UNIX, BPF_CORE_READ(queue, sk_type), 0);
+    if (order.kind == PATH_UNIX_DATAGRAM) {
+        struct pair_key reverse = {.socket = call->peer, .peer = sender};
+        struct path *taken = bpf_map_lookup_elem(&pairs, &reverse);
+
+        order.in = taken == NULL ? NULL : &taken->in;
+    } else {
+        struct taken *taken = bpf_map_lookup_elem(&incoming, &sender);
+
+        order.in = taken == NULL ? NULL : &taken->in;
+    }
+    overtaken = path->out_of_step;
+    bpf_loop(LOOKS_FOR_UNCOUNTED, look_for_uncounted, &order, 0);
+    if (order.known)
+        path->out_of_step = order.uncounted != 0;
+    if (order.known && order.uncounted < 0 && path->counted_ahead != 0) {
+        uint32_t again = -order.uncounted;
 
         path->counted_ahead -= again < path->counted_ahead ? again : path->counted_ahead;
-        __sync_fetch_and_add(&path->out, order->uncounted);
+        __sync_fetch_and_add(&path->out, order.uncounted);
         return RECORD_CONCURRENT | RECORD_OLDER;
     }
     return overtaken || path->out_of_step ? RECORD_CONCURRENT : 0;
@@ -137,33 +155,18 @@ static __noinline uint32_t hold_to_queue(struct path *path, struct order *order)
 
 /* Returns the record flags for a send that is about to be counted. `receiver`: address of the socket it was queued to.
  * `step`: what it will count. */
-static __noinline uint32_t doubt_of_order(struct path *path, struct sock *sk,
-                                          const struct send_call *call, uint64_t receiver,
-                                          uint32_t step)
+static __always_inline uint32_t doubt_of_order(struct path *path, struct sock *sk,
+                                               const struct send_call *call, uint64_t receiver,
+                                               uint32_t step)
 {
-    uint32_t kind = kind_of_socket(AF_UNIX, sk->sk_type, 0);
-    struct order order = {.path = path, .kind = kind, .step = step};
-    struct pair_key reverse = {.socket = call->peer};
+    bool follows = bpf_core_field_exists(((struct unix_sock *)sk)->inq_len);
 
     if (receiver == 0 || (!path->out_of_step && path->counted_ahead == 0 &&
                           !is_shared(bpf_get_current_task_btf(), holders_of(plain_sock(sk)))))
         return 0;
-    order.receiver = (struct sock *)receiver;
-    order.sender = bpf_get_socket_cookie(sk);
-    reverse.peer = order.sender;
-    if (kind == PATH_UNIX_DATAGRAM) {
-        struct path *taken = bpf_map_lookup_elem(&pairs, &reverse);
-
-        order.in = taken == NULL ? NULL : &taken->in;
-    } else {
-        struct taken *taken = bpf_map_lookup_elem(&incoming, &order.sender);
-
-        order.in = taken == NULL ? NULL : &taken->in;
-    }
-    if (kind == PATH_UNIX_STREAM &&
-        !bpf_core_field_exists(((struct unix_sock *)order.receiver)->inq_len))
+    if (sk->sk_type == SOCK_STREAM && !follows)
         return 0;
-    return hold_to_queue(path, &order);
+    return hold_to_queue(path, call, receiver, bpf_get_socket_cookie(sk), step);
 }
 
 #endif
