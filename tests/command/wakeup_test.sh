@@ -29,7 +29,7 @@ is_so() {
 # said: P, and what was waited for.
 said() {
     jq -r '"P \(.rows[0].P * 100 | round / 100), \(.trace.asleep.count) unexplained, " +
-        "\(.trace.asleep.time_ns / 1e6 | round) ms"' read.json
+        "\(.trace.asleep.time_ns / 1e6 | round) of \(.trace.duration_ns / 1e6 | round) ms"' read.json
 }
 
 # wakeups: how often one party woke the other that then computes, according to edges.
