@@ -103,7 +103,7 @@ fi
 
 mkdir fifos
 for mode in "late tcp" "late tcp6" "late unix" "late seqpacket" "late-one unix" "unaccepted unix" "again tcp" "again udp" \
-    "again unix-datagram" again-late own-files "fifo fifos" lost dual group network; do
+    "again unix-datagram" again-late own-files "fifo fifos" lost submit dual group network; do
     [ "$mode" != network ] || unshare -n true 2> err || continue
     for meter in kernel ptrace; do
         # shellcheck disable=SC2086 # a mode and its kind

@@ -15,8 +15,8 @@
  *      send.bpf.h        SEND (tcp_send.bpf.h, unix_send.bpf.h; sent.bpf.h: their common part;
  *                        order.bpf.h: whether sends are counted in the order in which they were queued)
  *      receive.bpf.h     RECEIVE (receive_call.bpf.h: received in pieces; udp_receive.bpf.h)
- *      pipe_call.bpf.h   the same for pipes (pipe.bpf.h)
- *      mq_call.bpf.h     and for message queues (mq.bpf.h)
+ *      sys_exit.bpf.h    the same at the end of a call on a pipe (pipe_call.bpf.h, pipe.bpf.h; submit_call.bpf.h:
+ *                        by io_submit), or on a message queue (mq_call.bpf.h, mq.bpf.h)
  *      file.bpf.h        READ and WRITE
  *      queue.bpf.h       MESSAGEQUEUED
  *      connection.bpf.h  TCP connections made, refused, accepted, closed; listeners (outcome.bpf.h: how a connect()
@@ -35,7 +35,6 @@
 #include "meter/kernel/connection.bpf.h"
 #include "meter/kernel/file.bpf.h"
 #include "meter/kernel/mark.bpf.h"
-#include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/process.bpf.h"
 #include "meter/kernel/queue.bpf.h"
 #include "meter/kernel/receive.bpf.h"
@@ -43,6 +42,7 @@
 #include "meter/kernel/send.bpf.h"
 #include "meter/kernel/signal.bpf.h"
 #include "meter/kernel/survey.bpf.h"
+#include "meter/kernel/sys_exit.bpf.h"
 #include "meter/kernel/udp_socket.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -11,8 +11,7 @@
 #ifndef DPM_PIPE_CALL_BPF_H
 #define DPM_PIPE_CALL_BPF_H
 
-#include "meter/kernel/connection.bpf.h"
-#include "meter/kernel/mq_call.bpf.h"
+#include "meter/kernel/call.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/room.bpf.h"
 
@@ -332,7 +331,7 @@ static __always_inline void fifo_opened(struct stream *stream, uint32_t descript
         __sync_fetch_and_add(&pipe->opens, ends_of_file(&file));
 }
 
-/* ---- the hook ---- */
+/* ---- calls ---- */
 
 #define CALL_BIT(call) (1ULL << (call))
 
@@ -447,73 +446,6 @@ static __always_inline int unix_spliced(struct stream *stream, uint32_t descript
     if (message->path != 0)
         write_message(stream, EVENT_RECEIVE, message);
     stream->receivecall = 0;
-    return 0;
-}
-
-/* A 32-bit program: its calls on pipes are counted, but not recorded. */
-static __always_inline int other_call_ended(const struct pt_regs *registers, int64_t result)
-{
-    if (kinds_in_force & METER_MQ)
-        queue_passed_over(registers);
-    if ((kinds_in_force & METER_PIPE) == 0)
-        return 0;
-    switch ((uint32_t)registers->orig_ax) {
-    case CALL32_READ:
-    case CALL32_READV:
-        return pipe_passed_over(registers->bx, PIPE_READ, (int32_t)result);
-    case CALL32_WRITE:
-    case CALL32_WRITEV:
-        return pipe_passed_over(registers->bx, PIPE_WRITTEN, (int32_t)result);
-    default:
-        return 0;
-    }
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
-{
-    struct task_struct *task = bpf_get_current_task_btf();
-    uint32_t call = registers->orig_ax;
-    bool has = has_storage(task);
-    struct pipe_ends ends;
-    struct stream *stream;
-
-    if (!has && watched_pipes == 0 && known_queues == 0)
-        return 0;
-    if (registers->cs == USER32_CS)
-        return other_call_ended(registers, result);
-    if (is_connection_call(call))
-        return connection_call_ended(task, call, result);
-    if ((kinds_in_force & METER_MQ) && is_queue_call(call))
-        return queue_call_ended(running_stored_stream(task, has), call, result);
-    if ((kinds_in_force & METER_PIPE) == 0 || !is_pipe_call(call))
-        return 0;
-    stream = running_stored_stream(task, has);
-    if (stream == NULL && watched_pipes == 0)
-        return 0;
-    if (stream != NULL)
-        forget_call(stream, call);
-    if (begins_pipe(call)) {
-        if (stream != NULL)
-            begin_pipe(stream, registers->di, call, result);
-        return 0;
-    }
-    ends_of_call(&ends, call, registers);
-    if (call == CALL_VMSPLICE)
-        choose_end(&ends);
-    if (stream == NULL) {
-        if (ends.read != NO_CALL)
-            pipe_passed_over(ends.read, PIPE_READ, result);
-        if (ends.written != NO_CALL)
-            pipe_passed_over(ends.written, PIPE_WRITTEN, result);
-        return 0;
-    }
-    if (call == CALL_SPLICE && result > 0 && wants(stream, FLAGS_OF_UNIX_RECEIVE))
-        unix_spliced(stream, ends.read, result);
-    if (ends.read != NO_CALL && wants(stream, FLAGS_OF_RECEIVE))
-        pipe_used(stream, ends.read, PIPE_READ, result, result == 0 && tells_end(call, registers));
-    if (ends.written != NO_CALL && wants(stream, FLAGS_OF_SEND))
-        pipe_used(stream, ends.written, PIPE_WRITTEN, result, is_write(call));
     return 0;
 }
 

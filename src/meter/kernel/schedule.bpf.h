@@ -7,6 +7,7 @@
 #define DPM_SCHEDULE_BPF_H
 
 #include "meter/kernel/cpu_wait.bpf.h"
+#include "meter/kernel/mq_call.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 

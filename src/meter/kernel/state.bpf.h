@@ -371,6 +371,16 @@ enum taken_length {
     LENGTH_UNKNOWN, /* the call is not known */
 };
 
+/* An operation of io_submit(2): its address, and what is there from this byte on: struct iocb (linux/aio_abi.h). */
+#define SUBMITTED_OPERATION 16
+
+struct submitted {
+    uint64_t address;
+    uint16_t operation, priority;
+    uint32_t descriptor;
+    uint64_t buffer, size;
+};
+
 /* Working memory of a hook, too large for the stack: before Linux 6.13 all nested functions together have 512 bytes. */
 struct scratch {
     struct message message;   /* of the call that ends */
@@ -384,6 +394,7 @@ struct scratch {
     struct walked walked;
     struct message_queue queue;
     struct queue_use use; /* of the call that ends */
+    struct submitted submitted;
 };
 
 #define PC_MEMORIES 4
