@@ -12,7 +12,7 @@
 
 #include "meter/kernel/pipe_call.bpf.h"
 
-#define MOST_SUBMITTED 32 /* of more in one call, the first ones are recorded */
+#define MOST_SUBMITTED 16 /* of more in one call, the first ones are recorded */
 
 /* The kernel's (linux/aio_abi.h; the ring: fs/aio.c). */
 enum {
