@@ -154,6 +154,86 @@ static void connections_share_a_row(void **state)
     critical_path_free(path);
 }
 
+#define MS 1000000u
+
+/* A asks B, which computes; C only sleeps until all is over, and matters to no other process. */
+static void play_with_an_idler(struct computation *computation, bool ends)
+{
+    begin(computation, 3);
+    run_on(computation, 2, MS);
+    for (int i = 0; i < 4; i++) {
+        wait_for(computation, 1, 0, 0);
+        send_to(computation, 0, 1, MS, 5);
+        computation->now += 6 * MS;
+        receive(computation, 1, 0, 5 * MS, 5, false);
+        wait_for(computation, 0, 1, 0);
+        send_to(computation, 1, 0, 0, 7);
+        computation->now += 2 * MS;
+        receive(computation, 0, 1, MS, 7, false);
+        block_in(computation, 2, 0, CALL_SLEEP, 100 * MS);
+    }
+    if (ends)
+        terminate(computation, 0, MS);
+    for (int i = 0; i < 4; i++)
+        block_in(computation, 2, 0, CALL_SLEEP, 100 * MS);
+}
+
+static void check_idler(struct computation *computation, enum critical_end end, uint64_t longest)
+{
+    struct critical_path_options options = plain_options();
+    struct critical_path *path;
+
+    options.offered = 1;
+    path = ask(computation, &options);
+    assert_int_equal(path->end, end);
+    assert_int_equal(path->longest, longest);
+    assert_int_equal(path->outside, 0);
+    assert_true(path->whole >= 800 * MS);
+    assert_int_equal(path->processes[2].cpu, 0);
+    assert_false(path->processes[2].has_slack); /* it could take any time */
+    assert_int_equal(path->what_ifs[0].process, 1);
+    assert_true(path->what_ifs[0].longest < longest && path->what_ifs[0].whole >= 800 * MS);
+    critical_path_free(path);
+    options.whole = true;
+    path = ask(computation, &options);
+    assert_int_equal(path->end, END_LONGEST);
+    assert_int_equal(path->longest, path->whole);
+    assert_true(path->outside >= 800 * MS);
+    assert_int_equal(path->processes[1].cpu, 0);
+    critical_path_free(path);
+}
+
+static void an_idler_is_not_on_it(void **state)
+{
+    play_with_an_idler(*state, false);
+    check_idler(*state, END_OF_WORK, 4 * 7 * MS);
+}
+
+static void it_ends_with_the_command(void **state)
+{
+    play_with_an_idler(*state, true);
+    check_idler(*state, END_COMMAND, 4 * 7 * MS + MS);
+}
+
+/* One process that often waits for its disk: there is nothing else. Its few messages do not make it shorter. */
+static void alone_with_a_disk(void **state)
+{
+    struct computation *computation = *state;
+    struct critical_path_options options = plain_options();
+
+    begin(computation, 2);
+    send_to(computation, 0, 1, MS, 5);
+    receive(computation, 1, 0, MS, 5, true);
+    for (int i = 0; i < 10; i++) {
+        run_on(computation, 1, MS);
+        block_in(computation, 1, 0, CALL_SLEEP, 2 * MS);
+    }
+    struct critical_path *path = ask(computation, &options);
+    assert_int_equal(path->end, END_BUSIEST);
+    assert_true(path->cpu >= 11 * MS && path->outside >= 20 * MS);
+    critical_path_free(path);
+}
+
 static void nobody_is_called_so(void **state)
 {
     struct computation *computation = *state;
@@ -219,6 +299,7 @@ static void compare(struct computation *computation, uint64_t seed)
     }
     options.parallelism.threads = random_below(&seed, 2) == 0;
     options.parallelism.messages_only = random_below(&seed, 4) == 0;
+    options.whole = random_below(&seed, 3) != 0;
     make(computation, !options.parallelism.threads, &seed);
     options.asked = asked;
     options.asked_count = computation->processes > 1 ? 2 : 1;
@@ -237,15 +318,18 @@ static void compare(struct computation *computation, uint64_t seed)
         cpu += path->processes[i].cpu;
     for (size_t i = 0; i < path->arc_count; i++)
         count += path->arcs[i].count;
-    bool right = (double)path->longest == longest && path->cpu == cpu &&
+    bool right = (double)path->whole == longest && path->longest <= path->whole &&
+                 (path->longest == path->whole || !options.whole) && path->cpu == cpu &&
                  path->cpu + path->delay + path->outside == path->longest &&
                  seen.critical == path->events && seen.by_edge <= count;
-    for (uint32_t i = 0; i < computation->processes && right; i++)
+    for (uint32_t i = 0; i < computation->processes && right && options.whole; i++)
         right = slack_is_right(&world, computation, i, path->processes[i].slack, longest);
     for (uint32_t k = 0; k < computation->step_count; k++)
         if (computation->process_of[computation->order[k].chain] == 0)
             computation->steps[computation->order[k].chain][computation->order[k].step].cpu *= 2;
-    right = right && (double)path->what_ifs[0].longest == longest_path(&world);
+    right = right && (double)path->what_ifs[0].whole == longest_path(&world) &&
+            (path->what_ifs[0].longest == path->what_ifs[0].whole || !options.whole) &&
+            path->what_ifs[0].longest >= path->longest;
     if (!right)
         print_steps(computation);
     if (!right)
@@ -288,6 +372,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_is_on_it),
         TEST(connections_share_a_row),
+        TEST(an_idler_is_not_on_it),
+        TEST(it_ends_with_the_command),
+        TEST(alone_with_a_disk),
         TEST(nobody_is_called_so),
         TEST(every_claim_is_true),
     };

@@ -17,6 +17,7 @@ void critical_parts_done(struct critical_parts *parts)
     intern_done(&parts->arc_keys);
     free(parts->pcs);
     free(parts->arcs);
+    free(parts->arrived);
 }
 
 /* ---- counting ---- */
@@ -71,6 +72,50 @@ static int count_arc(struct critical_path_reading *reading, const struct critica
     parts->arcs[index].count += arc->count;
     parts->arcs[index].bytes += arc->bytes;
     parts->arcs[index].delay += arc->delay;
+    parts->arcs[index].in_flight += arc->in_flight;
+    return 0;
+}
+
+/* How long the message of an edge was in flight, as recorded: from its send to its arrival in the queue of the
+ * receiver. */
+static uint64_t flight_time(struct critical_path_reading *reading,
+                            const struct history_event *event, const struct history_edge *edge)
+{
+    uint64_t arrived = reading->parts.arrived_now, error;
+    int64_t offset;
+
+    if (arrived == 0)
+        arrived = event->came < event->event.header->time ? event->came : 0;
+    if (arrived == 0 || !history_clock_between(reading->again, edge->origin, edge->time,
+                                               event->event.origin, &offset, &error)) {
+        reading->result->unknown_flights++;
+        return 0;
+    }
+    uint64_t sent = edge->time + (uint64_t)offset;
+    uint64_t time = arrived > sent ? arrived - sent : 0;
+    reading->result->in_flight += time;
+    return time;
+}
+
+/* The first message since the last RECEIVE of an end is the one that its receiver waited for. */
+static int note_arrival(struct critical_parts *parts, const struct history_event *event)
+{
+    const struct record_header *header = event->event.header;
+    uint32_t place = event->end_place;
+
+    parts->arrived_now = 0;
+    if (place == 0 || (header->id != EVENT_MESSAGEQUEUED && header->id != EVENT_RECEIVE &&
+                       header->id != EVENT_PATH))
+        return 0;
+    if (array_reserve(&parts->arrived, &parts->arrived_room, place, sizeof(*parts->arrived)) < 0)
+        return -ENOMEM;
+    uint64_t *arrived = &parts->arrived[place - 1];
+    if (header->id == EVENT_MESSAGEQUEUED) {
+        *arrived = *arrived == 0 ? header->time : *arrived;
+        return 0;
+    }
+    parts->arrived_now = header->id == EVENT_RECEIVE ? *arrived : 0;
+    *arrived = 0; /* also if the index is another end's from now on */
     return 0;
 }
 
@@ -108,6 +153,8 @@ static int count_wait(struct critical_path_reading *reading, const struct stretc
                 : NULL;
     arc.path_kind = path == NULL ? 0 : path->kind;
     result->delay += delay;
+    if (message)
+        arc.in_flight = flight_time(reading, event, edge);
     return count_arc(reading, &arc);
 }
 
@@ -120,6 +167,8 @@ static int see_stretch(void *context, uint32_t index, const struct chain *chain,
     const struct stretch *stretch = &reading->graph.stretches.at[index];
     struct critical_process *process = &reading->result->processes[chain->process];
 
+    if (index == reading->end)
+        reading->result->elapsed = reading->time;
     if (!place->critical)
         return 0;
     reading->critical = true;
@@ -207,11 +256,24 @@ void critical_path_again(struct critical_path_reading *reading, struct history *
     graph_replay(&reading->graph, again, see_stretch, reading);
 }
 
+/* ns from the first event of its trace to this one. */
+static uint64_t time_of(const struct critical_path_reading *reading, const struct event *event)
+{
+    uint64_t first = event->origin < reading->graph.origin_room
+                         ? reading->graph.origins[event->origin].first
+                         : 0;
+
+    return first != 0 && event->header->time > first ? event->header->time - first : 0;
+}
+
 int critical_add_again(struct critical_path_reading *reading, const struct history_event *event)
 {
     reading->event = event;
     reading->critical = false;
     reading->edge = UINT32_MAX;
+    if (note_arrival(&reading->parts, event) < 0)
+        return -ENOMEM;
+    reading->time = time_of(reading, &event->event);
     int added = graph_add(&reading->graph, event);
     if (added == 0 && reading->critical)
         reading->result->events++;
@@ -236,6 +298,8 @@ static int make_result(struct critical_path_reading *reading)
     if (path->arc_count > 0)
         qsort(path->arcs, path->arc_count, sizeof(*path->arcs), by_count);
     if (reading->options.asked_count == 0 && critical_offer(reading) < 0)
+        return -ENOMEM;
+    if (critical_find_carrier(reading) < 0)
         return -ENOMEM;
     history_counts(reading->again, &path->parallelism->matching);
     return 0;

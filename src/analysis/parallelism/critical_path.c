@@ -4,8 +4,9 @@
  * it consists of.
  *
  *      forward    when each stretch ends: the later one of its own chain and of what it waits for
- *      backward   from the one that ends last: to the one that made it end when it did, and so on
- *                 and for each, how long the longest path from its end is: tail
+ *      the end    with the command, or with what was done last for others
+ *      backward   from there: to the one that made it end when it did, and so on
+ *                 and for each, how long the longest path from its end to the path's end is: tail
  *
  *      slack = t_max - (end + tail)
  *
@@ -24,7 +25,7 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static bool has_name(const struct graph *graph, uint32_t process, uint32_t like)
+bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t like)
 {
     return strcmp(graph->result->processes[process].name, graph->result->processes[like].name) == 0;
 }
@@ -40,7 +41,7 @@ static uint64_t cpu_of(const struct critical_path_reading *reading, const struct
     if (reading->options.delays)
         speed =
             placed_speed(&graph->placed[0], graph_machine_of(graph, &graph->placed[0], process));
-    if (what_if != NULL && what_if->speed > 0 && has_name(graph, process, what_if->process))
+    if (what_if != NULL && what_if->speed > 0 && what_if_concerns(reading, what_if, process))
         speed *= what_if->speed;
     return speed == 1 ? stretch->cpu : (uint64_t)((double)stretch->cpu / speed);
 }
@@ -58,8 +59,8 @@ uint64_t critical_delay(const struct critical_path_reading *reading, const struc
         return 0;
     uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
     uint32_t to = graph->starts[stretch->chain].process;
-    if (what_if != NULL && what_if->speed == 0 && has_name(graph, from, what_if->process) &&
-        has_name(graph, to, what_if->to))
+    if (what_if != NULL && what_if->speed == 0 && critical_has_name(graph, from, what_if->process) &&
+        critical_has_name(graph, to, what_if->to))
         return 0;
     return placed_delay(placed, &graph->options->delays, graph_machine_of(graph, placed, from),
                         graph_machine_of(graph, placed, to),
@@ -88,23 +89,126 @@ static uint64_t end_of(const struct critical_path_reading *reading, const struct
     }
 }
 
-uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if)
+static uint64_t less(uint64_t value, uint64_t by)
+{
+    return value > by ? value - by : 0;
+}
+
+/* By how much waits for timers and disks outweigh the CPU time on the path to the end of this stretch, since something
+ * was done for others there. `before`: the same at its beginning, on its own chain. */
+static uint64_t idled_after(const struct critical_path_reading *reading,
+                            const struct stretch *stretch, bool by_wait, uint64_t before)
+{
+    uint64_t own = less(before, stretch->cpu);
+
+    if (stretch->meets || stretch->wait == STRETCH_MESSAGE)
+        return 0;
+    if (stretch->wait == STRETCH_SLEEP)
+        return own + stretch_time(stretch);
+    if (!by_wait)
+        return own;
+    uint64_t idled = reading->tails[stretch->source];
+    bool same = reading->graph.stretches.at[stretch->source].chain == stretch->chain;
+    return stretch->wait == STRETCH_SINCE && same ? idled + stretch_time(stretch) : idled;
+}
+
+/* Fills in places[index].idle; tails[index] is how much it idled until a tail is stored there. */
+static void note_idle(struct critical_path_reading *reading, uint32_t index)
+{
+    const struct stretch *stretch = &reading->graph.stretches.at[index];
+    struct place *place = &reading->places[index];
+    uint64_t *idled = &reading->idled[stretch->chain];
+
+    *idled = idled_after(reading, stretch, place->by_wait, *idled);
+    if (stretch->wait == STRETCH_CREATES && stretch->weight != 0)
+        reading->idled[stretch->weight - 1] = *idled;
+    reading->tails[index] = *idled;
+    place->idle = *idled > 0;
+}
+
+/* Whether the path may end with this stretch. */
+static bool may_end(const struct critical_path_reading *reading, uint32_t index)
+{
+    switch (reading->result->end) {
+    case END_COMMAND:
+        return index == reading->graph.command_end - 1;
+    case END_OF_WORK:
+        return !reading->places[index].idle;
+    case END_BUSIEST:
+        return index == reading->busiest;
+    default:
+        return true;
+    }
+}
+
+uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
+                          uint64_t *ret_whole)
 {
     const struct graph *graph = &reading->graph;
-    uint64_t longest = 0;
+    uint64_t longest = 0, whole = 0;
 
     memset(reading->chains, 0, graph->chain_count * sizeof(*reading->chains));
+    reading->end = NO_STRETCH;
     for (uint32_t i = 0; i < graph->stretches.count; i++) {
         const struct stretch *stretch = &graph->stretches.at[i];
+        struct place *place = &reading->places[i];
         bool by_wait;
         uint64_t end = end_of(reading, what_if, i, reading->chains[stretch->chain], &by_wait);
-        reading->places[i] = (struct place){.end = end & PLACE_END_MOST, .by_wait = by_wait};
+        *place = (struct place){
+            .end = end & PLACE_END_MOST, .idle = place->idle, .by_wait = by_wait};
         reading->chains[stretch->chain] = end;
         if (stretch->wait == STRETCH_CREATES && stretch->weight != 0)
             reading->chains[stretch->weight - 1] = end;
-        longest = later(longest, end);
+        if (reading->notes_idle)
+            note_idle(reading, i);
+        whole = later(whole, end);
+        if (may_end(reading, i) && end >= longest) {
+            reading->end = i;
+            longest = end;
+        }
     }
+    *ret_whole = whole;
     return longest;
+}
+
+/* ---- where the path ends ---- */
+
+#define FAR_MORE 2 /* times the length of the work that was done for others */
+
+/* The chain with most CPU time: *ret_last is its last stretch. */
+static uint64_t find_busiest(struct critical_path_reading *reading, uint32_t *ret_last)
+{
+    const struct graph *graph = &reading->graph;
+    uint64_t *cpu = reading->chains, most = 0;
+
+    memset(cpu, 0, graph->chain_count * sizeof(*cpu));
+    for (uint32_t i = 0; i < graph->stretches.count; i++)
+        cpu[graph->stretches.at[i].chain] += graph->stretches.at[i].cpu;
+    for (uint32_t i = 0; i < graph->stretches.count; i++)
+        if (graph->stretches.at[i].next == 0 && cpu[graph->stretches.at[i].chain] > most) {
+            most = cpu[graph->stretches.at[i].chain];
+            *ret_last = i;
+        }
+    return most;
+}
+
+/* Decides where the path ends, and fills `places`. */
+static void find_end(struct critical_path_reading *reading)
+{
+    struct critical_path *result = reading->result;
+
+    result->end = reading->options.whole              ? END_LONGEST
+                  : reading->graph.command_end != 0 ? END_COMMAND
+                                                      : END_OF_WORK;
+    reading->notes_idle = result->end == END_OF_WORK;
+    result->longest = critical_forward(reading, NULL, &result->whole);
+    reading->notes_idle = false;
+    if (result->end != END_OF_WORK)
+        return;
+    if (find_busiest(reading, &reading->busiest) <= FAR_MORE * result->longest)
+        return;
+    result->end = END_BUSIEST;
+    result->longest = critical_forward(reading, NULL, &result->whole);
 }
 
 /* ---- backward ---- */
@@ -122,7 +226,7 @@ static bool is_wanted(const struct wanted *wanted, uint32_t index, const struct 
            (stretch->wait == STRETCH_CREATES && stretch->weight == wanted->creates + 1);
 }
 
-static void mark_path(struct critical_path_reading *reading, uint64_t longest)
+static void mark_path(struct critical_path_reading *reading)
 {
     const struct graph *graph = &reading->graph;
     struct wanted wanted = {NO_STRETCH, NO_STRETCH, NO_STRETCH - 1};
@@ -131,7 +235,7 @@ static void mark_path(struct critical_path_reading *reading, uint64_t longest)
     for (uint32_t i = graph->stretches.count; i > 0; i--) {
         const struct stretch *stretch = &graph->stretches.at[i - 1];
         struct place *place = &reading->places[i - 1];
-        if (found ? !is_wanted(&wanted, i - 1, stretch) : place->end != longest)
+        if (found ? !is_wanted(&wanted, i - 1, stretch) : i - 1 != reading->end)
             continue;
         found = true;
         place->critical = true;
@@ -149,9 +253,17 @@ static void mark_path(struct critical_path_reading *reading, uint64_t longest)
 
 #define CHAIN_COMPUTES (1ULL << 63) /* the next stretch of the chain uses CPU time */
 
+#define NO_TAIL        (CHAIN_COMPUTES - 1) /* no way leads from there to the end of the path */
+
 static void raise_tail(uint64_t *tail, uint64_t to)
 {
-    *tail = later(*tail, to);
+    if (to != NO_TAIL)
+        *tail = *tail == NO_TAIL ? to : later(*tail, to);
+}
+
+static uint64_t longer_tail(uint64_t tail, uint64_t by)
+{
+    return tail == NO_TAIL ? NO_TAIL : tail + by;
 }
 
 /* The next stretch of a chain uses CPU time from `begin` on, and may take this much longer. */
@@ -160,10 +272,11 @@ static void note_slack(struct critical_path_reading *reading, uint32_t chain, ui
 {
     struct critical_process *process =
         &reading->result->processes[reading->graph.starts[chain].process];
-    uint64_t slack = longest - (begin + (reading->chains[chain] & ~CHAIN_COMPUTES));
+    uint64_t tail = reading->chains[chain] & ~CHAIN_COMPUTES;
 
-    if (!(reading->chains[chain] & CHAIN_COMPUTES))
+    if (!(reading->chains[chain] & CHAIN_COMPUTES) || tail == NO_TAIL)
         return;
+    uint64_t slack = longest - (begin + tail);
     if (!process->has_slack || slack < process->slack)
         process->slack = slack;
     process->has_slack = true;
@@ -176,8 +289,10 @@ static void find_slack(struct critical_path_reading *reading, uint64_t longest)
     /* length of the longest path from the beginning of the next stretch */
     uint64_t *chains = reading->chains;
 
-    memset(chains, 0, graph->chain_count * sizeof(*chains));
-    memset(reading->tails, 0, graph->stretches.count * sizeof(*reading->tails));
+    for (uint32_t i = 0; i < graph->chain_count; i++)
+        chains[i] = NO_TAIL;
+    for (uint32_t i = 0; i < graph->stretches.count; i++)
+        reading->tails[i] = may_end(reading, i) ? 0 : NO_TAIL;
     for (uint32_t i = graph->stretches.count; i > 0; i--) {
         const struct stretch *stretch = &graph->stretches.at[i - 1];
         uint64_t tail = reading->tails[i - 1], end = reading->places[i - 1].end;
@@ -189,77 +304,14 @@ static void find_slack(struct critical_path_reading *reading, uint64_t longest)
         }
         if (stretch->wait >= STRETCH_MESSAGE && stretch->wait <= STRETCH_SINCE)
             raise_tail(&reading->tails[stretch->source],
-                       tail + critical_delay(reading, NULL, stretch));
-        chains[stretch->chain] = (tail + cpu_of(reading, NULL, stretch) +
-                                  (stretch->wait == STRETCH_SLEEP ? stretch_time(stretch) : 0)) |
+                       longer_tail(tail, critical_delay(reading, NULL, stretch)));
+        uint64_t sleep = stretch->wait == STRETCH_SLEEP ? stretch_time(stretch) : 0;
+        chains[stretch->chain] = longer_tail(tail, cpu_of(reading, NULL, stretch) + sleep) |
                                  (stretch->cpu > 0 ? CHAIN_COMPUTES : 0);
     }
     for (uint32_t i = 0; i < graph->chain_count; i++)
         if (!graph->starts[i].created)
             note_slack(reading, i, 0, longest);
-}
-
-/* ---- what if ---- */
-
-static int64_t find_process(const struct graph *graph, const char *name)
-{
-    const struct parallelism_process *processes = graph->result->processes;
-
-    for (size_t i = 0; i < graph->result->process_count; i++)
-        if (process_is_meant(name, processes[i].pid, processes[i].name))
-            return (int64_t)i;
-    return -ENOENT;
-}
-
-int critical_what_ifs(struct critical_path_reading *reading, struct problem *problem)
-{
-    const struct critical_path_options *options = &reading->options;
-    struct critical_path *result = reading->result;
-
-    result->what_ifs = calloc(options->asked_count + 1, sizeof(*result->what_ifs));
-    if (result->what_ifs == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < options->asked_count; i++) {
-        const struct what_if_asked *asked = &options->asked[i];
-        int64_t process = find_process(&reading->graph, asked->process);
-        int64_t to = asked->speed > 0 ? 0 : find_process(&reading->graph, asked->to);
-        if (process < 0 || to < 0)
-            return problem_set(problem, -EINVAL, "--what-if: no process of the traces is %s",
-                               process < 0 ? asked->process : asked->to);
-        struct what_if *what_if = &result->what_ifs[result->what_if_count++];
-        *what_if = (struct what_if){
-            .process = (uint32_t)process, .speed = asked->speed, .to = (uint32_t)to};
-        what_if->longest = critical_forward(reading, what_if);
-    }
-    return 0;
-}
-
-/* Tries the processes with the most CPU time on the path, one for each name, at twice their speed. */
-int critical_offer(struct critical_path_reading *reading)
-{
-    struct critical_path *result = reading->result;
-    size_t count = result->parallelism->process_count;
-
-    result->what_ifs = calloc(reading->options.offered + 1, sizeof(*result->what_ifs));
-    if (result->what_ifs == NULL)
-        return -ENOMEM;
-    while (result->what_if_count < reading->options.offered) {
-        uint32_t best = NO_PROCESS_NUMBER;
-        for (uint32_t i = 0; i < count; i++) {
-            bool taken = result->processes[i].cpu == 0;
-            for (size_t k = 0; k < result->what_if_count && !taken; k++)
-                taken = has_name(&reading->graph, i, result->what_ifs[k].process);
-            if (!taken && (best == NO_PROCESS_NUMBER ||
-                           result->processes[i].cpu > result->processes[best].cpu))
-                best = i;
-        }
-        if (best == NO_PROCESS_NUMBER)
-            return 0;
-        struct what_if *what_if = &result->what_ifs[result->what_if_count++];
-        *what_if = (struct what_if){.process = best, .speed = 2};
-        what_if->longest = critical_forward(reading, what_if);
-    }
-    return 0;
 }
 
 /* ---- all of it ---- */
@@ -286,16 +338,18 @@ static int find(struct critical_path_reading *reading, struct problem *problem)
     reading->chains = calloc((size_t)graph->chain_count + 1, sizeof(*reading->chains));
     reading->result->processes =
         calloc(reading->parallelism->process_count + 1, sizeof(*reading->result->processes));
+    reading->idled = calloc((size_t)graph->chain_count + 1, sizeof(*reading->idled));
     if (reading->places == NULL || reading->tails == NULL || reading->chains == NULL ||
-        reading->result->processes == NULL)
+        reading->idled == NULL || reading->result->processes == NULL)
         return problem_set(problem, -ENOSPC, "there is no room for the path; set TMPDIR");
+    find_end(reading);
     if (reading->options.asked_count > 0) {
         int result = critical_what_ifs(reading, problem);
         if (result < 0)
             return result;
+        critical_forward(reading, NULL, &reading->result->whole);
     }
-    reading->result->longest = critical_forward(reading, NULL);
-    mark_path(reading, reading->result->longest);
+    mark_path(reading);
     find_slack(reading, reading->result->longest);
     return 0;
 }
@@ -362,6 +416,7 @@ void critical_path_reading_free(struct critical_path_reading *reading)
     stretches_close(&reading->place_file);
     stretches_close(&reading->tail_file);
     free(reading->chains);
+    free(reading->idled);
     critical_parts_done(&reading->parts);
     critical_path_free(reading->result);
     free(reading);
@@ -376,5 +431,6 @@ void critical_path_free(struct critical_path *path)
     free(path->arcs);
     free(path->procedures);
     free(path->what_ifs);
+    free(path->alone);
     free(path);
 }

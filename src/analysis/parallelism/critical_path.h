@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_path.h: the critical path (the thesis' longest path) through the program history graph: what it consists of,
- * what is not on it, and how much shorter it would be if something were faster.
+ * critical_path.h: the critical path through the program history graph: what it consists of, what is not on it, and how
+ * much shorter it would be if something were faster.
+ *
+ * The thesis' longest path is that of the whole graph. Here waits for timers and disks have a length, too, so it would
+ * be that of any helper which only sleeps until the recording ends. So the path ends where the work ended (`end`): with
+ * the command, or with what was done last for others.
  *
  *      stream 1  ==== 3 ms ====o SEND                    === on the path
  *                               \\
@@ -32,7 +36,8 @@ struct critical_arcs {
     uint32_t path_kind;  /* enum path_kind; 0: no path */
     uint64_t count;
     uint64_t bytes;
-    uint64_t delay; /* ns */
+    uint64_t delay;     /* ns, of the model */
+    uint64_t in_flight; /* ns, as recorded, of messages */
 };
 
 struct critical_procedure {
@@ -42,17 +47,51 @@ struct critical_procedure {
     uint64_t cpu;                       /* ns on the path, up to the calls that it made */
 };
 
+enum what_if_scope {
+    SCOPE_NAME, /* every process with its name */
+    SCOPE_ONE,  /* it alone */
+    SCOPE_TREE, /* it, the processes that it created, those that they created ... */
+};
+
 /* The effect of one change. */
 struct what_if {
-    uint32_t process; /* every process with the name of this one (index) ... */
-    double speed;     /* ... is so many times as fast; 0: instead ... */
+    enum what_if_scope scope;
+    uint32_t process; /* this one (index) and others of `scope` ... */
+    double speed;     /* ... are so many times as fast; 0: instead ... */
     uint32_t to;      /* ... its messages to processes with the name of this one take no time */
-    uint64_t longest; /* t_max after that, ns */
+    uint64_t longest; /* length of the path after that, ns ... */
+    uint64_t whole;   /* ... and t_max */
+};
+
+/* Where the path ends. */
+enum critical_end {
+    END_COMMAND, /* at the end of the command of the first trace */
+    /* where the longest work ended that was done for others: since the latest message on the path to it, waits for timers
+     * and disks do not outweigh CPU time */
+    END_OF_WORK,
+    END_BUSIEST, /* at the end of the thread with most CPU time: it has far more than any such work */
+    END_LONGEST, /* at the end of the longest path of the whole graph, as the thesis has it */
+};
+
+/* What carries at least CARRIER_SHARE of the CPU time on the path: the smallest such part of the tree of processes. */
+#define CARRIER_SHARE 0.7
+
+struct critical_carrier {
+    uint32_t process; /* index; NO_PARENT: no part but all of it */
+    bool alone;       /* it carries that much itself; else with the processes that it created */
+    uint64_t cpu;     /* ns on the path */
+    uint64_t longest; /* length of the path if they were twice as fast */
 };
 
 struct critical_path {
     struct parallelism *parallelism;    /* T, processes, and the data behind them */
-    uint64_t longest;                   /* t_max, ns */
+    enum critical_end end;
+    uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns */
+    uint64_t longest; /* length of this path, ns */
+    uint64_t elapsed; /* ns from the first event to the end of the path */
+    /* ns that messages on it were in flight, as recorded: no part of `longest`, since a model has delays of its own */
+    uint64_t in_flight;
+    uint64_t unknown_flights;           /* messages on it without a known time in flight */
     uint64_t cpu;                       /* part of it: CPU time ... */
     uint64_t delay;                     /* ... messages in flight ... */
     uint64_t outside;                   /* ... answers from unmonitored peers, and other waits */
@@ -64,6 +103,8 @@ struct critical_path {
     size_t procedure_count;
     struct what_if *what_ifs;
     size_t what_if_count;
+    struct what_if *alone; /* [what_if_count]: of its processes the one with most of the path, alone */
+    struct critical_carrier carrier;
 };
 
 void critical_path_free(struct critical_path *path);
@@ -78,6 +119,7 @@ struct what_if_asked {
 struct critical_path_options {
     struct parallelism_options parallelism; /* with one assignment; `sharing` is ignored */
     bool delays;                            /* of step delay; else of step max */
+    bool whole;                             /* END_LONGEST */
     const struct what_if_asked *asked;
     size_t asked_count;
     /* if nothing is in `asked`: number of processes to try at twice their speed, those with most of the path */

@@ -8,12 +8,14 @@
 
 /* Where a stretch is in time. */
 struct place {
-    uint64_t end : 62;     /* ns since the beginning */
+    uint64_t end : 61;     /* ns since the beginning */
+    /* on the path to it, waits for timers and disks outweigh what was done since the latest message: nothing ends there */
+    uint64_t idle : 1;
     uint64_t by_wait : 1;  /* its wait determines `end`, not its own chain */
     uint64_t critical : 1; /* it is on the path */
 };
 
-#define PLACE_END_MOST ((1ULL << 62) - 1)
+#define PLACE_END_MOST ((1ULL << 61) - 1)
 
 /* A program counter of a process, and the CPU time on the path that it has. */
 struct critical_pc {
@@ -32,6 +34,10 @@ struct critical_parts {
     struct intern arc_keys;
     struct critical_arcs *arcs;
     size_t arc_room;
+    /* by the history's index of an end: when the first message came there since its last RECEIVE; 0: none has */
+    uint64_t *arrived;
+    size_t arrived_room;
+    uint64_t arrived_now; /* the same for the present RECEIVE */
 };
 
 void critical_parts_done(struct critical_parts *parts);
@@ -45,16 +51,24 @@ struct critical_path_reading {
     struct stretches place_file;
     struct stretches tail_file;
     uint64_t *chains;                  /* [chains]: end of the latest stretch of each */
+    uint64_t *idled;                   /* [chains]: see note_idle */
+    bool notes_idle;                   /* places[].idle is to be filled in */
+    uint32_t end;                      /* stretch at whose end the path ends; NO_STRETCH: none */
+    uint32_t busiest;                  /* END_BUSIEST: the last stretch of that chain */
     struct history *again;             /* NULL during the first reading */
     const struct history_event *event; /* of the second reading, while it is added ... */
+    uint64_t time;                     /* ... ns after the first one of its trace */
     bool critical;                     /* ... it is on the path ... */
     uint32_t edge; /* ... which comes to it by this edge; UINT32_MAX: along its stream */
     struct critical_parts parts;
     struct critical_path *result;
 };
 
-/* Fills `places`; returns the length of the longest path. */
-uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if);
+/* Fills `places`. Returns the length of the path; *ret_whole: t_max. */
+uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
+                          uint64_t *ret_whole);
+
+bool critical_has_name(const struct graph *graph, uint32_t process, uint32_t like);
 
 /* The time from the end of a stretch's source to the end of the stretch's wait. */
 uint64_t critical_delay(const struct critical_path_reading *reading, const struct what_if *what_if,
@@ -63,7 +77,13 @@ uint64_t critical_delay(const struct critical_path_reading *reading, const struc
 /* Adds an event of the second reading. Returns 0 or an error of graph_add. */
 int critical_add_again(struct critical_path_reading *reading, const struct history_event *event);
 
+/* ---- critical_what_ifs.c: return 0 or a negative errno ---- */
+
+/* Whether a change concerns this process. */
+bool what_if_concerns(const struct critical_path_reading *reading, const struct what_if *what_if,
+                      uint32_t process);
 int critical_what_ifs(struct critical_path_reading *reading, struct problem *problem);
 int critical_offer(struct critical_path_reading *reading);
+int critical_find_carrier(struct critical_path_reading *reading);
 
 #endif

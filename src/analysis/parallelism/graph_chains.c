@@ -107,7 +107,10 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
     if (found == LOOKUP_NONE) {
         result->process_count++;
         *process = (struct parallelism_process){
-            .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0};
+            .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0,
+            .origin = origin,
+            .stream = first,
+            .parent = NO_PARENT};
     }
     if (record != NULL && (found == LOOKUP_NONE || record->header.stream == record->process)) {
         memcpy(process->name, record->name, STREAM_NAME_SIZE);
@@ -115,6 +118,18 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
     }
     int placed = place(graph, number);
     return placed < 0 ? placed : (int64_t)number;
+}
+
+static void note_parent(struct graph *graph, uint32_t origin, const struct stream_record *record,
+                        uint32_t process)
+{
+    const struct graph_stream *parent =
+        record->header.stream == record->process && record->parent != 0
+            ? graph_find_stream(graph, origin, record->parent)
+            : NULL;
+
+    if (parent != NULL && parent->process < NO_PROCESS_NUMBER - 1 && parent->process != process)
+        graph->result->processes[process].parent = parent->process;
 }
 
 int graph_note_identity(struct graph *graph, uint32_t origin, const struct stream_record *record)
@@ -134,6 +149,7 @@ int graph_note_identity(struct graph *graph, uint32_t origin, const struct strea
     if (process < 0)
         return -ENOMEM;
     stream->process = (uint32_t)process;
+    note_parent(graph, origin, record, stream->process);
     return 0;
 }
 

@@ -190,6 +190,19 @@ static int go_on(struct graph *graph, struct arrival *arrival)
                : sleep_until_now(graph, arrival, now > stopped ? now - stopped : 0);
 }
 
+/* A message has come from an unmonitored peer, or an answer goes there: the chain has done something for others. */
+static void note_meeting(struct graph *graph, const struct arrival *arrival, bool turn)
+{
+    const struct history_event *event = arrival->event;
+    const struct record *record = (const struct record *)event->event.header;
+    bool came = record->header.id == EVENT_RECEIVE && record->message.bytes > 0;
+
+    if (!graph->keeps || graph->see != NULL || event->joined || arrival->chain->last == 0)
+        return;
+    if (came || (record->header.id == EVENT_SEND && turn))
+        graph->stretches.at[arrival->chain->last - 1].meets = 1;
+}
+
 static int handle(struct graph *graph, struct arrival *arrival)
 {
     const struct history_event *event = arrival->event;
@@ -207,16 +220,22 @@ static int handle(struct graph *graph, struct arrival *arrival)
         return result;
     arrival->stream->sleeps = AWAKE;
     arrival->stream->stopped = id == EVENT_STOPPROCESS ? record->header.time : 0;
+    bool turn = !arrival->stream->has_sent || arrival->stream->waited;
     if ((result = graph_note_turn(graph, arrival)) < 0)
         return result;
+    if (id == EVENT_RECEIVE)
+        note_meeting(graph, arrival, false);
     if (id == EVENT_RECEIVECALL)
         return fall_asleep(graph, arrival, record->message.path != 0 ? RECEIVES : WAITS_FOR_ANY);
     if (id == EVENT_SENDCALL && !(record->header.flags & RECORD_PREEMPTED))
         result = fall_asleep(graph, arrival, SENDS);
     if (result < 0 || id != EVENT_SEND || record->message.path == 0)
         return result;
-    if (!event->joined || graph->options->leaves_out != NULL)
-        return graph_note_request(graph, arrival);
+    if (!event->joined || graph->options->leaves_out != NULL) {
+        result = graph_note_request(graph, arrival);
+        note_meeting(graph, arrival, turn);
+        return result;
+    }
     /* the next answer does not answer a request from before the other end was known */
     graph_forget_path(graph, arrival->stream->origin, record->message.path);
     return 0;
@@ -376,6 +395,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     int result = 0;
 
     note_time(graph, &event->event);
+    bool ends = command_see(&graph->command, history_identities(graph->history), &event->event);
     graph->edge = UINT32_MAX;
     bool late = stream->start > graph->origins[stream->origin].first;
     if (stream->chain == 0) {
@@ -404,6 +424,8 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
         result = fill_value(graph, &arrival);
     if (result == 0 && record->header.id == EVENT_TERMINATION)
         result = graph_end_stream(graph, stream, record->termination.last);
+    if (result == 0 && ends)
+        graph->command_end = stream->at.stretch;
     return result;
 }
 

@@ -140,11 +140,15 @@ struct turns {
     uint64_t synchronous;
 };
 
+#define NO_PARENT UINT32_MAX
+
 struct parallelism_process {
     char name[STREAM_NAME_SIZE + 1];
     uint32_t pid;
     /* index of the machine of the recording; the same for all traces of one machine */
     uint32_t machine;
+    uint32_t origin, stream; /* index of its trace, and number of its first stream there */
+    uint32_t parent;         /* index of the process that created it; NO_PARENT: not known */
     uint32_t streams;
     uint64_t cpu; /* ns */
     struct turns turns;

@@ -104,6 +104,7 @@ void graph_replay(struct graph *graph, struct history *again, see_stretch_functi
     graph->process_room = 0;
     if (graph->origin_room > 0)
         memset(graph->origins, 0, graph->origin_room * sizeof(*graph->origins));
+    graph->command = (struct command_seen){0};
     graph->result = &graph->again;
     graph->see = see;
     graph->context = context;

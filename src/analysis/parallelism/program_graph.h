@@ -16,6 +16,7 @@
 #ifndef DPM_PROGRAM_GRAPH_H
 #define DPM_PROGRAM_GRAPH_H
 
+#include "analysis/command.h"
 #include "analysis/parallelism/parallelism.h"
 #include "base/lookup.h"
 
@@ -42,6 +43,8 @@ struct stretch {
     uint64_t wait : 3;               /* enum stretch_wait */
     uint64_t shift : 5;              /* for a time: it is weight << shift ns */
     uint64_t users : 11;             /* how many wait for its end; STRETCH_USERS_MOST: or more */
+    /* with it, something came from an unmonitored peer, or was sent there as an answer */
+    uint64_t meets : 1;
     uint32_t chain;
     uint32_t next;   /* distance to the next one of its chain; 0: it is the last */
     uint32_t source; /* index */
@@ -257,7 +260,9 @@ struct graph {
     struct chain_start *starts; /* of all chains */
     size_t start_room;
     uint32_t chain_count;
-    bool keeps; /* stretches are kept */
+    struct command_seen command;
+    uint32_t command_end; /* stretch at whose end the command ended, index + 1; 0: not known */
+    bool keeps;           /* stretches are kept */
     struct stretches stretches;
     see_stretch_function *see; /* NULL: no replay */
     void *context;

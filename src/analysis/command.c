@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* command.c: the process that a recording was made for. See command.h. */
+#include "analysis/command.h"
+
+static void note_first(struct command_seen *seen, const struct identities *identities,
+                       const struct record_header *header)
+{
+    if (header->stream != 1 || seen->has_acted || header->id == EVENT_STARTPROCESS ||
+        header->id == EVENT_STOPPROCESS)
+        return;
+    seen->has_acted = true;
+    const struct stream_record *identity = identities_stream(identities, 0, 1);
+    if (header->id == EVENT_EXEC && identity != NULL && identity->parent == 0)
+        seen->process = identity->process;
+}
+
+bool command_see(struct command_seen *seen, const struct identities *identities,
+                 const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (event->origin != 0)
+        return false;
+    note_first(seen, identities, &record->header);
+    if (seen->process == 0 || record->header.id != EVENT_TERMINATION || !record->termination.last)
+        return false;
+    const struct stream_record *identity =
+        identities_stream(identities, 0, record->header.stream);
+    return identity != NULL && identity->process == seen->process;
+}
