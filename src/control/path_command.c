@@ -84,6 +84,7 @@ enum {
     OPTION_FROM,
     OPTION_GRAPH,
     OPTION_JSON,
+    OPTION_LONGEST,
     OPTION_MOST,
     OPTION_PROCESSES,
     OPTION_TO,
@@ -108,6 +109,10 @@ static const struct command_option path_options[] = {
     {"to", OPTION_TO, {"TIME"}, "end the drawing at this time"},
     {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
     {"processes", OPTION_PROCESSES, {0}, "treat each process as one thread"},
+    {"longest",
+     OPTION_LONGEST,
+     {0},
+     "the longest path of the whole graph (t_max), even if a helper's\ntimers are that path"},
     {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
@@ -157,6 +162,9 @@ static int take_option(int option, struct asked *asked)
         return picture_file("path", "graph", &asked->format);
     case OPTION_JSON:
         asked->show.json = true;
+        return -1;
+    case OPTION_LONGEST:
+        asked->options.whole = true;
         return -1;
     case OPTION_MOST:
         asked->chosen = true;

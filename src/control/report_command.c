@@ -22,6 +22,7 @@
 struct asked {
     const char *html; /* file */
     bool json;
+    bool all; /* findings */
 };
 
 struct reading {
@@ -97,6 +98,7 @@ static int show(struct reading *reading, struct problem *problem)
         .recorded = found->run.recorded,
         .graph = reading->picture.graph,
         .traces = reading->traces,
+        .all = asked->all,
     };
 
     if (asked->html != NULL)
@@ -129,13 +131,17 @@ static int show_traces(const char *const *names, size_t count, const struct aske
 
 /* ---- options ---- */
 
-enum { OPTION_HTML = OPTION_HELP + 1, OPTION_JSON };
+enum { OPTION_ALL = OPTION_HELP + 1, OPTION_HTML, OPTION_JSON };
 
 static const struct command_option report_options[] = {
     {"html",
      OPTION_HTML,
      {"FILE", ARGUMENT_FILE},
      "write a page with drawings; '-' is standard output"},
+    {"all",
+     OPTION_ALL,
+     {0},
+     "also findings that explain nothing: silent, created and idle\nprocesses"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
     {0},
 };
@@ -148,7 +154,9 @@ static int command_report(int argc, char **argv)
     while ((option = command_next_option(&report_command, argc, argv)) != -1) {
         if (option == OPTION_HELP)
             return command_help("report");
-        if (option == OPTION_HTML)
+        if (option == OPTION_ALL)
+            asked.all = true;
+        else if (option == OPTION_HTML)
             asked.html = optarg;
         else if (option == OPTION_JSON)
             asked.json = true;

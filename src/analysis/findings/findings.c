@@ -50,11 +50,35 @@ int findings_of_elapsed(const struct findings_from *from, struct findings *findi
     return result;
 }
 
+/* The share of the elapsed time that a finding explains. */
+static double explains(const struct finding *finding)
+{
+    if (finding->kind == FINDING_REQUESTS || finding->kind == FINDING_QUEUE)
+        return 0; /* a share of something else */
+    return finding->weight > 1 ? 1 : finding->weight;
+}
+
+/* Insertion sort: it is stable, and there are few. */
+static void sort(struct findings *findings)
+{
+    for (size_t i = 1; i < findings->count; i++) {
+        struct finding finding = findings->list[i];
+        size_t at = i;
+        for (; at > 0 && finding.kind != FINDING_ELAPSED; at--) {
+            const struct finding *before = &findings->list[at - 1];
+            if (before->kind == FINDING_ELAPSED || explains(before) >= explains(&finding))
+                break;
+            findings->list[at] = *before;
+        }
+        findings->list[at] = finding;
+    }
+}
+
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
         findings_of_elapsed,  findings_of_work,     findings_of_time,
-        findings_of_messages, findings_of_requests, findings_of_network,
+        findings_of_path,     findings_of_messages, findings_of_requests, findings_of_network,
         findings_of_files,    findings_of_machines, findings_of_waits,
     };
     struct findings_from all = *from;
@@ -65,6 +89,8 @@ int findings_find(const struct findings_from *from, struct findings *findings)
         all.parallelism = all.path->parallelism;
     for (size_t i = 0; i < ARRAY_SIZE(topics) && result == 0; i++)
         result = topics[i](&all, findings);
+    if (result == 0 && findings->count > 0)
+        sort(findings);
     return result;
 }
 

@@ -36,9 +36,9 @@ enum finding_kind {
     FINDING_ARCS_MISSING, /* the true P may be smaller, as events were not metered: .missing */
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
-    /* speeding up the processes of one name would shorten the critical path: .critical */
-    FINDING_CRITICAL,
-    FINDING_PATH_WAITS, /* much of the critical path is no CPU time: .path_waits */
+    FINDING_CRITICAL,     /* processes that carry the critical path: .critical */
+    FINDING_PATH_WAITS,   /* much of the critical path is no CPU time: .path_waits */
+    FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .path_waits */
 
     FINDING_LATE_SENDER,    /* its receiver waited for messages: .wait */
     FINDING_BLOCKED_SENDER, /* its sends were blocked (buffer full): .wait */
@@ -92,6 +92,7 @@ struct finding {
     enum finding_kind kind;
     /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
     double weight;
+    bool aside; /* it explains nothing: only for those who ask for all */
     union {
         struct {
             struct elapsed_group group; /* its row belongs to the result */
@@ -134,15 +135,21 @@ struct finding {
         } missing;
         double load_balance;
         struct {
-            /* index into path->parallelism->processes: any process with the name */
-            uint32_t process;
-            size_t count;     /* processes with the name */
-            uint64_t cpu;     /* of these on the path ... */
-            uint64_t longest; /* ... the path's length ... */
+            uint32_t process; /* with most of it: index into path->parallelism->processes ... */
+            uint32_t row;     /* ... and into communication.processes; NO_PROCESS: none */
+            bool tree;        /* with the processes that it created ... */
+            size_t on_it;     /* ... or with so many of its name, itself among them, that are on the path ... */
+            size_t named;     /* ... of so many */
+            uint64_t cpu;     /* of all these on the path ... */
+            uint64_t most;    /* ... and of `process` alone */
+            uint64_t longest; /* the path's length ... */
             uint64_t less;    /* ... and by how much it shrinks if they are twice as fast */
+            uint64_t elapsed; /* ns until the end of the path */
         } critical;
         struct {
-            uint64_t time, longest; /* waits on the path, and its length */
+            uint64_t time;    /* of waits on the path, or in flight */
+            uint64_t longest; /* its length ... */
+            uint64_t elapsed; /* ... and the time that elapsed until its end */
         } path_waits;
         struct {
             const struct communication_pair *pair;
@@ -205,9 +212,29 @@ struct findings {
     struct arena memory;
 };
 
-/* Fills *findings, which point into the results and must not outlive them. Returns 0 or -ENOMEM; call findings_done in
- * both cases. */
+/* Fills *findings: where the elapsed time went comes first, then what concerns most of it. They point into the results
+ * and must not outlive them. Returns 0 or -ENOMEM; call findings_done in both cases. */
 int findings_find(const struct findings_from *from, struct findings *findings);
 void findings_done(struct findings *findings);
+
+/* ---- finding_values.c ---- */
+
+/* "critical", "late_sender" ...: stable. */
+const char *finding_key(enum finding_kind kind);
+
+#define FINDING_PROCESSES 32
+
+struct finding_values {
+    bool has_share;
+    double share; /* of the elapsed time, 0 to 1 */
+    bool has_time;
+    uint64_t time; /* ns that it is about */
+    /* the processes that it names first: indexes into communication.processes */
+    uint32_t processes[FINDING_PROCESSES];
+    size_t process_count;
+};
+
+void finding_values(const struct findings_from *from, const struct finding *finding,
+                    struct finding_values *ret_values);
 
 #endif

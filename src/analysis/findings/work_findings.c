@@ -19,6 +19,8 @@
 /* share of all processes: if more are needed for MOST_OF_IT, the work is shared */
 #define EVENLY          0.6
 #define NEXT_TO_NOTHING 10 /* one tenth of the maximum */
+/* share of the elapsed time that the busiest peer of idle ones computes: else there is no work that they could share */
+#define BUSY_PEER 0.2
 
 typedef const struct communication_process *process_row;
 
@@ -60,7 +62,8 @@ static int find_busiest(const struct communication *communication, const process
         return 0;
     bool shared = (double)most > EVENLY * (double)count;
     struct finding *finding =
-        findings_add(findings, shared ? FINDING_WORK_SHARED : FINDING_WORK_OF_FEW, 1);
+        findings_add(findings, shared ? FINDING_WORK_SHARED : FINDING_WORK_OF_FEW,
+                     findings_share(shared ? by_cpu[0]->cpu : cpu, communication->duration));
     if (finding == NULL)
         return -ENOMEM;
     finding->work.of = count;
@@ -78,9 +81,16 @@ struct peers {
     uint64_t messages; /* ... and maximum of perhaps another one */
 };
 
+/* Processes of one name but with other command lines have other work to do. */
+static bool has_other_work(process_row row, process_row busiest)
+{
+    return row->command != NULL && busiest->command != NULL &&
+           strcmp(row->command, busiest->command) != 0;
+}
+
 static bool is_idle(const struct peers *peers, process_row row)
 {
-    return row->cpu * NEXT_TO_NOTHING < peers->cpu &&
+    return !has_other_work(row, peers->rows[0]) && row->cpu * NEXT_TO_NOTHING < peers->cpu &&
            messages_of(row) * NEXT_TO_NOTHING < peers->messages;
 }
 
@@ -108,6 +118,8 @@ static int add_idle(const struct communication *communication, const struct peer
             finding->idle.cpu += peers->rows[i]->cpu;
             finding->idle.messages += messages_of(peers->rows[i]);
         }
+    finding->aside =
+        (double)busiest->cpu < BUSY_PEER * (double)communication->duration;
     finding->idle.of = peers->count;
     finding->idle.busiest = (uint32_t)(busiest - communication->processes);
     finding->idle.busiest_cpu = busiest->cpu;
@@ -170,6 +182,7 @@ static int add_created(const struct communication *communication, uint32_t paren
 
     if (finding == NULL)
         return -ENOMEM;
+    finding->aside = true;
     for (size_t i = 0; i < communication->process_count; i++)
         if (communication->processes[i].parent == parent)
             children[count++] = &communication->processes[i];
@@ -208,6 +221,7 @@ static int add_silent(const struct communication *communication, const process_r
 
     if (finding == NULL)
         return -ENOMEM;
+    finding->aside = true;
     finding->silent.of = communication->process_count;
     finding->silent.kinds = left_out != 0 ? METER_ALL_KINDS & ~left_out : 0;
     return keep(findings, communication, silent, count, &finding->silent.who);

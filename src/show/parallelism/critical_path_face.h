@@ -41,4 +41,10 @@ int show_critical_path_tables(const struct critical_path *path, const struct rec
 int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
                             FILE *file);
 
+/* P for this t_max. */
+double critical_factor(const struct critical_path *path, uint64_t whole);
+
+/* "command", "work", "busiest", "longest": stable. */
+const char *critical_end_key(enum critical_end end);
+
 #endif

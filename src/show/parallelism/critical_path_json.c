@@ -22,13 +22,13 @@ static json_t *arc_json(const void *context, size_t index)
     const struct critical_path *path = context;
     const struct critical_arcs *arc = &path->arcs[index];
 
-    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o}", "from", json_count(arc->from), "to",
+    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "from", json_count(arc->from), "to",
                      json_count(arc->to), "kind",
                      arc->kind != EDGE_EXACT ? edge_kind_name(arc->kind)
                      : arc->path_kind == 0   ? "message"
                                              : path_kind_name(arc->path_kind),
                      "count", json_count(arc->count), "bytes", json_count(arc->bytes), "delay_ns",
-                     json_count(arc->delay));
+                     json_count(arc->delay), "in_flight_ns", json_count(arc->in_flight));
 }
 
 static json_t *procedure_json(const void *context, size_t index)
@@ -49,11 +49,22 @@ static json_t *what_if_json(const void *context, size_t index)
     const struct parallelism_process *processes = path->parallelism->processes;
 
     return json_pack(
-        "{s:o, s:o, s:f, s:o, s:f}", "process",
+        "{s:o, s:o, s:f, s:o, s:o, s:f}", "process",
         json_text(processes[what_if->process].name, STREAM_NAME_SIZE), "to",
         what_if->speed > 0 ? json_null() : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
-        "speed", what_if->speed, "tmax_ns", json_count(what_if->longest), "P",
-        what_if->longest == 0 ? 0 : (double)path->parallelism->total / (double)what_if->longest);
+        "speed", what_if->speed, "path_ns", json_count(what_if->longest), "tmax_ns",
+        json_count(what_if->whole), "P", critical_factor(path, what_if->whole));
+}
+
+static json_t *carrier_json(const struct critical_path *path)
+{
+    const struct critical_carrier *carrier = &path->carrier;
+
+    return carrier->process == NO_PARENT
+               ? json_null()
+               : json_pack("{s:o, s:b, s:o, s:o}", "process", json_count(carrier->process), "alone",
+                           carrier->alone, "path_cpu_ns", json_count(carrier->cpu),
+                           "twice_as_fast_path_ns", json_count(carrier->longest));
 }
 
 int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
@@ -66,8 +77,12 @@ int show_critical_path_json(const struct critical_path *path, const struct recor
         json_count(recorded->lost), "complete", recorded->complete, "duration_ns",
         json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
     json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "trace", trace, "T_ns",
-                  json_count(parallelism->total), "tmax_ns", json_count(path->longest), "cpu_ns",
+        json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                  "trace", trace, "T_ns", json_count(parallelism->total), "tmax_ns",
+                  json_count(path->whole), "ends", critical_end_key(path->end), "path_ns",
+                  json_count(path->longest), "elapsed_ns", json_count(path->elapsed),
+                  "in_flight_ns", json_count(path->in_flight), "flights_unknown",
+                  json_count(path->unknown_flights), "carrier", carrier_json(path), "cpu_ns",
                   json_count(path->cpu), "delay_ns", json_count(path->delay), "outside_ns",
                   json_count(path->outside), "events", json_count(path->events), "processes",
                   json_array_of(path, parallelism->process_count, process_json), "arcs",

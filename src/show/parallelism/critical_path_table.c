@@ -121,7 +121,7 @@ static int add_arc_row(struct table *table, const struct critical_path *path,
                        const struct critical_arcs *arc)
 {
     char from[PROCESS_NAME_SIZE], to[PROCESS_NAME_SIZE];
-    char cells[3][UNIT_SIZE];
+    char cells[4][UNIT_SIZE];
 
     critical_process_text(path, arc->from, from);
     critical_process_text(path, arc->to, to);
@@ -131,8 +131,11 @@ static int add_arc_row(struct table *table, const struct critical_path *path,
     else
         strcpy(cells[1], "-");
     show_duration(arc->delay, cells[2]);
-    return table_add(table,
-                     (const char *[]){from, to, arc_name(arc), cells[0], cells[1], cells[2]});
+    strcpy(cells[3], "-");
+    if (arc->kind == EDGE_EXACT)
+        show_duration(arc->in_flight, cells[3]);
+    return table_add(
+        table, (const char *[]){from, to, arc_name(arc), cells[0], cells[1], cells[2], cells[3]});
 }
 
 static int print_arcs(const struct critical_path *path, FILE *file,
@@ -140,7 +143,7 @@ static int print_arcs(const struct critical_path *path, FILE *file,
 {
     static const struct table_column columns[] = {
         {"FROM", false}, {"TO", false},   {"BY", false},
-        {"TIMES", true}, {"BYTES", true}, {"DELAY", true},
+        {"TIMES", true}, {"BYTES", true}, {"DELAY", true}, {"IN FLIGHT", true},
     };
     size_t shown = rows_of(path->arc_count, options);
     struct table table;
@@ -235,9 +238,7 @@ static int add_what_if_row(struct table *table, const struct critical_path *path
     else
         snprintf(what, sizeof(what), "no delay from %s to %s", from, to);
     show_duration(what_if->longest, cells[0]);
-    snprintf(cells[1], UNIT_SIZE, "%.2f",
-             what_if->longest == 0 ? 0
-                                   : (double)path->parallelism->total / (double)what_if->longest);
+    snprintf(cells[1], UNIT_SIZE, "%.2f", critical_factor(path, what_if->whole));
     show_shorter(path->longest, what_if->longest, cells[2]);
     return table_add(table, (const char *[]){what, cells[0], cells[1], cells[2]});
 }
@@ -245,7 +246,7 @@ static int add_what_if_row(struct table *table, const struct critical_path *path
 static int print_what_ifs(const struct critical_path *path, FILE *file)
 {
     static const struct table_column columns[] = {
-        {"WITH", false}, {"T_MAX", true}, {"P", true}, {"% SHORTER", true}};
+        {"WITH", false}, {"LENGTH", true}, {"P", true}, {"% SHORTER", true}};
     struct table table;
 
     if (path->what_if_count == 0)
@@ -262,19 +263,64 @@ static int print_what_ifs(const struct critical_path *path, FILE *file)
 
 /* ---- everything together ---- */
 
+double critical_factor(const struct critical_path *path, uint64_t whole)
+{
+    return whole == 0 ? 0 : (double)path->parallelism->total / (double)whole;
+}
+
+const char *critical_end_key(enum critical_end end)
+{
+    static const char *const keys[] = {
+        [END_COMMAND] = "command",
+        [END_OF_WORK] = "work",
+        [END_BUSIEST] = "busiest",
+        [END_LONGEST] = "longest",
+    };
+
+    return keys[end];
+}
+
+/* What was in flight is no part of the path: a model of other machines has delays of its own. */
+static void print_flights(const struct critical_path *path, FILE *file)
+{
+    char time[UNIT_SIZE], share[UNIT_SIZE], elapsed[UNIT_SIZE], unknown[COUNTED_SIZE];
+
+    show_duration(path->in_flight, time);
+    show_duration(path->elapsed, elapsed);
+    show_percent(path->in_flight, path->elapsed, share);
+    if (path->in_flight > 0)
+        fprintf(file,
+                "Messages on it were in flight for %s as recorded, %s%% of the elapsed %s: that is "
+                "not part of its length, nor of predictions.\n",
+                time, share, elapsed);
+    show_counted(path->unknown_flights, "message", unknown);
+    if (path->unknown_flights > 0)
+        fprintf(file, "For %s on it, no record shows the time in flight.\n", unknown);
+}
+
 static void print_heading(const struct critical_path *path, FILE *file)
 {
-    char texts[4][UNIT_SIZE];
+    static const char *const ends[] = {
+        [END_COMMAND] = "It ends with the command.",
+        [END_OF_WORK] = "It ends with the last work for others; helpers that only sleep are not on it.",
+        [END_BUSIEST] = "It ends with the thread that used most CPU time.",
+        [END_LONGEST] = "It is the longest path of the whole graph (t_max).",
+    };
+    char texts[6][UNIT_SIZE];
 
     show_duration(path->longest, texts[0]);
     show_duration(path->cpu, texts[1]);
     show_duration(path->delay, texts[2]);
     show_duration(path->outside, texts[3]);
+    show_duration(path->elapsed, texts[4]);
+    show_duration(path->whole, texts[5]);
     fprintf(file,
-            "The critical path takes %s: %s of CPU time, %s of messages in flight, %s of waits for "
-            "unmonitored peers, timers and disks; P = %.2f.\n\n",
-            texts[0], texts[1], texts[2], texts[3],
-            path->longest == 0 ? 0 : (double)path->parallelism->total / (double)path->longest);
+            "The critical path takes %s of %s elapsed: %s of CPU time, %s of message delays of the "
+            "model, %s of waits for unmonitored peers, timers and disks. %s P = %.2f (t_max %s).\n",
+            texts[0], texts[4], texts[1], texts[2], texts[3], ends[path->end],
+            critical_factor(path, path->whole), texts[5]);
+    print_flights(path, file);
+    fputc('\n', file);
 }
 
 static void print_grounds(const struct critical_path *path, const struct recorded *recorded,

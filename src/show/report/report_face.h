@@ -15,9 +15,23 @@
 
 #define FOUND_NOTHING "Nothing" /* topic of the finding that there is none */
 
+#define REPORT_PROCESSES 32
+
+/* A finding as figures, see findings.h. */
+struct report_values {
+    const char *key; /* "critical" ... */
+    bool aside;      /* shown only to those who ask for all */
+    bool has_share, has_time;
+    double share;  /* of the elapsed time */
+    uint64_t time; /* ns */
+    uint32_t processes[REPORT_PROCESSES]; /* indexes */
+    size_t process_count;
+};
+
 struct report_finding {
     const char *topic; /* "Load"; consecutive findings may share it */
     const char *text;  /* one sentence */
+    const struct report_values *values; /* NULL: none */
 };
 
 struct report_row {
@@ -47,6 +61,8 @@ struct report_content {
     struct report_finding *findings;
     size_t finding_count;
     size_t finding_capacity;
+    size_t aside;                        /* findings that explain nothing */
+    const struct report_values *finding; /* of the next sentence */
     struct report_table tables[REPORT_TABLES];
     size_t table_count;
     size_t most;         /* rows per table; set it before report_tabulate */
@@ -63,13 +79,15 @@ void report_content_done(struct report_content *content);
 void report_say(struct report_content *content, const char *topic, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- report_machine_findings.c: sentences on what the machine was short of ---- */
+/* ---- report_path_findings.c: sentences on the critical path;
+ * report_machine_findings.c: sentences on what the machine was short of ---- */
 
 struct finding;
 
 typedef void report_say_function(const struct report *report, const struct finding *finding,
                                  struct report_content *content);
 
+report_say_function report_say_critical, report_say_path_waits, report_say_path_flights;
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
     report_say_disk, report_say_oom;
 

@@ -6,8 +6,8 @@
  *                         Time          62% of 4.32 s: 60 messages of client[12] in flight ...
  *                         Work          1 of 5 processes did 86 % of the work ...
  *                         Parallelism   P = 1.00 of 5 streams ...
- *                         Path          tsp-server[12] carries 85% of the critical path ...
  *                         Late  Answers  Queues  Requests  Network  Files  Waits
+ *                         Path          tsp-server[12] carries 85% of the critical path ... (report_path_findings.c)
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -44,7 +44,8 @@ void report_say(struct report_content *content, const char *topic, const char *f
         content->failed = true;
     } else {
         memcpy(kept, text, (size_t)length + 1);
-        content->findings[content->finding_count++] = (struct report_finding){topic, kept};
+        content->findings[content->finding_count++] =
+            (struct report_finding){topic, kept, content->finding};
     }
     if (length >= 0)
         free(text);
@@ -177,7 +178,7 @@ static void say_factor(const struct report *report, const struct finding *findin
     show_duration(finding->factor.total, total);
     show_duration(finding->factor.longest, longest);
     say(content, "Parallelism",
-        "P = %.2f of %" PRIu32 " threads (%s of CPU time, critical path %s): %s.",
+        "P = %.2f of %" PRIu32 " threads (%s of CPU time, longest path t_max %s): %s.",
         finding->factor.factor, finding->factor.streams, total, longest,
         verdicts[finding->factor.verdict]);
 }
@@ -199,42 +200,6 @@ static void say_uneven(const struct report *report, const struct finding *findin
     (void)report;
     say(content, "Parallelism", "Threads are loaded unevenly: load balance %.2f (1 is even).",
         finding->load_balance);
-}
-
-/* ---- the critical path ---- */
-
-static void say_critical(const struct report *report, const struct finding *finding,
-                         struct report_content *content)
-{
-    const struct critical_path *path = report->path;
-    bool several = finding->critical.count > 1;
-    char who[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1], share[UNIT_SIZE], less[UNIT_SIZE];
-
-    critical_process_text(path, finding->critical.process, who);
-    if (several) {
-        show_text(path->parallelism->processes[finding->critical.process].name, STREAM_NAME_SIZE,
-                  name);
-        snprintf(who, sizeof(who), "The %zu %s processes", finding->critical.count, name);
-    }
-    show_percent(finding->critical.cpu, finding->critical.longest, share);
-    show_percent(finding->critical.less, finding->critical.longest, less);
-    say(content, "Path",
-        "%s %s %s%% of the critical path. If %s ran twice as fast, the run would take %s%% less.",
-        who, several ? "carry" : "carries", share, several ? "all of them" : "it", less);
-}
-
-static void say_path_waits(const struct report *report, const struct finding *finding,
-                           struct report_content *content)
-{
-    char time[UNIT_SIZE], share[UNIT_SIZE];
-
-    (void)report;
-    show_duration(finding->path_waits.time, time);
-    show_percent(finding->path_waits.time, finding->path_waits.longest, share);
-    say(content, "Path",
-        "%s%% of the critical path (%s) is waits for unmonitored peers, disks and timers; faster "
-        "CPUs will not help.",
-        share, time);
 }
 
 /* ---- messages ---- */
@@ -523,8 +488,9 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_FACTOR] = say_factor,
     [FINDING_ARCS_MISSING] = say_missing,
     [FINDING_UNEVEN_LOAD] = say_uneven,
-    [FINDING_CRITICAL] = say_critical,
-    [FINDING_PATH_WAITS] = say_path_waits,
+    [FINDING_CRITICAL] = report_say_critical,
+    [FINDING_PATH_WAITS] = report_say_path_waits,
+    [FINDING_PATH_FLIGHTS] = report_say_path_flights,
     [FINDING_LATE_SENDER] = say_wait,
     [FINDING_BLOCKED_SENDER] = say_wait,
     [FINDING_LATE_RECEIVER] = say_wait,
@@ -547,6 +513,30 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_OOM] = report_say_oom,
 };
 
+/* NULL: out of memory. */
+static const struct report_values *keep_values(const struct findings_from *from,
+                                               const struct finding *finding,
+                                               struct report_content *content)
+{
+    struct report_values *values = arena_allocate(&content->memory, sizeof(*values));
+    struct finding_values figures;
+
+    if (values == NULL)
+        return NULL;
+    finding_values(from, finding, &figures);
+    *values = (struct report_values){
+        .key = finding_key(finding->kind),
+        .aside = finding->aside,
+        .has_share = figures.has_share,
+        .share = figures.share,
+        .has_time = figures.has_time,
+        .time = figures.time,
+        .process_count = figures.process_count,
+    };
+    memcpy(values->processes, figures.processes, sizeof(values->processes));
+    return values;
+}
+
 int report_find(const struct report *report, struct report_content *content)
 {
     const struct findings_from from = {
@@ -559,8 +549,15 @@ int report_find(const struct report *report, struct report_content *content)
     struct findings findings;
     int result = findings_find(&from, &findings);
 
-    for (size_t i = 0; result == 0 && i < findings.count; i++)
-        sentences[findings.list[i].kind](report, &findings.list[i], content);
+    for (size_t i = 0; result == 0 && i < findings.count; i++) {
+        const struct finding *finding = &findings.list[i];
+        content->aside += finding->aside;
+        if (finding->aside && !report->all)
+            continue;
+        content->finding = keep_values(&from, finding, content);
+        sentences[finding->kind](report, finding, content);
+    }
+    content->finding = NULL;
     findings_done(&findings);
     if (result == 0 && content->finding_count == 0 && !content->failed)
         say(content, FOUND_NOTHING, "Too little was recorded to find anything.");

@@ -125,6 +125,8 @@ int show_report_text(const struct report *report, FILE *file)
         print_statistics_heading(report->communication, file, &(struct show_options){0});
         print_title(file, "What was found");
         print_findings(&content, file);
+        if (content.aside > 0 && !report->all)
+            fprintf(file, "(%zu more that explain nothing: --all)\n", content.aside);
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
         result = print_table(&content.tables[i], report->traces, file);
@@ -157,15 +159,28 @@ int show_recorded(const struct report *report, FILE *file)
 
 /* ---- JSON ---- */
 
+static json_t *finding_json(const struct report_finding *finding)
+{
+    const struct report_values *values = finding->values;
+    json_t *processes = json_array();
+
+    for (size_t i = 0; values != NULL && i < values->process_count; i++)
+        json_array_append_new(processes, json_count(values->processes[i]));
+    return json_pack(
+        "{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "topic", finding->topic, "text", finding->text,
+        "kind", values == NULL ? "nothing" : values->key, "aside", values != NULL && values->aside,
+        "share", values != NULL && values->has_share ? json_real(values->share) : json_null(), "ns",
+        values != NULL && values->has_time ? json_count(values->time) : json_null(), "processes",
+        processes);
+}
+
 static json_t *findings_json(const struct report_content *content)
 {
     json_t *list = json_array();
     int result = list == NULL ? -1 : 0;
 
     for (size_t i = 0; i < content->finding_count && result == 0; i++)
-        result =
-            json_array_append_new(list, json_pack("{s:s, s:s}", "topic", content->findings[i].topic,
-                                                  "text", content->findings[i].text));
+        result = json_array_append_new(list, finding_json(&content->findings[i]));
     if (result == 0)
         return list;
     json_decref(list);
@@ -175,7 +190,10 @@ static json_t *findings_json(const struct report_content *content)
 static int print_findings_json(const struct report *report, FILE *file)
 {
     struct report_content content = {0};
-    int result = report_find(report, &content);
+    struct report with_all = *report;
+
+    with_all.all = true;
+    int result = report_find(&with_all, &content);
     json_t *list = result == 0 ? findings_json(&content) : NULL;
 
     fputs("{\"findings\": ", file);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path_findings.c: which processes carry the critical path, and how much less of the elapsed time the run would take if
+ * they were faster. See findings.h.
+ *
+ *      the part of the tree of processes that carries most of the path     work.sh[7] and what it created: 95%
+ *      of the processes of one name, those that are on it                  41 of 51 gzip: 62%
+ *         or the one that has most of their part                           python3[12]: 76%
+ */
+#include "analysis/findings/findings_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY_WAITS 5    /* a fifth of the critical path */
+#define MOST_OF    0.5  /* of what the processes of one name have on the path: then that one is named alone */
+
+/* The elapsed time of the run: until the path ends. */
+static uint64_t elapsed_of(const struct findings_from *from)
+{
+    return from->path->elapsed > 0 ? from->path->elapsed : from->communication->duration;
+}
+
+/* Index into communication.processes; NO_PROCESS: it has no row of its own. */
+static uint32_t row_of(const struct findings_from *from, uint32_t process)
+{
+    const struct parallelism_process *is = &from->path->parallelism->processes[process];
+    const struct communication *communication = from->communication;
+
+    for (uint32_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].origin == is->origin &&
+            communication->processes[i].stream == is->stream)
+            return i;
+    return NO_PROCESS;
+}
+
+static struct finding *add_critical(const struct findings_from *from, uint32_t process,
+                                    uint64_t cpu, uint64_t longest, struct findings *findings)
+{
+    const struct critical_path *path = from->path;
+    uint64_t less = path->longest > longest ? path->longest - longest : 0;
+    struct finding *finding =
+        findings_add(findings, FINDING_CRITICAL, findings_share(cpu, elapsed_of(from)));
+
+    if (finding == NULL)
+        return NULL;
+    finding->critical.process = process;
+    finding->critical.row = row_of(from, process);
+    finding->critical.on_it = finding->critical.named = 1;
+    finding->critical.cpu = finding->critical.most = cpu;
+    finding->critical.longest = path->longest;
+    finding->critical.less = less;
+    finding->critical.elapsed = elapsed_of(from);
+    return finding;
+}
+
+static bool matters(const struct findings_from *from, uint64_t longest)
+{
+    uint64_t length = from->path->longest;
+
+    return longest < length &&
+           (double)(length - longest) > FINDING_SMALL * (double)elapsed_of(from);
+}
+
+/* The part of the tree of processes that carries the path, if it is not all of it. */
+static int find_carrier(const struct findings_from *from, struct findings *findings, int *ret_found)
+{
+    const struct critical_path *path = from->path;
+    const struct critical_carrier *carrier = &path->carrier;
+
+    if (carrier->process == NO_PARENT || !matters(from, carrier->longest) ||
+        (!carrier->alone && path->parallelism->processes[carrier->process].parent == NO_PARENT))
+        return 0;
+    struct finding *finding =
+        add_critical(from, carrier->process, carrier->cpu, carrier->longest, findings);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->critical.tree = !carrier->alone;
+    ++*ret_found;
+    return 0;
+}
+
+/* Those of the name of a process that are on the path. */
+struct namesakes {
+    size_t named; /* all with the name */
+    size_t on_it;
+    uint64_t cpu; /* ns on the path */
+};
+
+static struct namesakes namesakes_of(const struct critical_path *path, uint32_t process)
+{
+    const struct parallelism_process *processes = path->parallelism->processes;
+    struct namesakes sum = {0};
+
+    for (size_t i = 0; i < path->parallelism->process_count; i++)
+        if (strcmp(processes[i].name, processes[process].name) == 0) {
+            sum.named++;
+            sum.on_it += path->processes[i].cpu > 0;
+            sum.cpu += path->processes[i].cpu;
+        }
+    return sum;
+}
+
+static int find_named(const struct findings_from *from, size_t index, struct findings *findings,
+                      int *ret_found)
+{
+    const struct critical_path *path = from->path;
+    const struct what_if *what_if = &path->what_ifs[index];
+    uint32_t process = what_if->process;
+    struct namesakes all = namesakes_of(path, process);
+    uint64_t most = path->processes[process].cpu;
+    bool alone = (double)most >= MOST_OF * (double)all.cpu;
+    uint64_t longest = alone ? path->alone[index].longest : what_if->longest;
+
+    if (what_if->speed != 2 || !matters(from, longest) ||
+        (alone && path->carrier.alone && path->carrier.process == process))
+        return 0;
+    struct finding *finding =
+        add_critical(from, process, alone ? most : all.cpu, longest, findings);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->critical.most = most;
+    if (!alone) {
+        finding->critical.on_it = all.on_it;
+        finding->critical.named = all.named;
+    }
+    ++*ret_found;
+    return 0;
+}
+
+static int find_critical(const struct findings_from *from, struct findings *findings)
+{
+    const struct critical_path *path = from->path;
+    int found = 0, result = find_carrier(from, findings, &found);
+
+    /* what was offered comes with most of the path first; what was asked for has no `alone` */
+    for (size_t i = 0; path->alone != NULL && result == 0 && i < path->what_if_count &&
+                       found < FINDINGS_FEW;
+         i++)
+        result = find_named(from, i, findings, &found);
+    return result;
+}
+
+static int find_path_waits(const struct findings_from *from, struct findings *findings)
+{
+    const struct critical_path *path = from->path;
+
+    if (path->outside == 0 || path->outside * MANY_WAITS < path->longest)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_PATH_WAITS,
+                                           findings_share(path->outside, elapsed_of(from)));
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->path_waits.time = path->outside;
+    finding->path_waits.longest = path->longest;
+    finding->path_waits.elapsed = elapsed_of(from);
+    return 0;
+}
+
+#define MUCH_IN_FLIGHT 0.2 /* of the elapsed time */
+
+static int find_flights(const struct findings_from *from, struct findings *findings)
+{
+    double share = findings_share(from->path->in_flight, elapsed_of(from));
+
+    if (share < MUCH_IN_FLIGHT)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_PATH_FLIGHTS, share);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->path_waits.time = from->path->in_flight;
+    finding->path_waits.longest = from->path->longest;
+    finding->path_waits.elapsed = elapsed_of(from);
+    return 0;
+}
+
+int findings_of_path(const struct findings_from *from, struct findings *findings)
+{
+    if (from->path == NULL)
+        return 0;
+    int result = find_critical(from, findings);
+    if (result == 0)
+        result = find_path_waits(from, findings);
+    if (result == 0)
+        result = find_flights(from, findings);
+    return result;
+}
