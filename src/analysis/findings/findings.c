@@ -89,7 +89,9 @@ int findings_find(const struct findings_from *from, struct findings *findings)
         all.parallelism = all.path->parallelism;
     for (size_t i = 0; i < ARRAY_SIZE(topics) && result == 0; i++)
         result = topics[i](&all, findings);
-    if (result == 0 && findings->count > 0)
+    if (result == 0)
+        findings_put_aside(&all, findings);
+    if (result == 0)
         sort(findings);
     return result;
 }

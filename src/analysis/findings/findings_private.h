@@ -16,6 +16,8 @@ double findings_share(uint64_t part, uint64_t whole); /* 0 if `whole` is 0 */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);
 int findings_of_work(const struct findings_from *from, struct findings *findings);
 int findings_of_time(const struct findings_from *from, struct findings *findings);
+/* Those who wait for messages, but have no part in the critical path, wait for work: that explains nothing. */
+void findings_put_aside(const struct findings_from *from, struct findings *findings);
 int findings_of_path(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);

@@ -175,6 +175,44 @@ static int find_flights(const struct findings_from *from, struct findings *findi
     return 0;
 }
 
+/* ---- waits that have nothing to do with it ---- */
+
+#define PART_OF_PATH 0.01
+
+/* Whether a process has a part of the path: CPU time, or arcs that come to it. */
+static bool has_part(const struct findings_from *from, uint32_t row)
+{
+    const struct critical_path *path = from->path;
+    uint64_t arcs = 0, to_it = 0, cpu = 0;
+
+    for (uint32_t i = 0; i < path->parallelism->process_count; i++) {
+        const struct parallelism_process *is = &path->parallelism->processes[i];
+        const struct communication_process *wanted = &from->communication->processes[row];
+        if (is->origin != wanted->origin || is->stream != wanted->stream)
+            continue;
+        cpu += path->processes[i].cpu;
+        for (size_t k = 0; k < path->arc_count; k++)
+            to_it += path->arcs[k].to == i ? path->arcs[k].count : 0;
+    }
+    for (size_t k = 0; k < path->arc_count; k++)
+        arcs += path->arcs[k].count;
+    return (double)cpu >= PART_OF_PATH * (double)path->longest ||
+           (to_it > 0 && (double)to_it >= PART_OF_PATH * (double)arcs);
+}
+
+void findings_put_aside(const struct findings_from *from, struct findings *findings)
+{
+    for (size_t i = 0; from->path != NULL && i < findings->count; i++) {
+        struct finding *finding = &findings->list[i];
+        if (finding->kind != FINDING_LATE_SENDER)
+            continue;
+        const struct party *to = &finding->wait.pair->to;
+        finding->aside = to->count > 0;
+        for (uint32_t k = 0; k < to->count && finding->aside; k++)
+            finding->aside = !has_part(from, to->processes[k]);
+    }
+}
+
 int findings_of_path(const struct findings_from *from, struct findings *findings)
 {
     if (from->path == NULL)

@@ -118,8 +118,9 @@ static int add_idle(const struct communication *communication, const struct peer
             finding->idle.cpu += peers->rows[i]->cpu;
             finding->idle.messages += messages_of(peers->rows[i]);
         }
-    finding->aside =
-        (double)busiest->cpu < BUSY_PEER * (double)communication->duration;
+    finding->aside = (double)busiest->cpu < BUSY_PEER * (double)communication->duration;
+    if (!finding->aside) /* what they could have shared */
+        finding->weight = findings_share(busiest->cpu, communication->duration);
     finding->idle.of = peers->count;
     finding->idle.busiest = (uint32_t)(busiest - communication->processes);
     finding->idle.busiest_cpu = busiest->cpu;
