@@ -1,0 +1,234 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# critical_test.sh BUILD_FOLDER: who is on the critical path, and what the report says of it, in programs with one built-in
+# cause. Which process it is, and how much it has to do, is random.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/two_hosts.sh"
+need_meter
+need_programs jq python3
+cd "$scratch" || exit 1
+
+seed=${DPM_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+echo "# DPM_SEED=$seed"
+
+# any FROM TO: a random number.
+any() {
+    seed=$(((seed * 1103515245 + 12345) % 2147483648))
+    echo $(($1 + seed / 65536 % ($2 - $1 + 1)))
+}
+
+# holds NAME FILE FILTER
+holds() {
+    check "$1" jq -e "$3" "$2"
+}
+
+# report_of TRACE: its report as report.json and report.txt.
+report_of() {
+    "$dpm" report --json "$1" > report.json
+    "$dpm" report "$1" > report.txt
+    sed -n '/^What was found$/,/^$/p' report.txt | tr -s ' \n' ' ' > found
+}
+
+# ---- a service and a helper that only sleeps ----
+
+work=$(any 3 12)
+cat > server.py << 'END'
+import socket, sys, threading, time
+def helper():
+    while True:
+        time.sleep(0.05)
+threading.Thread(target=helper, daemon=True).start()
+listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(threading.get_native_id(), flush=True)
+peer, _ = listener.accept()
+while peer.recv(10):
+    end = time.thread_time() + int(sys.argv[2]) / 1000
+    while time.thread_time() < end: pass
+    peer.send(b"a")
+END
+cat > client.py << 'END'
+import socket, sys
+server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+while True:
+    server.send(b"q")
+    server.recv(10)
+END
+cat > idle.py << 'END'
+import time
+while True:
+    time.sleep(0.1)
+END
+port=$(free_port)
+python3 server.py "$port" "$work" > server.out 2> server.err &
+server=$!
+wait_for 20 test -s server.out
+python3 client.py "$port" 2> client.err &
+client=$!
+python3 idle.py &
+idler=$!
+"$dpm" acquire -o idle.trace --pid $server --pid $client --pid $idler --duration 1s > acquired.txt 2>&1
+kill $client $idler $server
+wait $client $idler $server 2> ended
+report_of idle.trace
+cp report.json idle.json
+holds "a helper that only sleeps is not the critical path" idle.json \
+    ".path | .ends == \"work\" and .outside_ns < 0.1 * .path_ns and .path_ns == .cpu_ns + .delay_ns + .outside_ns"
+holds "... the server is" idle.json \
+    "[.path.processes[] | select(.pid == $server)][0].path_cpu_ns > 0.8 * .path.cpu_ns"
+holds "... the helper has no part of it, and may take any time" idle.json \
+    "[.path.processes[] | select(.pid == $idler)][0] | .path_cpu_ns == 0 and .path_outside_ns == 0 and .slack_ns == null"
+holds "... what is said first of the path names the server" idle.json \
+    "([.findings[] | select(.kind == \"critical\")][0].text | contains(\"[$server]\") and (contains(\"processes\") | not)) and
+     ([.findings[] | select(.kind == \"path_waits\")] | length == 0)"
+holds "... its CPU time is the share of the elapsed time" idle.json \
+    "[.findings[] | select(.kind == \"critical\")][0] as \$first | .statistics.processes[\$first.processes[0]].pid == $server and
+     (\$first.share - \$first.ns / .path.elapsed_ns | fabs) < 0.001"
+holds "t_max is that of the whole graph" idle.json '.path.tmax_ns >= .path.path_ns and .path.P == null and
+    ([.parallelism.rows[] | select(.step == "max")][0].tmax_ns == .path.tmax_ns)'
+"$dpm" path --json --longest idle.trace > whole.json
+holds "the longest path of the whole graph is there for those who ask" whole.json \
+    '.ends == "longest" and .path_ns == .tmax_ns'
+check_not "what explains nothing is not said at first" grep -q -e 'Silent' -e 'Idle ' -e 'created' found
+check_not "... nor at the end of the recording" grep -q -e '^Silent' -e '^Idle' -e '^Created' acquired.txt
+"$dpm" report --all idle.trace > all.txt
+check "... but to those who ask for all" grep -q '^Silent' all.txt
+holds "findings are sorted by the share of the elapsed time" idle.json \
+    '[.findings[] | select(.aside | not) | select(.kind != "elapsed").share // 0] | . == (sort | reverse)'
+holds "... each has its figures" idle.json \
+    'all(.findings[]; (.kind | length) > 0 and .kind != "other" and has("share") and has("ns") and (.processes | type) == "array")'
+holds "... none exceeds everything" idle.json 'all(.findings[]; .share == null or (.share >= 0 and .share <= 1))'
+
+# ---- one of many items ----
+
+slow=$(any 2 7)
+cat > item.sh << 'END'
+#!/bin/sh
+n=1
+[ "$1" != "$2" ] || n=30
+i=0
+while [ $i -lt $n ]; do head -c 300000 /dev/zero | gzip -9 | wc -c > size.$1; i=$((i + 1)); done
+END
+chmod +x item.sh
+# shellcheck disable=SC2016
+"$dpm" run -o items.trace --report items.txt -- sh -c 'seq 8 | xargs -P 2 -I ITEM ./item.sh ITEM "$1"' sh "$slow" > said
+report_of items.trace
+holds "the path ends with the command" report.json '.path.ends == "command"'
+check "which of eight items is slow (item $slow)" grep -q \
+    "item.sh\[[0-9]*\] (sh ./item.sh $slow $slow) and the processes that it created carry [0-9]*% of the critical path" found
+holds "... it is the carrier in figures" report.json '.path.carrier as $carrier | $carrier.alone == false and
+    .path.processes[$carrier.process].name == "item.sh" and $carrier.path_cpu_ns >= 0.7 * .path.cpu_ns'
+cat > burn.py << 'END'
+import os, sys, time
+end = time.process_time() + (0.3 if sys.argv[1] == os.environ["HEAVY"] else 0.01)
+while time.process_time() < end: pass
+END
+python=$(python3 -c 'import sys; print(sys.executable)')
+# shellcheck disable=SC2016
+HEAVY=$(echo a b c d | cut -d ' ' -f "$(any 1 4)").input "$dpm" run -o files.trace --report files.txt -- sh -c '
+    for file in a b c d; do "$1" burn.py "$file.input" -a-long-option-that-all-of-them-have=and-its-value & done; wait' \
+    sh "$python" > said
+report_of files.trace
+heavy=$(jq -r '.statistics | [.processes[] | select(.command != null and (.command | test("burn.py")))] | max_by(.cpu_ns) |
+    "\(.pid) \(.command)"' report.json)
+word=$(echo "$heavy" | grep -o '[a-d]\.input' | head -n 1)
+check "of four programs of one name, that with most work is named, by the word that only it has: $word" grep -q \
+    "python3*[0-9.]*\[${heavy%% *}\] ($word) carries [0-9]*% of the critical path" found
+
+# ---- an uneven pool: the program itself says which worker has the most to do ----
+
+chunk=$(any 0 3)
+cat > pool.py << 'END'
+import os, sys, time
+for i in range(4):
+    if os.fork() == 0:
+        if i == int(sys.argv[1]):
+            print(os.getpid(), flush=True)
+        end = time.process_time() + (0.4 if i == int(sys.argv[1]) else 0.02)
+        while time.process_time() < end: pass
+        os._exit(0)
+for i in range(4):
+    os.wait()
+END
+"$dpm" run -o pool.trace --report pool.txt -- "$python" pool.py "$chunk" > heavy
+report_of pool.trace
+check "of a pool only the worker with the heavy chunk is named" grep -q \
+    "\[$(cat heavy)\] carries [0-9]*% of the critical path" found
+check_not "... not all together" grep -q 'processes are on the critical path' found
+
+# ---- a slow network: a program passes the packets on, later ----
+
+trips=40
+delay=$(any 10 25)
+cat > slow_network.py << 'END'
+# slow_network.py DELAY_MS NAMESPACE ADDRESS NAMESPACE ADDRESS: a tunnel between two hosts.
+import fcntl, heapq, os, select, struct, subprocess, sys, time
+delay, hosts = int(sys.argv[1]) / 1000, sys.argv[2:]
+tunnels = []
+for i in range(2):
+    tunnel = os.open("/dev/net/tun", os.O_RDWR)
+    name = "slow%d-%d" % (i, os.getpid() % 10000)
+    fcntl.ioctl(tunnel, 0x400454ca, struct.pack("16sH22x", name.encode(), 0x1001))
+    for command in ("link set %s netns %s" % (name, hosts[2 * i]),
+                    "-n %s addr add %s/24 dev %s" % (hosts[2 * i], hosts[2 * i + 1], name),
+                    "-n %s link set %s up" % (hosts[2 * i], name)):
+        subprocess.run(["ip"] + command.split(), check=True)
+    tunnels.append(tunnel)
+open("network.ready", "w").close()
+waiting = []
+stop = time.monotonic() + 60
+while time.monotonic() < stop:
+    left = max(0, waiting[0][0] - time.monotonic()) if waiting else 1
+    for tunnel in select.select(tunnels, [], [], left)[0]:
+        packet = os.read(tunnel, 70000)
+        heapq.heappush(waiting, (time.monotonic() + delay, len(waiting), tunnels[1 - tunnels.index(tunnel)], packet))
+    while waiting and waiting[0][0] <= time.monotonic():
+        _, _, tunnel, packet = heapq.heappop(waiting)
+        os.write(tunnel, packet)
+END
+cat > far_server.py << 'END'
+import socket
+listener = socket.create_server(("10.83.7.2", 7000))
+open("server.ready", "w").close()
+peer, _ = listener.accept()
+while data := peer.recv(100):
+    peer.send(data)
+END
+cat > far_client.py << 'END'
+import socket, sys
+server = socket.create_connection(("10.83.7.2", 7000))
+for i in range(int(sys.argv[1])):
+    server.send(b"ask")
+    server.recv(100)
+END
+network=
+leave_hosts() { [ -z "$network" ] || kill "$network" 2> "$scratch/kill.err"; }
+if [ ! -c /dev/net/tun ] || ! command -v ip > command; then
+    skip "a slow network" "it needs /dev/net/tun and ip"
+    finish
+fi
+two_hosts 10.83.8
+"$python" slow_network.py "$delay" "$here" 10.83.7.1 "$there" 10.83.7.2 > network.out 2>&1 &
+network=$!
+if ! wait_for 20 test -e network.ready; then
+    skip "a slow network" "$(tail -n 1 network.out)"
+    finish
+fi
+ip netns exec "$there" "$dpm" run -o far_server.trace --kinds tcp,udp -- "$python" far_server.py > far_server.out 2>&1 &
+far_server=$!
+wait_for 20 test -e server.ready
+ip netns exec "$here" "$dpm" run -o far_client.trace --kinds tcp,udp -- "$python" far_client.py $trips > far_client.out 2>&1
+wait $far_server
+"$dpm" report --json far_client.trace far_server.trace > report.json
+"$dpm" path far_client.trace far_server.trace | tr -s ' \n' ' ' > path.txt
+least=$((2 * trips * delay * 1000000))
+holds "messages were in flight for $((least / 1000000)) ms at least, as the network made them" report.json \
+    ".path.in_flight_ns >= $least and .path.in_flight_ns <= .path.elapsed_ns and
+     ([.path.arcs[].in_flight_ns] | add) == .path.in_flight_ns"
+holds "... most of the elapsed time, and the report says so" report.json '[.findings[] | select(.kind == "path_in_flight")][0] |
+    .share > 0.5 and (.text | contains("faster CPUs will not help"))'
+holds "faster processes would save no more than they compute" report.json '. as $all |
+    all(.findings[] | select(.kind == "critical"); .share <= 1 - $all.path.in_flight_ns / $all.path.elapsed_ns + 0.01 and
+        ((.text | capture("would take <?(?<less>[0-9.]+)% less").less | tonumber) <= 50 * .share + 1))'
+check "dpm path says so, too" grep -q 'Messages on it were in flight for .* as recorded, [0-9.]*% of the elapsed' path.txt
+finish
