@@ -215,6 +215,53 @@ static void it_ends_with_the_command(void **state)
     check_idler(*state, END_COMMAND, 4 * 7 * MS + MS);
 }
 
+/* A thread C wakes up now and then, and takes a lock for a moment; A computes all the time, and waits 1 ms for it. */
+static void a_moment_for_an_idler(void **state)
+{
+    struct computation *computation = *state;
+    struct critical_path_options options = plain_options();
+
+    begin(computation, 3);
+    for (int i = 0; i < 4; i++) {
+        run_on(computation, 0, 20 * MS);
+        block_in(computation, 2, 0, CALL_SLEEP, 100 * MS);
+        wake_up(computation, 2, 0, 0);
+        block_in(computation, 0, 0, CALL_LOCK, MS);
+    }
+    send_to(computation, 0, 1, 0, 1);
+    receive(computation, 1, 0, 0, 1, true);
+    struct critical_path *path = ask(computation, &options);
+    assert_int_equal(path->cpu, 4 * 20 * MS);
+    assert_int_equal(path->outside, 4 * MS);
+    assert_int_equal(path->processes[2].outside, 0);
+    assert_true(path->whole >= 400 * MS);
+    critical_path_free(path);
+}
+
+/* C sleeps, then waits for A, and A for C: the path goes to C and back, not to its timers. */
+static void an_idler_that_waits(void **state)
+{
+    struct computation *computation = *state;
+    struct critical_path_options options = plain_options();
+
+    begin(computation, 3);
+    for (int i = 0; i < 4; i++) {
+        block_in(computation, 2, 0, CALL_SLEEP, 100 * MS);
+        run_on(computation, 0, 20 * MS);
+        wake_up(computation, 0, 2, 0);
+        block_in(computation, 2, 0, CALL_LOCK, MS);
+        wake_up(computation, 2, 0, 2 * MS);
+        block_in(computation, 0, 0, CALL_LOCK, 2 * MS);
+    }
+    send_to(computation, 0, 1, 0, 1);
+    receive(computation, 1, 0, 0, 1, true);
+    struct critical_path *path = ask(computation, &options);
+    assert_int_equal(path->cpu, 4 * 22 * MS);
+    assert_int_equal(path->processes[2].cpu, 4 * 2 * MS);
+    assert_int_equal(path->outside, 0);
+    critical_path_free(path);
+}
+
 /* One process that often waits for its disk: there is nothing else. Its few messages do not make it shorter. */
 static void alone_with_a_disk(void **state)
 {
@@ -322,6 +369,8 @@ static void compare(struct computation *computation, uint64_t seed)
                  (path->longest == path->whole || !options.whole) && path->cpu == cpu &&
                  path->cpu + path->delay + path->outside == path->longest &&
                  seen.critical == path->events && seen.by_edge <= count;
+    for (size_t i = 0; i < path->parallelism->process_count && right; i++)
+        right = !path->processes[i].has_slack || path->processes[i].slack <= path->longest;
     for (uint32_t i = 0; i < computation->processes && right && options.whole; i++)
         right = slack_is_right(&world, computation, i, path->processes[i].slack, longest);
     for (uint32_t k = 0; k < computation->step_count; k++)
@@ -374,6 +423,8 @@ int main(void)
         TEST(connections_share_a_row),
         TEST(an_idler_is_not_on_it),
         TEST(it_ends_with_the_command),
+        TEST(a_moment_for_an_idler),
+        TEST(an_idler_that_waits),
         TEST(alone_with_a_disk),
         TEST(nobody_is_called_so),
         TEST(every_claim_is_true),

@@ -72,6 +72,7 @@ static uint64_t end_of(const struct critical_path_reading *reading, const struct
                        uint32_t index, uint64_t own, bool *ret_by_wait)
 {
     const struct stretch *stretch = &reading->graph.stretches.at[index];
+    enum arc_rule rule = reading->plain ? ARC_LATER : reading->places[index].rule;
     uint64_t arrives = 0;
 
     own += cpu_of(reading, what_if, stretch);
@@ -84,8 +85,12 @@ static uint64_t end_of(const struct critical_path_reading *reading, const struct
         return own + stretch_time(stretch);
     default:
         arrives = reading->places[stretch->source].end + critical_delay(reading, what_if, stretch);
-        *ret_by_wait = arrives > own;
-        return later(arrives, own);
+        if (rule == ARC_WAITED)
+            return own + stretch_time(stretch);
+        if (rule == ARC_OWN)
+            return own;
+        *ret_by_wait = rule == ARC_WOKE || arrives > own;
+        return *ret_by_wait ? arrives : own;
     }
 }
 
@@ -96,9 +101,11 @@ static uint64_t less(uint64_t value, uint64_t by)
 
 /* By how much waits for timers and disks outweigh the CPU time on the path to the end of this stretch, since something
  * was done for others there. `before`: the same at its beginning, on its own chain. */
-static uint64_t idled_after(const struct critical_path_reading *reading,
-                            const struct stretch *stretch, bool by_wait, uint64_t before)
+static uint64_t idled_after(const struct critical_path_reading *reading, uint32_t index,
+                            uint64_t before)
 {
+    const struct stretch *stretch = &reading->graph.stretches.at[index];
+    bool by_wait = reading->places[index].by_wait;
     uint64_t own = less(before, stretch->cpu);
 
     if (stretch->meets || stretch->wait == STRETCH_MESSAGE)
@@ -106,10 +113,35 @@ static uint64_t idled_after(const struct critical_path_reading *reading,
     if (stretch->wait == STRETCH_SLEEP)
         return own + stretch_time(stretch);
     if (!by_wait)
-        return own;
+        return own + (reading->places[index].rule == ARC_WAITED ? stretch_time(stretch) : 0);
     uint64_t idled = reading->tails[stretch->source];
     bool same = reading->graph.stretches.at[stretch->source].chain == stretch->chain;
     return stretch->wait == STRETCH_SINCE && same ? idled + stretch_time(stretch) : idled;
+}
+
+#define LONG_WAIT 2 /* one that is at least this part of all that the other one has slept */
+
+/* How an arc counts, by how much both sides have idled: its chain and its source. */
+static enum arc_rule rule_of(const struct critical_path_reading *reading, uint32_t index)
+{
+    uint64_t cpu, end, arrives;
+    const struct stretch *stretch = &reading->graph.stretches.at[index];
+    uint64_t own = less(reading->idled[stretch->chain], stretch->cpu), source, waited;
+
+    if (!stretch_has_arc(stretch) || reading->graph.stretches.at[stretch->source].chain == stretch->chain)
+        return ARC_LATER;
+    source = reading->tails[stretch->source];
+    if (stretch->wait == STRETCH_MESSAGE)
+        return stretch->meets && own > 0 && source == 0 ? ARC_WOKE : ARC_LATER;
+    waited = stretch_time(stretch);
+    if (waited > 0 && own > 0 && source == 0)
+        return ARC_WOKE;
+    if (waited == 0 || own > 0 || source <= LONG_WAIT * waited)
+        return ARC_LATER;
+    cpu = cpu_of(reading, NULL, stretch);
+    end = reading->chains[stretch->chain] + cpu;
+    arrives = reading->places[stretch->source].end + critical_delay(reading, NULL, stretch);
+    return arrives < end + waited ? ARC_OWN : ARC_WAITED;
 }
 
 /* Fills in places[index].idle; tails[index] is how much it idled until a tail is stored there. */
@@ -119,7 +151,7 @@ static void note_idle(struct critical_path_reading *reading, uint32_t index)
     struct place *place = &reading->places[index];
     uint64_t *idled = &reading->idled[stretch->chain];
 
-    *idled = idled_after(reading, stretch, place->by_wait, *idled);
+    *idled = idled_after(reading, index, *idled);
     if (stretch->wait == STRETCH_CREATES && stretch->weight != 0)
         reading->idled[stretch->weight - 1] = *idled;
     reading->tails[index] = *idled;
@@ -141,10 +173,11 @@ static bool may_end(const struct critical_path_reading *reading, uint32_t index)
     }
 }
 
-uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
-                          uint64_t *ret_whole)
+static uint64_t forward(struct critical_path_reading *reading, const struct what_if *what_if,
+                        uint64_t *ret_whole)
 {
     const struct graph *graph = &reading->graph;
+    bool notes = reading->notes_idle && !reading->plain;
     uint64_t longest = 0, whole = 0;
 
     memset(reading->chains, 0, graph->chain_count * sizeof(*reading->chains));
@@ -153,13 +186,15 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
         const struct stretch *stretch = &graph->stretches.at[i];
         struct place *place = &reading->places[i];
         bool by_wait;
+        if (notes)
+            place->rule = rule_of(reading, i);
         uint64_t end = end_of(reading, what_if, i, reading->chains[stretch->chain], &by_wait);
-        *place = (struct place){
-            .end = end & PLACE_END_MOST, .idle = place->idle, .by_wait = by_wait};
+        place->end = end & PLACE_END_MOST;
+        place->by_wait = by_wait;
         reading->chains[stretch->chain] = end;
         if (stretch->wait == STRETCH_CREATES && stretch->weight != 0)
             reading->chains[stretch->weight - 1] = end;
-        if (reading->notes_idle)
+        if (notes)
             note_idle(reading, i);
         whole = later(whole, end);
         if (may_end(reading, i) && end >= longest) {
@@ -169,6 +204,17 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
     }
     *ret_whole = whole;
     return longest;
+}
+
+uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,
+                          uint64_t *ret_whole)
+{
+    uint64_t unused, longest;
+
+    reading->plain = true;
+    longest = forward(reading, what_if, ret_whole);
+    reading->plain = reading->options.whole;
+    return reading->plain ? longest : forward(reading, what_if, &unused);
 }
 
 /* ---- where the path ends ---- */
@@ -200,7 +246,7 @@ static void find_end(struct critical_path_reading *reading)
     result->end = reading->options.whole              ? END_LONGEST
                   : reading->graph.command_end != 0 ? END_COMMAND
                                                       : END_OF_WORK;
-    reading->notes_idle = result->end == END_OF_WORK;
+    reading->notes_idle = !reading->options.whole;
     result->longest = critical_forward(reading, NULL, &result->whole);
     reading->notes_idle = false;
     if (result->end != END_OF_WORK)
@@ -302,10 +348,15 @@ static void find_slack(struct critical_path_reading *reading, uint64_t longest)
             note_slack(reading, stretch->weight - 1, end, longest);
             raise_tail(&tail, chains[stretch->weight - 1] & ~CHAIN_COMPUTES);
         }
-        if (stretch->wait >= STRETCH_MESSAGE && stretch->wait <= STRETCH_SINCE)
+        enum arc_rule rule = reading->plain ? ARC_LATER : reading->places[i - 1].rule;
+        if (rule != ARC_WAITED && rule != ARC_OWN && stretch->wait >= STRETCH_MESSAGE &&
+            stretch->wait <= STRETCH_SINCE)
             raise_tail(&reading->tails[stretch->source],
                        longer_tail(tail, critical_delay(reading, NULL, stretch)));
-        uint64_t sleep = stretch->wait == STRETCH_SLEEP ? stretch_time(stretch) : 0;
+        bool sleeps = stretch->wait == STRETCH_SLEEP || rule == ARC_WAITED;
+        uint64_t sleep = sleeps ? stretch_time(stretch) : 0;
+        if (rule == ARC_WOKE) /* what its own chain did before does not matter */
+            tail = NO_TAIL;
         chains[stretch->chain] = longer_tail(tail, cpu_of(reading, NULL, stretch) + sleep) |
                                  (stretch->cpu > 0 ? CHAIN_COMPUTES : 0);
     }

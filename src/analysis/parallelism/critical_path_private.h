@@ -6,16 +6,30 @@
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/program_graph.h"
 
+/*
+ * What an arc to a chain means, where waits for timers and disks are on the path of one side. Their time is elapsed time,
+ * and the CPU time of others is less than what elapsed meanwhile; so a thread that only sleeps would seem to be always
+ * later than those who work. What was recorded decides instead:
+ */
+enum arc_rule {
+    ARC_LATER, /* the later one of both counts, as the thesis has it */
+    ARC_WOKE,  /* a chain that has only slept was woken by one that works: the chain comes from there */
+    /* a chain that works has waited a moment for one that had slept: that delays it by what it waited, and no more */
+    ARC_WAITED,
+    ARC_OWN, /* the same, when the other one was not so late: no delay */
+};
+
 /* Where a stretch is in time. */
 struct place {
-    uint64_t end : 61;     /* ns since the beginning */
+    uint64_t end : 59;     /* ns since the beginning */
+    uint64_t rule : 2;     /* enum arc_rule */
     /* on the path to it, waits for timers and disks outweigh what was done since the latest message: nothing ends there */
     uint64_t idle : 1;
     uint64_t by_wait : 1;  /* its wait determines `end`, not its own chain */
     uint64_t critical : 1; /* it is on the path */
 };
 
-#define PLACE_END_MOST ((1ULL << 61) - 1)
+#define PLACE_END_MOST ((1ULL << 59) - 1)
 
 /* A program counter of a process, and the CPU time on the path that it has. */
 struct critical_pc {
@@ -52,7 +66,8 @@ struct critical_path_reading {
     struct stretches tail_file;
     uint64_t *chains;                  /* [chains]: end of the latest stretch of each */
     uint64_t *idled;                   /* [chains]: see note_idle */
-    bool notes_idle;                   /* places[].idle is to be filled in */
+    bool notes_idle;                   /* places[].idle and .rule are to be filled in */
+    bool plain;                        /* every rule is ARC_LATER */
     uint32_t end;                      /* stretch at whose end the path ends; NO_STRETCH: none */
     uint32_t busiest;                  /* END_BUSIEST: the last stretch of that chain */
     struct history *again;             /* NULL during the first reading */
@@ -63,6 +78,12 @@ struct critical_path_reading {
     struct critical_parts parts;
     struct critical_path *result;
 };
+
+/* Whether an arc of the recorded graph leads to this stretch. */
+static inline bool stretch_has_arc(const struct stretch *stretch)
+{
+    return stretch->wait >= STRETCH_MESSAGE && stretch->wait <= STRETCH_ORDER;
+}
 
 /* Fills `places`. Returns the length of the path; *ret_whole: t_max. */
 uint64_t critical_forward(struct critical_path_reading *reading, const struct what_if *what_if,

@@ -15,7 +15,7 @@
 
 /* ---- arcs ---- */
 
-/* Adds an arc to all lengths. `weight`: bytes for MESSAGE, ns for SINCE. */
+/* Adds an arc to all lengths. `weight`: bytes for MESSAGE, ns for SINCE; for others, how long it slept. */
 static int add_arc(struct graph *graph, struct arrival *arrival, const struct reached *from,
                    enum stretch_wait wait, uint64_t weight)
 {
@@ -42,6 +42,15 @@ static int add_arc(struct graph *graph, struct arrival *arrival, const struct re
     return added < 0 ? (int)added : 0;
 }
 
+/* Whether this can have ended the wait. */
+static bool may_have_woken(const struct arrival *arrival, const struct history_edge *edge);
+
+/* How long the stream slept, if the edge may have ended that. */
+static uint64_t waited_for(const struct arrival *arrival, const struct history_edge *edge)
+{
+    return may_have_woken(arrival, edge) ? arrival->waited : 0;
+}
+
 static int add_message_arc(struct graph *graph, struct arrival *arrival,
                            const struct history_edge *edge)
 {
@@ -50,7 +59,10 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     graph->result->messages++;
     graph->result->ordered += edge->kind == EDGE_ORDERED;
     graph->result->inferred += edge->kind == EDGE_INFERRED;
-    return add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
+    int result = add_arc(graph, arrival, from, STRETCH_MESSAGE, edge->bytes);
+    if (result == 0 && from->stretch != 0 && graph->keeps && graph->see == NULL)
+        graph->stretches.at[arrival->chain->last - 1].meets = waited_for(arrival, edge) > 0;
+    return result;
 }
 
 /*
@@ -78,14 +90,15 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
 
     graph->result->other_arcs++;
     if (sender->ended)
-        return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, 0);
+        return add_arc(graph, arrival, &sender->at, STRETCH_ORDER, waited_for(arrival, edge));
     int64_t last = graph_end_here(graph, graph_chain_of(graph, sender));
     if (last < 0)
         return (int)last;
     graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
     graph->result->asleep.count += time > 0;
     graph->result->asleep.time += time;
-    return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE, time);
+    return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE,
+                   time == 0 ? waited_for(arrival, edge) : time);
 }
 
 /* For the first event of a chain that another one has created: the chain begins there. */
@@ -119,7 +132,7 @@ static int add_other_arc(struct graph *graph, struct arrival *arrival,
 
     graph->result->other_arcs++;
     return add_arc(graph, arrival, graph_value(graph, edge->value),
-                   signal ? STRETCH_SIGNAL : STRETCH_ORDER, 0);
+                   signal ? STRETCH_SIGNAL : STRETCH_ORDER, waited_for(arrival, edge));
 }
 
 #define SOON 1000000 /* ns; a message may be slightly older than the wait that it ends */

@@ -418,6 +418,9 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     graph->result->total += arrival.cpu;
     arrival.chain->cpu += arrival.cpu;
     graph->result->processes[stream->process].cpu += arrival.cpu;
+    arrival.waited = record->header.id == EVENT_BLOCK ? stretch_whole_time(record->block.duration)
+                     : arrival.slept                  ? slept_for(&arrival)
+                                                      : 0;
     result = handle(graph, &arrival);
     arrival.chain->time = record->header.time;
     if (result == 0 && event->value != NULL)

@@ -43,12 +43,12 @@ struct stretch {
     uint64_t wait : 3;               /* enum stretch_wait */
     uint64_t shift : 5;              /* for a time: it is weight << shift ns */
     uint64_t users : 11;             /* how many wait for its end; STRETCH_USERS_MOST: or more */
-    /* with it, something came from an unmonitored peer, or was sent there as an answer */
+    /* with it, something came from an unmonitored peer, or was sent there as an answer; MESSAGE: it ended a sleep */
     uint64_t meets : 1;
     uint32_t chain;
     uint32_t next;   /* distance to the next one of its chain; 0: it is the last */
     uint32_t source; /* index */
-    uint32_t weight;
+    uint32_t weight; /* SIGNAL, ORDER: with `shift` the time for which the chain slept until then, 0: it did not */
 };
 
 _Static_assert(sizeof(struct stretch) == 24, "a stretch is 24 bytes");
