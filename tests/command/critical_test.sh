@@ -156,6 +156,46 @@ check "of a pool only the worker with the heavy chunk is named" grep -q \
     "\[$(cat heavy)\] carries [0-9]*% of the critical path" found
 check_not "... not all together" grep -q 'processes are on the critical path' found
 
+# ---- the picture: the same waits, in read and in epoll ----
+
+waits=$(any 3 6)
+cat > waits.py << 'END'
+import os, select, sys, time
+reads, writes = os.pipe()
+if os.fork() == 0:
+    os.close(writes)
+    if sys.argv[1] == "epoll":
+        epoll = select.epoll()
+        epoll.register(reads, select.EPOLLIN)
+    elif sys.argv[1] == "poll":
+        poll = select.poll()
+        poll.register(reads, select.POLLIN)
+    while True:
+        if sys.argv[1] == "epoll":
+            epoll.poll()
+        elif sys.argv[1] == "poll":
+            poll.poll()
+        elif sys.argv[1] == "select":
+            select.select([reads], [], [])
+        if not os.read(reads, 10):
+            os._exit(0)
+for i in range(int(sys.argv[2])):
+    time.sleep(.04)
+    os.write(writes, b"x")
+time.sleep(.04)
+os.close(writes)
+os.wait()
+END
+for call in read epoll poll select; do
+    "$dpm" run -o "$call.trace" --report "$call.txt" -- "$python" waits.py $call "$waits" > said
+    "$dpm" graph -o $call.svg "$call.trace"
+    # the child begins some time after its parent; the first wait may be shorter
+    check_equal "waits of 40 ms in $call are drawn" "$waits" "$(grep -o '<title>waits for a[^<]* until' $call.svg |
+        grep -v processor | sed 's/.* for \([0-9.]* [a-z]*\), until/\1/' |
+        awk '($2 == "ms" && $1 >= 35) || $2 == "s"' | wc -l | awk -v most="$waits" '{ print ($1 > most ? most : $1) }')"
+done
+check_equal "the legend has each kind of wait" 6 "$(sed -n '/<g id="legend">/,/^<\/g>/p' epoll.svg | grep -c '<rect class="wait[0-5]"')"
+
 # ---- a slow network: a program passes the packets on, later ----
 
 trips=40

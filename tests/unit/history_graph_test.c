@@ -278,7 +278,7 @@ static void a_small_picture(void **state)
     expect_once(text, "arc|inferred outside|60 bytes, inferred|from an event that is not in the");
     assert_int_equal(count_of(text, "wait|"), 3);
     expect_once(text, "wait|wait0|waits for a message for 3.00 ms, until 0.003000000 s|path 7");
-    expect_once(text, "wait|wait2|waits for a processor for 1.00 ms, until 0.001000000 s\n");
+    expect_once(text, "wait|wait2|is stopped by a signal for 1.00 ms, until 0.001000000 s\n");
     expect_once(text, "wait|wait3|is blocked for 2.00 ms, until 0.008000000 s\n");
     assert_int_equal(count_of(text, "way|"), 5);
     assert_int_equal(count_of(text, "way||1.50 ms of CPU time in 3.00 ms\n"), 1);
@@ -291,6 +291,55 @@ static void a_small_picture(void **state)
     expect_once(text, "arc|e3 -> e5 [style=dashed|");
     expect_once(text, "arc|outside_6_0 -> e6 [style=dotted|");
     expect_once(text, "label|server[101]\n");
+    free(text);
+    sample_free(sample);
+}
+
+/* A wait in epoll ends with the next event, before the CPU time that was used for it; and with nothing that a stream can
+ * record while it sleeps. */
+static void a_wait_for_any(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    make(sample, EVENT_RECEIVECALL, 1, 10 * MS)->message.path = 0;
+    add_with(sample, NULL, 0);
+    make(sample, EVENT_BLOCK, 1, 12 * MS)->block.duration = MS; /* not interruptible */
+    add_with(sample, NULL, 0);
+    add(sample, EVENT_RECEIVE, 1, 50 * MS); /* half of the time is CPU time in this world */
+    add(sample, EVENT_SEND, 1, 60 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    expect_once(text, "wait|wait4|waits for any of several (poll, select, epoll) for 20.0 ms, until "
+                      "0.020000000 s\n");
+    assert_int_equal(count_of(text, "wait|wait0"), 0);
+    free(text);
+    sample_free(sample);
+}
+
+static void schedule(struct sample *sample, uint32_t stream, uint64_t time, uint64_t runnable)
+{
+    make(sample, EVENT_SCHEDULE, stream, time)->schedule.runnable = runnable;
+    sample->records[sample->count].header.flags = RECORD_NO_STREAM;
+    add_with(sample, NULL, 0);
+}
+
+/* Sums that began before the recording say nothing until the second one. */
+static void waits_for_a_processor(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    schedule(sample, 1, 1 * MS, 70 * MS); /* it has no line yet */
+    add(sample, EVENT_SEND, 1, 2 * MS);
+    schedule(sample, 1, 3 * MS, 80 * MS);
+    schedule(sample, 1, 9 * MS, 84 * MS);
+    make(sample, EVENT_SENDCALL, 1, 10 * MS)->header.flags = RECORD_PREEMPTED;
+    add_with(sample, NULL, 0);
+    add(sample, EVENT_SEND, 1, 11 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    assert_int_equal(count_of(text, "wait|"), 1);
+    expect_once(text, "wait|wait5|waits for a processor for 4.00 ms since the latest record of that, "
+                      "until 0.008000000 s\n");
     free(text);
     sample_free(sample);
 }
@@ -482,6 +531,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_picture),
+        cmocka_unit_test(a_wait_for_any),
+        cmocka_unit_test(waits_for_a_processor),
         cmocka_unit_test(a_blocked_sender),
         cmocka_unit_test(an_empty_picture),
         cmocka_unit_test(windows_and_choices),

@@ -81,8 +81,9 @@ static int64_t find_line(struct history_graph *graph, uint32_t origin, uint32_t 
         .origin = origin,
         .stream = number,
         .last = GRAPH_NONE,
-        .call = {GRAPH_NONE, GRAPH_NONE, GRAPH_NONE},
     };
+    for (size_t i = 0; i < ARRAY_SIZE(graph->lines[index].call); i++)
+        graph->lines[index].call[i] = GRAPH_NONE;
     return index;
 }
 
@@ -115,6 +116,38 @@ static int end_call(struct history_graph *graph, enum wait_kind kind, int64_t en
     return add_wait(graph, kind, begin->time, end);
 }
 
+/* What a stream can record while it sleeps: that it was stopped, continued, or waited for a lock in the kernel. */
+static bool is_within_wait(const struct record *record)
+{
+    switch (record->header.id) {
+    case EVENT_STOPPROCESS:
+    case EVENT_STARTPROCESS:
+    case EVENT_LOST:
+    case EVENT_DISCARDED:
+        return true;
+    case EVENT_BLOCK:
+        return (record->block.state & 1) == 0;
+    default:
+        return false;
+    }
+}
+
+/* A wait for any of several paths ends before the latest event of its line, and before the CPU time used for that. */
+static int end_wait_for_any(struct history_graph *graph)
+{
+    const struct graph_event *event = &graph->events[graph->event_count - 1];
+    size_t *call = &graph->lines[event->line].call[WAIT_ANY];
+
+    if (*call == GRAPH_NONE || is_within_wait(&event->record))
+        return 0;
+    const struct graph_event *begin = &graph->events[*call];
+    *call = GRAPH_NONE;
+    uint64_t cpu = event->proc_time - begin->proc_time;
+    if (cpu > (uint64_t)INT64_MAX / 4)
+        cpu = 0;
+    return add_wait(graph, WAIT_ANY, begin->time, event->time - (int64_t)cpu);
+}
+
 /* `end`: time of the event's record, which can be later than event->time. */
 static int find_waits(struct history_graph *graph, int64_t end)
 {
@@ -125,10 +158,10 @@ static int find_waits(struct history_graph *graph, int64_t end)
 
     switch (record->header.id) {
     case EVENT_RECEIVECALL:
-        line->call[WAIT_RECEIVE] = index;
+        line->call[record->message.path == 0 ? WAIT_ANY : WAIT_RECEIVE] = index;
         return 0;
     case EVENT_SENDCALL:
-        if (line->call[WAIT_SEND] == GRAPH_NONE)
+        if (line->call[WAIT_SEND] == GRAPH_NONE && !(record->header.flags & RECORD_PREEMPTED))
             line->call[WAIT_SEND] = index;
         return 0;
     case EVENT_STOPPROCESS:
@@ -161,13 +194,54 @@ static int64_t wall_time(const struct history_graph *graph, const struct history
     return wall > MOST_TIME ? MOST_TIME : wall < -MOST_TIME ? -MOST_TIME : wall;
 }
 
-static bool is_wanted(const struct history_graph *graph, const struct event *event, int64_t time)
+/* Whether it is in the picture, as far as the user's choice decides. */
+static bool is_chosen(const struct history_graph *graph, const struct event *event, int64_t time)
 {
     const struct graph_choice *choice = &graph->choice;
 
     return (choice->from == 0 || time >= choice->from) && (choice->to == 0 || time < choice->to) &&
-           is_drawn(event->header) &&
            (choice->accepts == NULL || choice->accepts(choice->context, event));
+}
+
+static bool is_wanted(const struct history_graph *graph, const struct event *event, int64_t time)
+{
+    return is_drawn(event->header) && is_chosen(graph, event, time);
+}
+
+/* Whether a stream began when it was metered already, so that its sums began at 0. */
+static bool is_new(const struct history_graph *graph, const struct event *event)
+{
+    const struct stream_record *stream =
+        identities_stream(graph->identities, event->origin, event->header->stream);
+
+    return stream != NULL && stream->parent != 0;
+}
+
+/* SCHEDULE is no event of its stream. It says how long the stream has waited for a CPU since the latest SCHEDULE: the
+ * last of these waits, if there were several, has just ended. */
+static int add_schedule(struct history_graph *graph, const struct history_event *event,
+                        int64_t time)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    int64_t index =
+        intern_find(&graph->line_keys, number_key(event->event.origin, record->header.stream));
+
+    if (index < 0 || !is_chosen(graph, &event->event, time))
+        return 0;
+    struct graph_line *line = &graph->lines[index];
+    bool known = line->knows_runnable || is_new(graph, &event->event);
+    uint64_t waited = record->schedule.runnable - line->runnable;
+    line->runnable = record->schedule.runnable;
+    line->knows_runnable = true;
+    if (!known || waited == 0 || waited > MOST_TIME / 2)
+        return 0;
+    if (array_reserve(&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
+                      sizeof(*graph->waits)) < 0)
+        return -ENOMEM;
+    int64_t begin = time - (int64_t)waited;
+    graph->waits[graph->wait_count++] =
+        (struct graph_wait){WAIT_CPU, (size_t)index, GRAPH_NONE, begin, time};
+    return 0;
 }
 
 int history_graph_add(struct history_graph *graph, const struct history_event *event)
@@ -179,6 +253,9 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
         graph->first = wall_time(graph, event, event->when);
     }
     int64_t time = wall_time(graph, event, event->when);
+    int result = 0;
+    if (header->id == EVENT_SCHEDULE)
+        return add_schedule(graph, event, time);
     if (!is_wanted(graph, &event->event, time))
         return 0;
     if (graph->event_count >= graph->choice.most) {
@@ -209,7 +286,8 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
     };
     graph->edge_count += event->edge_count;
     graph->lines[line].last = graph->event_count++;
-    return find_waits(graph, wall_time(graph, event, header->time));
+    result = end_wait_for_any(graph);
+    return result < 0 ? result : find_waits(graph, wall_time(graph, event, header->time));
 }
 
 int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,

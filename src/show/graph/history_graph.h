@@ -24,6 +24,16 @@ struct graph_column {
     size_t line_count;
 };
 
+enum wait_kind {
+    WAIT_RECEIVE,
+    WAIT_SEND,
+    WAIT_STOPPED,
+    WAIT_BLOCKED,
+    WAIT_ANY, /* in poll, select or epoll */
+    WAIT_CPU,
+    WAIT_KIND_COUNT
+};
+
 /* A stream. */
 struct graph_line {
     size_t column;
@@ -31,15 +41,15 @@ struct graph_line {
     uint32_t origin;
     uint32_t stream;
     size_t last;    /* its latest event, or GRAPH_NONE */
-    size_t call[3]; /* event that began a wait which has not ended, or GRAPH_NONE: [wait_kind] */
+    size_t call[WAIT_KIND_COUNT]; /* event that began a wait which has not ended, or GRAPH_NONE */
+    bool knows_runnable;          /* from a SCHEDULE: ns that it has waited for a CPU so far */
+    uint64_t runnable;
 };
-
-enum wait_kind { WAIT_RECEIVE, WAIT_SEND, WAIT_STOPPED, WAIT_BLOCKED, WAIT_KIND_COUNT };
 
 struct graph_wait {
     enum wait_kind kind;
     size_t line;
-    size_t event;  /* that ended it */
+    size_t event;  /* that ended it; GRAPH_NONE: none did (WAIT_CPU) */
     int64_t begin; /* as graph_event.time */
     int64_t end;
 };

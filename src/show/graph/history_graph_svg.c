@@ -17,12 +17,12 @@
 #include <string.h>
 
 #define LEFT        120 /* for the time scale */
-#define TOP         130
+#define TOP         170
 #define MARGIN      40
 #define LINE_WIDTH  70
 #define COLUMN_GAP  30
 #define LETTER      7.5 /* width at 12 px */
-#define LEAST_WIDTH 900
+#define LEAST_WIDTH 1100
 #define EVENT_GAP   16 /* px of height per event ... */
 #define LEAST_HIGH  400
 #define MOST_HIGH   30000 /* ... up to this height */
@@ -107,10 +107,10 @@ static const char style[] =
     ".line{stroke:#1f4e8c}"
     ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}.room{stroke-dasharray:7 4}"
     ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#5b7f2b}"
-    ".life.critical,.arc.critical{stroke:#d3182b;stroke-width:3}"
+    ".life.critical,.arc.critical,.line.critical{stroke:#d3182b;stroke-width:3}"
     ".event.critical circle{stroke:#d3182b;stroke-width:2}"
     ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
-    ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}\n"
+    ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}.wait4{fill:#f0d08a}.wait5{fill:#e08a8a}\n"
     "@media screen and (prefers-color-scheme:dark){"
     ".paper{fill:#15181c}.tip{fill:#c9ced6}"
     "text{fill:#e4e7eb}.tick{stroke:#363c45}.scale{fill:#b8c0ca}.small{fill:#9aa4b1}"
@@ -118,8 +118,9 @@ static const char style[] =
     ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
     ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
     ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#a3cc6a}"
-    ".life.critical,.arc.critical{stroke:#ff6b7d}.event.critical circle{stroke:#ff6b7d}"
-    ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}}";
+    ".life.critical,.arc.critical,.line.critical{stroke:#ff6b7d}.event.critical circle{stroke:#ff6b7d}"
+    ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}"
+    ".wait4{fill:#8a6d1f}.wait5{fill:#8f3d3d}}";
 
 static void draw_head(const struct picture *picture)
 {
@@ -145,6 +146,27 @@ static void draw_head(const struct picture *picture)
     fputs("</text>\n", picture->file);
 }
 
+#define WAITS_IN_ROW 4 /* of the legend */
+
+/* The rest of the legend's last row. */
+static void draw_event_keys(const struct picture *picture, double x)
+{
+    static const struct {
+        const char *shape;
+        const char *text;
+    } events[] = {{"send", "SEND"}, {"receive", "RECEIVE"}, {"other", "another event"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        fprintf(picture->file,
+                "<g class=\"key event %s\"><circle cx=\"%.1f\" cy=\"87\" r=\"4\"/>"
+                "<text x=\"%.1f\" y=\"91\">%s</text></g>\n",
+                events[i].shape, x + 4, x + 14, events[i].text);
+        x += 30 + (double)strlen(events[i].text) * LETTER;
+    }
+    fprintf(picture->file, "<text x=\"%.1f\" y=\"91\">12 us: CPU time between two events</text>\n",
+            x);
+}
+
 static void draw_legend(const struct picture *picture)
 {
     static const struct {
@@ -152,8 +174,8 @@ static void draw_legend(const struct picture *picture)
         const char *text;
     } arcs[] = {
         {"exact", "message, exact"}, {"ordered", "ordered"},
-        {"inferred", "inferred"},    {"creation", "creation, connection, end"},
-        {"room", "room made"},
+        {"inferred", "inferred"},    {"creation", "creation, connection, end, wakeup"},
+        {"room", "buffer space made"}, {"critical", "critical path"},
     };
     double x = 12;
 
@@ -165,17 +187,19 @@ static void draw_legend(const struct picture *picture)
                 arcs[i].shape, x, x + 40, arcs[i].text);
         x += 60 + (double)strlen(arcs[i].text) * LETTER;
     }
-    fprintf(picture->file, "<text x=\"%.1f\" y=\"50\">12 us: CPU time between two events</text>\n",
-            x);
     x = 12;
     for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
         const char *name = graph_wait_name((enum wait_kind)kind);
+        if (kind == WAITS_IN_ROW)
+            x = 12;
+        int y = kind < WAITS_IN_ROW ? 60 : 80;
         fprintf(picture->file,
-                "<g class=\"key\"><rect class=\"wait%d\" x=\"%.1f\" y=\"60\" width=\"14\" "
-                "height=\"14\"/><text x=\"%.1f\" y=\"71\">%s</text></g>\n",
-                kind, x, x + 20, name);
+                "<g class=\"key\"><rect class=\"wait%d\" x=\"%.1f\" y=\"%d\" width=\"14\" "
+                "height=\"14\"/><text x=\"%.1f\" y=\"%d\">%s</text></g>\n",
+                kind, x, y, x + 20, y + 11, name);
         x += 40 + (double)strlen(name) * LETTER;
     }
+    draw_event_keys(picture, x);
     fputs("</g>\n", picture->file);
 }
 

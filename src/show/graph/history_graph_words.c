@@ -22,8 +22,10 @@ const char *graph_wait_name(enum wait_kind kind)
     static const char *const names[] = {
         [WAIT_RECEIVE] = "waits for a message",
         [WAIT_SEND] = "waits until it can send",
-        [WAIT_STOPPED] = "waits for a processor",
+        [WAIT_STOPPED] = "is stopped by a signal",
         [WAIT_BLOCKED] = "is blocked",
+        [WAIT_ANY] = "waits for any of several (poll, select, epoll)",
+        [WAIT_CPU] = "waits for a processor",
     };
 
     return names[kind];
@@ -258,15 +260,14 @@ static void add_duration(char text[GRAPH_TEXT_SIZE], int64_t duration)
 void graph_describe_wait(const struct history_graph *graph, const struct graph_wait *wait,
                          char text[GRAPH_TEXT_SIZE])
 {
-    const struct graph_event *event = &graph->events[wait->event];
-
     text[0] = '\0';
     add(text, "%s for ", graph_wait_name(wait->kind));
     add_duration(text, wait->end - wait->begin);
-    add(text, ", until ");
+    add(text, "%s, until ", wait->kind == WAIT_CPU ? " since the latest record of that" : "");
     add_time(text, wait->end);
     if (wait->kind == WAIT_RECEIVE || wait->kind == WAIT_SEND)
-        add_path(graph, graph->lines[wait->line].origin, event->record.message.path, text);
+        add_path(graph, graph->lines[wait->line].origin,
+                 graph->events[wait->event].record.message.path, text);
 }
 
 void graph_describe_way(const struct history_graph *graph, const struct graph_event *event,
