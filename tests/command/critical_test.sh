@@ -243,7 +243,7 @@ for i in range(int(sys.argv[1])):
 END
 network=
 leave_hosts() { [ -z "$network" ] || kill "$network" 2> "$scratch/kill.err"; }
-if [ ! -c /dev/net/tun ] || ! command -v ip > command; then
+if [ ! -c /dev/net/tun ] || ! command -v ip > where; then
     skip "a slow network" "it needs /dev/net/tun and ip"
     finish
 fi

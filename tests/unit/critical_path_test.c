@@ -419,14 +419,10 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_on_it),
-        TEST(connections_share_a_row),
-        TEST(an_idler_is_not_on_it),
-        TEST(it_ends_with_the_command),
-        TEST(a_moment_for_an_idler),
-        TEST(an_idler_that_waits),
-        TEST(alone_with_a_disk),
-        TEST(nobody_is_called_so),
+        TEST(what_is_on_it),         TEST(connections_share_a_row),
+        TEST(an_idler_is_not_on_it), TEST(it_ends_with_the_command),
+        TEST(a_moment_for_an_idler), TEST(an_idler_that_waits),
+        TEST(alone_with_a_disk),     TEST(nobody_is_called_so),
         TEST(every_claim_is_true),
     };
 

@@ -309,8 +309,9 @@ static void a_wait_for_any(void **state)
     add(sample, EVENT_RECEIVE, 1, 50 * MS); /* half of the time is CPU time in this world */
     add(sample, EVENT_SEND, 1, 60 * MS);
     char *text = read_again(sample, GRAPH_SVG);
-    expect_once(text, "wait|wait4|waits for any of several (poll, select, epoll) for 20.0 ms, until "
-                      "0.020000000 s\n");
+    expect_once(text,
+                "wait|wait4|waits for any of several (poll, select, epoll) for 20.0 ms, until "
+                "0.020000000 s\n");
     assert_int_equal(count_of(text, "wait|wait0"), 0);
     free(text);
     sample_free(sample);
@@ -338,8 +339,9 @@ static void waits_for_a_processor(void **state)
     add(sample, EVENT_SEND, 1, 11 * MS);
     char *text = read_again(sample, GRAPH_SVG);
     assert_int_equal(count_of(text, "wait|"), 1);
-    expect_once(text, "wait|wait5|waits for a processor for 4.00 ms since the latest record of that, "
-                      "until 0.008000000 s\n");
+    expect_once(text,
+                "wait|wait5|waits for a processor for 4.00 ms since the latest record of that, "
+                "until 0.008000000 s\n");
     free(text);
     sample_free(sample);
 }

@@ -36,8 +36,8 @@ enum finding_kind {
     FINDING_ARCS_MISSING, /* the true P may be smaller, as events were not metered: .missing */
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
-    FINDING_CRITICAL,     /* processes that carry the critical path: .critical */
-    FINDING_PATH_WAITS,   /* much of the critical path is no CPU time: .path_waits */
+    FINDING_CRITICAL,   /* processes that carry the critical path: .critical */
+    FINDING_PATH_WAITS, /* much of the critical path is no CPU time: .path_waits */
     FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .path_waits */
 
     FINDING_LATE_SENDER,    /* its receiver waited for messages: .wait */
@@ -138,7 +138,8 @@ struct finding {
             uint32_t process; /* with most of it: index into path->parallelism->processes ... */
             uint32_t row;     /* ... and into communication.processes; NO_PROCESS: none */
             bool tree;        /* with the processes that it created ... */
-            size_t on_it;     /* ... or with so many of its name, itself among them, that are on the path ... */
+            size_t
+                on_it; /* ... or with so many of its name, itself among them, that are on the path ... */
             size_t named;     /* ... of so many */
             uint64_t cpu;     /* of all these on the path ... */
             uint64_t most;    /* ... and of `process` alone */

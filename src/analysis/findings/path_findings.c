@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY_WAITS 5    /* a fifth of the critical path */
-#define MOST_OF    0.5  /* of what the processes of one name have on the path: then that one is named alone */
+#define MANY_WAITS 5 /* a fifth of the critical path */
+#define MOST_OF                                                                                    \
+    0.5 /* of what the processes of one name have on the path: then that one is named alone */
 
 /* The elapsed time of the run: until the path ends. */
 static uint64_t elapsed_of(const struct findings_from *from)
@@ -135,9 +136,8 @@ static int find_critical(const struct findings_from *from, struct findings *find
     int found = 0, result = find_carrier(from, findings, &found);
 
     /* what was offered comes with most of the path first; what was asked for has no `alone` */
-    for (size_t i = 0; path->alone != NULL && result == 0 && i < path->what_if_count &&
-                       found < FINDINGS_FEW;
-         i++)
+    for (size_t i = 0;
+         path->alone != NULL && result == 0 && i < path->what_if_count && found < FINDINGS_FEW; i++)
         result = find_named(from, i, findings, &found);
     return result;
 }
@@ -148,8 +148,8 @@ static int find_path_waits(const struct findings_from *from, struct findings *fi
 
     if (path->outside == 0 || path->outside * MANY_WAITS < path->longest)
         return 0;
-    struct finding *finding = findings_add(findings, FINDING_PATH_WAITS,
-                                           findings_share(path->outside, elapsed_of(from)));
+    struct finding *finding =
+        findings_add(findings, FINDING_PATH_WAITS, findings_share(path->outside, elapsed_of(from)));
     if (finding == NULL)
         return -ENOMEM;
     finding->path_waits.time = path->outside;

@@ -179,8 +179,7 @@ static int see_stretch(void *context, uint32_t index, const struct chain *chain,
     }
     process->cpu += stretch->cpu;
     reading->result->cpu += stretch->cpu;
-    if (stretch->wait == STRETCH_SLEEP ||
-        (!reading->plain && place->rule == ARC_WAITED)) {
+    if (stretch->wait == STRETCH_SLEEP || (!reading->plain && place->rule == ARC_WAITED)) {
         process->outside += stretch_time(stretch);
         reading->result->outside += stretch_time(stretch);
     }

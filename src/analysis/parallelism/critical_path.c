@@ -59,7 +59,8 @@ uint64_t critical_delay(const struct critical_path_reading *reading, const struc
         return 0;
     uint32_t from = graph->starts[graph->stretches.at[stretch->source].chain].process;
     uint32_t to = graph->starts[stretch->chain].process;
-    if (what_if != NULL && what_if->speed == 0 && critical_has_name(graph, from, what_if->process) &&
+    if (what_if != NULL && what_if->speed == 0 &&
+        critical_has_name(graph, from, what_if->process) &&
         critical_has_name(graph, to, what_if->to))
         return 0;
     return placed_delay(placed, &graph->options->delays, graph_machine_of(graph, placed, from),
@@ -128,7 +129,8 @@ static enum arc_rule rule_of(const struct critical_path_reading *reading, uint32
     const struct stretch *stretch = &reading->graph.stretches.at[index];
     uint64_t own = less(reading->idled[stretch->chain], stretch->cpu), source, waited;
 
-    if (!stretch_has_arc(stretch) || reading->graph.stretches.at[stretch->source].chain == stretch->chain)
+    if (!stretch_has_arc(stretch) ||
+        reading->graph.stretches.at[stretch->source].chain == stretch->chain)
         return ARC_LATER;
     source = reading->tails[stretch->source];
     if (stretch->wait == STRETCH_MESSAGE)
@@ -243,9 +245,9 @@ static void find_end(struct critical_path_reading *reading)
 {
     struct critical_path *result = reading->result;
 
-    result->end = reading->options.whole              ? END_LONGEST
+    result->end = reading->options.whole            ? END_LONGEST
                   : reading->graph.command_end != 0 ? END_COMMAND
-                                                      : END_OF_WORK;
+                                                    : END_OF_WORK;
     reading->notes_idle = !reading->options.whole;
     result->longest = critical_forward(reading, NULL, &result->whole);
     reading->notes_idle = false;
@@ -299,7 +301,7 @@ static void mark_path(struct critical_path_reading *reading)
 
 #define CHAIN_COMPUTES (1ULL << 63) /* the next stretch of the chain uses CPU time */
 
-#define NO_TAIL        (CHAIN_COMPUTES - 1) /* no way leads from there to the end of the path */
+#define NO_TAIL (CHAIN_COMPUTES - 1) /* no way leads from there to the end of the path */
 
 static void raise_tail(uint64_t *tail, uint64_t to)
 {

@@ -84,7 +84,7 @@ struct critical_carrier {
 };
 
 struct critical_path {
-    struct parallelism *parallelism;    /* T, processes, and the data behind them */
+    struct parallelism *parallelism; /* T, processes, and the data behind them */
     enum critical_end end;
     uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns */
     uint64_t longest; /* length of this path, ns */
@@ -103,7 +103,8 @@ struct critical_path {
     size_t procedure_count;
     struct what_if *what_ifs;
     size_t what_if_count;
-    struct what_if *alone; /* [what_if_count]: of its processes the one with most of the path, alone */
+    struct what_if
+        *alone; /* [what_if_count]: of its processes the one with most of the path, alone */
     struct critical_carrier carrier;
 };
 

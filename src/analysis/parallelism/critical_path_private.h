@@ -13,7 +13,7 @@
  */
 enum arc_rule {
     ARC_LATER, /* the later one of both counts, as the thesis has it */
-    ARC_WOKE,  /* a chain that has only slept was woken by one that works: the chain comes from there */
+    ARC_WOKE, /* a chain that has only slept was woken by one that works: the chain comes from there */
     /* a chain that works has waited a moment for one that had slept: that delays it by what it waited, and no more */
     ARC_WAITED,
     ARC_OWN, /* the same, when the other one was not so late: no delay */
@@ -21,8 +21,8 @@ enum arc_rule {
 
 /* Where a stretch is in time. */
 struct place {
-    uint64_t end : 59;     /* ns since the beginning */
-    uint64_t rule : 2;     /* enum arc_rule */
+    uint64_t end : 59; /* ns since the beginning */
+    uint64_t rule : 2; /* enum arc_rule */
     /* on the path to it, waits for timers and disks outweigh what was done since the latest message: nothing ends there */
     uint64_t idle : 1;
     uint64_t by_wait : 1;  /* its wait determines `end`, not its own chain */

@@ -70,9 +70,9 @@ struct arrival {
     uint64_t cpu;
     bool slept;
     uint64_t waited; /* ns of sleep that it ended */
-    bool answered;  /* something metered has arrived that may have ended its wait ... */
-    bool woken;     /* ... or a WAKEUP reports what has ended it */
-    bool explained; /* one of these */
+    bool answered;   /* something metered has arrived that may have ended its wait ... */
+    bool woken;      /* ... or a WAKEUP reports what has ended it */
+    bool explained;  /* one of these */
 };
 
 /* Fills in what the history's edges show. */

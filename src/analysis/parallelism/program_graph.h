@@ -16,7 +16,7 @@
 #ifndef DPM_PROGRAM_GRAPH_H
 #define DPM_PROGRAM_GRAPH_H
 
-#include "analysis/command.h"
+#include "analysis/command_seen.h"
 #include "analysis/parallelism/parallelism.h"
 #include "base/lookup.h"
 
@@ -48,7 +48,8 @@ struct stretch {
     uint32_t chain;
     uint32_t next;   /* distance to the next one of its chain; 0: it is the last */
     uint32_t source; /* index */
-    uint32_t weight; /* SIGNAL, ORDER: with `shift` the time for which the chain slept until then, 0: it did not */
+    uint32_t
+        weight; /* SIGNAL, ORDER: with `shift` the time for which the chain slept until then, 0: it did not */
 };
 
 _Static_assert(sizeof(struct stretch) == 24, "a stretch is 24 bytes");

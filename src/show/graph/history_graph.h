@@ -40,7 +40,7 @@ struct graph_line {
     size_t place; /* index among the lines of its column */
     uint32_t origin;
     uint32_t stream;
-    size_t last;    /* its latest event, or GRAPH_NONE */
+    size_t last;                  /* its latest event, or GRAPH_NONE */
     size_t call[WAIT_KIND_COUNT]; /* event that began a wait which has not ended, or GRAPH_NONE */
     bool knows_runnable;          /* from a SCHEDULE: ns that it has waited for a CPU so far */
     uint64_t runnable;

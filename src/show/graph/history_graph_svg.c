@@ -118,7 +118,8 @@ static const char style[] =
     ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
     ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
     ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#a3cc6a}"
-    ".life.critical,.arc.critical,.line.critical{stroke:#ff6b7d}.event.critical circle{stroke:#ff6b7d}"
+    ".life.critical,.arc.critical,.line.critical{stroke:#ff6b7d}.event.critical "
+    "circle{stroke:#ff6b7d}"
     ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}"
     ".wait4{fill:#8a6d1f}.wait5{fill:#8f3d3d}}";
 
@@ -173,8 +174,8 @@ static void draw_legend(const struct picture *picture)
         const char *shape;
         const char *text;
     } arcs[] = {
-        {"exact", "message, exact"}, {"ordered", "ordered"},
-        {"inferred", "inferred"},    {"creation", "creation, connection, end, wakeup"},
+        {"exact", "message, exact"},   {"ordered", "ordered"},
+        {"inferred", "inferred"},      {"creation", "creation, connection, end, wakeup"},
         {"room", "buffer space made"}, {"critical", "critical path"},
     };
     double x = 12;

@@ -48,12 +48,12 @@ static json_t *what_if_json(const void *context, size_t index)
     const struct what_if *what_if = &path->what_ifs[index];
     const struct parallelism_process *processes = path->parallelism->processes;
 
-    return json_pack(
-        "{s:o, s:o, s:f, s:o, s:o, s:f}", "process",
-        json_text(processes[what_if->process].name, STREAM_NAME_SIZE), "to",
-        what_if->speed > 0 ? json_null() : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
-        "speed", what_if->speed, "path_ns", json_count(what_if->longest), "tmax_ns",
-        json_count(what_if->whole), "P", critical_factor(path, what_if->whole));
+    return json_pack("{s:o, s:o, s:f, s:o, s:o, s:f}", "process",
+                     json_text(processes[what_if->process].name, STREAM_NAME_SIZE), "to",
+                     what_if->speed > 0 ? json_null()
+                                        : json_text(processes[what_if->to].name, STREAM_NAME_SIZE),
+                     "speed", what_if->speed, "path_ns", json_count(what_if->longest), "tmax_ns",
+                     json_count(what_if->whole), "P", critical_factor(path, what_if->whole));
 }
 
 static json_t *carrier_json(const struct critical_path *path)
@@ -76,19 +76,18 @@ int show_critical_path_json(const struct critical_path *path, const struct recor
         "own_cost", own_cost_json(&parallelism->matching.own_cost), "lost",
         json_count(recorded->lost), "complete", recorded->complete, "duration_ns",
         json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
-    json_t *all =
-        json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                  "trace", trace, "T_ns", json_count(parallelism->total), "tmax_ns",
-                  json_count(path->whole), "ends", critical_end_key(path->end), "path_ns",
-                  json_count(path->longest), "elapsed_ns", json_count(path->elapsed),
-                  "in_flight_ns", json_count(path->in_flight), "flights_unknown",
-                  json_count(path->unknown_flights), "carrier", carrier_json(path), "cpu_ns",
-                  json_count(path->cpu), "delay_ns", json_count(path->delay), "outside_ns",
-                  json_count(path->outside), "events", json_count(path->events), "processes",
-                  json_array_of(path, parallelism->process_count, process_json), "arcs",
-                  json_array_of(path, path->arc_count, arc_json), "procedures",
-                  json_array_of(path, path->procedure_count, procedure_json), "what_if",
-                  json_array_of(path, path->what_if_count, what_if_json));
+    json_t *all = json_pack(
+        "{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+        "trace", trace, "T_ns", json_count(parallelism->total), "tmax_ns", json_count(path->whole),
+        "ends", critical_end_key(path->end), "path_ns", json_count(path->longest), "elapsed_ns",
+        json_count(path->elapsed), "in_flight_ns", json_count(path->in_flight), "flights_unknown",
+        json_count(path->unknown_flights), "carrier", carrier_json(path), "cpu_ns",
+        json_count(path->cpu), "delay_ns", json_count(path->delay), "outside_ns",
+        json_count(path->outside), "events", json_count(path->events), "processes",
+        json_array_of(path, parallelism->process_count, process_json), "arcs",
+        json_array_of(path, path->arc_count, arc_json), "procedures",
+        json_array_of(path, path->procedure_count, procedure_json), "what_if",
+        json_array_of(path, path->what_if_count, what_if_json));
     int result = json_print(all, JSON_INDENT(1), file);
 
     fputc('\n', file);

@@ -142,8 +142,8 @@ static int print_arcs(const struct critical_path *path, FILE *file,
                       const struct show_options *options)
 {
     static const struct table_column columns[] = {
-        {"FROM", false}, {"TO", false},   {"BY", false},
-        {"TIMES", true}, {"BYTES", true}, {"DELAY", true}, {"IN FLIGHT", true},
+        {"FROM", false}, {"TO", false},   {"BY", false},       {"TIMES", true},
+        {"BYTES", true}, {"DELAY", true}, {"IN FLIGHT", true},
     };
     size_t shown = rows_of(path->arc_count, options);
     struct table table;
@@ -302,7 +302,8 @@ static void print_heading(const struct critical_path *path, FILE *file)
 {
     static const char *const ends[] = {
         [END_COMMAND] = "It ends with the command.",
-        [END_OF_WORK] = "It ends with the last work for others; helpers that only sleep are not on it.",
+        [END_OF_WORK] =
+            "It ends with the last work for others; helpers that only sleep are not on it.",
         [END_BUSIEST] = "It ends with the thread that used most CPU time.",
         [END_LONGEST] = "It is the longest path of the whole graph (t_max).",
     };

@@ -22,15 +22,15 @@ struct report_values {
     const char *key; /* "critical" ... */
     bool aside;      /* shown only to those who ask for all */
     bool has_share, has_time;
-    double share;  /* of the elapsed time */
-    uint64_t time; /* ns */
+    double share;                         /* of the elapsed time */
+    uint64_t time;                        /* ns */
     uint32_t processes[REPORT_PROCESSES]; /* indexes */
     size_t process_count;
 };
 
 struct report_finding {
-    const char *topic; /* "Load"; consecutive findings may share it */
-    const char *text;  /* one sentence */
+    const char *topic;                  /* "Load"; consecutive findings may share it */
+    const char *text;                   /* one sentence */
     const struct report_values *values; /* NULL: none */
 };
 

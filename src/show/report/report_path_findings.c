@@ -37,8 +37,7 @@ static bool is_namesake(const struct communication *communication, uint32_t inde
     const struct communication_process *a = &communication->processes[index];
     const struct communication_process *b = &communication->processes[other];
 
-    return index != other && b->command != NULL &&
-           strncmp(a->name, b->name, STREAM_NAME_SIZE) == 0;
+    return index != other && b->command != NULL && strncmp(a->name, b->name, STREAM_NAME_SIZE) == 0;
 }
 
 /* Whether a namesake has this word in its command line, too. */
@@ -160,7 +159,8 @@ void report_say_critical(const struct report *report, const struct finding *find
         report_say(content, "Path",
                    "%s %s %s%% of the critical path%s. If %s ran twice as fast, the run would take "
                    "%s%% less.",
-                   who, finding->critical.tree ? "and the processes that it created carry" : "carries",
+                   who,
+                   finding->critical.tree ? "and the processes that it created carry" : "carries",
                    share, part, finding->critical.tree ? "all of them" : "it", less);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* command.c: the process that a recording was made for. See command.h. */
-#include "analysis/command.h"
+/* command_seen.c: the process that a recording was made for. See command_seen.h. */
+#include "analysis/command_seen.h"
 
 static void note_first(struct command_seen *seen, const struct identities *identities,
                        const struct record_header *header)
@@ -24,7 +24,6 @@ bool command_see(struct command_seen *seen, const struct identities *identities,
     note_first(seen, identities, &record->header);
     if (seen->process == 0 || record->header.id != EVENT_TERMINATION || !record->termination.last)
         return false;
-    const struct stream_record *identity =
-        identities_stream(identities, 0, record->header.stream);
+    const struct stream_record *identity = identities_stream(identities, 0, record->header.stream);
     return identity != NULL && identity->process == seen->process;
 }

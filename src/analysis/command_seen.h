@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h: the process that a recording was made for: `dpm run` meters it from the execution of its program on, after
+ * command_seen.h: the process that a recording was made for: `dpm run` meters it from the execution of its program on, after
  * which it only comes to a CPU or leaves it. A process that was acquired does something else first.
  *
  *      first trace   EXEC (stream 1) ........ TERMINATION of its last thread: the end of the command
  */
-#ifndef DPM_COMMAND_H
-#define DPM_COMMAND_H
+#ifndef DPM_COMMAND_SEEN_H
+#define DPM_COMMAND_SEEN_H
 
 #include "history/history.h"
 
 /* All zero at first. */
 struct command_seen {
-    bool has_acted;   /* stream 1 of origin 0 has done anything */
-    uint32_t process; /* number of the command's first stream, of origin 0; 0: not known, or no command */
+    bool has_acted; /* stream 1 of origin 0 has done anything */
+    uint32_t
+        process; /* number of the command's first stream, of origin 0; 0: not known, or no command */
 };
 
 /* To be called with each event of a stream. Returns whether the command ends with it. */
