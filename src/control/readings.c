@@ -19,7 +19,7 @@ const struct critical_path_options report_path_options = {
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
  * graph, and the others have released theirs by then. */
-enum { STATISTICS, REQUESTS, ELAPSED, THREADS, PROCESSES, PATH, PART_COUNT };
+enum { STATISTICS, REQUESTS, ELAPSED, PAUSES, THREADS, PROCESSES, PATH, PART_COUNT };
 
 /* One analysis in a reading. */
 struct part {
@@ -40,6 +40,7 @@ struct readings {
     struct critical_path_reading *path;
     struct causality_analysis *causality;
     struct elapsed_analysis *elapsed;
+    struct pauses_analysis *pauses;
 };
 
 /* What a part's error means for the whole reading: 0 if the others continue. */
@@ -152,6 +153,16 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
     return result;
 }
 
+static int begin_pauses(struct readings *readings, struct problem *problem)
+{
+    if (!readings->wanted->pauses)
+        return 0;
+    if (pauses_new(readings->traces.history, &readings->pauses) < 0)
+        return out_of_memory(problem);
+    readings->parts[PAUSES].analysis = pauses_analysis(readings->pauses);
+    return 0;
+}
+
 /* ---- after the last event: each part frees its memory and graph before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
@@ -210,17 +221,36 @@ static int finish_elapsed(struct readings *readings, struct problem *problem)
     return result < 0 ? out_of_memory(problem) : 0;
 }
 
+static int finish_pauses(struct readings *readings, struct problem *problem)
+{
+    int result = pauses_finish(readings->pauses, &readings->found->pauses);
+
+    pauses_analysis_free(readings->pauses);
+    readings->pauses = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
+}
+
 /* ---- the first reading ---- */
 
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests,   [ELAPSED] = begin_elapsed,
-    [THREADS] = begin_threads,       [PROCESSES] = begin_processes, [PATH] = begin_path,
+    [STATISTICS] = begin_statistics,
+    [REQUESTS] = begin_requests,
+    [ELAPSED] = begin_elapsed,
+    [PAUSES] = begin_pauses,
+    [THREADS] = begin_threads,
+    [PROCESSES] = begin_processes,
+    [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests,   [ELAPSED] = finish_elapsed,
-    [THREADS] = finish_threads,       [PROCESSES] = finish_processes, [PATH] = finish_path,
+    [STATISTICS] = finish_statistics,
+    [REQUESTS] = finish_requests,
+    [ELAPSED] = finish_elapsed,
+    [PAUSES] = finish_pauses,
+    [THREADS] = finish_threads,
+    [PROCESSES] = finish_processes,
+    [PATH] = finish_path,
 };
 
 static int begin_parts(struct readings *readings, struct problem *problem)
@@ -229,7 +259,7 @@ static int begin_parts(struct readings *readings, struct problem *problem)
     struct problem *const may_fail[PART_COUNT] = {
         [THREADS] = &found->parallelism_problem, [PROCESSES] = &found->parallelism_problem,
         [PATH] = &found->path_problem,           [REQUESTS] = &found->causality_problem,
-        [ELAPSED] = &found->elapsed_problem,
+        [ELAPSED] = &found->elapsed_problem,     [PAUSES] = &found->elapsed_problem,
     };
     int result = 0;
 
@@ -339,6 +369,7 @@ static void readings_done(struct readings *readings)
     critical_path_reading_free(readings->path);
     causality_analysis_free(readings->causality);
     elapsed_analysis_free(readings->elapsed);
+    pauses_analysis_free(readings->pauses);
     traces_close(&readings->traces);
 }
 
@@ -372,4 +403,5 @@ void found_done(struct analyses_found *found)
     critical_path_free(found->path);
     causality_free(found->causality);
     elapsed_free(found->elapsed);
+    pauses_free(found->pauses);
 }

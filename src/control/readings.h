@@ -7,7 +7,7 @@
  *               +--> parallelism, each thread a stream
  *               +--> parallelism, each process a stream (if there are threads)
  *               +--> critical path: the graph, and the path in it
- *               +--> where the elapsed time went
+ *               +--> where the elapsed time went; when processes did not answer
  *               '--> requests
  *
  *      traces --+--> critical path: what it consists of
@@ -33,6 +33,7 @@ struct analyses_wanted {
     const struct critical_path_options *path;
     const struct causality_options *causality;
     bool elapsed;
+    bool pauses;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
      * the most messages; needs `statistics` and `every`. */
     struct picture *picture;
@@ -49,6 +50,7 @@ struct analyses_found {
     struct critical_path *path;
     struct causality *causality;
     struct elapsed *elapsed;
+    struct pauses *pauses;
     uint64_t records;
     /* With `goes_on`: why a result is missing; "" if it is not. */
     struct problem parallelism_problem, path_problem, causality_problem, elapsed_problem;

@@ -75,6 +75,7 @@ static int report(const struct recording_command *command, const struct analyses
         .path = found->path,
         .causality = found->causality,
         .elapsed = found->elapsed,
+        .pauses = found->pauses,
         .traces = traces,
     };
 
@@ -98,6 +99,7 @@ int recording_report(struct recording_command *command, struct problem *problem)
         .path = analysed ? &report_path_options : NULL,
         .causality = analysed ? &requests : NULL,
         .elapsed = analysed,
+        .pauses = analysed,
         .goes_on = true,
     };
     char *quoted = trace_names_quoted(&names);

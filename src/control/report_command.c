@@ -68,6 +68,7 @@ static int read_all(struct reading *reading, struct problem *problem)
         .path = &report_path_options,
         .causality = &requests,
         .elapsed = true,
+        .pauses = true,
         .picture = draws ? &reading->picture : NULL,
         .busiest = true,
     };
@@ -95,6 +96,7 @@ static int show(struct reading *reading, struct problem *problem)
         .path = found->path,
         .causality = found->causality,
         .elapsed = found->elapsed,
+        .pauses = found->pauses,
         .recorded = found->run.recorded,
         .graph = reading->picture.graph,
         .traces = reading->traces,

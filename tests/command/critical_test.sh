@@ -156,6 +156,68 @@ check "of a pool only the worker with the heavy chunk is named" grep -q \
     "\[$(cat heavy)\] carries [0-9]*% of the critical path" found
 check_not "... not all together" grep -q 'processes are on the critical path' found
 
+# ---- a process that does not answer: it computes, or was stopped ----
+
+burst=$(any 40 90)
+cat > busy.py << 'END'
+# busy.py MS: five clients; one answer in twenty takes MS of CPU time.
+import os, selectors, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+for i in range(5):
+    if os.fork() == 0:
+        server = socket.create_connection(listener.getsockname())
+        for k in range(16):
+            server.send(b"q")
+            server.recv(10)
+            time.sleep(0.005)
+        os._exit(0)
+selector = selectors.DefaultSelector()
+selector.register(listener, selectors.EVENT_READ)
+left, count = 5, 0
+print(os.getpid(), flush=True)
+while left:
+    for key, _ in selector.select():
+        if key.fileobj is listener:
+            selector.register(listener.accept()[0], selectors.EVENT_READ)
+        elif not key.fileobj.recv(10):
+            selector.unregister(key.fileobj)
+            left -= 1
+        else:
+            count += 1
+            end = time.thread_time() + (int(sys.argv[1]) / 1000 if count % 20 == 10 else 0)
+            while time.thread_time() < end: pass
+            key.fileobj.send(b"a")
+END
+"$dpm" run -o busy.trace --report busy.txt -- "$python" busy.py "$burst" > pid
+report_of busy.trace
+holds "a server that computes $burst ms while messages wait is found" report.json "
+    .statistics.processes as \$processes | [.findings[] | select(.kind == \"busy_while_messages_waited\")] | length == 1 and
+    (.[0] | \$processes[.processes[0]].pid == $(cat pid) and .ns >= ${burst}000000 * 3)"
+check "... how long at a stretch, and how many messages" grep -q \
+    "\[$(cat pid)\] computed up to [0-9.]* ms at a stretch.* while up to [2-9] messages came" found
+cat > stop.py << 'END'
+import os, signal, sys, time
+child = os.fork()
+if child == 0:
+    while True:
+        time.sleep(0.02)
+print(os.getpid(), child, flush=True)
+time.sleep(0.1)
+os.kill(child, signal.SIGSTOP)
+time.sleep(int(sys.argv[1]) / 1000)
+os.kill(child, signal.SIGCONT)
+time.sleep(0.1)
+os.kill(child, signal.SIGKILL)
+os.wait()
+END
+pause=$(any 200 500)
+"$dpm" run -o stop.trace --report stop.txt -- "$python" stop.py "$pause" > pids
+read -r parent child < pids
+report_of stop.trace
+holds "a process that a signal stops for $pause ms is found" report.json \
+    "[.findings[] | select(.kind == \"stopped\")][0].ns | . >= $((pause - 5))e6 and . < ($pause + 2000) * 1e6"
+check "... and who sent the signal" grep -q "\[$child\] was stopped by SIGSTOP for .* sent by python3*[0-9.]*\[$parent\]" found
+
 # ---- the picture: the same waits, in read and in epoll ----
 
 waits=$(any 3 6)

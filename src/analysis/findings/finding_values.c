@@ -29,6 +29,8 @@ const char *finding_key(enum finding_kind kind)
         [FINDING_REQUESTS] = "request_paths",
         [FINDING_RETRANSMITS] = "retransmits",
         [FINDING_DROPPED] = "dropped",
+        [FINDING_BUSY] = "busy_while_messages_waited",
+        [FINDING_STOPPED] = "stopped",
         [FINDING_FAILED] = "failed_connections",
         [FINDING_FILES] = "files",
         [FINDING_CPU_WAIT] = "cpu_wait",
@@ -153,6 +155,14 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_FAILED:
         add_process(ret_values, finding->failure->process);
+        break;
+    case FINDING_BUSY:
+        set_time(ret_values, finding->pause.row->cpu);
+        add_process(ret_values, finding->pause.process);
+        break;
+    case FINDING_STOPPED:
+        set_time(ret_values, finding->pause.row->stopped);
+        add_process(ret_values, finding->pause.process);
         break;
     case FINDING_FILES:
         set_time(ret_values, finding->files.reads.time + finding->files.writes.time);

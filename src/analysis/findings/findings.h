@@ -6,6 +6,7 @@
  *      struct parallelism   --+--> findings_find --> a list of struct finding, by topic: work, parallelism, critical
  *      struct critical_path --+                      path, late, queues, answers, requests, network, waits
  *      struct causality     --+
+ *      struct elapsed, pauses +
  *
  * Findings below FINDING_SMALL of the elapsed time are left out. All times are ns.
  */
@@ -15,6 +16,7 @@
 #include "analysis/causality/causality.h"
 #include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
+#include "analysis/pauses/pauses.h"
 #include "analysis/statistics/statistics.h"
 
 #define FINDING_SMALL 0.01
@@ -51,6 +53,9 @@ enum finding_kind {
 
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
+
+    FINDING_BUSY,    /* a process computed at a stretch while messages waited for it: .pause */
+    FINDING_STOPPED, /* a signal stopped a process: .pause */
 
     FINDING_FAILED, /* a process failed to connect to an address: .failure */
     FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
@@ -171,6 +176,10 @@ struct finding {
             uint64_t median, p99;
         } requests;
         struct {
+            uint32_t process; /* NO_PROCESS: it has no row of its own */
+            const struct pause_row *row;
+        } pause;
+        struct {
             uint64_t segments;
             const struct communication_path *worst;
         } retransmits;
@@ -204,6 +213,7 @@ struct findings_from {
     const struct critical_path *path;  /* or NULL */
     const struct causality *causality; /* or NULL */
     const struct elapsed *elapsed;     /* or NULL */
+    const struct pauses *pauses;       /* or NULL */
 };
 
 struct findings {

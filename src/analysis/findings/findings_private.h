@@ -19,6 +19,7 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 /* Those who wait for messages, but have no part in the critical path, wait for work: that explains nothing. */
 void findings_put_aside(const struct findings_from *from, struct findings *findings);
 int findings_of_path(const struct findings_from *from, struct findings *findings);
+int findings_of_pauses(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);
 int findings_of_network(const struct findings_from *from, struct findings *findings);

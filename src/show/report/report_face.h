@@ -88,6 +88,7 @@ typedef void report_say_function(const struct report *report, const struct findi
                                  struct report_content *content);
 
 report_say_function report_say_critical, report_say_path_waits, report_say_path_flights;
+report_say_function report_say_busy, report_say_stopped; /* report_pause_findings.c */
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
     report_say_disk, report_say_oom;
 

@@ -499,6 +499,8 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWER_LAG] = say_answers,
     [FINDING_REQUESTS] = say_requests,
     [FINDING_RETRANSMITS] = say_retransmits,
+    [FINDING_BUSY] = report_say_busy,
+    [FINDING_STOPPED] = report_say_stopped,
     [FINDING_FAILED] = say_failed,
     [FINDING_DROPPED] = say_dropped,
     [FINDING_FILES] = say_files,
@@ -545,6 +547,7 @@ int report_find(const struct report *report, struct report_content *content)
         .path = report->path,
         .causality = report->causality,
         .elapsed = report->elapsed,
+        .pauses = report->pauses,
     };
     struct findings findings;
     int result = findings_find(&from, &findings);

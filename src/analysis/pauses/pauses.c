@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* pauses.c: when processes did not answer. See pauses.h. */
+#include "analysis/pauses/pauses.h"
+#include "base/lookup.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARRIVALS 256 /* of a process, the latest */
+
+struct pause_thread {
+    uint32_t process; /* index */
+    bool runs;        /* since `begin`, when it had used `cpu` */
+    uint64_t begin, cpu;
+    uint64_t latest; /* CPU time at its latest event */
+    uint64_t piece;  /* the most between two events of the interval, ns ... */
+    uint64_t pc;     /* ... and where the later one was */
+};
+
+struct pause_process {
+    struct pause_row row;
+    uint32_t receiver; /* the only stream that has received; 0: none yet */
+    bool shares;       /* several have: what came is not for one of them */
+    uint64_t stopped;  /* since then; 0: it is not stopped */
+    uint64_t pc;       /* at the end of the longest interval */
+    uint32_t image;
+    uint64_t *came; /* [ARRIVALS]: times of messages, circular; NULL: none */
+    uint64_t arrivals;
+};
+
+struct pauses_analysis {
+    struct history *history;
+    struct lookup thread_numbers;
+    struct pool threads;
+    struct lookup process_numbers;
+    struct pool processes;
+    uint32_t *receivers; /* [end_place - 1]: index of the process that receives there, + 1 */
+    size_t receiver_room;
+};
+
+/* ---- threads and processes ---- */
+
+static int64_t process_of(struct pauses_analysis *analysis, uint32_t origin, uint32_t number)
+{
+    uint32_t found = lookup_find(&analysis->process_numbers, number_key(origin, number));
+
+    if (found != LOOKUP_NONE)
+        return found;
+    int64_t index = pool_take(&analysis->processes);
+    if (index < 0 ||
+        lookup_set(&analysis->process_numbers, number_key(origin, number), (uint32_t)index) < 0)
+        return -ENOMEM;
+    struct pause_process *process = pool_at(&analysis->processes, (uint32_t)index);
+    memset(process, 0, sizeof(*process));
+    process->row.origin = origin;
+    process->row.stream = number;
+    return index;
+}
+
+static int64_t find_process(struct pauses_analysis *analysis, uint32_t origin, uint32_t stream)
+{
+    const struct stream_record *identity =
+        identities_stream(history_identities(analysis->history), origin, stream);
+
+    return process_of(analysis, origin,
+                      identity == NULL || identity->process == 0 ? stream : identity->process);
+}
+
+static struct pause_thread *thread_of(struct pauses_analysis *analysis, const struct event *event)
+{
+    uint64_t key = number_key(event->origin, event->header->stream);
+    uint32_t found = lookup_find(&analysis->thread_numbers, key);
+
+    if (found != LOOKUP_NONE)
+        return pool_at(&analysis->threads, found);
+    int64_t process = find_process(analysis, event->origin, event->header->stream);
+    int64_t index = process < 0 ? process : pool_take(&analysis->threads);
+    if (index < 0 || lookup_set(&analysis->thread_numbers, key, (uint32_t)index) < 0)
+        return NULL;
+    struct pause_thread *thread = pool_at(&analysis->threads, (uint32_t)index);
+    *thread = (struct pause_thread){.process = (uint32_t)process};
+    return thread;
+}
+
+static struct pause_process *process_at(const struct pauses_analysis *analysis, uint32_t index)
+{
+    return pool_at(&analysis->processes, index);
+}
+
+/* ---- messages ---- */
+
+static int note_receiver(struct pauses_analysis *analysis, const struct history_event *event,
+                         const struct pause_thread *thread)
+{
+    struct pause_process *process = process_at(analysis, thread->process);
+    uint32_t stream = event->event.header->stream;
+
+    process->shares = process->shares || (process->receiver != 0 && process->receiver != stream);
+    process->receiver = stream;
+    if (event->end_place == 0)
+        return 0;
+    if (array_reserve(&analysis->receivers, &analysis->receiver_room, event->end_place,
+                      sizeof(*analysis->receivers)) < 0)
+        return -ENOMEM;
+    analysis->receivers[event->end_place - 1] = thread->process + 1;
+    return 0;
+}
+
+static int note_arrival(struct pauses_analysis *analysis, const struct history_event *event)
+{
+    uint32_t place = event->end_place;
+
+    if (place == 0 || place > analysis->receiver_room || analysis->receivers[place - 1] == 0)
+        return 0;
+    struct pause_process *process = process_at(analysis, analysis->receivers[place - 1] - 1);
+    if (process->came == NULL && (process->came = calloc(ARRIVALS, sizeof(uint64_t))) == NULL)
+        return -ENOMEM;
+    process->came[process->arrivals++ % ARRIVALS] = event->event.header->time;
+    return 0;
+}
+
+static uint64_t count_arrivals(const struct pause_process *process, uint64_t begin, uint64_t end)
+{
+    uint64_t kept = process->arrivals < ARRIVALS ? process->arrivals : ARRIVALS, count = 0;
+
+    for (uint64_t i = 0; i < kept; i++)
+        count += process->came[i] > begin && process->came[i] <= end;
+    return count;
+}
+
+/* ---- intervals of CPU time ---- */
+
+/* Events before which a thread asks for something new, or waits. */
+static bool ends_interval(const struct record *record)
+{
+    switch (record->header.id) {
+    case EVENT_RECEIVE:
+    case EVENT_RECEIVECALL:
+    case EVENT_ACCEPT:
+    case EVENT_BLOCK:
+    case EVENT_EXEC:
+    case EVENT_TERMINATION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void note_piece(struct pause_thread *thread, const struct history_event *event)
+{
+    uint64_t piece = event->proc_time > thread->latest ? event->proc_time - thread->latest : 0;
+
+    if (piece >= thread->piece) {
+        thread->piece = piece;
+        thread->pc = record_pc(event->event.header);
+    }
+    thread->latest = event->proc_time;
+}
+
+static void end_interval(struct pauses_analysis *analysis, const struct history_event *event,
+                         const struct pause_thread *thread)
+{
+    struct pause_process *process = process_at(analysis, thread->process);
+    const struct record_header *header = event->event.header;
+    uint64_t cpu = event->proc_time > thread->cpu ? event->proc_time - thread->cpu : 0;
+
+    if (cpu < PAUSE_LONG || process->shares || process->receiver != header->stream)
+        return;
+    uint64_t messages = count_arrivals(process, thread->begin, event->when);
+    if (messages < PAUSE_MESSAGES)
+        return;
+    process->row.bursts++;
+    process->row.cpu += cpu;
+    process->row.messages = messages > process->row.messages ? messages : process->row.messages;
+    if (cpu <= process->row.longest)
+        return;
+    const struct stream_record *identity = identities_stream(history_identities(analysis->history),
+                                                             event->event.origin, header->stream);
+    process->row.longest = cpu;
+    process->pc = thread->pc;
+    process->image = identity == NULL ? 0 : identity->image;
+}
+
+/* ---- stops ---- */
+
+static bool may_stop(uint8_t signal)
+{
+    return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static int note_signal(struct pauses_analysis *analysis, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (!may_stop(record->signal.number) || record->signal.receiver == 0)
+        return 0;
+    int64_t index = find_process(analysis, event->origin, record->signal.receiver);
+    if (index < 0)
+        return -ENOMEM;
+    struct pause_row *row = &process_at(analysis, (uint32_t)index)->row;
+    const struct stream_record *sender =
+        record->header.flags & RECORD_NO_STREAM
+            ? NULL
+            : identities_stream(history_identities(analysis->history), event->origin,
+                                record->header.stream);
+    row->signal = record->signal.number;
+    row->sender_pid = sender != NULL                                ? sender->pid
+                      : record->signal.sender_pid == SENDER_UNKNOWN ? 0
+                                                                    : record->signal.sender_pid;
+    memset(row->sender, 0, sizeof(row->sender));
+    if (sender != NULL)
+        memcpy(row->sender, sender->name, STREAM_NAME_SIZE);
+    return 0;
+}
+
+/* Of a process the first thread counts: all are stopped together. */
+static void note_stop(struct pauses_analysis *analysis, const struct history_event *event,
+                      const struct pause_thread *thread)
+{
+    struct pause_process *process = process_at(analysis, thread->process);
+    const struct record_header *header = event->event.header;
+
+    if (header->stream != process->row.stream)
+        return;
+    if (header->id == EVENT_STOPPROCESS) {
+        process->stopped = header->time;
+    } else if (process->stopped != 0) {
+        process->row.stops++;
+        process->row.stopped += header->time - process->stopped;
+        process->stopped = 0;
+    }
+}
+
+/* A thread has ended: memory is for those that live. */
+static void forget(struct pauses_analysis *analysis, const struct history_event *event,
+                   const struct pause_thread *thread)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t key = number_key(event->event.origin, record->header.stream);
+    struct pause_process *process = process_at(analysis, thread->process);
+    uint32_t index = lookup_find(&analysis->thread_numbers, key);
+
+    if (record->termination.last) {
+        free(process->came);
+        process->came = NULL;
+        process->arrivals = 0;
+    }
+    lookup_remove(&analysis->thread_numbers, key);
+    pool_give(&analysis->threads, index);
+}
+
+/* ---- as an analysis ---- */
+
+static int add_of_thread(struct pauses_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct pause_thread *thread = thread_of(analysis, &event->event);
+
+    if (thread == NULL)
+        return -ENOMEM;
+    if (record->header.id == EVENT_STOPPROCESS || record->header.id == EVENT_STARTPROCESS ||
+        record->header.id == EVENT_TERMINATION)
+        note_stop(analysis, event, thread);
+    note_piece(thread, event);
+    if (ends_interval(record)) {
+        if (thread->runs)
+            end_interval(analysis, event, thread);
+        thread->runs = true;
+        thread->begin = event->when;
+        thread->cpu = event->proc_time;
+        thread->piece = thread->pc = 0;
+    }
+    if (record->header.id == EVENT_TERMINATION)
+        forget(analysis, event, thread);
+    return record->header.id == EVENT_RECEIVE ? note_receiver(analysis, event, thread) : 0;
+}
+
+static int add(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct pauses_analysis *analysis = self;
+    const struct record_header *header = event->event.header;
+    int result = 0;
+
+    (void)problem;
+    if (header->id == EVENT_MESSAGEQUEUED)
+        result = note_arrival(analysis, event);
+    if (header->id == EVENT_PATH && event->end_place != 0 &&
+        event->end_place <= analysis->receiver_room)
+        analysis->receivers[event->end_place - 1] = 0; /* the index is another end's now */
+    if (result == 0 && header->id == EVENT_SIGNAL)
+        result = note_signal(analysis, &event->event);
+    if (result == 0 && event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
+        header->stream != 0)
+        result = add_of_thread(analysis, event);
+    return result;
+}
+
+struct analysis pauses_analysis(struct pauses_analysis *analysis)
+{
+    return (struct analysis){"the pauses", analysis, add};
+}
+
+int pauses_new(struct history *history, struct pauses_analysis **ret_analysis)
+{
+    struct pauses_analysis *analysis = calloc(1, sizeof(*analysis));
+
+    if (analysis == NULL)
+        return -ENOMEM;
+    analysis->history = history;
+    analysis->threads.size = sizeof(struct pause_thread);
+    analysis->processes.size = sizeof(struct pause_process);
+    *ret_analysis = analysis;
+    return 0;
+}
+
+void pauses_analysis_free(struct pauses_analysis *analysis)
+{
+    if (analysis == NULL)
+        return;
+    for (uint32_t i = 0; i < analysis->processes.used; i++)
+        free(process_at(analysis, i)->came);
+    lookup_done(&analysis->thread_numbers);
+    lookup_done(&analysis->process_numbers);
+    pool_done(&analysis->threads);
+    pool_done(&analysis->processes);
+    free(analysis->receivers);
+    free(analysis);
+}
+
+static void name_procedure(const struct pauses_analysis *analysis, struct pause_process *process)
+{
+    const struct module_record *module = NULL;
+    const struct procedure_record *procedure =
+        process->pc == 0
+            ? NULL
+            : identities_procedure_of(history_identities(analysis->history), process->row.origin,
+                                      process->image, process->pc, &module);
+
+    if (procedure != NULL)
+        memcpy(process->row.procedure, procedure->name, PROCEDURE_NAME_SIZE);
+}
+
+int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
+{
+    struct pauses *pauses = calloc(1, sizeof(*pauses));
+    uint32_t count = analysis->processes.used;
+
+    if (pauses != NULL)
+        pauses->rows = calloc((size_t)count + 1, sizeof(*pauses->rows));
+    if (pauses == NULL || pauses->rows == NULL) {
+        free(pauses);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct pause_process *process = process_at(analysis, i);
+        if (process->row.bursts == 0 && process->row.stops == 0)
+            continue;
+        name_procedure(analysis, process);
+        pauses->rows[pauses->count++] = process->row;
+    }
+    *ret_pauses = pauses;
+    return 0;
+}
+
+void pauses_free(struct pauses *pauses)
+{
+    if (pauses == NULL)
+        return;
+    free(pauses->rows);
+    free(pauses);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pauses.h: when processes did not answer: they computed at a stretch while messages waited for them, or a signal had
+ * stopped them.
+ *
+ *      thread   RECEIVE ====== 80 ms of CPU time ====== SEND, RECEIVE         one interval
+ *      queue              o   o o     o    oo                                 6 messages came meanwhile
+ *
+ *      process  STOPPROCESS - - - - 2 s - - - - STARTPROCESS                  by the sender of the SIGNAL
+ */
+#ifndef DPM_PAUSES_H
+#define DPM_PAUSES_H
+
+#include "analysis/analysis.h"
+
+#define PAUSE_LONG     10000000u /* ns of CPU time: shorter intervals do not count ... */
+#define PAUSE_MESSAGES 2u        /* ... nor those while fewer messages came */
+
+struct pause_row {
+    uint32_t origin;
+    uint32_t stream; /* number of its first stream, and thus of the process */
+    uint64_t bursts; /* intervals ... */
+    uint64_t cpu;    /* ... of so much CPU time in all, ns ... */
+    uint64_t longest;
+    uint64_t messages; /* ... and the most messages that came in one of them */
+    /* the procedure up to whose call it computed in the longest; "": not known */
+    char procedure[PROCEDURE_NAME_SIZE + 1];
+    uint64_t stops;                    /* by signals ... */
+    uint64_t stopped;                  /* ... for so long, ns */
+    uint8_t signal;                    /* the latest that stopped it; 0: not known ... */
+    uint32_t sender_pid;               /* ... and its sender; 0: the kernel, or not known */
+    char sender[STREAM_NAME_SIZE + 1]; /* "": not metered, or not known */
+};
+
+struct pauses {
+    struct pause_row *rows; /* of processes with any of both, in the order in which they appeared */
+    size_t count;
+};
+
+struct pauses_analysis;
+
+/* Returns 0 or -ENOMEM, as the other functions. Call it before anything is read from the history. */
+int pauses_new(struct history *history, struct pauses_analysis **ret_analysis);
+void pauses_analysis_free(struct pauses_analysis *analysis);
+struct analysis pauses_analysis(struct pauses_analysis *analysis);
+
+/* After the last event. Free the result with pauses_free. */
+int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses);
+void pauses_free(struct pauses *pauses);
+
+#endif

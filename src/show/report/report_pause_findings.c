@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_pause_findings.c: sentences on processes that did not answer. See report_face.h.
+ *
+ *      node[12] computed up to 80.0 ms at a stretch, while up to 6 messages came and had to wait (parse): 31 times, 1.9 s.
+ *      redis-server[9] was stopped by SIGSTOP for 2.00 s, by sh[7].
+ */
+#include "analysis/findings/findings.h"
+#include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+static void who_text(const struct report *report, const struct finding *finding,
+                     char text[PROCESS_TEXT_SIZE])
+{
+    if (finding->pause.process == NO_PROCESS)
+        strcpy(text, "A process");
+    else
+        process_text(report->communication, finding->pause.process, text);
+}
+
+void report_say_busy(const struct report *report, const struct finding *finding,
+                     struct report_content *content)
+{
+    const struct pause_row *row = finding->pause.row;
+    char who[PROCESS_TEXT_SIZE], longest[UNIT_SIZE], messages[COUNTED_SIZE], times[COUNTED_SIZE];
+    char time[UNIT_SIZE], share[UNIT_SIZE], name[PROCEDURE_NAME_SIZE + 1];
+
+    who_text(report, finding, who);
+    show_duration(row->longest, longest);
+    show_duration(row->cpu, time);
+    show_counted(row->messages, "message", messages);
+    show_counted(row->bursts, "time", times);
+    show_percent(row->cpu, report->communication->duration, share);
+    show_text(row->procedure, PROCEDURE_NAME_SIZE, name);
+    report_say(
+        content, "Busy",
+        "%s computed up to %s at a stretch%s%s while up to %s came and had to wait: %s, %s "
+        "(%s%% of the elapsed time). Shorter pieces, or another thread for them, would help.",
+        who, longest, name[0] == '\0' ? "" : ", up to a call from ", name, messages, times, time,
+        share);
+}
+
+void report_say_stopped(const struct report *report, const struct finding *finding,
+                        struct report_content *content)
+{
+    const struct pause_row *row = finding->pause.row;
+    char who[PROCESS_TEXT_SIZE], time[UNIT_SIZE], times[COUNTED_SIZE], name[STREAM_NAME_SIZE + 1];
+    char by[PROCESS_TEXT_SIZE + 8] = "", share[UNIT_SIZE];
+    const char *signal = row->signal == 0 ? NULL : sigabbrev_np(row->signal);
+
+    who_text(report, finding, who);
+    show_duration(row->stopped, time);
+    show_counted(row->stops, "time", times);
+    show_percent(row->stopped, report->communication->duration, share);
+    show_text(row->sender, STREAM_NAME_SIZE, name);
+    if (name[0] != '\0')
+        snprintf(by, sizeof(by), ", sent by %s[%" PRIu32 "]", name, row->sender_pid);
+    else if (row->sender_pid != 0)
+        snprintf(by, sizeof(by), ", sent by pid %" PRIu32, row->sender_pid);
+    report_say(
+        content, "Stopped", "%s was stopped by %s%s for %s (%s%% of the elapsed time), %s%s.", who,
+        signal == NULL ? "a signal" : "SIG", signal == NULL ? "" : signal, time, share, times, by);
+}
