@@ -168,7 +168,7 @@ static int see_stretch(void *context, uint32_t index, const struct chain *chain,
     struct critical_process *process = &reading->result->processes[chain->process];
 
     if (index == reading->end)
-        reading->result->elapsed = reading->time;
+        reading->end_time = reading->time;
     if (!place->critical)
         return 0;
     reading->critical = true;
@@ -256,14 +256,32 @@ void critical_path_again(struct critical_path_reading *reading, struct history *
     graph_replay(&reading->graph, again, see_stretch, reading);
 }
 
-/* ns from the first event of its trace to this one. */
-static uint64_t time_of(const struct critical_path_reading *reading, const struct event *event)
+/* A time of an origin by the first origin's clock. */
+static uint64_t common_time(const struct critical_path_reading *reading, uint32_t origin,
+                            uint64_t time)
 {
-    uint64_t first = event->origin < reading->graph.origin_room
-                         ? reading->graph.origins[event->origin].first
-                         : 0;
+    uint64_t error;
+    int64_t offset = 0;
 
-    return first != 0 && event->header->time > first ? event->header->time - first : 0;
+    if (origin != 0)
+        history_clock(reading->again, origin, time, &offset, &error);
+    return time + (uint64_t)offset;
+}
+
+/* ns from the first event of all traces to the end of the path. */
+static uint64_t elapsed_until_end(const struct critical_path_reading *reading)
+{
+    const struct graph *graph = &reading->graph;
+    uint64_t first = reading->end_time;
+
+    for (uint32_t i = 0; i < graph->origin_room; i++) {
+        if (graph->origins[i].first == 0)
+            continue;
+        uint64_t time = common_time(reading, i, graph->origins[i].first);
+        if (time < first)
+            first = time;
+    }
+    return reading->end_time - first;
 }
 
 int critical_add_again(struct critical_path_reading *reading, const struct history_event *event)
@@ -273,7 +291,7 @@ int critical_add_again(struct critical_path_reading *reading, const struct histo
     reading->edge = UINT32_MAX;
     if (note_arrival(&reading->parts, event) < 0)
         return -ENOMEM;
-    reading->time = time_of(reading, &event->event);
+    reading->time = common_time(reading, event->event.origin, event->event.header->time);
     int added = graph_add(&reading->graph, event);
     if (added == 0 && reading->critical)
         reading->result->events++;
@@ -301,6 +319,7 @@ static int make_result(struct critical_path_reading *reading)
         return -ENOMEM;
     if (critical_find_carrier(reading) < 0)
         return -ENOMEM;
+    path->elapsed = elapsed_until_end(reading);
     history_counts(reading->again, &path->parallelism->matching);
     return 0;
 }

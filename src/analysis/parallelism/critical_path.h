@@ -88,7 +88,7 @@ struct critical_path {
     enum critical_end end;
     uint64_t whole;   /* t_max: length of the longest path of the whole graph, ns */
     uint64_t longest; /* length of this path, ns */
-    uint64_t elapsed; /* ns from the first event to the end of the path */
+    uint64_t elapsed; /* ns from the first event of all traces to the end of the path */
     /* ns that messages on it were in flight, as recorded: no part of `longest`, since a model has delays of its own */
     uint64_t in_flight;
     uint64_t unknown_flights;           /* messages on it without a known time in flight */

@@ -72,7 +72,8 @@ struct critical_path_reading {
     uint32_t busiest;                  /* END_BUSIEST: the last stretch of that chain */
     struct history *again;             /* NULL during the first reading */
     const struct history_event *event; /* of the second reading, while it is added ... */
-    uint64_t time;                     /* ... ns after the first one of its trace */
+    uint64_t time;                     /* ... when, by the first origin's clock */
+    uint64_t end_time;                 /* the same for the end of the path */
     bool critical;                     /* ... it is on the path ... */
     uint32_t edge; /* ... which comes to it by this edge; UINT32_MAX: along its stream */
     struct critical_parts parts;
