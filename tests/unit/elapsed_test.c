@@ -107,15 +107,15 @@ static void check_sums(const struct elapsed *elapsed, uint64_t events)
     uint64_t by_kind = 0, rows = 0;
 
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-        by_kind += elapsed->by_kind[kind];
-    for (size_t i = 0; i < elapsed->row_count; i++) {
-        rows += elapsed->rows[i].time;
-        assert_true(i == 0 || elapsed->rows[i].time <= elapsed->rows[i - 1].time);
-        assert_true(elapsed->rows[i].count > 0);
+        by_kind += elapsed->run.by_kind[kind];
+    for (size_t i = 0; i < elapsed->run.row_count; i++) {
+        rows += elapsed->run.rows[i].time;
+        assert_true(i == 0 || elapsed->run.rows[i].time <= elapsed->run.rows[i - 1].time);
+        assert_true(elapsed->run.rows[i].count > 0);
     }
-    assert_int_equal(by_kind, elapsed->time);
-    assert_int_equal(rows, elapsed->time);
-    assert_true(elapsed->intervals <= events);
+    assert_int_equal(by_kind, elapsed->run.time);
+    assert_int_equal(rows, elapsed->run.time);
+    assert_true(elapsed->run.intervals <= events);
 }
 
 /* Checks the ms of each kind: "computing 3 disk 5". */
@@ -127,10 +127,10 @@ static void check_scene(struct scene *scene, const char *expected)
 
     check_sums(elapsed, events);
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-        if (elapsed->by_kind[kind] != 0)
+        if (elapsed->run.by_kind[kind] != 0)
             snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%s %" PRIu64,
                      found[0] == '\0' ? "" : " ", elapsed_kind_key(kind),
-                     elapsed->by_kind[kind] / MS);
+                     elapsed->run.by_kind[kind] / MS);
     assert_string_equal(found, expected);
     elapsed_free(elapsed);
     tape_done(&scene->tape);
