@@ -139,6 +139,8 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
         return ELAPSED_STOPPED;
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
+    if (event->joined && (record->header.flags & RECORD_END_OF_FILE))
+        return ELAPSED_UNKNOWN; /* a metered process has closed the other end */
     if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
         (!thread->for_any && is_end_of_wait(record->header.id)))
         return ELAPSED_OUTSIDE;

@@ -180,14 +180,13 @@ static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
 
 /* ---- waits ---- */
 
-static void print_waits_heading(const struct elapsed *elapsed, bool chosen, FILE *file)
+static void print_waits_heading(bool chosen, FILE *file)
 {
     if (!chosen)
         fputs("The trace has neither a command from its start to its end, nor requests with "
               "answers. ",
               file);
-    fprintf(file, "What each thread waited for, in %s at most; waits of several threads overlap:\n\n",
-            elapsed->wait_count == 0 ? "nothing" : "all");
+    fputs("What threads waited for (waits of several threads overlap):\n\n", file);
 }
 
 static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, bool all)
@@ -200,7 +199,7 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    print_waits_heading(elapsed, chosen, folding_begin(&folding, file));
+    print_waits_heading(chosen, folding_begin(&folding, file));
     folding_end(&folding);
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_wait *wait = &elapsed->waits[i];
