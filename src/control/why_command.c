@@ -58,9 +58,9 @@ static int command_why(int argc, char **argv)
     }
     if (status < 0 && optind == argc)
         status = command_usage_error("why", "name a trace");
-    return status < 0
-               ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options, view)
-               : status;
+    return status < 0 ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind),
+                                    &options, view)
+                      : status;
 }
 
 const struct command why_command = {

@@ -35,8 +35,8 @@ enum elapsed_kind {
     ELAPSED_COMPUTES,
     ELAPSED_NO_CPU,    /* it could have run, but had no CPU: woken or preempted */
     ELAPSED_IN_FLIGHT, /* a message, from its send to its arrival in the receiver's queue */
-    ELAPSED_QUEUED,    /* ... from then on, while its receiver did something else; of requests only */
-    ELAPSED_OUTSIDE,   /* waits for an unmonitored peer */
+    ELAPSED_QUEUED,  /* ... from then on, while its receiver did something else; of requests only */
+    ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
     ELAPSED_LOCK,    /* a lock or semaphore; which thread held it is not known */
     ELAPSED_TIMER,   /* asleep for a time that the program chose */
@@ -95,9 +95,10 @@ struct elapsed_request {
 };
 
 struct elapsed_requests {
-    uint64_t count;       /* with an answer */
-    uint64_t unanswered;  /* until the end of the recording, or of the connection */
-    uint64_t followed;    /* of `count`, the ones that are in the account: all, or evenly spread ones */
+    uint64_t count;      /* with an answer */
+    uint64_t unanswered; /* until the end of the recording, or of the connection */
+    uint64_t
+        followed; /* of `count`, the ones that are in the account: all, or evenly spread ones */
     uint64_t median, p99; /* ns, of those */
     struct elapsed_account account;
     struct elapsed_request typical, slowest; /* typical: the median one */

@@ -19,13 +19,14 @@ struct interval {
     uint64_t end;
     uint64_t cpu;
     uint64_t wait;
-    uint64_t arrival;  /* of what ended the wait, or of the message that was received; 0: not known */
+    uint64_t
+        arrival; /* of what ended the wait, or of the message that was received; 0: not known */
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
-    bool asleep; /* the wait comes first */
+    bool asleep;     /* the wait comes first */
     bool is_message; /* `source` has sent it */
     bool receives;   /* a RECEIVE of something */
     bool serves;     /* ... with which a request begins, on the side that serves */
@@ -38,12 +39,12 @@ enum side { SIDE_NOT_KNOWN, SIDE_CALLS, SIDE_SERVES, SIDE_NONE };
 
 /* What an end of a connection last did. */
 struct exchange {
-    uint64_t begin;      /* of the open request */
-    uint32_t last;       /* interval: its latest answer; 0: none yet */
-    uint32_t thread;     /* index + 1 of the one that received it */
-    uint8_t side;        /* enum side */
-    bool is_open;        /* an account shall be made of it */
-    bool is_received;    /* SIDE_SERVES: received and not answered, by `thread` */
+    uint64_t begin;   /* of the open request */
+    uint32_t last;    /* interval: its latest answer; 0: none yet */
+    uint32_t thread;  /* index + 1 of the one that received it */
+    uint8_t side;     /* enum side */
+    bool is_open;     /* an account shall be made of it */
+    bool is_received; /* SIDE_SERVES: received and not answered, by `thread` */
 };
 
 struct request {
@@ -135,7 +136,7 @@ int elapsed_end_path(struct elapsed_analysis *analysis, uint32_t end_place);
 
 /* A SEND or RECEIVE of a thread, with its interval. */
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
-                  struct elapsed_thread *thread, uint32_t interval);
+                         struct elapsed_thread *thread, uint32_t interval);
 
 /* After the last event. */
 int elapsed_end_requests(struct elapsed_analysis *analysis);
@@ -143,7 +144,7 @@ int elapsed_end_requests(struct elapsed_analysis *analysis);
 /* ---- elapsed_waits.c ---- */
 
 int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_event *event,
-               const struct interval *interval, enum elapsed_kind kind);
+                      const struct interval *interval, enum elapsed_kind kind);
 int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *elapsed);
 
 /* ---- elapsed_rows.c ---- */
@@ -160,8 +161,8 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
 
 /* By what they say, without times. */
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
-int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts, size_t count,
-              struct elapsed_account *account);
+int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
+                      size_t count, struct elapsed_account *account);
 
 /* ---- elapsed_walk.c ---- */
 

@@ -103,8 +103,8 @@ static uint64_t process_of(const struct elapsed_analysis *analysis,
                            const struct history_event *event)
 {
     const struct record_header *header = event->event.header;
-    const struct stream_record *identity = identities_stream(
-        history_identities(analysis->history), event->event.origin, header->stream);
+    const struct stream_record *identity = identities_stream(history_identities(analysis->history),
+                                                             event->event.origin, header->stream);
 
     return number_key(event->event.origin, identity == NULL ? header->stream : identity->process);
 }
@@ -172,7 +172,7 @@ static int note_call(struct elapsed_analysis *analysis, const struct history_eve
 }
 
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
-                  struct elapsed_thread *thread, uint32_t interval)
+                         struct elapsed_thread *thread, uint32_t interval)
 {
     const struct record *record = (const struct record *)event->event.header;
     bool sends = record->header.id == EVENT_SEND;

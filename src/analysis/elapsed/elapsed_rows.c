@@ -107,8 +107,8 @@ static void merge(struct elapsed_account *account)
     qsort(account->rows, account->row_count, sizeof(*account->rows), by_time);
 }
 
-int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts, size_t count,
-              struct elapsed_account *account)
+int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
+                      size_t count, struct elapsed_account *account)
 {
     account->rows = calloc(count + 1, sizeof(*account->rows));
     if (account->rows == NULL)

@@ -23,7 +23,7 @@ static uint64_t key_of(const struct elapsed_analysis *analysis, uint32_t detail,
 }
 
 int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_event *event,
-               const struct interval *interval, enum elapsed_kind kind)
+                      const struct interval *interval, enum elapsed_kind kind)
 {
     const struct detail *of = interval->waits == 0 ? NULL : &analysis->details[interval->waits - 1];
     uint32_t ender = ender_of(analysis, interval), before = analysis->wait_keys.count;
@@ -33,9 +33,9 @@ int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_ev
     int64_t detail = detail_of(analysis, event, kind, of->call, of->path);
     if (before >= SUMS_MOST)
         ender = 0;
-    int64_t index = detail < 0 ? detail
-                               : intern_add(&analysis->wait_keys,
-                                            key_of(analysis, (uint32_t)detail, ender));
+    int64_t index =
+        detail < 0 ? detail
+                   : intern_add(&analysis->wait_keys, key_of(analysis, (uint32_t)detail, ender));
     if (index < 0 || array_reserve(&analysis->wait_sums, &analysis->wait_room, (size_t)index + 1,
                                    sizeof(*analysis->wait_sums)) < 0)
         return -ENOMEM;

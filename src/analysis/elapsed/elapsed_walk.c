@@ -58,8 +58,8 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
         return;
     uint64_t time = walk->now - from;
     int64_t index = intern_add(&walk->keys, (uint64_t)kind << 32 | detail);
-    if (index < 0 ||
-        array_reserve(&walk->parts, &walk->part_room, (size_t)index + 1, sizeof(*walk->parts)) < 0) {
+    if (index < 0 || array_reserve(&walk->parts, &walk->part_room, (size_t)index + 1,
+                                   sizeof(*walk->parts)) < 0) {
         walk->failed = true;
         return;
     }
@@ -129,9 +129,9 @@ static uint32_t step(struct walk *walk, const struct interval *interval)
 
 static int end_account(struct walk *walk)
 {
-    int result = walk->failed
-                     ? -ENOMEM
-                     : elapsed_make_rows(walk->analysis, walk->parts, walk->keys.count, walk->account);
+    int result = walk->failed ? -ENOMEM
+                              : elapsed_make_rows(walk->analysis, walk->parts, walk->keys.count,
+                                                  walk->account);
 
     intern_done(&walk->keys);
     free(walk->parts);
@@ -251,8 +251,7 @@ static int describe_request(struct elapsed_analysis *analysis, const struct requ
                             struct elapsed_request *ret_request)
 {
     struct elapsed_account account = {0};
-    struct walk walk = {
-        .analysis = analysis, .account = &account, .keeps_hops = true};
+    struct walk walk = {.analysis = analysis, .account = &account, .keeps_hops = true};
 
     walk_request(&walk, request);
     ret_request->begin = walk.floor;
@@ -293,10 +292,9 @@ static int describe_lengths(struct elapsed_analysis *analysis, struct length *le
     requests->p99 = lengths[count * 99 / 100].time;
     int result = describe_request(analysis, request_at(analysis, lengths[count / 2].request),
                                   &requests->typical);
-    return result < 0
-               ? result
-               : describe_request(analysis, request_at(analysis, lengths[count - 1].request),
-                                  &requests->slowest);
+    return result < 0 ? result
+                      : describe_request(analysis, request_at(analysis, lengths[count - 1].request),
+                                         &requests->slowest);
 }
 
 static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_requests *requests)
@@ -311,8 +309,8 @@ static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_reque
     for (uint32_t i = 0; i < count && !walk.failed; i += stride) {
         const struct request *request = request_at(analysis, i);
         walk_request(&walk, request);
-        lengths[requests->followed++] = (struct length){
-            interval_at(analysis, request->last)->end - walk.floor, i};
+        lengths[requests->followed++] =
+            (struct length){interval_at(analysis, request->last)->end - walk.floor, i};
     }
     int result = end_account(&walk);
     if (result == 0 && requests->followed > 0)

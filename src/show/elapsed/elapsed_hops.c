@@ -49,8 +49,8 @@ static int add_hop(struct table *table, const struct elapsed_request *request,
     bar_text(hop, request->time, bar);
     elapsed_thread_text(&hop->part, thread);
     elapsed_what(&hop->part, what);
-    return table_add(table, (const char *[]){at, time, bar, thread,
-                                             elapsed_kind_name(hop->part.kind), what});
+    return table_add(
+        table, (const char *[]){at, time, bar, thread, elapsed_kind_name(hop->part.kind), what});
 }
 
 int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,

@@ -91,10 +91,9 @@ static json_t *wait_json(const void *context, size_t index)
                                             ? "message"
                                             : elapsed_kind_key(wait->what.kind))) < 0 ||
         json_object_set_new(json, "longest_ns", json_count(wait->longest)) < 0 ||
-        json_object_set_new(json, "ended_by",
-                            wait->ender[0] == '\0' ? json_null()
-                                                   : json_text(wait->ender, STREAM_NAME_SIZE)) <
-            0 ||
+        json_object_set_new(
+            json, "ended_by",
+            wait->ender[0] == '\0' ? json_null() : json_text(wait->ender, STREAM_NAME_SIZE)) < 0 ||
         json_object_set_new(json, "ended_by_pid",
                             wait->ender[0] == '\0' ? json_null() : json_count(wait->ender_pid)) <
             0) {
@@ -120,8 +119,8 @@ json_t *elapsed_json(const struct elapsed *elapsed)
 int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file)
 {
     json_t *all = elapsed_json(elapsed);
-    json_t *trace = json_pack("{s:o, s:b}", "lost", json_count(recorded->lost), "complete",
-                              recorded->complete);
+    json_t *trace =
+        json_pack("{s:o, s:b}", "lost", json_count(recorded->lost), "complete", recorded->complete);
 
     if (all != NULL && json_object_set_new(all, "trace", trace) < 0) {
         json_decref(all);

@@ -192,7 +192,7 @@ static void print_waits_heading(bool chosen, FILE *file)
 static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, bool all)
 {
     static const struct table_column columns[] = {
-        {"TIME", true},       {"TIMES", true}, {"LONGEST", true},  {"PROCESS", false},
+        {"TIME", true},        {"TIMES", true}, {"LONGEST", true},  {"PROCESS", false},
         {"WAITED FOR", false}, {"WHAT", false}, {"ENDED BY", false}};
     size_t shown = shown_of(elapsed->wait_count, all);
     struct folding folding;
@@ -212,8 +212,9 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
         elapsed_what(&wait->what, what);
         if (wait->ender[0] != '\0')
             show_process(wait->ender, wait->ender_pid, ender);
-        result = table_add(&table, (const char *[]){time, count, longest, thread,
-                                                    elapsed_wait_name(wait->what.kind), what, ender});
+        result =
+            table_add(&table, (const char *[]){time, count, longest, thread,
+                                               elapsed_wait_name(wait->what.kind), what, ender});
     }
     if (result == 0)
         result = table_print(&table, file);
