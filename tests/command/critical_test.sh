@@ -94,7 +94,7 @@ check_not "... nor at the end of the recording" grep -q -e '^Silent' -e '^Idle' 
 "$dpm" report --all idle.trace > all.txt
 check "... but to those who ask for all" grep -q '^Silent' all.txt
 holds "findings are sorted by the share of the elapsed time" idle.json \
-    '[.findings[] | select(.aside | not) | select(.kind != "elapsed").share // 0] | . == (sort | reverse)'
+    '[.findings[] | select(.aside | not) | select(.kind != "elapsed") | .share // 0] | . == (sort | reverse)'
 holds "... each has its figures" idle.json \
     'all(.findings[]; (.kind | length) > 0 and .kind != "other" and has("share") and has("ns") and (.processes | type) == "array")'
 holds "... none exceeds everything" idle.json 'all(.findings[]; .share == null or (.share >= 0 and .share <= 1))'
