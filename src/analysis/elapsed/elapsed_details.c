@@ -79,8 +79,14 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
 static const char *keep_address(struct elapsed_analysis *analysis, const struct path_record *path)
 {
     char text[ENDPOINT_SIZE];
+    bool guessed;
 
     endpoint_remote(path, text);
+    char *port = kind_is_internet(path->kind) && path_side(path, &guessed) == PATH_SIDE_SERVES
+                     ? strrchr(text, ':')
+                     : NULL;
+    if (port != NULL)
+        strcpy(port + 1, "*"); /* a client's port says nothing */
     size_t size = strlen(text) + 1;
     char *kept = arena_allocate(&analysis->texts, size);
     if (kept != NULL)

@@ -159,7 +159,10 @@ struct part {
 
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part);
 
-/* By what they say, without times. */
+/* Adds times and counts of a row that says the same. */
+void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
+
+/* By what they say, without times and threads. */
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);

@@ -63,7 +63,7 @@ void elapsed_thread_text(const struct elapsed_row *row, char text[PROCESS_NAME_S
         return;
     }
     show_text(row->process, STREAM_NAME_SIZE, name);
-    if (row->pid == row->tid)
+    if (row->pid == row->tid || row->tid == 0)
         snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", name, row->pid);
     else
         snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "/%" PRIu32 "]", name, row->pid, row->tid);
