@@ -61,6 +61,8 @@ struct elapsed_row {
     uint32_t pid;
     uint32_t tid; /* 0: several threads, or not known */
     char process[STREAM_NAME_SIZE + 1];
+    /* The thread's own name; of several "worker-*"; "": that of the process. */
+    char thread[STREAM_NAME_SIZE + 1];
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     char module[MODULE_NAME_SIZE + 1];

@@ -102,9 +102,13 @@ static void describe(struct elapsed_analysis *analysis, struct detail *detail, u
         detail->path == 0 ? NULL : identities_path(identities, detail->origin, detail->path);
 
     if (identity != NULL) {
+        const struct stream_record *main =
+            identities_stream(identities, detail->origin, identity->process);
         detail->pid = identity->pid;
         detail->tid = identity->tid;
-        memcpy(detail->process, identity->name, STREAM_NAME_SIZE);
+        memcpy(detail->process, main == NULL ? identity->name : main->name, STREAM_NAME_SIZE);
+        if (memcmp(detail->process, identity->name, STREAM_NAME_SIZE) != 0)
+            memcpy(detail->thread, identity->name, STREAM_NAME_SIZE);
     }
     if (path != NULL) {
         detail->path_kind = path->kind;

@@ -63,6 +63,7 @@ struct detail {
     uint32_t pid, tid;
     uint8_t path_kind;
     char process[STREAM_NAME_SIZE + 1];
+    char thread[STREAM_NAME_SIZE + 1];
     const char *address; /* in `texts`, or NULL */
 };
 

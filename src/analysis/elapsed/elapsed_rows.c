@@ -45,6 +45,7 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     row.pid = detail->pid;
     row.tid = detail->tid;
     memcpy(row.process, detail->process, sizeof(row.process));
+    memcpy(row.thread, detail->thread, sizeof(row.thread));
     if (part->kind == ELAPSED_NO_CPU)
         return row;
     if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED) {
@@ -60,6 +61,25 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     return row;
 }
 
+/* Length without the number at its end. */
+static size_t length_of_kind(const char *name)
+{
+    size_t length = strlen(name);
+
+    while (length > 0 && strchr("0123456789*", name[length - 1]) != NULL)
+        length--;
+    return length;
+}
+
+/* "worker-1" and "worker-2" are of one kind. */
+static int compare_threads(const char *a, const char *b)
+{
+    size_t lengths[] = {length_of_kind(a), length_of_kind(b)};
+    int order = strncmp(a, b, lengths[0] < lengths[1] ? lengths[0] : lengths[1]);
+
+    return order == 0 ? (int)lengths[0] - (int)lengths[1] : order;
+}
+
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b)
 {
     int order = (int)a->kind - (int)b->kind;
@@ -72,6 +92,8 @@ int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *
         order = a->call < b->call ? -1 : a->call > b->call;
     if (order == 0)
         order = strcmp(a->process, b->process);
+    if (order == 0)
+        order = compare_threads(a->thread, b->thread);
     if (order == 0)
         order = strcmp(a->module, b->module);
     if (order == 0)
@@ -99,6 +121,11 @@ void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row)
     sum->count += row->count;
     if (sum->tid != row->tid)
         sum->tid = 0;
+    if (strcmp(sum->thread, row->thread) == 0)
+        return;
+    size_t length = length_of_kind(sum->thread);
+    if (length < STREAM_NAME_SIZE)
+        strcpy(sum->thread + length, "*");
 }
 
 /* Several PCs may be in one procedure, and several threads may do the same. */
