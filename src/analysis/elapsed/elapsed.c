@@ -295,8 +295,8 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
                    interval);
     else if (interval->receives)
         find_cause(analysis, event, 0, arrived, interval);
-    if (interval->receives && interval->source == 0)
-        interval->arrival = arrival_of(analysis, event, arrived);
+    if (interval->receives && (interval->source == 0 || interval->wait == 0))
+        interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
     return describe_interval(analysis, thread, event, interval);
 }
 

@@ -24,6 +24,7 @@ struct interval {
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
+    uint32_t request;  /* SEND of an answer: the interval that received what it answers; 0: none */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
     bool asleep;     /* the wait comes first */
@@ -39,12 +40,13 @@ enum side { SIDE_NOT_KNOWN, SIDE_CALLS, SIDE_SERVES, SIDE_NONE };
 
 /* What an end of a connection last did. */
 struct exchange {
-    uint64_t begin;   /* of the open request */
-    uint32_t last;    /* interval: its latest answer; 0: none yet */
-    uint32_t thread;  /* index + 1 of the one that received it */
-    uint8_t side;     /* enum side */
-    bool is_open;     /* an account shall be made of it */
-    bool is_received; /* SIDE_SERVES: received and not answered, by `thread` */
+    uint64_t begin;    /* of the open request */
+    uint32_t last;     /* interval: its latest answer; 0: none yet */
+    uint32_t received; /* SIDE_SERVES: the interval with which the latest request began */
+    uint32_t thread;   /* index + 1 of the one that received it */
+    uint8_t side;      /* enum side */
+    bool is_open;      /* an account shall be made of it */
+    bool is_received;  /* SIDE_SERVES: received and not answered, by `thread` */
 };
 
 struct request {
