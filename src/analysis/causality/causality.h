@@ -58,6 +58,9 @@ enum attribution {
     ATTRIBUTION_LATEST,
     /* assumed: it answers the latest of several open requests of one connection */
     ATTRIBUTION_OVERLAP,
+    /* assumed: what the thread received last is answered; of the requests that are open, the one that has waited longest
+     * without a call of its own */
+    ATTRIBUTION_WAITING,
     ATTRIBUTION_COUNT,
 };
 
@@ -93,6 +96,8 @@ struct causality_path {
     /* longer than CAUSALITY_STRING_MOST: "..." and the last letters */
     const char *string;
     uint64_t count;
+    /* a process along it has replied to the requestor: it is a path of requests, not of one-way messages (pipes) */
+    bool answered;
     /* ns from the receive of the request to the leaf's last event: its last send, or else its receive */
     struct histogram latency;
 };
@@ -197,8 +202,9 @@ struct causality {
 
 void causality_free(struct causality *causality);
 
-/* All paths, the most common first. The caller frees the array. NULL: out of memory. */
-const struct causality_path **causality_commonest(const struct causality *causality);
+/* The paths of requests that were answered, the most common first. The caller frees the array. NULL: out of memory. */
+const struct causality_path **causality_answered(const struct causality *causality,
+                                                 size_t *ret_count);
 
 /* ---- making the result ---- */
 

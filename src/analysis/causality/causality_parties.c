@@ -135,6 +135,88 @@ int parties_forget_end(struct causality_analysis *analysis, uint32_t origin, uin
 
 /* ---- requests that are open ---- */
 
+/* The process in whose list the end is; NULL: it is in none, or the process has ended. */
+static struct causality_live_process *lister_of(const struct causality_analysis *analysis,
+                                                const struct causality_end *end)
+{
+    if (end->listed.index_and_1 == 0)
+        return NULL;
+    struct causality_live_process *process =
+        pool_at(&analysis->processes, end->listed.index_and_1 - 1);
+    return process->life == end->listed.life ? process : NULL;
+}
+
+static struct causality_end *end_at(const struct causality_analysis *analysis, uint32_t index_and_1)
+{
+    return index_and_1 == 0 ? NULL : pool_at(&analysis->ends, index_and_1 - 1);
+}
+
+static void list(const struct causality_analysis *analysis, struct causality_live_process *process,
+                 struct causality_end *end)
+{
+    struct open_list *list = &process->open_ends[end->has_called];
+    struct causality_end *last = end_at(analysis, list->last_and_1);
+
+    end->listed = (struct reference){process->index + 1, process->life};
+    end->previous_and_1 = list->last_and_1;
+    end->next_and_1 = 0;
+    list->last_and_1 = end->index + 1;
+    *(last == NULL ? &list->first_and_1 : &last->next_and_1) = end->index + 1;
+}
+
+static void unlist(const struct causality_analysis *analysis, struct causality_end *end)
+{
+    struct causality_live_process *process = lister_of(analysis, end);
+
+    end->listed = (struct reference){0};
+    if (process == NULL)
+        return;
+    struct open_list *list = &process->open_ends[end->has_called];
+    struct causality_end *previous = end_at(analysis, end->previous_and_1),
+                         *next = end_at(analysis, end->next_and_1);
+    *(previous == NULL ? &list->first_and_1 : &previous->next_and_1) = end->next_and_1;
+    *(next == NULL ? &list->last_and_1 : &next->previous_and_1) = end->previous_and_1;
+}
+
+void parties_call(struct causality_analysis *analysis, struct causality_end *end)
+{
+    struct causality_live_process *process = lister_of(analysis, end);
+
+    if (end->has_called || process == NULL)
+        return;
+    unlist(analysis, end);
+    end->has_called = true;
+    list(analysis, process, end);
+}
+
+/* The first end of a list whose request was received by this stream, or, if NULL, by any that still lives. */
+static struct causality_end *first_open(const struct causality_analysis *analysis,
+                                        const struct open_list *list,
+                                        const struct causality_stream *by)
+{
+    struct causality_end *end = end_at(analysis, list->first_and_1);
+
+    for (unsigned i = 0; end != NULL && i < OPEN_LOOK_MOST; i++) {
+        const struct causality_stream *stream =
+            pool_at(&analysis->streams, end->stream.index_and_1 - 1);
+        if (stream->life == end->stream.life && (by == NULL || by == stream))
+            return end;
+        end = end_at(analysis, end->next_and_1);
+    }
+    return NULL;
+}
+
+struct causality_end *parties_longest_open(const struct causality_analysis *analysis,
+                                           const struct causality_event *at)
+{
+    const struct causality_stream *by[] = {at->stream, at->stream, NULL, NULL};
+    struct causality_end *end = NULL;
+
+    for (unsigned i = 0; end == NULL && at->process->open > 0 && i < ARRAY_SIZE(by); i++)
+        end = first_open(analysis, &at->process->open_ends[i & 1], by[i]);
+    return end;
+}
+
 void parties_open(struct causality_analysis *analysis, const struct causality_event *at,
                   struct reference step)
 {
@@ -148,6 +230,9 @@ void parties_open(struct causality_analysis *analysis, const struct causality_ev
     end->stream = (struct reference){at->stream->index + 1, at->stream->life};
     at->process->open++;
     at->stream->open++;
+    end->has_called = false;
+    if (!end->is_pipe) /* what came by a pipe is never answered */
+        list(analysis, at->process, end);
 }
 
 void parties_close(struct causality_analysis *analysis, struct causality_end *end)
@@ -155,6 +240,7 @@ void parties_close(struct causality_analysis *analysis, struct causality_end *en
     if (!end->open)
         return;
     end->open = false;
+    unlist(analysis, end);
     struct causality_stream *stream = pool_at(&analysis->streams, end->stream.index_and_1 - 1);
     if (stream->life != end->stream.life)
         return; /* it has ended, with all its open requests */

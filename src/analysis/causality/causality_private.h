@@ -134,6 +134,11 @@ struct member {
 #define MEMBERS_MOST 65536u
 #define NO_MEMBER    (UINT32_MAX - 1)
 
+/* Ends with a request that is open, in the order in which these requests came, or first called. */
+struct open_list {
+    uint32_t first_and_1, last_and_1;
+};
+
 /* A live process. */
 struct causality_live_process {
     uint32_t life;
@@ -145,6 +150,8 @@ struct causality_live_process {
     uint32_t member; /* or NO_MEMBER: not known, or there are too many */
     uint32_t streams;
     uint32_t open; /* requests that came by its ends and are not answered yet */
+    struct open_list
+        open_ends[2]; /* by `has_called`, of such requests, except those that came by pipes */
     uint16_t letter;
     enum causality_role role;
 };
@@ -181,6 +188,8 @@ struct causality_stream {
     struct reference inherited; /* step of its creator, until it sends or receives */
 };
 
+#define OPEN_LOOK_MOST 64 /* requests that are looked at, of those that are open in a process */
+
 enum side { SIDE_UNKNOWN, SIDE_CALLS, SIDE_SERVES };
 enum turn { TURN_NONE, TURN_SENT, TURN_RECEIVED };
 
@@ -205,11 +214,14 @@ struct causality_end {
     struct reference in;     /* step that the latest message received began */
     /* a request that came by this end and is not answered yet */
     bool open;
-    uint32_t overlap;           /* earlier requests that are not answered */
-    struct reference entry;     /* its step here */
-    struct reference latest;    /* latest step of the process for it */
-    struct reference stream;    /* the stream that received it */
-    struct reference forwarded; /* step whose request was sent from here to a server */
+    bool has_called;         /* the process has called another one for it */
+    uint32_t overlap;        /* earlier requests that are not answered */
+    struct reference listed; /* the process in whose `open_ends` the end is; or nothing ... */
+    uint32_t previous_and_1, next_and_1; /* ... and its neighbours there */
+    struct reference entry;              /* its step here */
+    struct reference latest;             /* latest step of the process for it */
+    struct reference stream;             /* the stream that received it */
+    struct reference forwarded;          /* step whose request was sent from here to a server */
 };
 
 /* ---- what travels from SEND to RECEIVE ---- */
@@ -355,6 +367,14 @@ int parties_become_server(struct causality_analysis *analysis,
 void parties_open(struct causality_analysis *analysis, const struct causality_event *at,
                   struct reference step);
 void parties_close(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Notes that the request that is open at an end has called. */
+void parties_call(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Of the requests that are open in the stream, or else in its process, the one that has waited longest without a call;
+ * if all have called, the one whose first call is oldest. Returns the end by which it came, or NULL: none is open. */
+struct causality_end *parties_longest_open(const struct causality_analysis *analysis,
+                                           const struct causality_event *at);
 
 /* ---- causality_sending.c, causality_receiving.c ---- */
 

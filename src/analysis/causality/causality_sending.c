@@ -16,6 +16,17 @@
 
 /* ---- how it is known ---- */
 
+/* The end by which the request of a step came to this process, if it is open there; else NULL. */
+static struct causality_end *open_end(const struct causality_analysis *analysis,
+                                      const struct step *step)
+{
+    struct causality_end *entry = end_of(analysis, step->entry);
+    const struct step *open =
+        entry == NULL || !entry->open ? NULL : step_of(analysis, entry->entry);
+
+    return open != NULL && open->request == step->request ? entry : NULL;
+}
+
 /* For a step that the stream is in, or was in when so many requests were open. The step's own request does not count as
  * another one. */
 static enum attribution attribute(const struct causality_analysis *analysis,
@@ -24,10 +35,8 @@ static enum attribution attribute(const struct causality_analysis *analysis,
 {
     if (process_open > 1 && stream_open > 1) /* at least one of them is another request */
         return ATTRIBUTION_LATEST;
-    const struct causality_end *entry = end_of(analysis, step->entry);
-    const struct step *open =
-        entry == NULL || !entry->open ? NULL : step_of(analysis, entry->entry);
-    bool own = open != NULL && open->request == step->request;
+    const struct causality_end *entry = open_end(analysis, step);
+    bool own = entry != NULL;
     bool own_thread = own && entry->stream.index_and_1 == at->stream->index + 1;
 
     if (process_open == own)
@@ -135,6 +144,37 @@ static bool is_of_the_past(const struct causality_end *end)
     return end->older && end->side == SIDE_SERVES && end->turn == TURN_NONE;
 }
 
+/* A call for a request that is answered, while another request is open, is taken for a call of that one: it has waited
+ * for a connection, say.
+ *
+ *      connection to the back end   call 1 ......... answer 1  call 2 ......... answer 2
+ *      client 1                  request 1                reply 1
+ *      client 2                           request 2                            reply 2      */
+static void pass_on_call(const struct causality_analysis *analysis,
+                         const struct causality_event *at, struct sent_value *value)
+{
+    const struct step *step = step_of(analysis, value->step);
+
+    if (step == NULL || step->entry.index_and_1 == 0 || open_end(analysis, step) != NULL)
+        return;
+    const struct causality_end *open = parties_longest_open(analysis, at);
+    if (open == NULL || step_of(analysis, open->latest) == NULL)
+        return;
+    value->step = open->latest;
+    value->attribution = ATTRIBUTION_WAITING;
+}
+
+static void note_caller(struct causality_analysis *analysis, const struct causality_event *at,
+                        struct reference caller)
+{
+    const struct step *step = step_of(analysis, caller);
+    struct causality_end *open = step == NULL ? NULL : open_end(analysis, step);
+
+    if (open != NULL)
+        parties_call(analysis, open);
+    at->end->forwarded = caller;
+}
+
 static struct sent_value go_on(struct causality_analysis *analysis,
                                const struct causality_event *at)
 {
@@ -152,8 +192,11 @@ static struct sent_value go_on(struct causality_analysis *analysis,
     end->connecting = false;
     if (is_of_the_past(end))
         value.step = (struct reference){0};
-    if (end->side == SIDE_CALLS)
-        end->forwarded = value.step;
+    if (end->side != SIDE_CALLS)
+        return value;
+    if (!end->is_pipe) /* a pipe gets no answers: logs, say */
+        pass_on_call(analysis, at, &value);
+    note_caller(analysis, at, value.step);
     return value;
 }
 

@@ -160,6 +160,8 @@ struct finding {
         struct {
             const struct causality_path *path;
             uint64_t of; /* all paths that requests took */
+            /* messages between server processes, and how many of these are only assumed to belong to their requests */
+            uint64_t messages, assumed;
             uint64_t median, p99;
         } requests;
         struct {

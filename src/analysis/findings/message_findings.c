@@ -142,7 +142,17 @@ int findings_of_messages(const struct findings_from *from, struct findings *find
 
 /* ---- requests ---- */
 
-static int add_requests(const struct causality_path *path, uint64_t of, struct findings *findings)
+static uint64_t assumed(const struct causality *causality)
+{
+    uint64_t sum = 0;
+
+    for (enum attribution i = 0; i < ATTRIBUTION_COUNT; i++)
+        sum += attribution_is_proved(i) ? 0 : causality->attributed[i];
+    return sum;
+}
+
+static int add_requests(const struct causality *causality, const struct causality_path *path,
+                        uint64_t of, struct findings *findings)
 {
     struct finding *finding =
         findings_add(findings, FINDING_REQUESTS, findings_share(path->count, of));
@@ -151,25 +161,28 @@ static int add_requests(const struct causality_path *path, uint64_t of, struct f
         return -ENOMEM;
     finding->requests.path = path;
     finding->requests.of = of;
+    finding->requests.assumed = assumed(causality);
+    finding->requests.messages = causality->arcs;
     finding->requests.median = histogram_quantile(&path->latency, 0.5);
     finding->requests.p99 = histogram_quantile(&path->latency, 0.99);
     return 0;
 }
 
-/* Only if requests are answered, and some pass from one server process to another. */
+/* Only of paths on which requests are answered, and only if some pass from one server process to another. */
 int findings_of_requests(const struct findings_from *from, struct findings *findings)
 {
     const struct causality *causality = from->causality;
 
     if (causality == NULL || causality->replies == 0 || causality->substring_count == 0)
         return 0;
-    const struct causality_path **rows = causality_commonest(causality);
-    int result = rows == NULL ? -ENOMEM : 0;
+    size_t count = 0;
     uint64_t all = 0;
-    for (size_t i = 0; result == 0 && i < causality->path_count; i++)
+    const struct causality_path **rows = causality_answered(causality, &count);
+    int result = rows == NULL ? -ENOMEM : 0;
+    for (size_t i = 0; i < count; i++)
         all += rows[i]->count;
-    for (size_t i = 0; result == 0 && all > 0 && i < causality->path_count && i < FINDINGS_FEW; i++)
-        result = add_requests(rows[i], all, findings);
+    for (size_t i = 0; result == 0 && i < count && i < FINDINGS_FEW; i++)
+        result = add_requests(causality, rows[i], all, findings);
     free(rows);
     return result;
 }

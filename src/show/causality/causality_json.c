@@ -131,8 +131,9 @@ static json_t *path(const struct causality *causality, size_t index)
 {
     const struct causality_path *from = &causality->paths[index];
 
-    return json_pack("{s:s, s:o, s:o}", "string", from->string, "count", json_count(from->count),
-                     "latency_ns", json_distribution(&from->latency));
+    return json_pack("{s:s, s:o, s:b, s:o}", "string", from->string, "count",
+                     json_count(from->count), "answered", from->answered, "latency_ns",
+                     json_distribution(&from->latency));
 }
 
 static json_t *substring(const struct causality *causality, size_t index)
