@@ -1468,6 +1468,63 @@ static void answers_are_those_who_asked(void **state)
     }
 }
 
+/* Answers in any number of pieces, at any time: each lasts from the last part of its request to its first piece, and to
+ * its last one. The last answer ends with the recording, or with the connection. */
+static void answers_end_with_their_last_byte(void **state)
+{
+    enum { ROUNDS = 40, MOST_PIECES = 4 };
+    uint64_t numbers = seed_of_run("answers in pieces");
+
+    for (int round = 0; round < 20; round++) {
+        struct recording *recording = known(state);
+        bool serves = random_below(&numbers, 2) == 0, closes = random_below(&seed, 2) == 0;
+        uint64_t first = 0, last = 0;
+        uint8_t asks = serves ? EVENT_RECEIVE : EVENT_SEND;
+        uint8_t answers = serves ? EVENT_SEND : EVENT_RECEIVE;
+        add_tcp(recording, 0, 2, 0, 4000, 0, 80)->role =
+            serves ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED;
+        for (int i = 0; i < ROUNDS; i++) {
+            uint64_t asked = 0;
+            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES); left > 0; left--)
+                asked = add_message(recording, 0, asks, 1, 2, 10)->header.time;
+            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES), all = left; left > 0;
+                 left--) {
+                uint64_t now = add_message(recording, 0, answers, 1, 2, 10)->header.time;
+                first += left == all ? now - asked : 0;
+                last += left == 1 ? now - asked : 0;
+            }
+        }
+        if (closes)
+            add_message(recording, 0, EVENT_DESTROYPATH, 1, 2, 0);
+        struct communication *result = read_all(recording);
+        const struct histogram *times[] = {
+            &largest_path(result)->times.of[serves ? TIME_RESPONSE : TIME_REQUEST],
+            &largest_path(result)->times.of[serves ? TIME_RESPONSE_WHOLE : TIME_REQUEST_WHOLE]};
+        assert_int_equal(histogram_count(times[0]), ROUNDS);
+        assert_int_equal(histogram_count(times[1]), ROUNDS);
+        assert_int_equal(histogram_sum(times[0]), first);
+        assert_int_equal(histogram_sum(times[1]), last);
+        communication_free(result);
+    }
+}
+
+/* Two processes that talk by two pipes do not ask and answer as far as a pipe goes. */
+static void pipes_have_no_answers(void **state)
+{
+    struct recording *recording = known(state);
+
+    struct path_record *path = add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+    path->kind = PATH_PIPE;
+    path->role = PATH_ROLE_UNKNOWN;
+    for (int i = 0; i < 10; i++)
+        add_message(recording, 0, i % 2 == 0 ? EVENT_SEND : EVENT_RECEIVE, 1, 2, 10);
+    struct communication *result = read_all(recording);
+    for (size_t i = 0; i < result->process_count; i++)
+        for (enum time_kind kind = TIME_RESPONSE; kind <= TIME_REQUEST_WHOLE; kind++)
+            assert_int_equal(histogram_count(&result->processes[i].times.of[kind]), 0);
+    communication_free(result);
+}
+
 /* Many different sizes, the first ones close together: precise to a sixteenth of an octave. */
 static void sizes_are_told_precisely(void **state)
 {
@@ -2150,6 +2207,8 @@ int main(void)
         cmocka_unit_test(sizes_are_those_of_calls),
         cmocka_unit_test(sizes_of_many_threads_are_all_there),
         cmocka_unit_test(answers_are_those_who_asked),
+        cmocka_unit_test(answers_end_with_their_last_byte),
+        cmocka_unit_test(pipes_have_no_answers),
         cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),

@@ -45,8 +45,8 @@ enum finding_kind {
     FINDING_LATE_RECEIVER,  /* messages waited in its queue: .wait */
     FINDING_QUEUE,          /* where most messages wait: .queue */
 
-    FINDING_ANSWERS,    /* a server's service times: .answers */
-    FINDING_ANSWER_LAG, /* a client's request latencies: .answers */
+    FINDING_ANSWERS,    /* a server's service times, to the last byte: .answers */
+    FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
 
     FINDING_RETRANSMITS, /* .retransmits */
@@ -156,6 +156,7 @@ struct finding {
         struct {
             uint32_t process;
             uint64_t count, median, p99, most;
+            uint64_t first_median; /* of the times to the first byte */
         } answers;
         struct {
             const struct causality_path *path;

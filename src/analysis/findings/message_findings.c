@@ -77,9 +77,11 @@ static int find_queue(const struct communication *communication, struct findings
 static int add_answers(const struct communication *communication, uint32_t process,
                        enum time_kind kind, struct findings *findings)
 {
-    const struct histogram *times = &communication->processes[process].times.of[kind];
+    bool serves = kind == TIME_RESPONSE_WHOLE;
+    const struct times *all = &communication->processes[process].times;
+    const struct histogram *times = &all->of[kind];
     struct finding *finding =
-        findings_add(findings, kind == TIME_RESPONSE ? FINDING_ANSWERS : FINDING_ANSWER_LAG,
+        findings_add(findings, serves ? FINDING_ANSWERS : FINDING_ANSWER_LAG,
                      findings_share(histogram_sum(times), communication->duration));
 
     if (finding == NULL)
@@ -89,6 +91,8 @@ static int add_answers(const struct communication *communication, uint32_t proce
     finding->answers.median = histogram_quantile(times, 0.5);
     finding->answers.p99 = histogram_quantile(times, 0.99);
     finding->answers.most = histogram_max(times);
+    finding->answers.first_median =
+        histogram_quantile(&all->of[serves ? TIME_RESPONSE : TIME_REQUEST], 0.5);
     return 0;
 }
 
@@ -134,9 +138,9 @@ int findings_of_messages(const struct findings_from *from, struct findings *find
     if (result == 0)
         result = find_queue(from->communication, findings);
     if (result == 0)
-        result = find_answers(from->communication, TIME_RESPONSE, FINDINGS_FEW, findings);
+        result = find_answers(from->communication, TIME_RESPONSE_WHOLE, FINDINGS_FEW, findings);
     if (result == 0)
-        result = find_answers(from->communication, TIME_REQUEST, 1, findings);
+        result = find_answers(from->communication, TIME_REQUEST_WHOLE, 1, findings);
     return result;
 }
 

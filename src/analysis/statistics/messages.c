@@ -94,6 +94,12 @@ static int note_size(const struct statistics *statistics, struct usage *usage,
                                                      .any = true});
 }
 
+/* The answer in progress, so far. */
+static uint64_t answer_took(const struct usage *usage)
+{
+    return usage->last_time > usage->asked ? usage->last_time - usage->asked : 0;
+}
+
 static int add_if_open(struct usage *to, const struct open_message *open)
 {
     return open->any ? usage_values_add(to, open->kind, open->size) : 0;
@@ -102,7 +108,7 @@ static int add_if_open(struct usage *to, const struct open_message *open)
 int messages_close(struct usage *to, const struct usage *from)
 {
     const struct open_messages *open = &from->open;
-    int result = 0;
+    int result = from->asked == 0 ? 0 : usage_values_add(to, VALUE_ANSWER_WHOLE, answer_took(from));
 
     for (unsigned i = 0; result == 0 && i < ARRAY_SIZE(open->latest); i++)
         result = add_if_open(to, &open->latest[i]);
@@ -115,6 +121,11 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
                       unsigned most)
 {
     const struct open_messages *open = &usage->open;
+
+    if (kind == VALUE_ANSWER_WHOLE)
+        return usage->asked == 0 ? 0 : histogram_add(histogram, answer_took(usage), most);
+    if (kind >= VALUE_ANSWER)
+        return 0;
     uint32_t aside = open->aside == NULL ? 0 : open->aside->count;
     int result =
         open->latest[kind].any ? histogram_add(histogram, open->latest[kind].size, most) : 0;
@@ -128,21 +139,35 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
 /* ---- messages ---- */
 
 /* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
- * of the path; if unknown, a process that receives first is the server. */
+ * of the path; if unknown, a process that receives first is the server.
+ *
+ *      client   SEND ........... RECEIVE ... RECEIVE ... RECEIVE   SEND
+ *               |-- VALUE_ANSWER -->|                       |      the next request
+ *               |-- VALUE_ANSWER_WHOLE -------------------->|
+ */
 static int note_answer(struct usage *usage, const struct endpoint *endpoint, uint8_t id,
                        uint64_t when)
 {
     uint8_t before = usage->last;
+    uint64_t last_time = usage->last_time;
+    int result = 0;
 
+    if (kind_is_pipe(endpoint->kind))
+        return 0; /* of messages one way none is an answer */
     if (before == 0)
         usage->serves = endpoint->role == PATH_ROLE_ACCEPTED ||
                         (endpoint->role == PATH_ROLE_UNKNOWN && id == EVENT_RECEIVE);
-    uint8_t asked = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
-    bool is_answer = before == asked && id != asked && when >= usage->last_time;
-    uint64_t took = when - usage->last_time;
+    uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
+    if (id == asks && usage->asked != 0) {
+        result = usage_values_add(usage, VALUE_ANSWER_WHOLE, answer_took(usage));
+        usage->asked = 0;
+    } else if (id != asks && before == asks && when >= last_time) {
+        result = usage_values_add(usage, VALUE_ANSWER, when - last_time);
+        usage->asked = last_time;
+    }
     usage->last = id;
     usage->last_time = when;
-    return is_answer ? usage_values_add(usage, VALUE_ANSWER, took) : 0;
+    return result;
 }
 
 /* The kind of a path without a PATH record is unknown: a receive of 0 bytes is then taken for the end of the file, by

@@ -47,7 +47,9 @@ struct party {
 enum time_kind {
     /* as a server: from the last receive of a request to the next send on the same path by the same process */
     TIME_RESPONSE,
-    TIME_REQUEST,        /* as a client: from the last send of a request to the next receive */
+    TIME_REQUEST, /* as a client: from the last send of a request to the next receive */
+    TIME_RESPONSE_WHOLE, /* the same two, but to the last send or receive before the next request: all pieces of an */
+    TIME_REQUEST_WHOLE,  /* answer are one answer */
     TIME_MESSAGE_WAIT,   /* receive-queue delay of a message, until it was taken whole */
     TIME_RECEIVER_WAIT,  /* a blocked receive, until it had data: its sender was late */
     TIME_SENDER_BLOCKED, /* a send blocked by a full buffer, until it ended */

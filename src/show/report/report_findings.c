@@ -25,6 +25,8 @@
 
 #define FEW_NAMES 5
 
+#define SHORT_TIME 1000000 /* ns: a difference that does not matter */
+
 #define say report_say
 
 #define WAYS_SIZE  (LEFT_OUT_TEXT_SIZE + sizeof(" over "))
@@ -273,22 +275,32 @@ static void say_queue(const struct report *report, const struct finding *finding
         finding->queue.mean, most);
 }
 
+/* An answer in pieces: the first byte comes much earlier than the last one. */
+static bool is_in_pieces(const struct finding *finding)
+{
+    return finding->answers.first_median < finding->answers.median / 2 &&
+           finding->answers.median - finding->answers.first_median >= SHORT_TIME;
+}
+
 static void say_answers(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
-    char who[PROCESS_TEXT_SIZE], cells[4][UNIT_SIZE];
+    char who[PROCESS_TEXT_SIZE], cells[4][UNIT_SIZE], requests[COUNTED_SIZE];
+    char first[UNIT_SIZE], also[UNIT_SIZE + 64] = "";
+    bool in_pieces = is_in_pieces(finding);
 
     process_text(report->communication, finding->answers.process, who);
-    show_count(finding->answers.count, cells[0]);
+    show_counted(finding->answers.count, "request", requests);
     show_duration(finding->answers.median, cells[1]);
     show_duration(finding->answers.p99, cells[2]);
     show_duration(finding->answers.most, cells[3]);
-    if (finding->kind == FINDING_ANSWERS)
-        say(content, "Answers", "%s answered %s request%s: service time median %s, p99 %s, max %s.",
-            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
-    else
-        say(content, "Answers", "%s sent %s request%s: request latency median %s, p99 %s, max %s.",
-            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
+    show_duration(finding->answers.first_median, first);
+    if (in_pieces)
+        snprintf(also, sizeof(also), " The first byte came after %s (median).", first);
+    say(content, "Answers", "%s %s %s: %s%s median %s, p99 %s, max %s.%s", who,
+        finding->kind == FINDING_ANSWERS ? "answered" : "sent", requests,
+        finding->kind == FINDING_ANSWERS ? "service time" : "request latency",
+        in_pieces ? " to the last byte" : "", cells[1], cells[2], cells[3], also);
 }
 
 /* ---- requests ---- */
