@@ -1508,6 +1508,52 @@ static void answers_end_with_their_last_byte(void **state)
     }
 }
 
+/* The threads of a process wait at the same time, each for a connection from the same process, and their requests are
+ * answered at the same time: the sums are several times the elapsed time, what is covered is not. */
+static void waits_at_once_are_covered_once(void **state)
+{
+    enum { THREADS = 7 };
+    struct recording *recording = known(state);
+    uint64_t asked = 0, called = 0, sent = 0, received = 0, waits = 0;
+
+    for (uint32_t i = 0; i < THREADS; i++) {
+        add_tcp(recording, 0, 10 + 2 * i, 0, 4000 + i, 0, 80)->role = PATH_ROLE_CONNECTED;
+        add_tcp(recording, 0, 11 + 2 * i, 0, 80, 0, 4000 + i)->role = PATH_ROLE_ACCEPTED;
+        add_stream(recording, 0, 20 + i, 1, 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint64_t now = add_message(recording, 0, EVENT_SEND, 20 + i, 10 + 2 * i, 5)->header.time;
+        asked = asked == 0 ? now : asked;
+        add_message(recording, 0, EVENT_RECEIVE, 2, 11 + 2 * i, 5);
+        now = add_message(recording, 0, EVENT_RECEIVECALL, 20 + i, 10 + 2 * i, 0)->header.time;
+        called = called == 0 ? now : called;
+        waits -= now;
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint64_t now = add_message(recording, 0, EVENT_SEND, 2, 11 + 2 * i, 5)->header.time;
+        sent = sent == 0 ? now : sent;
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        received = add_message(recording, 0, EVENT_RECEIVE, 20 + i, 10 + 2 * i, 5)->header.time;
+        waits += received;
+        add_message(recording, 0, i % 2 == 0 ? EVENT_DESTROYPATH : EVENT_SEND, 20 + i, 10 + 2 * i,
+                    i % 2 == 0 ? 0 : 5);
+    }
+    struct communication *result = read_all(recording);
+    const struct communication_pair *pair = NULL;
+    for (size_t i = 0; i < result->pair_count; i++)
+        if (result->pairs[i].from.processes[0] == 1)
+            pair = &result->pairs[i];
+    assert_non_null(pair);
+    assert_int_equal(histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]), waits);
+    assert_int_equal(pair->covered.receiver, received - called);
+    assert_int_equal(pair->covered.message, received - sent);
+    assert_true(histogram_sum(&result->processes[0].times.of[TIME_REQUEST_WHOLE]) >
+                3 * (received - asked));
+    assert_int_equal(result->processes[0].covered.request, received - asked);
+    communication_free(result);
+}
+
 /* Two processes that talk by two pipes do not ask and answer as far as a pipe goes. */
 static void pipes_have_no_answers(void **state)
 {
@@ -2208,6 +2254,7 @@ int main(void)
         cmocka_unit_test(sizes_of_many_threads_are_all_there),
         cmocka_unit_test(answers_are_those_who_asked),
         cmocka_unit_test(answers_end_with_their_last_byte),
+        cmocka_unit_test(waits_at_once_are_covered_once),
         cmocka_unit_test(pipes_have_no_answers),
         cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),

@@ -7,7 +7,7 @@
 
 double findings_share(uint64_t part, uint64_t whole)
 {
-    return whole == 0 ? 0 : (double)part / (double)whole;
+    return whole == 0 ? 0 : part > whole ? 1 : (double)part / (double)whole;
 }
 
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight)

@@ -76,7 +76,7 @@ struct finding_processes {
 
 struct file_figures {
     uint64_t bytes;
-    uint64_t time; /* in calls, of all threads together */
+    uint64_t time; /* ns in which at least one thread was in such a call */
 };
 
 /* How many processors a computation can keep busy. */
@@ -90,7 +90,7 @@ enum factor_verdict {
 
 struct finding {
     enum finding_kind kind;
-    /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
+    /* share of the elapsed time that it concerns, 0 to 1; 0: not about time */
     double weight;
     union {
         struct {
@@ -146,7 +146,9 @@ struct finding {
         } path_waits;
         struct {
             const struct communication_pair *pair;
-            uint64_t time, median;
+            uint64_t time; /* ns in which at least one of the waits was in progress */
+            uint64_t sum;  /* of all waits: more than `time` if several were at once */
+            uint64_t median;
         } wait;
         struct {
             uint32_t process;

@@ -175,6 +175,57 @@ static int build_connections(struct statistics *statistics, struct communication
     return error;
 }
 
+/* ---- waits at the same time ---- */
+
+static uint32_t single(const struct party *party)
+{
+    return party->count == 1 ? party->processes[0] : NO_PROCESS;
+}
+
+static uint64_t covered_of(const struct statistics *statistics, enum covering_kind kind,
+                           uint32_t process, uint32_t peer, const struct histogram *times)
+{
+    return coverings_time(&statistics->coverings, kind, process, peer, histogram_sum(times));
+}
+
+static void cover_process(const struct statistics *statistics, struct communication_process *row,
+                          uint32_t process)
+{
+    const struct histogram *of = row->times.of;
+    const struct coverings *coverings = &statistics->coverings;
+
+    row->covered = (struct covered_times){
+        .response = covered_of(statistics, COVERING_RESPONSE, process, NO_PROCESS,
+                               &of[TIME_RESPONSE_WHOLE]),
+        .request =
+            covered_of(statistics, COVERING_REQUEST, process, NO_PROCESS, &of[TIME_REQUEST_WHOLE]),
+        .reads = coverings_time(coverings, COVERING_READS, process, NO_PROCESS, UINT64_MAX),
+        .writes = coverings_time(coverings, COVERING_WRITES, process, NO_PROCESS, UINT64_MAX),
+    };
+}
+
+static void cover_pair(const struct statistics *statistics, struct communication_pair *pair)
+{
+    const struct histogram *of = pair->times.of;
+    uint32_t from = single(&pair->from), to = single(&pair->to);
+
+    pair->covered = (struct covered_waits){
+        .receiver =
+            covered_of(statistics, COVERING_RECEIVER_WAIT, to, from, &of[TIME_RECEIVER_WAIT]),
+        .message = covered_of(statistics, COVERING_MESSAGE_WAIT, to, from, &of[TIME_MESSAGE_WAIT]),
+        .sender = covered_of(statistics, COVERING_SENDER_BLOCKED, from, NO_PROCESS,
+                             &of[TIME_SENDER_BLOCKED]),
+    };
+}
+
+static void cover(const struct statistics *statistics, struct communication *result)
+{
+    for (size_t i = 0; i < result->process_count; i++)
+        cover_process(statistics, &result->processes[i], (uint32_t)i);
+    for (size_t i = 0; i < result->pair_count; i++)
+        cover_pair(statistics, &result->pairs[i]);
+}
+
 /* ---- the recording as a whole ---- */
 
 /* The time of the very first record, by the first origin's clock; 0: there is none. */
@@ -259,6 +310,7 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
         process_rows_build(statistics, result) < 0 || build_connections(statistics, result) < 0)
         return -ENOMEM;
     machine_loads_build(statistics, result);
+    cover(statistics, result);
     build_totals(statistics, result, origins);
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0 ||

@@ -4,6 +4,7 @@
 
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/intervals.h"
+#include "analysis/statistics/statistics_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -138,6 +139,15 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
 
 /* ---- messages ---- */
 
+int messages_cover_answer(struct statistics *statistics, const struct usage *usage)
+{
+    return usage->asked == 0
+               ? 0
+               : coverings_add(&statistics->coverings,
+                               usage->serves ? COVERING_RESPONSE : COVERING_REQUEST,
+                               usage->process, NO_PROCESS, usage->asked, usage->last_time);
+}
+
 /* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
  * of the path; if unknown, a process that receives first is the server.
  *
@@ -145,8 +155,8 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
  *               |-- VALUE_ANSWER -->|                       |      the next request
  *               |-- VALUE_ANSWER_WHOLE -------------------->|
  */
-static int note_answer(struct usage *usage, const struct endpoint *endpoint, uint8_t id,
-                       uint64_t when)
+static int note_answer(struct statistics *statistics, struct usage *usage,
+                       const struct endpoint *endpoint, uint8_t id, uint64_t when)
 {
     uint8_t before = usage->last;
     uint64_t last_time = usage->last_time;
@@ -160,6 +170,8 @@ static int note_answer(struct usage *usage, const struct endpoint *endpoint, uin
     uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
     if (id == asks && usage->asked != 0) {
         result = usage_values_add(usage, VALUE_ANSWER_WHOLE, answer_took(usage));
+        if (result == 0)
+            result = messages_cover_answer(statistics, usage);
         usage->asked = 0;
     } else if (id != asks && before == asks && when >= last_time) {
         result = usage_values_add(usage, VALUE_ANSWER, when - last_time);
@@ -200,6 +212,7 @@ int messages_count(struct statistics *statistics, struct endpoint *endpoint, str
     if (result == 0 && counts_in_intervals(statistics, endpoint, record))
         result = intervals_count(statistics, endpoint->origin, record, when);
     /* all unknown paths share one endpoint, so messages cannot be distinguished */
-    return result < 0 || !endpoint->known ? result
-                                          : note_answer(usage, endpoint, record->header.id, when);
+    return result < 0 || !endpoint->known
+               ? result
+               : note_answer(statistics, usage, endpoint, record->header.id, when);
 }

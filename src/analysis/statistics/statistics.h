@@ -109,6 +109,10 @@ struct communication_process {
     uint64_t failed_sends;  /* calls, of ended threads only */
     uint64_t failed_receives;
     struct times times;
+    struct covered_times {
+        uint64_t response, request; /* of TIME_RESPONSE_WHOLE, TIME_REQUEST_WHOLE */
+        uint64_t reads, writes;     /* of files */
+    } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
     bool ended;
 };
@@ -123,6 +127,11 @@ struct communication_pair {
     struct histogram sizes; /* bytes of a message */
     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
     struct times times;
+    /* ns in which at least one of these waits was in progress: the sum at most, an upper bound if `from` or `to` is not
+     * one metered process. Not of groups */
+    struct covered_waits {
+        uint64_t receiver, message, sender;
+    } covered;
     bool local;  /* all of it stayed on one machine */
     bool shared; /* from or to is several processes */
 };

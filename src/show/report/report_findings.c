@@ -246,20 +246,25 @@ static void say_wait(const struct report *report, const struct finding *finding,
 {
     const struct communication_pair *pair = finding->wait.pair;
     char from[PARTY_TEXT_SIZE], to[PARTY_TEXT_SIZE], sum[UNIT_SIZE], half[UNIT_SIZE];
+    char at_once[32] = "";
 
     party_text(report->communication, &pair->from, from);
     party_text(report->communication, &pair->to, to);
     show_duration(finding->wait.time, sum);
     show_duration(finding->wait.median, half);
+    if (finding->wait.sum > finding->wait.time + finding->wait.time / 20)
+        snprintf(at_once, sizeof(at_once), ", several threads at once");
     if (finding->kind == FINDING_LATE_SENDER)
-        say(content, "Late", "%s waited %s for messages from %s (median %s).", to, sum, from, half);
+        say(content, "Late", "%s waited %s for messages from %s (median %s%s).", to, sum, from,
+            half, at_once);
     else if (finding->kind == FINDING_BLOCKED_SENDER)
         say(content, "Late",
-            "%s was blocked for %s while sending to %s, which was slow to receive (median %s).",
-            from, sum, to, half);
+            "%s was blocked for %s while sending to %s, which was slow to receive (median %s%s).",
+            from, sum, to, half, at_once);
     else
         say(content, "Late",
-            "Messages from %s waited in the receive queue of %s: median %s, %s over all messages.",
+            "Messages from %s waited in the receive queue of %s: median %s; at least one waited "
+            "for %s.",
             from, to, half, sum);
 }
 
@@ -449,18 +454,16 @@ static void say_files(const struct report *report, const struct finding *finding
 static void say_waits(const struct report *report, const struct finding *finding,
                       struct report_content *content)
 {
-    char time[UNIT_SIZE], waits[COUNTED_SIZE];
+    char time[UNIT_SIZE], all[UNIT_SIZE], waits[COUNTED_SIZE];
+    const char *which =
+        finding->kind == FINDING_WAITS_UNEXPLAINED ? "that no message explains (timers, disks)"
+        : finding->kind == FINDING_WAITS_OUTSIDE   ? "for replies from unmonitored peers"
+                                                   : "of threads for each other (locks)";
 
-    (void)report;
-    show_duration(finding->waits.time, time);
+    show_duration(finding->waits.covered, time);
+    show_duration(report->communication->duration, all);
     show_counted(finding->waits.count, "wait", waits);
-    if (finding->kind == FINDING_WAITS_UNEXPLAINED)
-        say(content, "Waits", "%s were spent in %s that no message explains (timers, disks).", time,
-            waits);
-    else
-        say(content, "Waits", "%s were spent in %s %s.", time, waits,
-            finding->kind == FINDING_WAITS_OUTSIDE ? "for replies from unmonitored peers"
-                                                   : "of threads for each other (locks)");
+    say(content, "Waits", "%s of %s were spent in %s %s.", time, all, waits, which);
 }
 
 /* ---- where the time went ---- */
