@@ -10,7 +10,6 @@
  */
 #include "base/covered.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Between two knots. Exact where all of the time between them is covered, or nothing. */
@@ -40,7 +39,7 @@ static uint64_t covered_before(const struct covered *covered, uint64_t time)
     if (after == 0)
         return 0;
     return after == covered->count
-               ? covered_time(covered)
+               ? covered->knots[after - 1].before
                : interpolate(&covered->knots[after - 1], &covered->knots[after], time);
 }
 
@@ -54,45 +53,75 @@ static double shift_without(const struct covered *covered, uint32_t i)
     return (double)shift / (double)(covered->knots[covered->count - 1].time - knot->time);
 }
 
-static void drop(struct covered *covered, uint32_t i)
+/* Drops about half of the knots: never two neighbours at once, as one supports the line without the other. */
+static void drop_some(struct covered *covered)
 {
-    covered->count--;
-    memmove(&covered->knots[i], &covered->knots[i + 1],
-            (covered->count - i) * sizeof(*covered->knots));
+    double shifts[COVERED_KNOTS + 2], sum = 0;
+    uint32_t kept = 1, count = covered->count;
+    bool dropped = false;
+
+    for (uint32_t i = 1; i + 1 < count; i++)
+        sum += shifts[i] = shift_without(covered, i);
+    double mean = sum / (count - 2);
+    for (uint32_t i = 1; i < count; i++) {
+        dropped = !dropped && i + 1 < count && shifts[i] <= mean;
+        if (!dropped)
+            covered->knots[kept++] = covered->knots[i];
+    }
+    covered->count = kept;
 }
 
-static void drop_one(struct covered *covered)
+/* How much the interval adds. *ret_begin: what was covered before it. */
+static uint64_t gain_of(const struct covered *covered, uint64_t *ret_begin)
 {
-    uint32_t best = 1;
-    double least = HUGE_VAL;
+    uint64_t length = covered->to - covered->from;
 
-    for (uint32_t i = 1; i + 1 < covered->count; i++) {
-        double shift = shift_without(covered, i);
-        if (shift < least) {
-            least = shift;
-            best = i;
-        }
-    }
-    drop(covered, best);
+    *ret_begin = covered_before(covered, covered->from);
+    uint64_t known = covered_before(covered, covered->to) - *ret_begin;
+    return length > known ? length - known : 0;
+}
+
+/* Makes knots of the interval that was still growing. */
+static void settle(struct covered *covered)
+{
+    uint64_t begin, gain = gain_of(covered, &begin);
+    uint32_t first = 0, after = knot_after(covered, covered->to);
+
+    if (covered->from == covered->to)
+        return;
+    for (first = after; first > 0 && covered->knots[first - 1].time >= covered->from;)
+        first--;
+    uint64_t end = covered_before(covered, covered->to) + gain;
+    for (uint32_t i = after; i < covered->count; i++)
+        covered->knots[i].before += gain;
+    /* those from `first` to `after` are within the interval: two knots take their place */
+    memmove(&covered->knots[first + 2], &covered->knots[after],
+            (covered->count - after) * sizeof(*covered->knots));
+    covered->knots[first] = (struct covered_knot){covered->from, begin};
+    covered->knots[first + 1] = (struct covered_knot){covered->to, end};
+    covered->count = first + 2 + covered->count - after;
+    if (covered->count > COVERED_KNOTS)
+        drop_some(covered);
 }
 
 void covered_add(struct covered *covered, uint64_t from, uint64_t to)
 {
     if (to <= from)
         return;
-    uint64_t begin = covered_before(covered, from), end = covered_before(covered, to);
-    uint64_t gain = to - from > end - begin ? to - from - (end - begin) : 0;
-    uint32_t first = 0, after = knot_after(covered, to);
-    while (first < covered->count && covered->knots[first].time < from)
-        first++;
-    for (uint32_t i = after; i < covered->count; i++)
-        covered->knots[i].before += gain;
-    /* those from `first` to `after` are within the interval: two knots take their place */
-    memmove(&covered->knots[first + 2], &covered->knots[after],
-            (covered->count - after) * sizeof(*covered->knots));
-    covered->knots[first] = (struct covered_knot){from, begin};
-    covered->knots[first + 1] = (struct covered_knot){to, end + gain};
-    covered->count = first + 2 + covered->count - after;
-    while (covered->count > COVERED_KNOTS)
-        drop_one(covered);
+    if (from > covered->to || to < covered->from) { /* apart from the latest one */
+        settle(covered);
+        covered->from = from;
+        covered->to = to;
+        return;
+    }
+    covered->from = from < covered->from ? from : covered->from;
+    covered->to = to > covered->to ? to : covered->to;
+}
+
+uint64_t covered_time(const struct covered *covered)
+{
+    uint64_t begin;
+
+    return (covered->count == 0 ? 0 : covered->knots[covered->count - 1].before) +
+           gain_of(covered, &begin);
 }
