@@ -456,7 +456,7 @@ static void statistics_json_has_its_keys(void **state)
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
+    expect_keys(path, "kind local remote ends sent received size dropped duplicates nagle connections "
                       "ended network " RATES_QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);

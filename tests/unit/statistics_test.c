@@ -9,6 +9,7 @@
  */
 #include "analysis/statistics/files.h"
 #include "analysis/statistics/statistics.h"
+#include "analysis/statistics/statistics_state.h"
 
 #include "communication_lines.h"
 #include "seeded.h"
@@ -1554,6 +1555,58 @@ static void waits_at_once_are_covered_once(void **state)
     communication_free(result);
 }
 
+/* A message of a connection, in ms: when it is sent, arrives, and is received. */
+struct delivery {
+    uint32_t sent, queued, taken;
+};
+
+static uint64_t held_of(uint8_t kind, uint32_t answered, const struct delivery messages[2])
+{
+    struct statistics statistics = {.history = NULL};
+    struct endpoint ends[2] = {{.kind = kind, .partner = &ends[1]}, {.partner = &ends[0]}};
+    const uint64_t ms = 1000000, base = 5000 * ms;
+
+    ends[0].queue.latest_sent = answered == 0 ? 0 : base + answered * ms;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(nagle_note(&statistics, &ends[0], base + messages[i].sent * ms,
+                                    base + messages[i].queued * ms, base + messages[i].taken * ms),
+                         0);
+    const struct held_messages held = ends[1].queue.nagle.held;
+    assert_int_equal(held.time,
+                     held.messages == 0 ? 0 : (messages[1].queued - messages[1].sent) * ms);
+    coverings_done(&statistics.coverings);
+    return held.messages;
+}
+
+/* Only a message that is late by as much as an acknowledgement is delayed, shortly after one that was not late. */
+static void nagle_is_told_from_other_delays(void **state)
+{
+    static const struct {
+        uint64_t held;
+        uint8_t kind;
+        uint32_t answered; /* when the receiver sent last; 0: never */
+        struct delivery messages[2];
+    } cases[] = {
+        {1, PATH_TCP, 0, {{0, 0, 1}, {1, 41, 42}}},
+        {1, PATH_TCP, 0, {{0, 0, 1}, {1, 50, 60}}}, /* a slow tick of the kernel */
+        {1, PATH_TCP, 0, {{0, 5, 6}, {1, 48, 48}}},
+        {0, PATH_UNIX_STREAM, 0, {{0, 0, 1}, {1, 41, 42}}},
+        {0, PATH_TCP, 0, {{0, 0, 1}, {1, 2, 3}}},      /* TCP_NODELAY */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {41, 41, 42}}},   /* the sender sleeps */
+        {0, PATH_TCP, 0, {{0, 40, 41}, {41, 82, 83}}}, /* a slow network */
+        {0, PATH_TCP, 0, {{0, 0, 45}, {1, 41, 45}}},   /* the receiver has not received the first */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {1, 210, 211}}},  /* a retransmission, or a corked segment */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {900, 941, 942}}}, /* acknowledged long ago */
+        {0, PATH_TCP, 10, {{0, 0, 1}, {1, 41, 42}}},    /* the receiver's answer acknowledged */
+        {1, PATH_TCP, 10, {{20, 20, 21}, {21, 61, 62}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (held_of(cases[i].kind, cases[i].answered, cases[i].messages) != cases[i].held)
+            fail_msg("case %zu", i);
+}
+
 /* Two processes that talk by two pipes do not ask and answer as far as a pipe goes. */
 static void pipes_have_no_answers(void **state)
 {
@@ -2255,6 +2308,7 @@ int main(void)
         cmocka_unit_test(answers_are_those_who_asked),
         cmocka_unit_test(answers_end_with_their_last_byte),
         cmocka_unit_test(waits_at_once_are_covered_once),
+        cmocka_unit_test(nagle_is_told_from_other_delays),
         cmocka_unit_test(pipes_have_no_answers),
         cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),

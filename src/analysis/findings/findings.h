@@ -49,6 +49,7 @@ enum finding_kind {
     FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
 
+    FINDING_NAGLE,       /* small sends wait for delayed acknowledgements: .nagle */
     FINDING_RETRANSMITS, /* .retransmits */
     FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
 
@@ -171,6 +172,15 @@ struct finding {
             uint64_t segments;
             const struct communication_path *worst;
         } retransmits;
+        struct {
+            const struct communication_path *path;
+            int from;          /* which of its ends sends: 0 or 1 */
+            uint32_t process;  /* the sender; NO_PROCESS: several, or unknown */
+            uint64_t messages; /* that were held back ... */
+            uint64_t of;       /* ... of so many that this end sent */
+            uint64_t mean;     /* ns that one is held back */
+            uint64_t time;     /* ns in which at least one was held back */
+        } nagle;
         uint64_t dropped;
         const struct communication_failure *failure;
         struct {

@@ -18,6 +18,7 @@ int findings_of_work(const struct findings_from *from, struct findings *findings
 int findings_of_time(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);
+int findings_of_connections(const struct findings_from *from, struct findings *findings);
 int findings_of_network(const struct findings_from *from, struct findings *findings);
 int findings_of_files(const struct findings_from *from, struct findings *findings);
 int findings_of_machines(const struct findings_from *from, struct findings *findings);

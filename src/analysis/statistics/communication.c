@@ -201,6 +201,7 @@ static void cover_process(const struct statistics *statistics, struct communicat
             covered_of(statistics, COVERING_REQUEST, process, NO_PROCESS, &of[TIME_REQUEST_WHOLE]),
         .reads = coverings_time(coverings, COVERING_READS, process, NO_PROCESS, UINT64_MAX),
         .writes = coverings_time(coverings, COVERING_WRITES, process, NO_PROCESS, UINT64_MAX),
+        .held = coverings_time(coverings, COVERING_HELD, process, NO_PROCESS, UINT64_MAX),
     };
 }
 

@@ -308,6 +308,7 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         sums->refused += end->refused;
         sums->duplicates += end->duplicates;
         add_network(&sums->network, &end->network);
+        add_held(i == 0 ? &sums->held_sent : &sums->held_received, &end->queue.nagle.held);
     }
 }
 

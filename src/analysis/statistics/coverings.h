@@ -21,6 +21,7 @@ enum covering_kind {
     COVERING_REQUEST,  /* that a client waits for */
     COVERING_READS,    /* of files */
     COVERING_WRITES,
+    COVERING_HELD, /* messages that a sender's kernel held back (nagle.h) */
 };
 
 #define MOST_COVERINGS 4096

@@ -111,7 +111,8 @@ struct communication_process {
     struct times times;
     struct covered_times {
         uint64_t response, request; /* of TIME_RESPONSE_WHOLE, TIME_REQUEST_WHOLE */
-        uint64_t reads, writes;     /* of files */
+        uint64_t reads, writes;     /* of files; UINT64_MAX: not known */
+        uint64_t held;              /* held_messages that it sent */
     } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
     bool ended;
@@ -144,6 +145,12 @@ struct network {
     uint64_t unacknowledged; /* bytes */
 };
 
+/* Messages that Nagle's algorithm held back until a delayed acknowledgement, as far as is known, and how long. */
+struct held_messages {
+    uint64_t messages;
+    uint64_t time; /* ns, sum */
+};
+
 /* A connection, or several that share this row. `local` is the end that connected. If that is unknown, it is the end
  * with the smaller path number, or the only known one. */
 struct communication_path {
@@ -164,6 +171,7 @@ struct communication_path {
     uint64_t refused;          /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;       /* datagrams received twice, both directions */
     struct network network;
+    struct held_messages held_sent, held_received; /* of those in `sent` and `received` */
 };
 
 /* What the machine did between its first SUMMARY and its last. NOT_KNOWN: the kernel does not say. */

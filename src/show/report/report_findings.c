@@ -8,6 +8,7 @@
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Path          tsp-server[12] carries 85% of the critical path ...
  *                         Late  Answers  Queues  Requests  Network  Files  Waits
+ *                         Connections  (report_connection_findings.c)
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -553,6 +554,7 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWERS] = say_answers,
     [FINDING_ANSWER_LAG] = say_answers,
     [FINDING_REQUESTS] = say_requests,
+    [FINDING_NAGLE] = report_say_nagle,
     [FINDING_RETRANSMITS] = say_retransmits,
     [FINDING_FAILED] = say_failed,
     [FINDING_DROPPED] = say_dropped,

@@ -535,6 +535,10 @@ static const struct result_column of_path[] = {
     {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME,
      .csv = "unacknowledged_bytes"},
+    {"nagle.sent", NULL, RESULT_COUNT, PATH(held_sent.messages), .sum = SUM_ADD},
+    {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
+    {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
+    {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
     QUEUE(PATH),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
@@ -783,7 +787,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .csv = "kind local remote local_users remote_users connections ended sent.messages "
                 "sent.bytes received.messages received.bytes dropped network.retransmitted "
                 "network.round_trip_ns " CSV_QUEUE_AND_TIMES " duplicates " CSV_RATES
-                " size network.unacknowledged_bytes response_last_byte_ns request_last_byte_ns",
+                " size network.unacknowledged_bytes response_last_byte_ns request_last_byte_ns "
+                "nagle.sent nagle.sent_ns nagle.received nagle.received_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_RESPONSE] = "response_last_byte_ns.p99 request_last_byte_ns.p99",
