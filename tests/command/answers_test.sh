@@ -188,6 +188,48 @@ check "... those that waited are only assumed to" jq -e '.precision.assumed.wait
 check "the report says how much is assumed" sh -c "'$dpm' report --json pooled.trace | jq -r '.findings[] |
     select(.topic == \"Requests\").text' | grep -q '^100% of the request paths are .*% of the messages are attributed to requests by assumption'"
 
+found pooled.trace Connections > connections
+check "... and that they wait for the one connection to the back end" grep -qE \
+    '^[12][0-9] of 30 requests in python3[^ ]*\[[0-9]*\] waited for its 1 connection to python3[^ ]*\[[0-9]*\] 127.0.0.1:[0-9]*, which was busy: ' connections
+
+# ---- a connection for each request ----
+
+# 200 requests, each with its own connection (own), or all with the same (same).
+cat > own.py << 'END'
+import os, socket, sys
+mode, requests = sys.argv[1], 200
+listener = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    served = 0
+    while served < requests:
+        connection, _ = listener.accept()
+        while connection.recv(100):
+            connection.send(b"a")
+            served += 1
+        connection.close()
+    os._exit(0)
+client = None
+for _ in range(requests):
+    if client is None or mode == "own":
+        if client is not None:
+            client.close()
+        client = socket.create_connection(listener.getsockname())
+    client.send(b"q")
+    client.recv(100)
+client.close()
+os.wait()
+END
+for mode in own same; do
+    "$dpm" run -o $mode.trace --kinds tcp -- "$python" own.py $mode > out 2> err
+    found $mode.trace Connections > connections
+    if [ $mode = own ]; then
+        check "$mode: the report names the server and both numbers" grep -qE \
+            '^200 requests to python3[^ ]*\[[0-9]*\] 127.0.0.1:[0-9]* came over 200 connections, [0-9]* per second' connections
+    else
+        check_equal "$mode: nothing is said" "" "$(cat connections)"
+    fi
+done
+
 # ---- pipes ----
 
 "$dpm" run -o pipes.trace --kinds all -- sh -c 'seq 100 | sort | wc -l' > out 2> err

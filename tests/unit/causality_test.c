@@ -92,6 +92,7 @@ static void event_loop_keeps_requests_apart(void **state)
     assert_int_equal(result->attributed[ATTRIBUTION_PATH], 2);
     assert_int_equal(result->attributed[ATTRIBUTION_ALONE], 1);
     assert_int_equal(result->attributed[ATTRIBUTION_LATEST], 1);
+    assert_int_equal(result->pool_count, 0); /* each has a connection of its own */
     causality_free(result);
 }
 
@@ -582,7 +583,9 @@ enum { POOLED_CLIENTS = 5, POOLED_REQUESTS = 200 };
 /* Clients whose requests wait for the connection, in order; the first of them has it. */
 struct pool_queue {
     uint32_t clients[POOLED_CLIENTS];
+    uint64_t since[POOLED_CLIENTS]; /* when each request came */
     uint32_t count;
+    uint64_t waits, time; /* of requests that did not get it at once */
 };
 
 /* The request at the head of the queue is answered, and the next one calls. */
@@ -593,8 +596,12 @@ static void answer_and_go_on(struct world *world, uint32_t back, struct pool_que
     do_send(world, 1, queue->clients[0], 10);
     queue->count--;
     memmove(queue->clients, queue->clients + 1, queue->count * sizeof(*queue->clients));
-    if (queue->count > 0)
-        pass(world, 1, back, 2);
+    memmove(queue->since, queue->since + 1, queue->count * sizeof(*queue->since));
+    if (queue->count == 0)
+        return;
+    queue->waits++;
+    queue->time += world->time + 10 - queue->since[0];
+    pass(world, 1, back, 2);
 }
 
 /* Requests of several connections queue for one connection to another server: each calls it once, when its turn has
@@ -618,6 +625,7 @@ static void requests_queue_for_a_pooled_connection(void **state)
             waits = waits || queue.clients[i] == client;
         if (left > 0 && !waits) {
             do_receive(&world, 1, client, 10);
+            queue.since[queue.count] = world.time;
             queue.clients[queue.count++] = client;
             left--;
             if (queue.count == 1)
@@ -633,6 +641,12 @@ static void requests_queue_for_a_pooled_connection(void **state)
     assert_true(result->paths[0].answered);
     assert_int_equal(result->attributed[ATTRIBUTION_PATH], POOLED_REQUESTS);
     assert_true(result->attributed[ATTRIBUTION_WAITING] > 0);
+    assert_int_equal(result->pool_count, 1);
+    assert_int_equal(result->pools[0].connections, 1);
+    assert_int_equal(result->pools[0].requests, POOLED_REQUESTS);
+    assert_int_equal(histogram_count(&result->pools[0].waits), queue.waits);
+    assert_int_equal(histogram_sum(&result->pools[0].waits), queue.time);
+    assert_in_range(result->pools[0].waited, 1, world.time);
     causality_free(result);
 }
 

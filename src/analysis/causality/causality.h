@@ -146,6 +146,18 @@ struct causality_request {
     bool more; /* it had more steps than are kept */
 };
 
+/* The connections of a server process to one address, and the requests that waited while they were busy. */
+struct causality_pool {
+    uint32_t origin;
+    uint32_t pid;
+    char name[STREAM_NAME_SIZE + 1];
+    const char *address;    /* of the back end */
+    uint64_t connections;   /* that were used */
+    uint64_t requests;      /* that called it */
+    struct histogram waits; /* ns from the receive of a request that waited to its call */
+    uint64_t waited;        /* ns in which at least one request waited */
+};
+
 struct causality {
     /* server processes in the order of letters, then the others */
     struct causality_process *processes;
@@ -160,6 +172,8 @@ struct causality {
     size_t entry_count;
     struct causality_request *slowest; /* the slowest first */
     size_t slowest_count;
+    struct causality_pool *pools; /* for which requests waited, the longest waits first */
+    size_t pool_count;
     unsigned length, context;
     bool by_program, each_send, last;
 

@@ -13,6 +13,7 @@
 #define DPM_CAUSALITY_PRIVATE_H
 
 #include "analysis/causality/causality.h"
+#include "base/covered.h"
 #include "base/lookup.h"
 #include "meter/shared/message.h"
 
@@ -149,9 +150,8 @@ struct causality_live_process {
     bool ended;      /* its last stream has terminated, as its TERMINATION says */
     uint32_t member; /* or NO_MEMBER: not known, or there are too many */
     uint32_t streams;
-    uint32_t open; /* requests that came by its ends and are not answered yet */
-    struct open_list
-        open_ends[2]; /* by `has_called`, of such requests, except those that came by pipes */
+    uint32_t open;                 /* requests that came by its ends and are not answered yet */
+    struct open_list open_ends[2]; /* of such requests, by `has_called`; not of pipes */
     uint16_t letter;
     enum causality_role role;
 };
@@ -193,6 +193,27 @@ struct causality_stream {
 enum side { SIDE_UNKNOWN, SIDE_CALLS, SIDE_SERVES };
 enum turn { TURN_NONE, TURN_SENT, TURN_RECEIVED };
 
+/* How a connection to a back end is used; times by the clock of its origin. */
+struct pool_use {
+    uint32_t row_and_1;  /* of causality_analysis.pools; 0: not used yet */
+    uint64_t called;     /* when the latest call was sent ... */
+    uint64_t answered;   /* ... and the latest answer received */
+    uint64_t busy_since; /* since when one call has followed the other */
+};
+
+/* The connections of a process to one address. */
+struct pool_row {
+    uint64_t key; /* hash of process and address */
+    uint32_t member;
+    char address[ENDPOINT_SIZE];
+    uint64_t connections;
+    uint64_t requests;
+    struct histogram waits;
+    struct covered covered;
+};
+
+#define POOLS_MOST 256u /* those of further processes and addresses are not looked at */
+
 struct causality_end {
     uint32_t life;
     uint32_t index;
@@ -222,6 +243,7 @@ struct causality_end {
     struct reference latest;             /* latest step of the process for it */
     struct reference stream;             /* the stream that received it */
     struct reference forwarded;          /* step whose request was sent from here to a server */
+    struct pool_use pool;                /* of an end that calls */
 };
 
 /* ---- what travels from SEND to RECEIVE ---- */
@@ -276,6 +298,9 @@ struct causality_analysis {
     uint32_t steps_above; /* number of steps above STEPS_FEW, over all requests */
     uint64_t messages;    /* message numbers given so far */
     uint32_t past_steps;  /* entries allocated by all streams */
+    struct pool_row *pools;
+    size_t pool_capacity;
+    uint32_t pool_count;
     struct slow_request *slow;
     uint32_t slow_count;
     struct causality_extent *extents; /* by origin */
@@ -405,6 +430,15 @@ int causality_last_unknown(struct causality_analysis *analysis, struct causality
 
 /* It has found the end of a connection. */
 void causality_last_ended(struct causality_event *at);
+
+/* ---- causality_pools.c: requests that queue for a connection ---- */
+
+/* The event is a call, made for the request that is open at `entry` (NULL: for none). Returns 0 or -ENOMEM. */
+int pools_note_call(struct causality_analysis *analysis, const struct causality_event *at,
+                    const struct causality_end *entry);
+void pools_note_answer(const struct causality_event *at);
+int pools_build(struct causality_analysis *analysis, struct causality *result);
+void pools_done(struct causality_analysis *analysis);
 
 /* ---- causality_result.c ---- */
 

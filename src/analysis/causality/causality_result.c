@@ -258,7 +258,8 @@ static int build_slowest(struct causality_analysis *analysis, struct causality *
 int causality_build(struct causality_analysis *analysis, struct causality *result)
 {
     return build_processes(analysis, result) < 0 || build_paths(analysis, result) < 0 ||
-                   build_entries(analysis, result) < 0 || build_slowest(analysis, result) < 0
+                   build_entries(analysis, result) < 0 || build_slowest(analysis, result) < 0 ||
+                   pools_build(analysis, result) < 0
                ? -ENOMEM
                : 0;
 }

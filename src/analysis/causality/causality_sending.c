@@ -164,19 +164,21 @@ static void pass_on_call(const struct causality_analysis *analysis,
     value->attribution = ATTRIBUTION_WAITING;
 }
 
-static void note_caller(struct causality_analysis *analysis, const struct causality_event *at,
-                        struct reference caller)
+static int note_caller(struct causality_analysis *analysis, const struct causality_event *at,
+                       struct reference caller)
 {
     const struct step *step = step_of(analysis, caller);
     struct causality_end *open = step == NULL ? NULL : open_end(analysis, step);
 
+    int result = at->end->is_pipe ? 0 : pools_note_call(analysis, at, open);
     if (open != NULL)
         parties_call(analysis, open);
     at->end->forwarded = caller;
+    return result;
 }
 
-static struct sent_value go_on(struct causality_analysis *analysis,
-                               const struct causality_event *at)
+static int go_on(struct causality_analysis *analysis, const struct causality_event *at,
+                 struct sent_value *ret_value)
 {
     struct sent_value value = {.kind = SENT_STEP, .step = at->stream->current};
     struct causality_end *end = at->end;
@@ -192,12 +194,10 @@ static struct sent_value go_on(struct causality_analysis *analysis,
     end->connecting = false;
     if (is_of_the_past(end))
         value.step = (struct reference){0};
-    if (end->side != SIDE_CALLS)
-        return value;
-    if (!end->is_pipe) /* a pipe gets no answers: logs, say */
+    if (end->side == SIDE_CALLS && !end->is_pipe) /* a pipe gets no answers: logs, say */
         pass_on_call(analysis, at, &value);
-    note_caller(analysis, at, value.step);
-    return value;
+    *ret_value = value;
+    return end->side == SIDE_CALLS ? note_caller(analysis, at, value.step) : 0;
 }
 
 static int enter_inherited(struct causality_analysis *analysis, const struct causality_event *at,
@@ -272,8 +272,8 @@ int causality_sent(struct causality_analysis *analysis, struct causality_event *
     } else if (goes_on(analysis, at)) {
         value = (struct sent_value){
             .kind = SENT_STEP, .step = at->end->answer, .attribution = at->end->sent_attribution};
-    } else {
-        value = go_on(analysis, at);
+    } else if (go_on(analysis, at, &value) < 0) {
+        return -1;
     }
     struct step *step = step_of(analysis, value.step);
     if (step != NULL && step->last < at->event->when)

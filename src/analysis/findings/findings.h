@@ -49,9 +49,11 @@ enum finding_kind {
     FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
 
-    FINDING_NAGLE,       /* small sends wait for delayed acknowledgements: .nagle */
-    FINDING_RETRANSMITS, /* .retransmits */
-    FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
+    FINDING_NAGLE,           /* small sends wait for delayed acknowledgements: .nagle */
+    FINDING_OWN_CONNECTIONS, /* nearly each request makes a connection of its own: .own_connections */
+    FINDING_POOL,            /* requests queue for connections to a back end: .pool */
+    FINDING_RETRANSMITS,     /* .retransmits */
+    FINDING_DROPPED,         /* .dropped: datagrams that found the receive queue full */
 
     FINDING_FAILED, /* a process failed to connect to an address: .failure */
     FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
@@ -181,6 +183,13 @@ struct finding {
             uint64_t mean;     /* ns that one is held back */
             uint64_t time;     /* ns in which at least one was held back */
         } nagle;
+        struct {
+            const struct communication_path
+                *path; /* of those to that address, the one with most connections */
+            uint64_t connections, requests;
+            double per_second; /* connections */
+        } own_connections;
+        const struct causality_pool *pool;
         uint64_t dropped;
         const struct communication_failure *failure;
         struct {

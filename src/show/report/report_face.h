@@ -75,7 +75,7 @@ report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen
 
 /* ---- report_connection_findings.c: sentences on how programs use connections ---- */
 
-report_say_function report_say_nagle;
+report_say_function report_say_nagle, report_say_own_connections, report_say_pool;
 
 /* ---- drawings ---- */
 
