@@ -650,6 +650,35 @@ static void requests_queue_for_a_pooled_connection(void **state)
     causality_free(result);
 }
 
+/* Two requests come at once, and the first one's call follows: only the replies show that it is not the latest one's. */
+static void requests_that_come_together_are_answered_in_order(void **state)
+{
+    const uint32_t rounds = 10;
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t back = connect_to(&world);
+    for (uint32_t i = 0; i < rounds; i++) {
+        for (size_t k = 0; k < ARRAY_SIZE(clients); k++)
+            do_receive(&world, 1, clients[k], 10);
+        for (size_t k = 0; k < ARRAY_SIZE(clients); k++) {
+            pass(&world, 1, back, 2);
+            world.time += 1000;
+            pass(&world, 2, back + 1, 1);
+            do_send(&world, 1, clients[k], 10);
+        }
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "ABA"), 3 * rounds);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_LATEST], rounds);
+    causality_free(result);
+}
+
 /* With no other request open, what is sent after the reply still belongs to the request that was answered. */
 static void work_goes_on_after_the_reply(void **state)
 {
@@ -711,6 +740,7 @@ int main(void)
         cmocka_unit_test(clocks_are_not_known),
         cmocka_unit_test(datagrams_overlap),
         cmocka_unit_test(requests_queue_for_a_pooled_connection),
+        cmocka_unit_test(requests_that_come_together_are_answered_in_order),
         cmocka_unit_test(work_goes_on_after_the_reply),
         cmocka_unit_test(ended_threads_wait_for_nothing),
         cmocka_unit_test(names_are_those_of_the_first_message),

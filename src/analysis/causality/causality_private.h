@@ -236,6 +236,7 @@ struct causality_end {
     /* a request that came by this end and is not answered yet */
     bool open;
     bool has_called;         /* the process has called another one for it */
+    bool guessed;            /* ... once, which is only assumed: it had come last */
     uint32_t overlap;        /* earlier requests that are not answered */
     struct reference listed; /* the process in whose `open_ends` the end is; or nothing ... */
     uint32_t previous_and_1, next_and_1; /* ... and its neighbours there */
@@ -365,6 +366,11 @@ int requests_begin_chain(struct causality_analysis *analysis, const struct causa
 /* Whether a step, which must exist, belongs to a request and not to a chain. */
 bool requests_has_request(const struct causality_analysis *analysis, const struct step *step);
 
+/* Two requests that are open at ends of one process, and have come from requestors, exchange what they have caused so
+ * far. */
+void requests_exchange(struct causality_analysis *analysis, struct causality_end *end,
+                       struct causality_end *other);
+
 /* The request gets nothing more from its requestor. */
 int requests_pass(struct causality_analysis *analysis, struct reference step);
 
@@ -388,6 +394,8 @@ int parties_take_part(struct causality_analysis *analysis, const struct causalit
 int parties_become_server(struct causality_analysis *analysis,
                           struct causality_live_process *process);
 
+/* ---- causality_open.c ---- */
+
 /* Opens or closes the request at an end. */
 void parties_open(struct causality_analysis *analysis, const struct causality_event *at,
                   struct reference step);
@@ -395,6 +403,9 @@ void parties_close(struct causality_analysis *analysis, struct causality_end *en
 
 /* Notes that the request that is open at an end has called. */
 void parties_call(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Notes that it has not called after all. */
+void parties_undo_call(struct causality_analysis *analysis, struct causality_end *end);
 
 /* Of the requests that are open in the stream, or else in its process, the one that has waited longest without a call;
  * if all have called, the one whose first call is oldest. Returns the end by which it came, or NULL: none is open. */

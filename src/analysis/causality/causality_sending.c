@@ -108,13 +108,48 @@ static struct reference answering_step(const struct causality_analysis *analysis
                : at->end->latest;
 }
 
+/* Whether two requests that the stream has received are like each other but for their calls, and came in this order. */
+static bool may_be_exchanged(const struct causality_analysis *analysis,
+                             const struct causality_event *at, const struct causality_end *end,
+                             const struct causality_end *later)
+{
+    const struct step *root = step_of(analysis, end->entry),
+                      *later_root = step_of(analysis, later->entry);
+
+    return end->from_requestor && later->from_requestor &&
+           same_reference(end->stream, later->stream) &&
+           end->stream.index_and_1 == at->stream->index + 1 && root != NULL && later_root != NULL &&
+           root->string == later_root->string && root->when <= later_root->when;
+}
+
+/* Requests 1 and 2 have come before a call, which was taken for one of request 2, the latest. But with its answer, the
+ * stream replies to request 1 at once: so the call was that one's.
+ *
+ *      client 1     request 1                                    reply 1
+ *      client 2        request 2
+ *      back end                    call ............. answer             call of request 2     */
+static void correct_guess(struct causality_analysis *analysis, const struct causality_event *at)
+{
+    const struct step *current = step_of(analysis, at->stream->current);
+    struct causality_end *later = current == NULL ? NULL : open_end(analysis, current);
+
+    if (later == NULL || later == at->end || !later->guessed || at->end->has_called ||
+        same_reference(at->stream->current, later->entry) ||
+        !may_be_exchanged(analysis, at, at->end, later))
+        return;
+    requests_exchange(analysis, at->end, later);
+    parties_undo_call(analysis, later);
+    parties_call(analysis, at->end);
+    later->guessed = false;
+}
+
 /* Answers the request that is open at this end. */
 static struct sent_value answer(struct causality_analysis *analysis,
                                 const struct causality_event *at)
 {
+    correct_guess(analysis, at);
     struct sent_value value = {.kind = SENT_STEP, .step = answering_step(analysis, at)};
     const struct step *step = step_of(analysis, value.step);
-
     value.attribution = at->end->overlap > 0 ? ATTRIBUTION_OVERLAP : ATTRIBUTION_PATH;
     if (at->end->from_requestor) {
         analysis->sums.replies++;
@@ -165,14 +200,16 @@ static void pass_on_call(const struct causality_analysis *analysis,
 }
 
 static int note_caller(struct causality_analysis *analysis, const struct causality_event *at,
-                       struct reference caller)
+                       struct reference caller, enum attribution attribution)
 {
     const struct step *step = step_of(analysis, caller);
     struct causality_end *open = step == NULL ? NULL : open_end(analysis, step);
 
     int result = at->end->is_pipe ? 0 : pools_note_call(analysis, at, open);
-    if (open != NULL)
+    if (open != NULL) {
+        open->guessed = !open->has_called && attribution == ATTRIBUTION_LATEST;
         parties_call(analysis, open);
+    }
     at->end->forwarded = caller;
     return result;
 }
@@ -197,7 +234,7 @@ static int go_on(struct causality_analysis *analysis, const struct causality_eve
     if (end->side == SIDE_CALLS && !end->is_pipe) /* a pipe gets no answers: logs, say */
         pass_on_call(analysis, at, &value);
     *ret_value = value;
-    return end->side == SIDE_CALLS ? note_caller(analysis, at, value.step) : 0;
+    return end->side == SIDE_CALLS ? note_caller(analysis, at, value.step, value.attribution) : 0;
 }
 
 static int enter_inherited(struct causality_analysis *analysis, const struct causality_event *at,

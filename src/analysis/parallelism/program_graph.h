@@ -187,7 +187,7 @@ struct graph_stream {
 /* The latest SEND into a path without a known metered receiver. */
 struct request {
     uint64_t time;
-    uint64_t heard; /* until when its answer, which may come in pieces, has been counted; 0: none has come */
+    uint64_t heard; /* until when its answer, maybe in pieces, has been counted; 0: none has come */
     struct reached at;
 };
 

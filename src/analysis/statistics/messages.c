@@ -144,8 +144,8 @@ int messages_cover_answer(struct statistics *statistics, const struct usage *usa
     return usage->asked == 0
                ? 0
                : coverings_add(&statistics->coverings,
-                               usage->serves ? COVERING_RESPONSE : COVERING_REQUEST,
-                               usage->process, NO_PROCESS, usage->asked, usage->last_time);
+                               usage->serves ? COVERING_RESPONSE : COVERING_REQUEST, usage->process,
+                               NO_PROCESS, usage->asked, usage->last_time);
 }
 
 /* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
