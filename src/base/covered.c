@@ -71,27 +71,28 @@ static void drop_some(struct covered *covered)
     covered->count = kept;
 }
 
-/* How much the interval adds. *ret_begin: what was covered before it. */
-static uint64_t gain_of(const struct covered *covered, uint64_t *ret_begin)
+/* What is covered until the end of the latest interval, with it. *ret_begin: until its begin. */
+static uint64_t covered_with(const struct covered *covered, uint64_t *ret_begin)
 {
-    uint64_t length = covered->to - covered->from;
+    uint64_t begin = covered_before(covered, covered->from);
+    uint64_t without = covered_before(covered, covered->to);
+    uint64_t with = begin + (covered->to - covered->from);
 
-    *ret_begin = covered_before(covered, covered->from);
-    uint64_t known = covered_before(covered, covered->to) - *ret_begin;
-    return length > known ? length - known : 0;
+    *ret_begin = begin;
+    return with > without ? with : without;
 }
 
 /* Makes knots of the interval that was still growing. */
 static void settle(struct covered *covered)
 {
-    uint64_t begin, gain = gain_of(covered, &begin);
-    uint32_t first = 0, after = knot_after(covered, covered->to);
+    uint32_t after = knot_after(covered, covered->to), first = after;
+    uint64_t begin, end = covered_with(covered, &begin);
 
     if (covered->from == covered->to)
         return;
-    for (first = after; first > 0 && covered->knots[first - 1].time >= covered->from;)
+    uint64_t gain = after == covered->count ? 0 : end - covered_before(covered, covered->to);
+    while (first > 0 && covered->knots[first - 1].time >= covered->from)
         first--;
-    uint64_t end = covered_before(covered, covered->to) + gain;
     for (uint32_t i = after; i < covered->count; i++)
         covered->knots[i].before += gain;
     /* those from `first` to `after` are within the interval: two knots take their place */
@@ -120,8 +121,7 @@ void covered_add(struct covered *covered, uint64_t from, uint64_t to)
 
 uint64_t covered_time(const struct covered *covered)
 {
-    uint64_t begin;
+    uint64_t begin, end = covered_with(covered, &begin);
 
-    return (covered->count == 0 ? 0 : covered->knots[covered->count - 1].before) +
-           gain_of(covered, &begin);
+    return end + covered_before(covered, UINT64_MAX) - covered_before(covered, covered->to);
 }

@@ -16,7 +16,7 @@
 
 #include "base/base.h"
 
-#define COVERED_KNOTS 48
+#define COVERED_KNOTS 24
 
 /* All zero: nothing is covered. */
 struct covered {
