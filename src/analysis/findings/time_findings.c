@@ -192,6 +192,8 @@ static int add_waits(const struct findings_from *from, const struct waits *waits
     if (finding == NULL)
         return -ENOMEM;
     finding->waits = *waits;
+    if (waits->covered > from->communication->duration) /* it began before the recording */
+        finding->waits.covered = from->communication->duration;
     return 0;
 }
 

@@ -182,49 +182,58 @@ static uint32_t single(const struct party *party)
     return party->count == 1 ? party->processes[0] : NO_PROCESS;
 }
 
+/* At most the duration: a wait may have begun before the recording. */
 static uint64_t covered_of(const struct statistics *statistics, enum covering_kind kind,
-                           uint32_t process, uint32_t peer, const struct histogram *times)
+                           uint32_t process, uint32_t peer, uint64_t sum, uint64_t duration)
 {
-    return coverings_time(&statistics->coverings, kind, process, peer, histogram_sum(times));
+    return coverings_time(&statistics->coverings, kind, process, peer,
+                          sum < duration ? sum : duration);
 }
 
-static void cover_process(const struct statistics *statistics, struct communication_process *row,
+static void cover_process(const struct statistics *statistics, struct communication *result,
                           uint32_t process)
 {
+    struct communication_process *row = &result->processes[process];
     const struct histogram *of = row->times.of;
-    const struct coverings *coverings = &statistics->coverings;
-
-    row->covered = (struct covered_times){
-        .response = covered_of(statistics, COVERING_RESPONSE, process, NO_PROCESS,
-                               &of[TIME_RESPONSE_WHOLE]),
-        .request =
-            covered_of(statistics, COVERING_REQUEST, process, NO_PROCESS, &of[TIME_REQUEST_WHOLE]),
-        .reads = coverings_time(coverings, COVERING_READS, process, NO_PROCESS, UINT64_MAX),
-        .writes = coverings_time(coverings, COVERING_WRITES, process, NO_PROCESS, UINT64_MAX),
-        .held = coverings_time(coverings, COVERING_HELD, process, NO_PROCESS, UINT64_MAX),
+    const struct {
+        enum covering_kind kind;
+        uint64_t sum;
+        uint64_t *covered;
+    } times[] = {
+        {COVERING_RESPONSE, histogram_sum(&of[TIME_RESPONSE_WHOLE]), &row->covered.response},
+        {COVERING_REQUEST, histogram_sum(&of[TIME_REQUEST_WHOLE]), &row->covered.request},
+        {COVERING_READS, UINT64_MAX, &row->covered.reads},
+        {COVERING_WRITES, UINT64_MAX, &row->covered.writes},
+        {COVERING_HELD, UINT64_MAX, &row->covered.held},
     };
+
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+        *times[i].covered = covered_of(statistics, times[i].kind, process, NO_PROCESS, times[i].sum,
+                                       result->duration);
 }
 
-static void cover_pair(const struct statistics *statistics, struct communication_pair *pair)
+static void cover_pair(const struct statistics *statistics, struct communication_pair *pair,
+                       uint64_t duration)
 {
     const struct histogram *of = pair->times.of;
     uint32_t from = single(&pair->from), to = single(&pair->to);
 
     pair->covered = (struct covered_waits){
-        .receiver =
-            covered_of(statistics, COVERING_RECEIVER_WAIT, to, from, &of[TIME_RECEIVER_WAIT]),
-        .message = covered_of(statistics, COVERING_MESSAGE_WAIT, to, from, &of[TIME_MESSAGE_WAIT]),
+        .receiver = covered_of(statistics, COVERING_RECEIVER_WAIT, to, from,
+                               histogram_sum(&of[TIME_RECEIVER_WAIT]), duration),
+        .message = covered_of(statistics, COVERING_MESSAGE_WAIT, to, from,
+                              histogram_sum(&of[TIME_MESSAGE_WAIT]), duration),
         .sender = covered_of(statistics, COVERING_SENDER_BLOCKED, from, NO_PROCESS,
-                             &of[TIME_SENDER_BLOCKED]),
+                             histogram_sum(&of[TIME_SENDER_BLOCKED]), duration),
     };
 }
 
 static void cover(const struct statistics *statistics, struct communication *result)
 {
     for (size_t i = 0; i < result->process_count; i++)
-        cover_process(statistics, &result->processes[i], (uint32_t)i);
+        cover_process(statistics, result, (uint32_t)i);
     for (size_t i = 0; i < result->pair_count; i++)
-        cover_pair(statistics, &result->pairs[i]);
+        cover_pair(statistics, &result->pairs[i], result->duration);
 }
 
 /* ---- the recording as a whole ---- */
@@ -311,8 +320,8 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
         process_rows_build(statistics, result) < 0 || build_connections(statistics, result) < 0)
         return -ENOMEM;
     machine_loads_build(statistics, result);
-    cover(statistics, result);
     build_totals(statistics, result, origins);
+    cover(statistics, result);
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0 ||
         failures_build(&statistics->failures, result) < 0)

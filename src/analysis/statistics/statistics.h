@@ -111,7 +111,7 @@ struct communication_process {
     struct times times;
     struct covered_times {
         uint64_t response, request; /* of TIME_RESPONSE_WHOLE, TIME_REQUEST_WHOLE */
-        uint64_t reads, writes;     /* of files; UINT64_MAX: not known */
+        uint64_t reads, writes;     /* of files; the duration: not known */
         uint64_t held;              /* held_messages that it sent */
     } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
