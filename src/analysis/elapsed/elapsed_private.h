@@ -63,6 +63,7 @@ struct detail {
     uint32_t pid, tid;
     uint8_t path_kind;
     char process[STREAM_NAME_SIZE + 1];
+    char thread[STREAM_NAME_SIZE + 1];
     const char *address; /* in `texts`, or NULL */
 };
 
@@ -159,7 +160,10 @@ struct part {
 
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part);
 
-/* By what they say, without times. */
+/* Adds times and counts of a row that says the same. */
+void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
+
+/* By what they say, without times and threads. */
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);

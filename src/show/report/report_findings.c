@@ -469,16 +469,25 @@ static void say_waits(const struct report *report, const struct finding *finding
 
 /* ---- where the time went ---- */
 
+/* One that did most of it is named. */
 static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
 {
     const struct elapsed_row *row = group->largest;
-    char name[STREAM_NAME_SIZE + 1];
+    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
-    if (group->processes == 1)
-        show_process(row->process, row->pid, text);
-    else
+    if (group->leader_time * 5 < group->time * 4) {
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+        return;
+    }
+    show_process(row->process, group->leader, leader);
+    show_percent(group->leader_time, group->time, share);
+    if (others == 0)
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,
+                 share, others, others == 1 ? "" : "s");
 }
 
 #define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
