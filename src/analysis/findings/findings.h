@@ -45,12 +45,15 @@ enum finding_kind {
     FINDING_LATE_RECEIVER,  /* messages waited in its queue: .wait */
     FINDING_QUEUE,          /* where most messages wait: .queue */
 
-    FINDING_ANSWERS,    /* a server's service times: .answers */
-    FINDING_ANSWER_LAG, /* a client's request latencies: .answers */
+    FINDING_ANSWERS,    /* a server's service times, to the last byte: .answers */
+    FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
 
-    FINDING_RETRANSMITS, /* .retransmits */
-    FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
+    FINDING_NAGLE,           /* small sends wait for delayed acknowledgements: .nagle */
+    FINDING_OWN_CONNECTIONS, /* nearly each request makes a connection of its own: .own_connections */
+    FINDING_POOL,            /* requests queue for connections to a back end: .pool */
+    FINDING_RETRANSMITS,     /* .retransmits */
+    FINDING_DROPPED,         /* .dropped: datagrams that found the receive queue full */
 
     FINDING_FAILED, /* a process failed to connect to an address: .failure */
     FINDING_FILES,  /* a process spent much time in reads and writes of files: .files */
@@ -76,7 +79,7 @@ struct finding_processes {
 
 struct file_figures {
     uint64_t bytes;
-    uint64_t time; /* in calls, of all threads together */
+    uint64_t time; /* ns in which at least one thread was in such a call */
 };
 
 /* How many processors a computation can keep busy. */
@@ -90,7 +93,7 @@ enum factor_verdict {
 
 struct finding {
     enum finding_kind kind;
-    /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
+    /* share of the elapsed time that it concerns, 0 to 1; 0: not about time */
     double weight;
     union {
         struct {
@@ -147,7 +150,9 @@ struct finding {
         } path_waits;
         struct {
             const struct communication_pair *pair;
-            uint64_t time, median;
+            uint64_t time; /* ns in which at least one of the waits was in progress */
+            uint64_t sum;  /* of all waits: more than `time` if several were at once */
+            uint64_t median;
         } wait;
         struct {
             uint32_t process;
@@ -157,16 +162,35 @@ struct finding {
         struct {
             uint32_t process;
             uint64_t count, median, p99, most;
+            uint64_t first_median; /* of the times to the first byte */
         } answers;
         struct {
             const struct causality_path *path;
             uint64_t of; /* all paths that requests took */
+            /* messages between server processes, and how many of these are only assumed to belong to their requests */
+            uint64_t messages, assumed;
             uint64_t median, p99;
         } requests;
         struct {
             uint64_t segments;
             const struct communication_path *worst;
         } retransmits;
+        struct {
+            const struct communication_path *path;
+            int from;          /* which of its ends sends: 0 or 1 */
+            uint32_t process;  /* the sender; NO_PROCESS: several, or unknown */
+            uint64_t messages; /* that were held back ... */
+            uint64_t of;       /* ... of so many that this end sent */
+            uint64_t mean;     /* ns that one is held back */
+            uint64_t time;     /* ns in which at least one was held back */
+        } nagle;
+        struct {
+            const struct communication_path
+                *path; /* of those to that address, the one with most connections */
+            uint64_t connections, requests;
+            double per_second; /* connections */
+        } own_connections;
+        const struct causality_pool *pool;
         uint64_t dropped;
         const struct communication_failure *failure;
         struct {

@@ -184,14 +184,16 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 static int add_waits(const struct findings_from *from, const struct waits *waits,
                      enum finding_kind kind, struct findings *findings)
 {
-    double weight = findings_share(waits->time, from->communication->duration);
+    double weight = findings_share(waits->covered, from->communication->duration);
 
-    if ((double)waits->time <= FINDING_SMALL * (double)from->communication->duration)
+    if ((double)waits->covered <= FINDING_SMALL * (double)from->communication->duration)
         return 0;
     struct finding *finding = findings_add(findings, kind, weight);
     if (finding == NULL)
         return -ENOMEM;
     finding->waits = *waits;
+    if (waits->covered > from->communication->duration) /* it began before the recording */
+        finding->waits.covered = from->communication->duration;
     return 0;
 }
 
