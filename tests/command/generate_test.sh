@@ -151,7 +151,9 @@ else
             def count(values): [values // {count: 0} | .count] | add;
             count(.paths[].size) == ([.paths[] | .sent.messages + .received.messages] | add) and
             count(.paths[].response_ns) == count(.processes[].response_ns) and
-            count(.paths[].request_ns) == count(.processes[].request_ns)' much.json
+            count(.paths[].request_ns) == count(.processes[].request_ns) and
+            count(.paths[].response_last_byte_ns) == count(.processes[].response_ns) and
+            count(.paths[].request_last_byte_ns) == count(.processes[].request_ns)' much.json
     done
     long_ones || finish
     # each live one uses this much

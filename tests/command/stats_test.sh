@@ -443,7 +443,8 @@ for of in process pair path; do
         jq --arg of $of '(if $of == "process" then .processes else .[$of + "s"] end) as $rows |
             [.[$of + "_histograms"][] | to_entries | map(select(.key | endswith("_ns")) |
                 {key, value: ([.value[][2]] | add // 0)})] ==
-            [$rows[] | [to_entries[] | select(.key | IN("response_ns", "request_ns", "message_wait_ns",
+            [$rows[] | [to_entries[] | select(.key | IN("response_ns", "request_ns",
+                "response_last_byte_ns", "request_last_byte_ns", "message_wait_ns",
                 "receiver_wait_ns", "sender_blocked_ns", "delivery_ns")) |
                 {key, value: (.value.count // 0)}]]')"
 done

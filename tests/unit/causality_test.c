@@ -6,6 +6,7 @@
  *      a world of processes --records--> history --> causality analysis --> strings
  */
 #include "causality_world.h"
+#include "seeded.h"
 
 /* ---- single cases ---- */
 
@@ -91,6 +92,7 @@ static void event_loop_keeps_requests_apart(void **state)
     assert_int_equal(result->attributed[ATTRIBUTION_PATH], 2);
     assert_int_equal(result->attributed[ATTRIBUTION_ALONE], 1);
     assert_int_equal(result->attributed[ATTRIBUTION_LATEST], 1);
+    assert_int_equal(result->pool_count, 0); /* each has a connection of its own */
     causality_free(result);
 }
 
@@ -327,6 +329,8 @@ static void pipelines(void **state)
     assert_int_equal(result->requests, 3);
     assert_int_equal(count_of(result, "AB"), 2);
     assert_int_equal(count_of(result, "A"), 1);
+    for (size_t i = 0; i < result->path_count; i++)
+        assert_false(result->paths[i].answered);
     assert_int_equal(result->processes[2].role, ROLE_REQUESTOR);
     causality_free(result);
 }
@@ -572,6 +576,148 @@ static void names_are_those_of_the_first_message(void **state)
     causality_free(result);
 }
 
+/* ---- a pool of one connection ---- */
+
+enum { POOLED_CLIENTS = 5, POOLED_REQUESTS = 200 };
+
+/* Clients whose requests wait for the connection, in order; the first of them has it. */
+struct pool_queue {
+    uint32_t clients[POOLED_CLIENTS];
+    uint64_t since[POOLED_CLIENTS]; /* when each request came */
+    uint32_t count;
+    uint64_t waits, time; /* of requests that did not get it at once */
+};
+
+/* The request at the head of the queue is answered, and the next one calls. */
+static void answer_and_go_on(struct world *world, uint32_t back, struct pool_queue *queue)
+{
+    world->time += 1000;
+    pass(world, 2, back + 1, 1);
+    do_send(world, 1, queue->clients[0], 10);
+    queue->count--;
+    memmove(queue->clients, queue->clients + 1, queue->count * sizeof(*queue->clients));
+    memmove(queue->since, queue->since + 1, queue->count * sizeof(*queue->since));
+    if (queue->count == 0)
+        return;
+    queue->waits++;
+    queue->time += world->time + 10 - queue->since[0];
+    pass(world, 1, back, 2);
+}
+
+/* Requests of several connections queue for one connection to another server: each calls it once, when its turn has
+ * come, and is answered then. */
+static void requests_queue_for_a_pooled_connection(void **state)
+{
+    struct world world;
+    struct pool_queue queue = {.count = 0};
+    uint32_t clients[POOLED_CLIENTS];
+
+    (void)state;
+    uint64_t seed = seed_of_run("requests that queue");
+    begin(&world, 2);
+    for (int i = 0; i < POOLED_CLIENTS; i++)
+        clients[i] = connect_outside(&world, PATH_ROLE_ACCEPTED);
+    uint32_t back = connect_to(&world);
+    for (int left = POOLED_REQUESTS; left > 0 || queue.count > 0;) {
+        uint32_t client = clients[random_below(&seed, POOLED_CLIENTS)];
+        bool waits = false;
+        for (uint32_t i = 0; i < queue.count; i++)
+            waits = waits || queue.clients[i] == client;
+        if (left > 0 && !waits) {
+            do_receive(&world, 1, client, 10);
+            queue.since[queue.count] = world.time;
+            queue.clients[queue.count++] = client;
+            left--;
+            if (queue.count == 1)
+                pass(&world, 1, back, 2);
+        } else if (queue.count > 0) {
+            answer_and_go_on(&world, back, &queue);
+        }
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(result->requests, POOLED_REQUESTS);
+    assert_int_equal(count_of(result, "ABA"), POOLED_REQUESTS);
+    assert_int_equal(result->path_count, 1);
+    assert_true(result->paths[0].answered);
+    assert_int_equal(result->attributed[ATTRIBUTION_PATH], POOLED_REQUESTS);
+    assert_true(result->attributed[ATTRIBUTION_WAITING] > 0);
+    assert_int_equal(result->pool_count, 1);
+    assert_int_equal(result->pools[0].connections, 1);
+    assert_int_equal(result->pools[0].requests, POOLED_REQUESTS);
+    assert_int_equal(histogram_count(&result->pools[0].waits), queue.waits);
+    assert_int_equal(histogram_sum(&result->pools[0].waits), queue.time);
+    assert_in_range(result->pools[0].waited, 1, world.time);
+    causality_free(result);
+}
+
+/* Two requests come at once, and the first one's call follows: only the replies show that it is not the latest one's. */
+static void requests_that_come_together_are_answered_in_order(void **state)
+{
+    const uint32_t rounds = 10;
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t back = connect_to(&world);
+    for (uint32_t i = 0; i < rounds; i++) {
+        for (size_t k = 0; k < ARRAY_SIZE(clients); k++)
+            do_receive(&world, 1, clients[k], 10);
+        for (size_t k = 0; k < ARRAY_SIZE(clients); k++) {
+            pass(&world, 1, back, 2);
+            world.time += 1000;
+            pass(&world, 2, back + 1, 1);
+            do_send(&world, 1, clients[k], 10);
+        }
+    }
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "ABA"), 3 * rounds);
+    assert_int_equal(result->path_count, 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_LATEST], rounds);
+    causality_free(result);
+}
+
+/* With no other request open, what is sent after the reply still belongs to the request that was answered. */
+static void work_goes_on_after_the_reply(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    uint32_t client = connect_outside(&world, PATH_ROLE_ACCEPTED), back = connect_to(&world);
+    do_receive(&world, 1, client, 10);
+    do_send(&world, 1, client, 10);
+    pass(&world, 1, back, 2);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "AB"), 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_ALONE], 1);
+    causality_free(result);
+}
+
+/* The thread that serves a request ends without an answer: its request is not taken for one that waits. */
+static void ended_threads_wait_for_nothing(void **state)
+{
+    struct world world;
+
+    (void)state;
+    begin(&world, 2);
+    begin_thread(&world, 10, 1);
+    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
+                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
+    uint32_t back = connect_to(&world);
+    do_receive(&world, 10, clients[1], 10);
+    add_event(&world.tape, tick(&world), EVENT_TERMINATION, 10, world.sequences[10]++);
+    do_receive(&world, 1, clients[0], 10);
+    do_send(&world, 1, clients[0], 10);
+    pass(&world, 1, back, 2);
+    struct causality *result = finish_plainly(&world);
+    assert_int_equal(count_of(result, "AB"), 1);
+    assert_int_equal(result->attributed[ATTRIBUTION_ALONE], 1);
+    causality_free(result);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,6 +739,10 @@ int main(void)
         cmocka_unit_test(machines_are_crossed),
         cmocka_unit_test(clocks_are_not_known),
         cmocka_unit_test(datagrams_overlap),
+        cmocka_unit_test(requests_queue_for_a_pooled_connection),
+        cmocka_unit_test(requests_that_come_together_are_answered_in_order),
+        cmocka_unit_test(work_goes_on_after_the_reply),
+        cmocka_unit_test(ended_threads_wait_for_nothing),
         cmocka_unit_test(names_are_those_of_the_first_message),
     };
 

@@ -87,6 +87,7 @@ struct a_process {
     uint32_t sent, received; /* positions of its path to outside */
     bool has_asked;
     uint64_t asked_time;
+    uint64_t heard_time;        /* of its latest piece; 0: not answered yet */
     struct place_of_step asked; /* the latest SEND to outside */
 };
 
@@ -587,6 +588,7 @@ static inline void ask_outside(struct computation *computation, uint32_t stream,
     is->sent += bytes;
     is->has_asked = true;
     is->asked_time = computation->now;
+    is->heard_time = 0;
     is->asked = latest_step(computation, stream);
 }
 
@@ -603,8 +605,10 @@ static inline void hear_outside(struct computation *computation, uint32_t stream
         uint64_t since = computation->now - is->asked_time, awake = step->slept ? cpu : 0;
         since -= awake < since ? awake : since;
         add_source(step, is->asked, ARC_SINCE, since);
-        computation->outside_count++;
-        computation->outside_time += since;
+        uint64_t since_heard = computation->now - is->heard_time; /* pieces of an answer */
+        computation->outside_count += is->heard_time == 0;
+        computation->outside_time += since < since_heard ? since : since_heard;
+        is->heard_time = computation->now;
     }
     wake(computation, stream, step, is->has_asked, computation->now);
 }

@@ -374,6 +374,28 @@ static void a_request_in_two_processes(void **state)
     check_requests(&scene, 1, 0, "computing 10 disk 40");
 }
 
+/* An event loop takes two requests, and then answers both: what it does for the other one is computing, too; and the wait
+ * for another request is no wait for a message of this one. */
+static void an_event_loop(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40001);
+    add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 80, 9, 40002);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 1, 1, 0, EVENT_RECEIVECALL, 0, 232, 0);
+    queued_at(&scene, 10, 1, 0, 100);
+    message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 1, 0, 100);
+    message_at(&scene, 12, 1, 2, EVENT_RECEIVECALL, 0, 232, 0);
+    queued_at(&scene, 20, 2, 0, 100);
+    message_at(&scene, 20, 1, 2, EVENT_RECEIVE, 2, 0, 100);
+    message_at(&scene, 30, 1, 12, EVENT_SEND, 1, 0, 10); /* 20 ms */
+    message_at(&scene, 32, 1, 14, EVENT_SEND, 2, 0, 10); /* 12 ms */
+    check_requests(&scene, 2, 0, "computing 24 event 8");
+}
+
 /* A thread waits for a lock within its request: that is the request's wait, and what the other one does meanwhile is
  * not. But a thread that is woken to work on a request gets it from the one that wakes it. */
 static void locks_in_requests(void **state)
@@ -430,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_clients_requests),
         cmocka_unit_test(a_servers_requests),
         cmocka_unit_test(a_request_in_two_processes),
+        cmocka_unit_test(an_event_loop),
         cmocka_unit_test(locks_in_requests),
         cmocka_unit_test(any_computation_adds_up),
     };

@@ -382,6 +382,40 @@ static void outside_takes_elapsed_time(void **state)
     parallelism_free(parallelism);
 }
 
+/* An answer in pieces is one wait, from the request to the last piece; the next answer is another. */
+static void pieces_of_an_answer_are_one_wait(void **state)
+{
+    struct computation *computation = *state;
+    struct parallelism_options options = plain_options();
+    struct path_record path = {.header = {.id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+                               .path = 99,
+                               .kind = PATH_TCP,
+                               .family = 2,
+                               .network = 1,
+                               .local = {10, 0, 0, 1},
+                               .remote = {192, 0, 2, 9},
+                               .local_port = 1,
+                               .remote_port = 2};
+    uint32_t received = 0;
+
+    begin(computation, 1);
+    path.header.time = computation->now;
+    tape_add(&computation->tape, &path);
+    for (uint32_t answer = 0; answer < 2; answer++) {
+        tell(computation, 0, EVENT_SEND, 99, 5 * answer, 5);
+        for (int piece = 0; piece < 10; piece++) {
+            tell(computation, 0, EVENT_RECEIVECALL, 99, 0, 0);
+            computation->now += 99;
+            tell(computation, 0, EVENT_RECEIVE, 99, received++, 1);
+        }
+    }
+    struct parallelism *parallelism = ask(computation, &options);
+    assert_int_equal(parallelism->outside.count, 2);
+    assert_int_equal(parallelism->outside.time, parallelism->outside.covered);
+    assert_in_range(parallelism->outside.time, 2 * 10 * 99, 2 * 10 * 102);
+    parallelism_free(parallelism);
+}
+
 static struct record *block(struct computation *computation, uint32_t stream, uint32_t call,
                             uint64_t duration)
 {
@@ -1383,6 +1417,7 @@ int main(void)
         TEST(nothing_in_common),
         TEST(messages_take_time),
         TEST(outside_takes_elapsed_time),
+        TEST(pieces_of_an_answer_are_one_wait),
         TEST(sleeping_is_an_arc),
         TEST(a_path_is_met_in_a_wait),
         TEST(nothing_comes_by_a_path),

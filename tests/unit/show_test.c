@@ -405,7 +405,8 @@ static void expect_keys(const json_t *object, const char *keys)
 
 #define RATES_QUEUE_AND_TIMES                                                                      \
     "sent_messages_per_s sent_bytes_per_s received_messages_per_s received_bytes_per_s "           \
-    "queue response_ns request_ns message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns"
+    "queue response_ns request_ns response_last_byte_ns request_last_byte_ns "                     \
+    "message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns"
 
 static void statistics_json_has_its_keys(void **state)
 {
@@ -455,8 +456,9 @@ static void statistics_json_has_its_keys(void **state)
     pair = json_array_get(json_object_get(json, "pairs"), 1);
     assert_int_equal(json_array_size(json_object_get(pair, "to")), 2);
     json_t *path = json_array_get(json_object_get(json, "paths"), 0);
-    expect_keys(path, "kind local remote ends sent received size dropped duplicates connections "
-                      "ended network " RATES_QUEUE_AND_TIMES);
+    expect_keys(path,
+                "kind local remote ends sent received size dropped duplicates nagle connections "
+                "ended network " RATES_QUEUE_AND_TIMES);
     json_t *ends = json_object_get(path, "ends");
     assert_int_equal(json_array_size(ends), 2);
     assert_int_equal(json_integer_value(json_array_get(json_array_get(ends, 0), 0)), 3);

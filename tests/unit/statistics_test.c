@@ -9,6 +9,7 @@
  */
 #include "analysis/statistics/files.h"
 #include "analysis/statistics/statistics.h"
+#include "analysis/statistics/statistics_state.h"
 
 #include "communication_lines.h"
 #include "seeded.h"
@@ -1468,6 +1469,161 @@ static void answers_are_those_who_asked(void **state)
     }
 }
 
+/* Answers in any number of pieces, at any time: each lasts from the last part of its request to its first piece, and to
+ * its last one. The last answer ends with the recording, or with the connection. */
+static void answers_end_with_their_last_byte(void **state)
+{
+    enum { ROUNDS = 40, MOST_PIECES = 4 };
+    uint64_t numbers = seed_of_run("answers in pieces");
+
+    for (int round = 0; round < 20; round++) {
+        struct recording *recording = known(state);
+        bool serves = random_below(&numbers, 2) == 0, closes = random_below(&seed, 2) == 0;
+        uint64_t first = 0, last = 0;
+        uint8_t asks = serves ? EVENT_RECEIVE : EVENT_SEND;
+        uint8_t answers = serves ? EVENT_SEND : EVENT_RECEIVE;
+        add_tcp(recording, 0, 2, 0, 4000, 0, 80)->role =
+            serves ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED;
+        for (int i = 0; i < ROUNDS; i++) {
+            uint64_t asked = 0;
+            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES); left > 0; left--)
+                asked = add_message(recording, 0, asks, 1, 2, 10)->header.time;
+            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES), all = left; left > 0;
+                 left--) {
+                uint64_t now = add_message(recording, 0, answers, 1, 2, 10)->header.time;
+                first += left == all ? now - asked : 0;
+                last += left == 1 ? now - asked : 0;
+            }
+        }
+        if (closes)
+            add_message(recording, 0, EVENT_DESTROYPATH, 1, 2, 0);
+        struct communication *result = read_all(recording);
+        const struct histogram *times[] = {
+            &largest_path(result)->times.of[serves ? TIME_RESPONSE : TIME_REQUEST],
+            &largest_path(result)->times.of[serves ? TIME_RESPONSE_WHOLE : TIME_REQUEST_WHOLE]};
+        assert_int_equal(histogram_count(times[0]), ROUNDS);
+        assert_int_equal(histogram_count(times[1]), ROUNDS);
+        assert_int_equal(histogram_sum(times[0]), first);
+        assert_int_equal(histogram_sum(times[1]), last);
+        communication_free(result);
+    }
+}
+
+/* The threads of a process wait at the same time, each for a connection from the same process, and their requests are
+ * answered at the same time: the sums are several times the elapsed time, what is covered is not. */
+static void waits_at_once_are_covered_once(void **state)
+{
+    enum { THREADS = 7 };
+    struct recording *recording = known(state);
+    uint64_t asked = 0, called = 0, sent = 0, received = 0, waits = 0;
+
+    for (uint32_t i = 0; i < THREADS; i++) {
+        add_tcp(recording, 0, 10 + 2 * i, 0, 4000 + i, 0, 80)->role = PATH_ROLE_CONNECTED;
+        add_tcp(recording, 0, 11 + 2 * i, 0, 80, 0, 4000 + i)->role = PATH_ROLE_ACCEPTED;
+        add_stream(recording, 0, 20 + i, 1, 0);
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint64_t now = add_message(recording, 0, EVENT_SEND, 20 + i, 10 + 2 * i, 5)->header.time;
+        asked = asked == 0 ? now : asked;
+        add_message(recording, 0, EVENT_RECEIVE, 2, 11 + 2 * i, 5);
+        now = add_message(recording, 0, EVENT_RECEIVECALL, 20 + i, 10 + 2 * i, 0)->header.time;
+        called = called == 0 ? now : called;
+        waits -= now;
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        uint64_t now = add_message(recording, 0, EVENT_SEND, 2, 11 + 2 * i, 5)->header.time;
+        sent = sent == 0 ? now : sent;
+    }
+    for (uint32_t i = 0; i < THREADS; i++) {
+        received = add_message(recording, 0, EVENT_RECEIVE, 20 + i, 10 + 2 * i, 5)->header.time;
+        waits += received;
+        add_message(recording, 0, i % 2 == 0 ? EVENT_DESTROYPATH : EVENT_SEND, 20 + i, 10 + 2 * i,
+                    i % 2 == 0 ? 0 : 5);
+    }
+    struct communication *result = read_all(recording);
+    const struct communication_pair *pair = NULL;
+    for (size_t i = 0; i < result->pair_count; i++)
+        if (result->pairs[i].from.processes[0] == 1)
+            pair = &result->pairs[i];
+    assert_non_null(pair);
+    assert_int_equal(histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]), waits);
+    assert_int_equal(pair->covered.receiver, received - called);
+    assert_int_equal(pair->covered.message, received - sent);
+    assert_true(histogram_sum(&result->processes[0].times.of[TIME_REQUEST_WHOLE]) >
+                3 * (received - asked));
+    assert_int_equal(result->processes[0].covered.request, received - asked);
+    communication_free(result);
+}
+
+/* A message of a connection, in ms: when it is sent, arrives, and is received. */
+struct delivery {
+    uint32_t sent, queued, taken;
+};
+
+static uint64_t held_of(uint8_t kind, uint32_t answered, const struct delivery messages[2])
+{
+    struct statistics statistics = {.history = NULL};
+    struct endpoint ends[2] = {{.kind = kind, .partner = &ends[1]}, {.partner = &ends[0]}};
+    const uint64_t ms = 1000000, base = 5000 * ms;
+
+    ends[0].queue.latest_sent = answered == 0 ? 0 : base + answered * ms;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(nagle_note(&statistics, &ends[0], base + messages[i].sent * ms,
+                                    base + messages[i].queued * ms, base + messages[i].taken * ms),
+                         0);
+    const struct held_messages held = ends[1].queue.nagle.held;
+    assert_int_equal(held.time,
+                     held.messages == 0 ? 0 : (messages[1].queued - messages[1].sent) * ms);
+    coverings_done(&statistics.coverings);
+    return held.messages;
+}
+
+/* Only a message that is late by as much as an acknowledgement is delayed, shortly after one that was not late. */
+static void nagle_is_told_from_other_delays(void **state)
+{
+    static const struct {
+        uint64_t held;
+        uint8_t kind;
+        uint32_t answered; /* when the receiver sent last; 0: never */
+        struct delivery messages[2];
+    } cases[] = {
+        {1, PATH_TCP, 0, {{0, 0, 1}, {1, 41, 42}}},
+        {1, PATH_TCP, 0, {{0, 0, 1}, {1, 50, 60}}}, /* a slow tick of the kernel */
+        {1, PATH_TCP, 0, {{0, 5, 6}, {1, 48, 48}}},
+        {0, PATH_UNIX_STREAM, 0, {{0, 0, 1}, {1, 41, 42}}},
+        {0, PATH_TCP, 0, {{0, 0, 1}, {1, 2, 3}}},      /* TCP_NODELAY */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {41, 41, 42}}},   /* the sender sleeps */
+        {0, PATH_TCP, 0, {{0, 40, 41}, {41, 82, 83}}}, /* a slow network */
+        {0, PATH_TCP, 0, {{0, 0, 45}, {1, 41, 45}}},   /* the receiver has not received the first */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {1, 210, 211}}},  /* a retransmission, or a corked segment */
+        {0, PATH_TCP, 0, {{0, 0, 1}, {900, 941, 942}}}, /* acknowledged long ago */
+        {0, PATH_TCP, 10, {{0, 0, 1}, {1, 41, 42}}},    /* the receiver's answer acknowledged */
+        {1, PATH_TCP, 10, {{20, 20, 21}, {21, 61, 62}}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+        if (held_of(cases[i].kind, cases[i].answered, cases[i].messages) != cases[i].held)
+            fail_msg("case %zu", i);
+}
+
+/* Two processes that talk by two pipes do not ask and answer as far as a pipe goes. */
+static void pipes_have_no_answers(void **state)
+{
+    struct recording *recording = known(state);
+
+    struct path_record *path = add_tcp(recording, 0, 2, 0, 4000, 0, 80);
+    path->kind = PATH_PIPE;
+    path->role = PATH_ROLE_UNKNOWN;
+    for (int i = 0; i < 10; i++)
+        add_message(recording, 0, i % 2 == 0 ? EVENT_SEND : EVENT_RECEIVE, 1, 2, 10);
+    struct communication *result = read_all(recording);
+    for (size_t i = 0; i < result->process_count; i++)
+        for (enum time_kind kind = TIME_RESPONSE; kind <= TIME_REQUEST_WHOLE; kind++)
+            assert_int_equal(histogram_count(&result->processes[i].times.of[kind]), 0);
+    communication_free(result);
+}
+
 /* Many different sizes, the first ones close together: precise to a sixteenth of an octave. */
 static void sizes_are_told_precisely(void **state)
 {
@@ -2150,6 +2306,10 @@ int main(void)
         cmocka_unit_test(sizes_are_those_of_calls),
         cmocka_unit_test(sizes_of_many_threads_are_all_there),
         cmocka_unit_test(answers_are_those_who_asked),
+        cmocka_unit_test(answers_end_with_their_last_byte),
+        cmocka_unit_test(waits_at_once_are_covered_once),
+        cmocka_unit_test(nagle_is_told_from_other_delays),
+        cmocka_unit_test(pipes_have_no_answers),
         cmocka_unit_test(sizes_are_told_precisely),
         cmocka_unit_test(joins_udp_and_counts_what_was_dropped),
         cmocka_unit_test(joins_what_is_known_later),

@@ -59,6 +59,7 @@ void causality_analysis_free(struct causality_analysis *analysis)
         free(analysis->slow[i].letters);
     }
     free(analysis->slow);
+    pools_done(analysis);
     strings_done(&analysis->strings);
     for (uint32_t i = 0; i < analysis->streams.used; i++)
         free(((struct causality_stream *)pool_at(&analysis->streams, i))->past);
@@ -249,6 +250,9 @@ void causality_free(struct causality *causality)
     free(causality->transitions);
     free(causality->entries);
     free(causality->slowest);
+    for (size_t i = 0; i < causality->pool_count; i++)
+        histogram_done(&causality->pools[i].waits);
+    free(causality->pools);
     arena_done(&causality->memory);
     free(causality);
 }

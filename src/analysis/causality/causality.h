@@ -58,6 +58,9 @@ enum attribution {
     ATTRIBUTION_LATEST,
     /* assumed: it answers the latest of several open requests of one connection */
     ATTRIBUTION_OVERLAP,
+    /* assumed: what the thread received last is answered; of the requests that are open, the one that has waited longest
+     * without a call of its own */
+    ATTRIBUTION_WAITING,
     ATTRIBUTION_COUNT,
 };
 
@@ -93,6 +96,8 @@ struct causality_path {
     /* longer than CAUSALITY_STRING_MOST: "..." and the last letters */
     const char *string;
     uint64_t count;
+    /* a process along it has replied to the requestor: it is a path of requests, not of one-way messages (pipes) */
+    bool answered;
     /* ns from the receive of the request to the leaf's last event: its last send, or else its receive */
     struct histogram latency;
 };
@@ -141,6 +146,18 @@ struct causality_request {
     bool more; /* it had more steps than are kept */
 };
 
+/* The connections of a server process to one address, and the requests that waited while they were busy. */
+struct causality_pool {
+    uint32_t origin;
+    uint32_t pid;
+    char name[STREAM_NAME_SIZE + 1];
+    const char *address;    /* of the back end */
+    uint64_t connections;   /* that were used */
+    uint64_t requests;      /* that called it */
+    struct histogram waits; /* ns from the receive of a request that waited to its call */
+    uint64_t waited;        /* ns in which at least one request waited */
+};
+
 struct causality {
     /* server processes in the order of letters, then the others */
     struct causality_process *processes;
@@ -155,6 +172,8 @@ struct causality {
     size_t entry_count;
     struct causality_request *slowest; /* the slowest first */
     size_t slowest_count;
+    struct causality_pool *pools; /* for which requests waited, the longest waits first */
+    size_t pool_count;
     unsigned length, context;
     bool by_program, each_send, last;
 
@@ -197,8 +216,9 @@ struct causality {
 
 void causality_free(struct causality *causality);
 
-/* All paths, the most common first. The caller frees the array. NULL: out of memory. */
-const struct causality_path **causality_commonest(const struct causality *causality);
+/* The paths of requests that were answered, the most common first. The caller frees the array. NULL: out of memory. */
+const struct causality_path **causality_answered(const struct causality *causality,
+                                                 size_t *ret_count);
 
 /* ---- making the result ---- */
 

@@ -133,35 +133,6 @@ int parties_forget_end(struct causality_analysis *analysis, uint32_t origin, uin
     return result;
 }
 
-/* ---- requests that are open ---- */
-
-void parties_open(struct causality_analysis *analysis, const struct causality_event *at,
-                  struct reference step)
-{
-    struct causality_end *end = at->end;
-    uint32_t overlap = end->open ? end->overlap + 1 : 0;
-
-    parties_close(analysis, end);
-    end->open = true;
-    end->overlap = overlap;
-    end->entry = end->latest = step;
-    end->stream = (struct reference){at->stream->index + 1, at->stream->life};
-    at->process->open++;
-    at->stream->open++;
-}
-
-void parties_close(struct causality_analysis *analysis, struct causality_end *end)
-{
-    if (!end->open)
-        return;
-    end->open = false;
-    struct causality_stream *stream = pool_at(&analysis->streams, end->stream.index_and_1 - 1);
-    if (stream->life != end->stream.life)
-        return; /* it has ended, with all its open requests */
-    stream->open--;
-    ((struct causality_live_process *)pool_at(&analysis->processes, stream->process))->open--;
-}
-
 /* ---- processes and streams ---- */
 
 static const struct stream_record *identity_of(const struct causality_analysis *analysis,

@@ -13,6 +13,7 @@
 #define DPM_CAUSALITY_PRIVATE_H
 
 #include "analysis/causality/causality.h"
+#include "base/covered.h"
 #include "base/lookup.h"
 #include "meter/shared/message.h"
 
@@ -134,6 +135,11 @@ struct member {
 #define MEMBERS_MOST 65536u
 #define NO_MEMBER    (UINT32_MAX - 1)
 
+/* Ends with a request that is open, in the order in which these requests came, or first called. */
+struct open_list {
+    uint32_t first_and_1, last_and_1;
+};
+
 /* A live process. */
 struct causality_live_process {
     uint32_t life;
@@ -144,7 +150,8 @@ struct causality_live_process {
     bool ended;      /* its last stream has terminated, as its TERMINATION says */
     uint32_t member; /* or NO_MEMBER: not known, or there are too many */
     uint32_t streams;
-    uint32_t open; /* requests that came by its ends and are not answered yet */
+    uint32_t open;                 /* requests that came by its ends and are not answered yet */
+    struct open_list open_ends[2]; /* of such requests, by `has_called`; not of pipes */
     uint16_t letter;
     enum causality_role role;
 };
@@ -181,8 +188,31 @@ struct causality_stream {
     struct reference inherited; /* step of its creator, until it sends or receives */
 };
 
+#define OPEN_LOOK_MOST 64 /* requests that are looked at, of those that are open in a process */
+
 enum side { SIDE_UNKNOWN, SIDE_CALLS, SIDE_SERVES };
 enum turn { TURN_NONE, TURN_SENT, TURN_RECEIVED };
+
+/* How a connection to a back end is used; times by the clock of its origin. */
+struct pool_use {
+    uint32_t row_and_1;  /* of causality_analysis.pools; 0: not used yet */
+    uint64_t called;     /* when the latest call was sent ... */
+    uint64_t answered;   /* ... and the latest answer received */
+    uint64_t busy_since; /* since when one call has followed the other */
+};
+
+/* The connections of a process to one address. */
+struct pool_row {
+    uint64_t key; /* hash of process and address */
+    uint32_t member;
+    char address[ENDPOINT_SIZE];
+    uint64_t connections;
+    uint64_t requests;
+    struct histogram waits;
+    struct covered covered;
+};
+
+#define POOLS_MOST 256u /* those of further processes and addresses are not looked at */
 
 struct causality_end {
     uint32_t life;
@@ -205,11 +235,16 @@ struct causality_end {
     struct reference in;     /* step that the latest message received began */
     /* a request that came by this end and is not answered yet */
     bool open;
-    uint32_t overlap;           /* earlier requests that are not answered */
-    struct reference entry;     /* its step here */
-    struct reference latest;    /* latest step of the process for it */
-    struct reference stream;    /* the stream that received it */
-    struct reference forwarded; /* step whose request was sent from here to a server */
+    bool has_called;         /* the process has called another one for it */
+    bool guessed;            /* ... once, which is only assumed: it had come last */
+    uint32_t overlap;        /* earlier requests that are not answered */
+    struct reference listed; /* the process in whose `open_ends` the end is; or nothing ... */
+    uint32_t previous_and_1, next_and_1; /* ... and its neighbours there */
+    struct reference entry;              /* its step here */
+    struct reference latest;             /* latest step of the process for it */
+    struct reference stream;             /* the stream that received it */
+    struct reference forwarded;          /* step whose request was sent from here to a server */
+    struct pool_use pool;                /* of an end that calls */
 };
 
 /* ---- what travels from SEND to RECEIVE ---- */
@@ -264,6 +299,9 @@ struct causality_analysis {
     uint32_t steps_above; /* number of steps above STEPS_FEW, over all requests */
     uint64_t messages;    /* message numbers given so far */
     uint32_t past_steps;  /* entries allocated by all streams */
+    struct pool_row *pools;
+    size_t pool_capacity;
+    uint32_t pool_count;
     struct slow_request *slow;
     uint32_t slow_count;
     struct causality_extent *extents; /* by origin */
@@ -328,6 +366,11 @@ int requests_begin_chain(struct causality_analysis *analysis, const struct causa
 /* Whether a step, which must exist, belongs to a request and not to a chain. */
 bool requests_has_request(const struct causality_analysis *analysis, const struct step *step);
 
+/* Two requests that are open at ends of one process, and have come from requestors, exchange what they have caused so
+ * far. */
+void requests_exchange(struct causality_analysis *analysis, struct causality_end *end,
+                       struct causality_end *other);
+
 /* The request gets nothing more from its requestor. */
 int requests_pass(struct causality_analysis *analysis, struct reference step);
 
@@ -351,10 +394,23 @@ int parties_take_part(struct causality_analysis *analysis, const struct causalit
 int parties_become_server(struct causality_analysis *analysis,
                           struct causality_live_process *process);
 
+/* ---- causality_open.c ---- */
+
 /* Opens or closes the request at an end. */
 void parties_open(struct causality_analysis *analysis, const struct causality_event *at,
                   struct reference step);
 void parties_close(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Notes that the request that is open at an end has called. */
+void parties_call(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Notes that it has not called after all. */
+void parties_undo_call(struct causality_analysis *analysis, struct causality_end *end);
+
+/* Of the requests that are open in the stream, or else in its process, the one that has waited longest without a call;
+ * if all have called, the one whose first call is oldest. Returns the end by which it came, or NULL: none is open. */
+struct causality_end *parties_longest_open(const struct causality_analysis *analysis,
+                                           const struct causality_event *at);
 
 /* ---- causality_sending.c, causality_receiving.c ---- */
 
@@ -385,6 +441,15 @@ int causality_last_unknown(struct causality_analysis *analysis, struct causality
 
 /* It has found the end of a connection. */
 void causality_last_ended(struct causality_event *at);
+
+/* ---- causality_pools.c: requests that queue for a connection ---- */
+
+/* The event is a call, made for the request that is open at `entry` (NULL: for none). Returns 0 or -ENOMEM. */
+int pools_note_call(struct causality_analysis *analysis, const struct causality_event *at,
+                    const struct causality_end *entry);
+void pools_note_answer(const struct causality_event *at);
+int pools_build(struct causality_analysis *analysis, struct causality *result);
+void pools_done(struct causality_analysis *analysis);
 
 /* ---- causality_result.c ---- */
 

@@ -228,6 +228,7 @@ int causality_received(struct causality_analysis *analysis, struct causality_eve
         if (result == 0 && at->event->rest != REST_NONE)
             result = from_rest(analysis, at, &receiving);
     }
+    pools_note_answer(at);
     at->end->turn = TURN_RECEIVED;
     at->end->in_call = 0;
     return result;

@@ -359,3 +359,52 @@ int requests_continue(struct causality_analysis *analysis, const struct causalit
     step->has_children = true;
     return add_step(analysis, at, step->request, (uint32_t)string, ret_step);
 }
+
+/* ---- exchanging ---- */
+
+static void exchange(void *one, void *other, size_t size)
+{
+    char bytes[16];
+
+    memcpy(bytes, one, size);
+    memcpy(one, other, size);
+    memcpy(other, bytes, size);
+}
+
+#define EXCHANGE(one, other)                                                                       \
+    do {                                                                                           \
+        _Static_assert(sizeof(one) <= 16, "fits into the buffer");                                 \
+        exchange(&(one), &(other), sizeof(one));                                                   \
+    } while (0)
+
+/* The steps of a request that entered by one end are taken to have entered by another one. */
+static void move_entries(struct causality_analysis *analysis, const struct request *request,
+                         struct reference from, struct reference to)
+{
+    for (uint32_t next = request->first_and_1; next != 0;) {
+        struct step *step = pool_at(&analysis->steps, next - 1);
+        if (same_reference(step->entry, from))
+            step->entry = to;
+        next = step->next_and_1;
+    }
+}
+
+void requests_exchange(struct causality_analysis *analysis, struct causality_end *end,
+                       struct causality_end *other)
+{
+    struct reference here = {end->index + 1, end->life}, there = {other->index + 1, other->life};
+    struct step *root = step_of(analysis, end->entry),
+                *other_root = step_of(analysis, other->entry);
+    struct request *request = request_at(analysis, root->request),
+                   *other_request = request_at(analysis, other_root->request);
+
+    move_entries(analysis, request, here, there);
+    move_entries(analysis, other_request, there, here);
+    EXCHANGE(request->begun, other_request->begun);
+    EXCHANGE(request->requestor, other_request->requestor);
+    EXCHANGE(request->path, other_request->path);
+    EXCHANGE(root->when, other_root->when);
+    EXCHANGE(end->entry, other->entry);
+    EXCHANGE(end->latest, other->latest);
+    EXCHANGE(end->in, other->in);
+}

@@ -117,6 +117,15 @@ static int compare_paths(const void *left, const void *right)
                   ((const struct causality_path *)right)->string);
 }
 
+/* Whether steps of this string, or of its beginnings, have replied. What is cut has lost them. */
+static bool is_answered(const struct strings *strings, uint32_t index)
+{
+    for (; index >= STRING_ROOTS; index = strings->at[index].parent)
+        if (strings->at[index].replies > 0 || strings->at[index].parent == STRING_CUT)
+            return true;
+    return false;
+}
+
 static int build_paths(struct causality_analysis *analysis, struct causality *result)
 {
     struct strings *strings = &analysis->strings;
@@ -135,6 +144,7 @@ static int build_paths(struct causality_analysis *analysis, struct causality *re
             return -ENOMEM;
         result->path_count++;
         path->count = string->leaves;
+        path->answered = is_answered(strings, i);
         result->long_strings += string->cut ? string->leaves : 0;
         if (string->latency != NULL) { /* now owned by the result */
             path->latency = *string->latency;
@@ -248,7 +258,8 @@ static int build_slowest(struct causality_analysis *analysis, struct causality *
 int causality_build(struct causality_analysis *analysis, struct causality *result)
 {
     return build_processes(analysis, result) < 0 || build_paths(analysis, result) < 0 ||
-                   build_entries(analysis, result) < 0 || build_slowest(analysis, result) < 0
+                   build_entries(analysis, result) < 0 || build_slowest(analysis, result) < 0 ||
+                   pools_build(analysis, result) < 0
                ? -ENOMEM
                : 0;
 }
@@ -261,6 +272,7 @@ const char *attribution_name(enum attribution attribution)
         [ATTRIBUTION_PATH] = "path",         [ATTRIBUTION_ALONE] = "alone",
         [ATTRIBUTION_CREATION] = "creation", [ATTRIBUTION_THREAD] = "thread",
         [ATTRIBUTION_LATEST] = "latest",     [ATTRIBUTION_OVERLAP] = "overlap",
+        [ATTRIBUTION_WAITING] = "waiting",
     };
 
     return attribution < ATTRIBUTION_COUNT ? names[attribution] : "unknown";
@@ -290,13 +302,18 @@ static int by_count(const void *left, const void *right)
     return strcmp((*a)->string, (*b)->string);
 }
 
-const struct causality_path **causality_commonest(const struct causality *causality)
+const struct causality_path **causality_answered(const struct causality *causality,
+                                                 size_t *ret_count)
 {
     const struct causality_path **rows = calloc(causality->path_count + 1, sizeof(*rows));
+    size_t count = 0;
 
-    for (size_t i = 0; rows != NULL && i < causality->path_count; i++)
-        rows[i] = &causality->paths[i];
-    if (rows != NULL)
-        qsort(rows, causality->path_count, sizeof(*rows), by_count);
+    if (rows == NULL)
+        return NULL;
+    for (size_t i = 0; i < causality->path_count; i++)
+        if (causality->paths[i].answered)
+            rows[count++] = &causality->paths[i];
+    qsort(rows, count, sizeof(*rows), by_count);
+    *ret_count = count;
     return rows;
 }

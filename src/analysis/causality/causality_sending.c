@@ -16,6 +16,17 @@
 
 /* ---- how it is known ---- */
 
+/* The end by which the request of a step came to this process, if it is open there; else NULL. */
+static struct causality_end *open_end(const struct causality_analysis *analysis,
+                                      const struct step *step)
+{
+    struct causality_end *entry = end_of(analysis, step->entry);
+    const struct step *open =
+        entry == NULL || !entry->open ? NULL : step_of(analysis, entry->entry);
+
+    return open != NULL && open->request == step->request ? entry : NULL;
+}
+
 /* For a step that the stream is in, or was in when so many requests were open. The step's own request does not count as
  * another one. */
 static enum attribution attribute(const struct causality_analysis *analysis,
@@ -24,10 +35,8 @@ static enum attribution attribute(const struct causality_analysis *analysis,
 {
     if (process_open > 1 && stream_open > 1) /* at least one of them is another request */
         return ATTRIBUTION_LATEST;
-    const struct causality_end *entry = end_of(analysis, step->entry);
-    const struct step *open =
-        entry == NULL || !entry->open ? NULL : step_of(analysis, entry->entry);
-    bool own = open != NULL && open->request == step->request;
+    const struct causality_end *entry = open_end(analysis, step);
+    bool own = entry != NULL;
     bool own_thread = own && entry->stream.index_and_1 == at->stream->index + 1;
 
     if (process_open == own)
@@ -99,13 +108,48 @@ static struct reference answering_step(const struct causality_analysis *analysis
                : at->end->latest;
 }
 
+/* Whether two requests that the stream has received are like each other but for their calls, and came in this order. */
+static bool may_be_exchanged(const struct causality_analysis *analysis,
+                             const struct causality_event *at, const struct causality_end *end,
+                             const struct causality_end *later)
+{
+    const struct step *root = step_of(analysis, end->entry),
+                      *later_root = step_of(analysis, later->entry);
+
+    return end->from_requestor && later->from_requestor &&
+           same_reference(end->stream, later->stream) &&
+           end->stream.index_and_1 == at->stream->index + 1 && root != NULL && later_root != NULL &&
+           root->string == later_root->string && root->when <= later_root->when;
+}
+
+/* Requests 1 and 2 have come before a call, which was taken for one of request 2, the latest. But with its answer, the
+ * stream replies to request 1 at once: so the call was that one's.
+ *
+ *      client 1     request 1                                    reply 1
+ *      client 2        request 2
+ *      back end                    call ............. answer             call of request 2     */
+static void correct_guess(struct causality_analysis *analysis, const struct causality_event *at)
+{
+    const struct step *current = step_of(analysis, at->stream->current);
+    struct causality_end *later = current == NULL ? NULL : open_end(analysis, current);
+
+    if (later == NULL || later == at->end || !later->guessed || at->end->has_called ||
+        same_reference(at->stream->current, later->entry) ||
+        !may_be_exchanged(analysis, at, at->end, later))
+        return;
+    requests_exchange(analysis, at->end, later);
+    parties_undo_call(analysis, later);
+    parties_call(analysis, at->end);
+    later->guessed = false;
+}
+
 /* Answers the request that is open at this end. */
 static struct sent_value answer(struct causality_analysis *analysis,
                                 const struct causality_event *at)
 {
+    correct_guess(analysis, at);
     struct sent_value value = {.kind = SENT_STEP, .step = answering_step(analysis, at)};
     const struct step *step = step_of(analysis, value.step);
-
     value.attribution = at->end->overlap > 0 ? ATTRIBUTION_OVERLAP : ATTRIBUTION_PATH;
     if (at->end->from_requestor) {
         analysis->sums.replies++;
@@ -135,8 +179,43 @@ static bool is_of_the_past(const struct causality_end *end)
     return end->older && end->side == SIDE_SERVES && end->turn == TURN_NONE;
 }
 
-static struct sent_value go_on(struct causality_analysis *analysis,
-                               const struct causality_event *at)
+/* A call for a request that is answered, while another request is open, is taken for a call of that one: it has waited
+ * for a connection, say.
+ *
+ *      connection to the back end   call 1 ......... answer 1  call 2 ......... answer 2
+ *      client 1                  request 1                reply 1
+ *      client 2                           request 2                            reply 2      */
+static void pass_on_call(const struct causality_analysis *analysis,
+                         const struct causality_event *at, struct sent_value *value)
+{
+    const struct step *step = step_of(analysis, value->step);
+
+    if (step == NULL || step->entry.index_and_1 == 0 || open_end(analysis, step) != NULL)
+        return;
+    const struct causality_end *open = parties_longest_open(analysis, at);
+    if (open == NULL || step_of(analysis, open->latest) == NULL)
+        return;
+    value->step = open->latest;
+    value->attribution = ATTRIBUTION_WAITING;
+}
+
+static int note_caller(struct causality_analysis *analysis, const struct causality_event *at,
+                       struct reference caller, enum attribution attribution)
+{
+    const struct step *step = step_of(analysis, caller);
+    struct causality_end *open = step == NULL ? NULL : open_end(analysis, step);
+
+    int result = at->end->is_pipe ? 0 : pools_note_call(analysis, at, open);
+    if (open != NULL) {
+        open->guessed = !open->has_called && attribution == ATTRIBUTION_LATEST;
+        parties_call(analysis, open);
+    }
+    at->end->forwarded = caller;
+    return result;
+}
+
+static int go_on(struct causality_analysis *analysis, const struct causality_event *at,
+                 struct sent_value *ret_value)
 {
     struct sent_value value = {.kind = SENT_STEP, .step = at->stream->current};
     struct causality_end *end = at->end;
@@ -152,9 +231,10 @@ static struct sent_value go_on(struct causality_analysis *analysis,
     end->connecting = false;
     if (is_of_the_past(end))
         value.step = (struct reference){0};
-    if (end->side == SIDE_CALLS)
-        end->forwarded = value.step;
-    return value;
+    if (end->side == SIDE_CALLS && !end->is_pipe) /* a pipe gets no answers: logs, say */
+        pass_on_call(analysis, at, &value);
+    *ret_value = value;
+    return end->side == SIDE_CALLS ? note_caller(analysis, at, value.step, value.attribution) : 0;
 }
 
 static int enter_inherited(struct causality_analysis *analysis, const struct causality_event *at,
@@ -229,8 +309,8 @@ int causality_sent(struct causality_analysis *analysis, struct causality_event *
     } else if (goes_on(analysis, at)) {
         value = (struct sent_value){
             .kind = SENT_STEP, .step = at->end->answer, .attribution = at->end->sent_attribution};
-    } else {
-        value = go_on(analysis, at);
+    } else if (go_on(analysis, at, &value) < 0) {
+        return -1;
     }
     struct step *step = step_of(analysis, value.step);
     if (step != NULL && step->last < at->event->when)

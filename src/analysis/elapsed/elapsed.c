@@ -295,8 +295,8 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
                    interval);
     else if (interval->receives)
         find_cause(analysis, event, 0, arrived, interval);
-    if (interval->receives && interval->source == 0)
-        interval->arrival = arrival_of(analysis, event, arrived);
+    if (interval->receives && (interval->source == 0 || interval->wait == 0))
+        interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
     return describe_interval(analysis, thread, event, interval);
 }
 
@@ -307,13 +307,15 @@ static enum elapsed_kind waited_for(const struct elapsed_thread *thread,
 {
     const struct record *record = (const struct record *)event->event.header;
 
-    if (interval->source != 0 && interval->is_message)
-        return ELAPSED_IN_FLIGHT;
-    if (interval->source != 0 && thread->asleep && !thread->for_any)
-        return ELAPSED_IN_FLIGHT; /* for space, or an end of file */
-    if (interval->source != 0 && record->header.id == EVENT_BLOCK)
-        return kind_of_call(record->block.system_call, record->block.state);
-    return interval->source != 0 && thread->for_any ? ELAPSED_EVENT : unexplained(thread, event);
+    if (interval->source == 0)
+        return unexplained(thread, event);
+    if (interval->is_message || (thread->asleep && !thread->for_any))
+        return ELAPSED_IN_FLIGHT; /* or for space, or an end of file */
+    if (thread->asleep)
+        return ELAPSED_EVENT;
+    return record->header.id == EVENT_BLOCK
+               ? kind_of_call(record->block.system_call, record->block.state)
+               : ELAPSED_UNKNOWN;
 }
 
 static void note_last(struct elapsed_analysis *analysis, const struct history_event *event,

@@ -56,10 +56,13 @@ struct elapsed_row {
     enum elapsed_kind kind;
     uint64_t time;  /* ns */
     uint64_t count; /* intervals */
-    /* The thread that computes or waits; for a message in flight, its receiver. */
+    /* The process that computes or waits; for a message in flight, its receiver. */
     uint32_t origin;
-    uint32_t pid, tid;
+    uint32_t pid;
+    uint32_t tid; /* 0: several threads, or not known */
     char process[STREAM_NAME_SIZE + 1];
+    /* The thread's own name; of several "worker-*"; "": that of the process. */
+    char thread[STREAM_NAME_SIZE + 1];
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     char module[MODULE_NAME_SIZE + 1];
@@ -130,6 +133,8 @@ struct elapsed_group {
     uint64_t time;
     uint64_t count;
     size_t processes;
+    uint32_t leader;      /* pid of the process with most of it ... */
+    uint64_t leader_time; /* ... and its part */
 };
 
 /* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */

@@ -24,6 +24,7 @@ struct interval {
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
+    uint32_t request;  /* SEND of an answer: the interval that received what it answers; 0: none */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
     bool asleep;     /* the wait comes first */
@@ -39,12 +40,13 @@ enum side { SIDE_NOT_KNOWN, SIDE_CALLS, SIDE_SERVES, SIDE_NONE };
 
 /* What an end of a connection last did. */
 struct exchange {
-    uint64_t begin;   /* of the open request */
-    uint32_t last;    /* interval: its latest answer; 0: none yet */
-    uint32_t thread;  /* index + 1 of the one that received it */
-    uint8_t side;     /* enum side */
-    bool is_open;     /* an account shall be made of it */
-    bool is_received; /* SIDE_SERVES: received and not answered, by `thread` */
+    uint64_t begin;    /* of the open request */
+    uint32_t last;     /* interval: its latest answer; 0: none yet */
+    uint32_t received; /* SIDE_SERVES: the interval with which the latest request began */
+    uint32_t thread;   /* index + 1 of the one that received it */
+    uint8_t side;      /* enum side */
+    bool is_open;      /* an account shall be made of it */
+    bool is_received;  /* SIDE_SERVES: received and not answered, by `thread` */
 };
 
 struct request {
@@ -63,6 +65,7 @@ struct detail {
     uint32_t pid, tid;
     uint8_t path_kind;
     char process[STREAM_NAME_SIZE + 1];
+    char thread[STREAM_NAME_SIZE + 1];
     const char *address; /* in `texts`, or NULL */
 };
 
@@ -159,7 +162,10 @@ struct part {
 
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part);
 
-/* By what they say, without times. */
+/* Adds times and counts of a row that says the same. */
+void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
+
+/* By what they say, without times and threads. */
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);

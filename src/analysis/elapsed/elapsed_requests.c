@@ -139,6 +139,7 @@ static int note_request(struct elapsed_analysis *analysis, const struct history_
     if (result < 0)
         return result;
     interval->serves = true;
+    exchange->received = index;
     exchange->is_received = true;
     exchange->thread = lookup_find(&analysis->thread_numbers,
                                    number_key(event->event.origin, event->event.header->stream)) +
@@ -153,6 +154,8 @@ static void note_answer(struct elapsed_analysis *analysis, struct exchange *exch
                         uint32_t index)
 {
     forget_received(analysis, exchange);
+    if (exchange->side == SIDE_SERVES)
+        interval_at(analysis, index)->request = exchange->received;
     if (exchange->is_open)
         exchange->last = index;
 }

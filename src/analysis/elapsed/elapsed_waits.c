@@ -93,7 +93,7 @@ static struct elapsed_wait wait_of(const struct elapsed_analysis *analysis,
     return wait;
 }
 
-/* Several PCs may be in one procedure. */
+/* Several PCs may be in one procedure, and several threads may wait for the same. */
 static size_t merge(struct elapsed_wait *waits, size_t count)
 {
     size_t kept = 0;
@@ -103,8 +103,7 @@ static size_t merge(struct elapsed_wait *waits, size_t count)
             waits[++kept] = waits[i];
             continue;
         }
-        waits[kept].what.time += waits[i].what.time;
-        waits[kept].what.count += waits[i].what.count;
+        elapsed_add_row(&waits[kept].what, &waits[i].what);
         if (waits[i].longest > waits[kept].longest)
             waits[kept].longest = waits[i].longest;
     }

@@ -6,8 +6,13 @@
  *       |  cpu  |  no CPU  | in flight |   cpu ...
  *       '-- of the receiver ----------' '-- of the sender, from its send backwards
  *
- * Of a request, from its last answer backwards to its beginning. It came with a message, so where one is received that
- * began a request, or the answer itself, the way leads along the message, and not to what the receiver did before.
+ * Of a request, from its last answer backwards to its beginning. In each process that it passes, the way leads no further
+ * back than to where it was received, and from there along its message; what the thread received for others in between
+ * is only work that comes first.
+ *
+ *      front   o<--(4) RECEIVE      call SEND o<--(3)    answer o<--- SEND (1): from here
+ *              request 1                       \               / (2)
+ *      back                             RECEIVE o=============o SEND
  */
 #include "analysis/elapsed/elapsed_private.h"
 
@@ -22,6 +27,8 @@ struct hop {
     uint32_t detail;
 };
 
+#define DEPTH_MOST 64 /* processes that call each other */
+
 struct walk {
     struct elapsed_analysis *analysis;
     struct elapsed_account *account;
@@ -33,6 +40,9 @@ struct walk {
     bool keeps_hops;
     struct hop *hops;
     size_t hop_count, hop_room;
+    /* intervals that received the request, in the processes that it is in now: the latest one last */
+    uint32_t received[DEPTH_MOST];
+    unsigned depth;
     bool failed;
 };
 
@@ -168,16 +178,18 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 /* Along the message that was received. */
 static uint32_t step_to_sender(struct walk *walk, const struct interval *interval)
 {
+    uint64_t sent = interval->source == 0 ? 0 : interval_at(walk->analysis, interval->source)->end;
+    uint64_t arrival = interval->arrival != 0 ? interval->arrival : sent;
+
     if (interval->asleep) {
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-        charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
+        charge(walk, arrival, ELAPSED_NO_CPU, interval->computes);
     } else {
-        charge(walk, interval->arrival, ELAPSED_QUEUED, interval->waits);
+        charge(walk, arrival, ELAPSED_QUEUED, interval->waits);
     }
     if (interval->source == 0)
         return interval->previous;
-    charge(walk, interval_at(walk->analysis, interval->source)->end, ELAPSED_IN_FLIGHT,
-           interval->waits);
+    charge(walk, sent, ELAPSED_IN_FLIGHT, interval->waits);
     return interval->source;
 }
 
@@ -200,13 +212,61 @@ static uint32_t step_over_lock(struct walk *walk, const struct interval *interva
     return interval->previous;
 }
 
-static uint32_t step_of_request(struct walk *walk, const struct interval *interval, bool first)
+/* Something was received for another request, or a new one: the thread did not wait for this one's sake. */
+static uint32_t step_over_other(struct walk *walk, const struct interval *interval)
 {
-    if (interval->receives && interval->arrival != 0 && (interval->serves || first))
-        return step_to_sender(walk, interval);
+    uint64_t begin = interval->previous == 0 ? walk->floor
+                                             : interval_at(walk->analysis, interval->previous)->end;
+
+    if (interval->wait == 0) {
+        charge_awake(walk, begin, interval->cpu, interval->computes);
+        return interval->previous;
+    }
+    charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
+    charge(walk, begin, ELAPSED_EVENT, interval->waits);
+    return interval->previous;
+}
+
+/* Whether the way has come to where the request was received in this process. */
+static bool has_come_to_request(const struct walk *walk)
+{
+    return walk->depth > 0 &&
+           walk->now <= interval_at(walk->analysis, walk->received[walk->depth - 1])->end;
+}
+
+/* The answer `index` was sent for what is followed. */
+static void enter_request(struct walk *walk, uint32_t index)
+{
+    uint32_t request = index == 0 ? 0 : interval_at(walk->analysis, index)->request;
+
+    if (request != 0 && walk->depth < DEPTH_MOST)
+        walk->received[walk->depth++] = request;
+}
+
+static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+
+    if (has_come_to_request(walk)) {
+        interval = interval_at(walk->analysis, walk->received[--walk->depth]);
+        if (interval->arrival == 0 && interval->source == 0)
+            return 0;
+        index = step_to_sender(walk, interval);
+        return interval->source == 0 ? 0
+                                     : index; /* else from outside, or its sender is not known */
+    }
+    if (interval->serves)
+        return step_over_other(walk, interval);
     if (waits_for_lock(walk, interval))
         return step_over_lock(walk, interval);
-    return step(walk, interval);
+    if (interval->receives && interval->arrival != 0 && interval->source != 0 &&
+        (first || interval->wait == 0))
+        index = step_to_sender(walk, interval);
+    else
+        index = step(walk, interval);
+    if (interval->is_message && index == interval->source)
+        enter_request(walk, index);
+    return index;
 }
 
 #define STEPS_MOST 1000000 /* of one request */
@@ -218,9 +278,11 @@ static void walk_request(struct walk *walk, const struct request *request)
 
     walk->now = end;
     walk->floor = request->begin < end ? request->begin : end;
+    walk->depth = 0;
+    enter_request(walk, index);
     walk->account->time += end - walk->floor;
     for (uint32_t i = 0; index != 0 && walk->now > walk->floor && i < STEPS_MOST; i++) {
-        index = step_of_request(walk, interval_at(walk->analysis, index), i == 0);
+        index = step_of_request(walk, index, i == 0);
         walk->account->intervals++;
         if (walk->failed)
             return;

@@ -19,6 +19,18 @@ static void add_use(struct file_figures *sum, const struct file_use *use)
     sum->time += histogram_sum(&use->times);
 }
 
+static uint64_t at_most(uint64_t time, uint64_t most)
+{
+    return time < most ? time : most;
+}
+
+/* Several threads may be in calls at the same time. */
+static void leave_out_overlaps(struct file_time *sum, const struct covered_times *covered)
+{
+    sum->reads.time = at_most(sum->reads.time, covered->reads);
+    sum->writes.time = at_most(sum->writes.time, covered->writes);
+}
+
 static uint64_t time_of(const struct file_time *sum)
 {
     return sum->reads.time + sum->writes.time;
@@ -66,6 +78,8 @@ int findings_of_files(const struct findings_from *from, struct findings *finding
         add_use(&sums[file->process].reads, &file->reads);
         add_use(&sums[file->process].writes, &file->writes);
     }
+    for (size_t i = 0; i < communication->process_count; i++)
+        leave_out_overlaps(&sums[i], &communication->processes[i].covered);
     qsort(sums, communication->process_count, sizeof(*sums), compare_times);
     for (size_t i = 0; i < communication->process_count && i < FINDINGS_FEW && result == 0; i++) {
         double weight = findings_share(time_of(&sums[i]), communication->duration);

@@ -27,6 +27,9 @@ const char *finding_key(enum finding_kind kind)
         [FINDING_ANSWERS] = "service_time",
         [FINDING_ANSWER_LAG] = "request_latency",
         [FINDING_REQUESTS] = "request_paths",
+        [FINDING_NAGLE] = "nagle",
+        [FINDING_OWN_CONNECTIONS] = "connection_per_request",
+        [FINDING_POOL] = "pool",
         [FINDING_RETRANSMITS] = "retransmits",
         [FINDING_DROPPED] = "dropped",
         [FINDING_BUSY] = "busy_while_messages_waited",
@@ -156,6 +159,10 @@ void finding_values(const struct findings_from *from, const struct finding *find
     case FINDING_FAILED:
         add_process(ret_values, finding->failure->process);
         break;
+    case FINDING_NAGLE:
+        set_time(ret_values, finding->nagle.time);
+        add_process(ret_values, finding->nagle.process);
+        break;
     case FINDING_BUSY:
         set_time(ret_values, finding->pause.row->cpu);
         add_process(ret_values, finding->pause.process);
@@ -174,7 +181,7 @@ void finding_values(const struct findings_from *from, const struct finding *find
     case FINDING_WAITS_OUTSIDE:
     case FINDING_WAITS_UNEXPLAINED:
     case FINDING_WAITS_LOCKS:
-        set_time(ret_values, finding->waits.time);
+        set_time(ret_values, finding->waits.covered);
         break;
     default:
         break;

@@ -7,7 +7,7 @@
 
 double findings_share(uint64_t part, uint64_t whole)
 {
-    return whole == 0 ? 0 : (double)part / (double)whole;
+    return whole == 0 ? 0 : part > whole ? 1 : (double)part / (double)whole;
 }
 
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight)
@@ -90,9 +90,9 @@ static void sort(struct findings *findings)
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
-        findings_of_elapsed, findings_of_work,     findings_of_time,     findings_of_path,
-        findings_of_pauses,  findings_of_messages, findings_of_requests, findings_of_network,
-        findings_of_files,   findings_of_machines, findings_of_waits,
+        findings_of_elapsed, findings_of_connections, findings_of_work,     findings_of_time,
+        findings_of_path,    findings_of_pauses,      findings_of_messages, findings_of_requests,
+        findings_of_network, findings_of_files,       findings_of_machines, findings_of_waits,
     };
     struct findings_from all = *from;
     int result = 0;

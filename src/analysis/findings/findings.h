@@ -47,12 +47,15 @@ enum finding_kind {
     FINDING_LATE_RECEIVER,  /* messages waited in its queue: .wait */
     FINDING_QUEUE,          /* where most messages wait: .queue */
 
-    FINDING_ANSWERS,    /* a server's service times: .answers */
-    FINDING_ANSWER_LAG, /* a client's request latencies: .answers */
+    FINDING_ANSWERS,    /* a server's service times, to the last byte: .answers */
+    FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
 
-    FINDING_RETRANSMITS, /* .retransmits */
-    FINDING_DROPPED,     /* .dropped: datagrams that found the receive queue full */
+    FINDING_NAGLE,           /* small sends wait for delayed acknowledgements: .nagle */
+    FINDING_OWN_CONNECTIONS, /* nearly each request makes a connection of its own: .own_connections */
+    FINDING_POOL,            /* requests queue for connections to a back end: .pool */
+    FINDING_RETRANSMITS,     /* .retransmits */
+    FINDING_DROPPED,         /* .dropped: datagrams that found the receive queue full */
 
     FINDING_BUSY,    /* a process computed at a stretch while messages waited for it: .pause */
     FINDING_STOPPED, /* a signal stopped a process: .pause */
@@ -81,7 +84,7 @@ struct finding_processes {
 
 struct file_figures {
     uint64_t bytes;
-    uint64_t time; /* in calls, of all threads together */
+    uint64_t time; /* ns in which at least one thread was in such a call */
 };
 
 /* How many processors a computation can keep busy. */
@@ -95,7 +98,7 @@ enum factor_verdict {
 
 struct finding {
     enum finding_kind kind;
-    /* share of the elapsed time that it concerns, 0 to 1, more if several wait; 0: not about time */
+    /* share of the elapsed time that it concerns, 0 to 1; 0: not about time */
     double weight;
     bool aside; /* it explains nothing: only for those who ask for all */
     union {
@@ -160,7 +163,9 @@ struct finding {
         } path_waits;
         struct {
             const struct communication_pair *pair;
-            uint64_t time, median;
+            uint64_t time; /* ns in which at least one of the waits was in progress */
+            uint64_t sum;  /* of all waits: more than `time` if several were at once */
+            uint64_t median;
         } wait;
         struct {
             uint32_t process;
@@ -170,10 +175,13 @@ struct finding {
         struct {
             uint32_t process;
             uint64_t count, median, p99, most;
+            uint64_t first_median; /* of the times to the first byte */
         } answers;
         struct {
             const struct causality_path *path;
             uint64_t of; /* all paths that requests took */
+            /* messages between server processes, and how many of these are only assumed to belong to their requests */
+            uint64_t messages, assumed;
             uint64_t median, p99;
         } requests;
         struct {
@@ -184,6 +192,22 @@ struct finding {
             uint64_t segments;
             const struct communication_path *worst;
         } retransmits;
+        struct {
+            const struct communication_path *path;
+            int from;          /* which of its ends sends: 0 or 1 */
+            uint32_t process;  /* the sender; NO_PROCESS: several, or unknown */
+            uint64_t messages; /* that were held back ... */
+            uint64_t of;       /* ... of so many that this end sent */
+            uint64_t mean;     /* ns that one is held back */
+            uint64_t time;     /* ns in which at least one was held back */
+        } nagle;
+        struct {
+            const struct communication_path
+                *path; /* of those to that address, the one with most connections */
+            uint64_t connections, requests;
+            double per_second; /* connections */
+        } own_connections;
+        const struct causality_pool *pool;
         uint64_t dropped;
         const struct communication_failure *failure;
         struct {

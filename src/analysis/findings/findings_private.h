@@ -10,7 +10,7 @@
 /* Adds a finding; the caller fills in its figures. NULL: out of memory. */
 struct finding *findings_add(struct findings *findings, enum finding_kind kind, double weight);
 
-double findings_share(uint64_t part, uint64_t whole); /* 0 if `whole` is 0 */
+double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is 0 */
 
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);
@@ -22,6 +22,7 @@ int findings_of_path(const struct findings_from *from, struct findings *findings
 int findings_of_pauses(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);
+int findings_of_connections(const struct findings_from *from, struct findings *findings);
 int findings_of_network(const struct findings_from *from, struct findings *findings);
 int findings_of_files(const struct findings_from *from, struct findings *findings);
 int findings_of_machines(const struct findings_from *from, struct findings *findings);

@@ -14,27 +14,49 @@
 
 /* ---- waits of pairs, queues ---- */
 
+/* What a pair is late with, and how much of the elapsed time at least one such wait takes. */
+struct pair_wait {
+    enum finding_kind kind;
+    enum time_kind times;
+    uint64_t time;
+};
+
+static struct pair_wait wait_of(const struct communication_pair *pair)
+{
+    const struct covered_waits *covered = &pair->covered;
+
+    if (sender_is_late(pair))
+        return (struct pair_wait){FINDING_LATE_SENDER, TIME_RECEIVER_WAIT, covered->receiver};
+    if (sender_is_blocked(pair))
+        return (struct pair_wait){FINDING_BLOCKED_SENDER, TIME_SENDER_BLOCKED, covered->sender};
+    return (struct pair_wait){FINDING_LATE_RECEIVER, TIME_MESSAGE_WAIT, covered->message};
+}
+
 static int add_wait(const struct communication *communication,
                     const struct communication_pair *pair, struct findings *findings)
 {
-    bool blocked = sender_is_blocked(pair);
-    enum finding_kind kind = sender_is_late(pair) ? FINDING_LATE_SENDER
-                             : blocked            ? FINDING_BLOCKED_SENDER
-                                                  : FINDING_LATE_RECEIVER;
-    enum time_kind time = kind == FINDING_LATE_SENDER      ? TIME_RECEIVER_WAIT
-                          : kind == FINDING_BLOCKED_SENDER ? TIME_SENDER_BLOCKED
-                                                           : TIME_MESSAGE_WAIT;
-    const struct histogram *times = &pair->times.of[time];
-    uint64_t sum = histogram_sum(times);
+    struct pair_wait wait = wait_of(pair);
+    const struct histogram *times = &pair->times.of[wait.times];
     struct finding *finding =
-        findings_add(findings, kind, findings_share(sum, communication->duration));
+        findings_add(findings, wait.kind, findings_share(wait.time, communication->duration));
 
     if (finding == NULL)
         return -ENOMEM;
     finding->wait.pair = pair;
-    finding->wait.time = sum;
+    finding->wait.time = wait.time;
+    finding->wait.sum = histogram_sum(times);
     finding->wait.median = histogram_quantile(times, 0.5);
     return 0;
+}
+
+static int by_wait(const void *left, const void *right)
+{
+    const struct communication_pair *const *a = left, *const *b = right;
+    uint64_t one = wait_of(*a).time, other = wait_of(*b).time;
+
+    if (one != other)
+        return one > other ? -1 : 1;
+    return (*a > *b) - (*a < *b);
 }
 
 static int find_waits(const struct communication *communication, struct findings *findings)
@@ -43,8 +65,10 @@ static int find_waits(const struct communication *communication, struct findings
     double small = FINDING_SMALL * (double)communication->duration;
     int result = rows == NULL ? -ENOMEM : 0;
 
+    if (rows != NULL)
+        qsort(rows, communication->pair_count, sizeof(*rows), by_wait);
     for (size_t i = 0; result == 0 && i < communication->pair_count && i < FINDINGS_FEW; i++)
-        if ((double)pair_waited(rows[i]) > small)
+        if ((double)wait_of(rows[i]).time > small)
             result = add_wait(communication, rows[i], findings);
     free(rows);
     return result;
@@ -77,10 +101,13 @@ static int find_queue(const struct communication *communication, struct findings
 static int add_answers(const struct communication *communication, uint32_t process,
                        enum time_kind kind, struct findings *findings)
 {
-    const struct histogram *times = &communication->processes[process].times.of[kind];
-    struct finding *finding =
-        findings_add(findings, kind == TIME_RESPONSE ? FINDING_ANSWERS : FINDING_ANSWER_LAG,
-                     findings_share(histogram_sum(times), communication->duration));
+    bool serves = kind == TIME_RESPONSE_WHOLE;
+    const struct times *all = &communication->processes[process].times;
+    const struct histogram *times = &all->of[kind];
+    const struct covered_times *covered = &communication->processes[process].covered;
+    struct finding *finding = findings_add(
+        findings, serves ? FINDING_ANSWERS : FINDING_ANSWER_LAG,
+        findings_share(serves ? covered->response : covered->request, communication->duration));
 
     if (finding == NULL)
         return -ENOMEM;
@@ -89,6 +116,8 @@ static int add_answers(const struct communication *communication, uint32_t proce
     finding->answers.median = histogram_quantile(times, 0.5);
     finding->answers.p99 = histogram_quantile(times, 0.99);
     finding->answers.most = histogram_max(times);
+    finding->answers.first_median =
+        histogram_quantile(&all->of[serves ? TIME_RESPONSE : TIME_REQUEST], 0.5);
     return 0;
 }
 
@@ -134,15 +163,25 @@ int findings_of_messages(const struct findings_from *from, struct findings *find
     if (result == 0)
         result = find_queue(from->communication, findings);
     if (result == 0)
-        result = find_answers(from->communication, TIME_RESPONSE, FINDINGS_FEW, findings);
+        result = find_answers(from->communication, TIME_RESPONSE_WHOLE, FINDINGS_FEW, findings);
     if (result == 0)
-        result = find_answers(from->communication, TIME_REQUEST, 1, findings);
+        result = find_answers(from->communication, TIME_REQUEST_WHOLE, 1, findings);
     return result;
 }
 
 /* ---- requests ---- */
 
-static int add_requests(const struct causality_path *path, uint64_t of, struct findings *findings)
+static uint64_t assumed(const struct causality *causality)
+{
+    uint64_t sum = 0;
+
+    for (enum attribution i = 0; i < ATTRIBUTION_COUNT; i++)
+        sum += attribution_is_proved(i) ? 0 : causality->attributed[i];
+    return sum;
+}
+
+static int add_requests(const struct causality *causality, const struct causality_path *path,
+                        uint64_t of, struct findings *findings)
 {
     struct finding *finding =
         findings_add(findings, FINDING_REQUESTS, findings_share(path->count, of));
@@ -151,25 +190,28 @@ static int add_requests(const struct causality_path *path, uint64_t of, struct f
         return -ENOMEM;
     finding->requests.path = path;
     finding->requests.of = of;
+    finding->requests.assumed = assumed(causality);
+    finding->requests.messages = causality->arcs;
     finding->requests.median = histogram_quantile(&path->latency, 0.5);
     finding->requests.p99 = histogram_quantile(&path->latency, 0.99);
     return 0;
 }
 
-/* Only if requests are answered, and some pass from one server process to another. */
+/* Only of paths on which requests are answered, and only if some pass from one server process to another. */
 int findings_of_requests(const struct findings_from *from, struct findings *findings)
 {
     const struct causality *causality = from->causality;
 
     if (causality == NULL || causality->replies == 0 || causality->substring_count == 0)
         return 0;
-    const struct causality_path **rows = causality_commonest(causality);
-    int result = rows == NULL ? -ENOMEM : 0;
+    size_t count = 0;
     uint64_t all = 0;
-    for (size_t i = 0; result == 0 && i < causality->path_count; i++)
+    const struct causality_path **rows = causality_answered(causality, &count);
+    int result = rows == NULL ? -ENOMEM : 0;
+    for (size_t i = 0; i < count; i++)
         all += rows[i]->count;
-    for (size_t i = 0; result == 0 && all > 0 && i < causality->path_count && i < FINDINGS_FEW; i++)
-        result = add_requests(rows[i], all, findings);
+    for (size_t i = 0; result == 0 && i < count && i < FINDINGS_FEW; i++)
+        result = add_requests(causality, rows[i], all, findings);
     free(rows);
     return result;
 }

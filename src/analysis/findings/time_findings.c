@@ -98,19 +98,21 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 static int add_waits(const struct findings_from *from, const struct waits *waits,
                      enum finding_kind kind, struct findings *findings)
 {
-    double weight = findings_share(waits->time, from->communication->duration);
+    double weight = findings_share(waits->covered, from->communication->duration);
 
     /* waits of helpers that only sleep explain nothing */
     if (kind == FINDING_WAITS_UNEXPLAINED && from->path != NULL &&
         weight > findings_share(from->path->outside, from->path->elapsed))
         weight = findings_share(from->path->outside, from->path->elapsed);
-    if ((double)waits->time <= FINDING_SMALL * (double)from->communication->duration)
+    if ((double)waits->covered <= FINDING_SMALL * (double)from->communication->duration)
         return 0;
     struct finding *finding = findings_add(findings, kind, weight);
     if (finding == NULL)
         return -ENOMEM;
     finding->waits = *waits;
     finding->aside = weight < FINDING_SMALL;
+    if (waits->covered > from->communication->duration) /* it began before the recording */
+        finding->waits.covered = from->communication->duration;
     return 0;
 }
 

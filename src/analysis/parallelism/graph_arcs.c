@@ -65,6 +65,17 @@ static int add_message_arc(struct graph *graph, struct arrival *arrival,
     return result;
 }
 
+void graph_count_wait(struct waits *waits, struct covered *covered, const struct arrival *arrival,
+                      uint64_t end, uint64_t time)
+{
+    uint64_t to = end + (uint64_t)arrival->event->event.wall_offset;
+
+    waits->count++;
+    waits->time += time;
+    covered_add(covered, to - time, to);
+    waits->covered = covered_time(covered);
+}
+
 /*
  * A stream that slept until the end of a file waited for what the sender did after its latest event. Nothing records
  * that but the time it took. Unknown, too, if clocks may differ, or other threads of its process are in the same chain.
@@ -95,8 +106,9 @@ static int add_end_arc(struct graph *graph, struct arrival *arrival,
     if (last < 0)
         return (int)last;
     graph_reach(graph, graph->here, graph_chain_of(graph, sender), (uint32_t)last);
-    graph->result->asleep.count += time > 0;
-    graph->result->asleep.time += time;
+    if (time > 0)
+        graph_count_wait(&graph->result->asleep, &graph->asleep, arrival, arrival->event->when,
+                         time);
     return add_arc(graph, arrival, graph->here, time == 0 ? STRETCH_ORDER : STRETCH_SINCE,
                    time == 0 ? waited_for(arrival, edge) : time);
 }
@@ -251,6 +263,7 @@ int graph_note_request(struct graph *graph, const struct arrival *arrival)
         request = pool_at(&graph->requests, (uint32_t)index);
     }
     request->time = record->header.time;
+    request->heard = 0;
     graph_reach(graph, &request->at, arrival->chain, (uint32_t)stretch);
     return 0;
 }
@@ -268,8 +281,7 @@ void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path)
 int graph_add_outside(struct graph *graph, struct arrival *arrival)
 {
     const struct record *record = (const struct record *)arrival->event->event.header;
-    const struct request *request =
-        find_request(graph, arrival->stream->origin, record->message.path);
+    struct request *request = find_request(graph, arrival->stream->origin, record->message.path);
 
     uint64_t came = arrival->event->came;
     if (request == NULL || request->at.process != arrival->chain->process || came < request->time)
@@ -279,8 +291,12 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     since = since > awake ? since - awake : 0;
     /* time in its receive queue is the receiver's */
     uint64_t time = stretch_whole_time(since < came - request->time ? since : came - request->time);
-    graph->result->outside.count++;
-    graph->result->outside.time += time;
+    /* all pieces of an answer are one wait */
+    uint64_t since_heard = came > request->heard ? came - request->heard : 0;
+    graph_count_wait(&graph->result->outside, &graph->outside, arrival, came,
+                     time < since_heard ? time : since_heard);
+    graph->result->outside.count -= request->heard != 0;
+    request->heard = came;
     arrival->explained = true;
     return add_arc(graph, arrival, &request->at, STRETCH_SINCE, time);
 }
@@ -290,8 +306,8 @@ int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
     struct graph_stream *stream = arrival->stream;
     int64_t added = 0;
 
-    graph->result->asleep.count++;
-    graph->result->asleep.time += time;
+    graph_count_wait(&graph->result->asleep, &graph->asleep, arrival,
+                     arrival->event->event.header->time, time);
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (stream->at.length[i] + time > graph->arrive[i])
             graph->arrive[i] = stream->at.length[i] + time;

@@ -171,8 +171,8 @@ static int block(struct graph *graph, struct arrival *arrival)
     if (result < 0 || arrival->explained)
         return result;
     if (is_lock(graph, arrival)) {
-        graph->result->locks.count++;
-        graph->result->locks.time += record->block.duration;
+        graph_count_wait(&graph->result->locks, &graph->locks, arrival, record->header.time,
+                         record->block.duration);
         return 0;
     }
     return graph->options->messages_only ? 0

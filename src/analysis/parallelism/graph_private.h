@@ -92,6 +92,10 @@ void graph_forget_path(struct graph *graph, uint32_t origin, uint32_t path);
  * figure 5.3). */
 int graph_add_outside(struct graph *graph, struct arrival *arrival);
 
+/* Counts a wait of so many ns until `end`, by the clock of the event's origin. */
+void graph_count_wait(struct waits *waits, struct covered *covered, const struct arrival *arrival,
+                      uint64_t end, uint64_t time);
+
 /* Nothing explains its sleep: adds an arc of that time, from where it fell asleep. */
 int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time);
 

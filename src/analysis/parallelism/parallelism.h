@@ -129,7 +129,8 @@ struct parallelism_row {
 /* Number and total time of one kind of waits. */
 struct waits {
     uint64_t count;
-    uint64_t time; /* ns */
+    uint64_t time;    /* ns, sum over all waits: those that overlap count several times */
+    uint64_t covered; /* ns in which at least one of them was in progress */
 };
 
 /* SENDs after which the same stream received. A turn is synchronous (synchronous communication, thesis 5.2.3) if the

@@ -18,6 +18,7 @@
 
 #include "analysis/command_seen.h"
 #include "analysis/parallelism/parallelism.h"
+#include "base/covered.h"
 #include "base/lookup.h"
 
 /* ---- stretches ---- */
@@ -190,6 +191,7 @@ struct graph_stream {
 /* The latest SEND into a path without a known metered receiver. */
 struct request {
     uint64_t time;
+    uint64_t heard; /* until when its answer, maybe in pieces, has been counted; 0: none has come */
     struct reached at;
 };
 
@@ -274,6 +276,7 @@ struct graph {
     uint64_t *arrive;         /* [lengths], scratch for one event */
     struct reached *here;     /* scratch for one arc */
     size_t value;             /* offset of its bytes in the values that the history keeps */
+    struct covered outside, asleep, locks; /* of the result's waits, by wall clocks */
     struct parallelism *result;
 };
 

@@ -175,6 +175,67 @@ static int build_connections(struct statistics *statistics, struct communication
     return error;
 }
 
+/* ---- waits at the same time ---- */
+
+static uint32_t single(const struct party *party)
+{
+    return party->count == 1 ? party->processes[0] : NO_PROCESS;
+}
+
+/* At most the duration: a wait may have begun before the recording. */
+static uint64_t covered_of(const struct statistics *statistics, enum covering_kind kind,
+                           uint32_t process, uint32_t peer, uint64_t sum, uint64_t duration)
+{
+    return coverings_time(&statistics->coverings, kind, process, peer,
+                          sum < duration ? sum : duration);
+}
+
+static void cover_process(const struct statistics *statistics, struct communication *result,
+                          uint32_t process)
+{
+    struct communication_process *row = &result->processes[process];
+    const struct histogram *of = row->times.of;
+    const struct {
+        enum covering_kind kind;
+        uint64_t sum;
+        uint64_t *covered;
+    } times[] = {
+        {COVERING_RESPONSE, histogram_sum(&of[TIME_RESPONSE_WHOLE]), &row->covered.response},
+        {COVERING_REQUEST, histogram_sum(&of[TIME_REQUEST_WHOLE]), &row->covered.request},
+        {COVERING_READS, UINT64_MAX, &row->covered.reads},
+        {COVERING_WRITES, UINT64_MAX, &row->covered.writes},
+        {COVERING_HELD, UINT64_MAX, &row->covered.held},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+        *times[i].covered = covered_of(statistics, times[i].kind, process, NO_PROCESS, times[i].sum,
+                                       result->duration);
+}
+
+static void cover_pair(const struct statistics *statistics, struct communication_pair *pair,
+                       uint64_t duration)
+{
+    const struct histogram *of = pair->times.of;
+    uint32_t from = single(&pair->from), to = single(&pair->to);
+
+    pair->covered = (struct covered_waits){
+        .receiver = covered_of(statistics, COVERING_RECEIVER_WAIT, to, from,
+                               histogram_sum(&of[TIME_RECEIVER_WAIT]), duration),
+        .message = covered_of(statistics, COVERING_MESSAGE_WAIT, to, from,
+                              histogram_sum(&of[TIME_MESSAGE_WAIT]), duration),
+        .sender = covered_of(statistics, COVERING_SENDER_BLOCKED, from, NO_PROCESS,
+                             histogram_sum(&of[TIME_SENDER_BLOCKED]), duration),
+    };
+}
+
+static void cover(const struct statistics *statistics, struct communication *result)
+{
+    for (size_t i = 0; i < result->process_count; i++)
+        cover_process(statistics, result, (uint32_t)i);
+    for (size_t i = 0; i < result->pair_count; i++)
+        cover_pair(statistics, &result->pairs[i], result->duration);
+}
+
 /* ---- the recording as a whole ---- */
 
 /* The time of the very first record, by the first origin's clock; 0: there is none. */
@@ -260,6 +321,7 @@ static int build(struct statistics *statistics, uint32_t origins, struct communi
         return -ENOMEM;
     machine_loads_build(statistics, result);
     build_totals(statistics, result, origins);
+    cover(statistics, result);
     if (communication_arrange(result) < 0 ||
         intervals_build(statistics, beginning(statistics), result) < 0 ||
         failures_build(&statistics->failures, result) < 0)

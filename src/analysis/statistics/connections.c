@@ -308,6 +308,7 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         sums->refused += end->refused;
         sums->duplicates += end->duplicates;
         add_network(&sums->network, &end->network);
+        add_held(i == 0 ? &sums->held_sent : &sums->held_received, &end->queue.nagle.held);
     }
 }
 
@@ -381,8 +382,7 @@ static int add_most(const struct usage *usage, enum value_kind kind, struct hist
 {
     int result = usage_values_add_to(usage, kind, histogram, most);
 
-    return result < 0 || kind >= VALUE_ANSWER ? result
-                                              : messages_add_open(usage, kind, histogram, most);
+    return result < 0 ? result : messages_add_open(usage, kind, histogram, most);
 }
 
 /* Adds the values to a row's histogram, with few buckets since there are many rows. */

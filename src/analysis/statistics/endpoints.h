@@ -20,6 +20,7 @@ struct usage {
     uint8_t last;       /* EVENT_SEND or EVENT_RECEIVE; 0: neither yet */
     bool serves;        /* as the server */
     uint64_t last_time; /* of its last message */
+    uint64_t asked;     /* when the request came whose answer is in progress; 0: none is */
     struct traffic sent;
     struct traffic received;
     struct open_messages open;

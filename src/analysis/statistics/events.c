@@ -7,6 +7,7 @@
  */
 #include "analysis/statistics/queues.h"
 #include "analysis/statistics/statistics_state.h"
+#include "meter/shared/message.h"
 
 /* ---- streams ---- */
 
@@ -142,6 +143,9 @@ static int add_end_of_path(struct statistics *statistics, const struct history_e
     struct endpoint *endpoint = endpoint_of(statistics, event, record->message.path);
     if (endpoint == NULL)
         return -ENOMEM;
+    for (const struct usage *usage = endpoint->usages; usage != NULL; usage = usage->next)
+        if (messages_cover_answer(statistics, usage) < 0)
+            return -ENOMEM;
     endpoint->closed = event->when;
     queues_close(statistics, endpoint);
     return ended_note_closed(statistics, endpoint);
@@ -224,20 +228,32 @@ static int add_to_endpoint(struct statistics *statistics, struct stream *stream,
     if (endpoint == NULL || process < 0)
         return -ENOMEM;
     struct usage *usage = endpoint_usage(statistics, endpoint, (uint32_t)process);
-    if (usage == NULL || waits_note(statistics, stream, usage, record) < 0)
+    if (usage == NULL || waits_note(statistics, stream, endpoint, usage, record) < 0)
         return -ENOMEM;
     return is_message ? add_message(statistics, endpoint, usage, event) : 0;
+}
+
+static int cover_file(struct statistics *statistics, uint32_t process, const struct record *record)
+{
+    uint64_t span = message_span(record);
+
+    if (record->header.id == EVENT_CREATEPATH)
+        return 0;
+    return coverings_add(&statistics->coverings,
+                         record->header.id == EVENT_READ ? COVERING_READS : COVERING_WRITES,
+                         process, NO_PROCESS, record->header.time - span, record->header.time);
 }
 
 static int add_to_file(struct statistics *statistics, struct stream *stream,
                        const struct history_event *event)
 {
+    const struct record *record = (const struct record *)event->event.header;
     int64_t process = process_rows_decide(statistics, stream->process);
 
-    return process < 0 ? -ENOMEM
-                       : files_count(&statistics->files, statistics->identities, statistics->rows,
-                                     event->event.origin, (uint32_t)process,
-                                     (const struct record *)event->event.header);
+    if (process < 0 || cover_file(statistics, (uint32_t)process, record) < 0)
+        return -ENOMEM;
+    return files_count(&statistics->files, statistics->identities, statistics->rows,
+                       event->event.origin, (uint32_t)process, record);
 }
 
 /* A stream without identity counts as a process of its own. If its process has one stream, that has the process's
@@ -254,7 +270,7 @@ static int add_of_stream(struct statistics *statistics, const struct history_eve
     if (of_files >> record->header.id & 1 && add_to_file(statistics, stream, event) < 0)
         return -ENOMEM;
     int result = uses_path(record) ? add_to_endpoint(statistics, stream, event)
-                                   : waits_note(statistics, stream, NULL, record);
+                                   : waits_note(statistics, stream, NULL, NULL, record);
     if (result == 0 && record->header.id == EVENT_CONNECTFAILED)
         result = add_failure_of(statistics, stream, event);
     return result == 0 && record->header.id == EVENT_TERMINATION

@@ -4,6 +4,7 @@
 
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/intervals.h"
+#include "analysis/statistics/statistics_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,6 +95,12 @@ static int note_size(const struct statistics *statistics, struct usage *usage,
                                                      .any = true});
 }
 
+/* The answer in progress, so far. */
+static uint64_t answer_took(const struct usage *usage)
+{
+    return usage->last_time > usage->asked ? usage->last_time - usage->asked : 0;
+}
+
 static int add_if_open(struct usage *to, const struct open_message *open)
 {
     return open->any ? usage_values_add(to, open->kind, open->size) : 0;
@@ -102,7 +109,7 @@ static int add_if_open(struct usage *to, const struct open_message *open)
 int messages_close(struct usage *to, const struct usage *from)
 {
     const struct open_messages *open = &from->open;
-    int result = 0;
+    int result = from->asked == 0 ? 0 : usage_values_add(to, VALUE_ANSWER_WHOLE, answer_took(from));
 
     for (unsigned i = 0; result == 0 && i < ARRAY_SIZE(open->latest); i++)
         result = add_if_open(to, &open->latest[i]);
@@ -115,6 +122,11 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
                       unsigned most)
 {
     const struct open_messages *open = &usage->open;
+
+    if (kind == VALUE_ANSWER_WHOLE)
+        return usage->asked == 0 ? 0 : histogram_add(histogram, answer_took(usage), most);
+    if (kind >= VALUE_ANSWER)
+        return 0;
     uint32_t aside = open->aside == NULL ? 0 : open->aside->count;
     int result =
         open->latest[kind].any ? histogram_add(histogram, open->latest[kind].size, most) : 0;
@@ -127,22 +139,47 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
 
 /* ---- messages ---- */
 
+int messages_cover_answer(struct statistics *statistics, const struct usage *usage)
+{
+    return usage->asked == 0
+               ? 0
+               : coverings_add(&statistics->coverings,
+                               usage->serves ? COVERING_RESPONSE : COVERING_REQUEST, usage->process,
+                               NO_PROCESS, usage->asked, usage->last_time);
+}
+
 /* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
- * of the path; if unknown, a process that receives first is the server. */
-static int note_answer(struct usage *usage, const struct endpoint *endpoint, uint8_t id,
-                       uint64_t when)
+ * of the path; if unknown, a process that receives first is the server.
+ *
+ *      client   SEND ........... RECEIVE ... RECEIVE ... RECEIVE   SEND
+ *               |-- VALUE_ANSWER -->|                       |      the next request
+ *               |-- VALUE_ANSWER_WHOLE -------------------->|
+ */
+static int note_answer(struct statistics *statistics, struct usage *usage,
+                       const struct endpoint *endpoint, uint8_t id, uint64_t when)
 {
     uint8_t before = usage->last;
+    uint64_t last_time = usage->last_time;
+    int result = 0;
 
+    if (kind_is_pipe(endpoint->kind))
+        return 0; /* of messages one way none is an answer */
     if (before == 0)
         usage->serves = endpoint->role == PATH_ROLE_ACCEPTED ||
                         (endpoint->role == PATH_ROLE_UNKNOWN && id == EVENT_RECEIVE);
-    uint8_t asked = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
-    bool is_answer = before == asked && id != asked && when >= usage->last_time;
-    uint64_t took = when - usage->last_time;
+    uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
+    if (id == asks && usage->asked != 0) {
+        result = usage_values_add(usage, VALUE_ANSWER_WHOLE, answer_took(usage));
+        if (result == 0)
+            result = messages_cover_answer(statistics, usage);
+        usage->asked = 0;
+    } else if (id != asks && before == asks && when >= last_time) {
+        result = usage_values_add(usage, VALUE_ANSWER, when - last_time);
+        usage->asked = last_time;
+    }
     usage->last = id;
     usage->last_time = when;
-    return is_answer ? usage_values_add(usage, VALUE_ANSWER, took) : 0;
+    return result;
 }
 
 /* The kind of a path without a PATH record is unknown: a receive of 0 bytes is then taken for the end of the file, by
@@ -175,6 +212,7 @@ int messages_count(struct statistics *statistics, struct endpoint *endpoint, str
     if (result == 0 && counts_in_intervals(statistics, endpoint, record))
         result = intervals_count(statistics, endpoint->origin, record, when);
     /* all unknown paths share one endpoint, so messages cannot be distinguished */
-    return result < 0 || !endpoint->known ? result
-                                          : note_answer(usage, endpoint, record->header.id, when);
+    return result < 0 || !endpoint->known
+               ? result
+               : note_answer(statistics, usage, endpoint, record->header.id, when);
 }

@@ -42,8 +42,11 @@ struct open_messages {
 int messages_count(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
                    const struct record *record, uint64_t when);
 
-/* Treat open messages as complete: add the sizes of those of `from` to the values of `to`; the sizes of those of one
- * kind to a histogram. */
+/* Adds the answer in progress to the time covered by answers of its process. */
+int messages_cover_answer(struct statistics *statistics, const struct usage *usage);
+
+/* Treat open messages, and an answer in progress, as complete: add the sizes and times of those of `from` to the values
+ * of `to`; of those of one kind to a histogram. */
 int messages_close(struct usage *to, const struct usage *from);
 int messages_add_open(const struct usage *usage, enum value_kind kind, struct histogram *histogram,
                       unsigned most);

@@ -140,6 +140,7 @@ int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
         .serial = ++queue->serial,
     };
     queue->sent += before == NULL;
+    queue->latest_sent = event->when;
     queue->last = message;
     queue->last_number = message->number;
     queue->last_end = record->message.offset + record->message.bytes;
@@ -234,10 +235,14 @@ static int take_message(struct statistics *statistics, const struct endpoint *en
     queue_take_out(statistics, queue, message->left, message->queued, wait);
     queue->taken++;
     note_overtaken(statistics, queue, message->serial);
+    if (coverings_add(&statistics->coverings, COVERING_MESSAGE_WAIT, usage->process,
+                      peer_of(endpoint), now - wait, now) < 0)
+        return -ENOMEM;
     int result = message->told || known ? usage_values_add(usage, VALUE_MESSAGE_WAIT, wait) : 0;
-    return result < 0 || !message->told || !known
-               ? result
-               : usage_values_add(usage, VALUE_DELIVERY, time_since(sent, message->queued));
+    if (result < 0 || !message->told || !known)
+        return result;
+    result = usage_values_add(usage, VALUE_DELIVERY, time_since(sent, message->queued));
+    return result < 0 ? result : nagle_note(statistics, endpoint, sent, message->queued, now);
 }
 
 /* Part of a message was received: its other bytes stay in the queue. */

@@ -13,6 +13,7 @@
 #ifndef DPM_QUEUES_H
 #define DPM_QUEUES_H
 
+#include "analysis/statistics/nagle.h"
 #include "analysis/statistics/statistics.h"
 
 struct endpoint;
@@ -32,9 +33,11 @@ struct queued_message {
 
 /* The messages that one end sends to the other. */
 struct queue {
-    struct queue_length length;  /* without `unreceived`, see queue_result */
-    uint64_t queued_sum;         /* sum of `queued` of all messages in it, modulo 2^64 */
-    uint64_t last_queued;        /* when the latest message entered it */
+    struct queue_length length; /* without `unreceived`, see queue_result */
+    uint64_t queued_sum;        /* sum of `queued` of all messages in it, modulo 2^64 */
+    uint64_t last_queued;       /* when the latest message entered it */
+    uint64_t latest_sent;       /* when the latest SEND began, by the sender's clock */
+    struct nagle_state nagle;
     uint64_t sent;               /* messages */
     uint64_t taken;              /* messages received whole */
     uint32_t owner;              /* row of the latest receiver, or NO_PROCESS */

@@ -9,6 +9,7 @@
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
 void add_network(struct network *sum, const struct network *more);
+void add_held(struct held_messages *sum, const struct held_messages *more);
 void add_queue(struct queue_length *sum, const struct queue_length *more);
 void times_done(struct times *times);
 

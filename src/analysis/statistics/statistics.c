@@ -55,6 +55,7 @@ void statistics_free(struct statistics *statistics)
     procedures_done(&statistics->procedures);
     failures_done(&statistics->failures);
     files_done(&statistics->files);
+    coverings_done(&statistics->coverings);
     communication_free(statistics->rows);
     free(statistics->origins);
     free(statistics);

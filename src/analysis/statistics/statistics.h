@@ -47,7 +47,9 @@ struct party {
 enum time_kind {
     /* as a server: from the last receive of a request to the next send on the same path by the same process */
     TIME_RESPONSE,
-    TIME_REQUEST,        /* as a client: from the last send of a request to the next receive */
+    TIME_REQUEST, /* as a client: from the last send of a request to the next receive */
+    TIME_RESPONSE_WHOLE, /* the same two, but to the last send or receive before the next request: all pieces of an */
+    TIME_REQUEST_WHOLE,  /* answer are one answer */
     TIME_MESSAGE_WAIT,   /* receive-queue delay of a message, until it was taken whole */
     TIME_RECEIVER_WAIT,  /* a blocked receive, until it had data: its sender was late */
     TIME_SENDER_BLOCKED, /* a send blocked by a full buffer, until it ended */
@@ -107,6 +109,11 @@ struct communication_process {
     uint64_t failed_sends;  /* calls, of ended threads only */
     uint64_t failed_receives;
     struct times times;
+    struct covered_times {
+        uint64_t response, request; /* of TIME_RESPONSE_WHOLE, TIME_REQUEST_WHOLE */
+        uint64_t reads, writes;     /* of files; the duration: not known */
+        uint64_t held;              /* held_messages that it sent */
+    } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
     bool ended;
 };
@@ -121,6 +128,11 @@ struct communication_pair {
     struct histogram sizes; /* bytes of a message */
     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
     struct times times;
+    /* ns in which at least one of these waits was in progress: the sum at most, an upper bound if `from` or `to` is not
+     * one metered process. Not of groups */
+    struct covered_waits {
+        uint64_t receiver, message, sender;
+    } covered;
     bool local;  /* all of it stayed on one machine */
     bool shared; /* from or to is several processes */
 };
@@ -131,6 +143,12 @@ struct network {
     uint64_t retransmitted;  /* retransmits: segments, by all metered ends */
     uint64_t round_trip;     /* ns, smoothed; the maximum over both ends of all connections */
     uint64_t unacknowledged; /* bytes */
+};
+
+/* Messages that Nagle's algorithm held back until a delayed acknowledgement, as far as is known, and how long. */
+struct held_messages {
+    uint64_t messages;
+    uint64_t time; /* ns, sum */
 };
 
 /* A connection, or several that share this row. `local` is the end that connected. If that is unknown, it is the end
@@ -153,6 +171,7 @@ struct communication_path {
     uint64_t refused;          /* ... by the receiver's socket filter, or as damaged */
     uint64_t duplicates;       /* datagrams received twice, both directions */
     struct network network;
+    struct held_messages held_sent, held_received; /* of those in `sent` and `received` */
 };
 
 /* What the machine did between its first SUMMARY and its last. NOT_KNOWN: the kernel does not say. */

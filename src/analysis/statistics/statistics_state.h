@@ -11,6 +11,7 @@
 #ifndef DPM_STATISTICS_STATE_H
 #define DPM_STATISTICS_STATE_H
 
+#include "analysis/statistics/coverings.h"
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/failures.h"
@@ -72,6 +73,7 @@ struct statistics {
     struct files files;
     struct intervals intervals;
     struct cgroup_states cgroups;
+    struct coverings coverings;
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
@@ -81,6 +83,14 @@ struct statistics {
 static inline uint64_t time_since(uint64_t begin, uint64_t now)
 {
     return now > begin ? now - begin : 0;
+}
+
+/* The process that uses the other end, as far as is known: of several, the latest. */
+static inline uint32_t peer_of(const struct endpoint *endpoint)
+{
+    const struct endpoint *partner = endpoint->partner;
+
+    return partner == NULL || partner->last_used == NULL ? NO_PROCESS : partner->last_used->process;
 }
 
 /* events.c: counts an event: any record that is neither an identity nor about the recording. Returns 0 or -ENOMEM. */

@@ -19,6 +19,12 @@ void add_network(struct network *sum, const struct network *more)
         sum->round_trip = more->round_trip;
 }
 
+void add_held(struct held_messages *sum, const struct held_messages *more)
+{
+    sum->messages += more->messages;
+    sum->time += more->time;
+}
+
 int add_times(struct times *sum, const struct times *more)
 {
     int result = 0;
@@ -53,6 +59,8 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
     sum->refused += more->refused;
     sum->duplicates += more->duplicates;
     add_network(&sum->network, &more->network);
+    add_held(&sum->held_sent, &more->held_sent);
+    add_held(&sum->held_received, &more->held_received);
     add_queue(&sum->queue, &more->queue);
 }
 

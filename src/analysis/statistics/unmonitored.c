@@ -91,6 +91,9 @@ static int take_first(struct statistics *statistics, struct strangers *strangers
     drop_first(strangers);
     queue_take_out(statistics, &strangers->queue, first.left, first.queued, wait);
     strangers->queue.taken++;
+    if (coverings_add(&statistics->coverings, COVERING_MESSAGE_WAIT, usage->process, NO_PROCESS,
+                      now - wait, now) < 0)
+        return -ENOMEM;
     return usage_values_add(usage, VALUE_MESSAGE_WAIT, wait);
 }
 

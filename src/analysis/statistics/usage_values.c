@@ -21,6 +21,8 @@ enum time_kind time_kind_of(const struct usage *usage, enum value_kind kind)
 {
     if (kind == VALUE_ANSWER)
         return usage->serves ? TIME_RESPONSE : TIME_REQUEST;
+    if (kind == VALUE_ANSWER_WHOLE)
+        return usage->serves ? TIME_RESPONSE_WHOLE : TIME_REQUEST_WHOLE;
     return TIME_MESSAGE_WAIT + (kind - VALUE_WAITS);
 }
 

@@ -37,16 +37,29 @@ static bool is_for(const struct statistics *statistics, const struct stream_wait
            are_of_one_socket(statistics, stream->origin, wait->path, path);
 }
 
+/* A blocked sender may not know its receiver yet. */
+static int cover(struct statistics *statistics, const struct endpoint *endpoint,
+                 const struct usage *usage, enum value_kind kind, uint64_t waited, uint64_t time)
+{
+    return kind == VALUE_RECEIVER_WAIT
+               ? coverings_add(&statistics->coverings, COVERING_RECEIVER_WAIT, usage->process,
+                               peer_of(endpoint), time - waited, time)
+               : coverings_add(&statistics->coverings, COVERING_SENDER_BLOCKED, usage->process,
+                               NO_PROCESS, time - waited, time);
+}
+
 /* Ends a wait with a message received or sent on this path. Returns 0 or -ENOMEM. */
 static int end(struct statistics *statistics, const struct stream_wait *wait,
-               const struct stream *stream, struct usage *usage, enum value_kind kind,
-               uint64_t time, uint32_t path)
+               const struct stream *stream, const struct endpoint *endpoint, struct usage *usage,
+               enum value_kind kind, uint64_t time, uint32_t path)
 {
     if (wait->since == 0 || usage == NULL || !is_for(statistics, wait, stream, path))
         return 0;
     uint64_t waited = time_since(wait->since, time);
     uint64_t used = proc_time_used(wait->proc_time, stream->proc_time);
-    return usage_values_add(usage, kind, waited > used ? waited - used : 0);
+    waited = waited > used ? waited - used : 0;
+    int result = usage_values_add(usage, kind, waited);
+    return result < 0 ? result : cover(statistics, endpoint, usage, kind, waited, time);
 }
 
 static void forget(struct stream *stream)
@@ -63,8 +76,8 @@ static void leave_out(struct stream *stream, uint64_t slept)
         stream->blocked.since += slept;
 }
 
-static int follow(struct statistics *statistics, struct stream *stream, struct usage *usage,
-                  const struct record *record)
+static int follow(struct statistics *statistics, struct stream *stream,
+                  const struct endpoint *endpoint, struct usage *usage, const struct record *record)
 {
     unsigned id = record->header.id;
     /* a SEND is recorded at the end of its call */
@@ -82,7 +95,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
         stream->waits.since = 0;
         if (record->header.flags & RECORD_END_OF_FILE && record->message.bytes == 0)
             return 0; /* not a message */
-        return end(statistics, &waits, stream, usage, VALUE_RECEIVER_WAIT, time, path);
+        return end(statistics, &waits, stream, endpoint, usage, VALUE_RECEIVER_WAIT, time, path);
     case EVENT_SENDCALL:
         stream->waits.since = 0;
         if (blocked.since == 0 || blocked.path != path)
@@ -90,7 +103,7 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
         return 0;
     case EVENT_SEND:
         forget(stream);
-        return end(statistics, &blocked, stream, usage, VALUE_SENDER_BLOCKED, time, path);
+        return end(statistics, &blocked, stream, endpoint, usage, VALUE_SENDER_BLOCKED, time, path);
     case EVENT_BLOCK:
         if (record->block.state & 1) /* interruptible */
             forget(stream);
@@ -112,12 +125,12 @@ static int follow(struct statistics *statistics, struct stream *stream, struct u
     }
 }
 
-int waits_note(struct statistics *statistics, struct stream *stream, struct usage *usage,
-               const struct record *record)
+int waits_note(struct statistics *statistics, struct stream *stream,
+               const struct endpoint *endpoint, struct usage *usage, const struct record *record)
 {
     bool is_message = record->header.id == EVENT_SEND || record->header.id == EVENT_RECEIVE;
 
     return is_message && (stream->waits.since | stream->blocked.since) == 0
                ? 0
-               : follow(statistics, stream, usage, record);
+               : follow(statistics, stream, endpoint, usage, record);
 }

@@ -5,6 +5,7 @@
 
 #include "analysis/statistics/statistics.h"
 
+struct endpoint;
 struct statistics;
 struct stream;
 struct usage;
@@ -15,9 +16,9 @@ struct stream_wait {
     uint32_t path; /* number; 0: waits for any of several */
 };
 
-/* Notes any record of a stream, which may begin or end a wait. `usage`: of the path in the record, or NULL. Returns 0
+/* Notes any record of a stream, which may begin or end a wait. `endpoint`, `usage`: of the path in the record, or NULL. Returns 0
  * or -ENOMEM. */
-int waits_note(struct statistics *statistics, struct stream *stream, struct usage *usage,
-               const struct record *record);
+int waits_note(struct statistics *statistics, struct stream *stream,
+               const struct endpoint *endpoint, struct usage *usage, const struct record *record);
 
 #endif

@@ -131,8 +131,20 @@ static json_t *path(const struct causality *causality, size_t index)
 {
     const struct causality_path *from = &causality->paths[index];
 
-    return json_pack("{s:s, s:o, s:o}", "string", from->string, "count", json_count(from->count),
-                     "latency_ns", json_distribution(&from->latency));
+    return json_pack("{s:s, s:o, s:b, s:o}", "string", from->string, "count",
+                     json_count(from->count), "answered", from->answered, "latency_ns",
+                     json_distribution(&from->latency));
+}
+
+static json_t *connection_pool(const struct causality *causality, size_t index)
+{
+    const struct causality_pool *from = &causality->pools[index];
+
+    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o}", "name", from->name, "pid",
+                     (json_int_t)from->pid, "trace", json_count(from->origin + 1UL), "address",
+                     from->address, "connections", json_count(from->connections), "requests",
+                     json_count(from->requests), "waits_ns", json_distribution(&from->waits),
+                     "waited_ns", json_count(from->waited));
 }
 
 static json_t *substring(const struct causality *causality, size_t index)
@@ -255,6 +267,7 @@ int show_causality_json(const struct causality *causality, FILE *file)
         {"replies", causality->transition_count, transition, is_reply},
         {"paths", causality->path_count, path, NULL},
         {"slowest", causality->slowest_count, slow, NULL},
+        {"pools", causality->pool_count, connection_pool, NULL},
     };
     const struct {
         const char *name;

@@ -382,6 +382,7 @@ static void print_attribution(const struct causality *causality, FILE *file)
         [ATTRIBUTION_THREAD] = "as the only request open in the thread",
         [ATTRIBUTION_LATEST] = "to what the thread had received last",
         [ATTRIBUTION_OVERLAP] = "to the latest of several open on one connection",
+        [ATTRIBUTION_WAITING] = "to the request that had waited longest for a call",
     };
     uint64_t proved = 0;
     char text[UNIT_SIZE], share[UNIT_SIZE];

@@ -41,7 +41,7 @@ static void bar_text(const struct elapsed_hop *hop, uint64_t of, char text[BAR_S
 static int add_hop(struct table *table, const struct elapsed_request *request,
                    const struct elapsed_hop *hop)
 {
-    char at[UNIT_SIZE], time[UNIT_SIZE], bar[BAR_SIZE], thread[PROCESS_NAME_SIZE];
+    char at[UNIT_SIZE], time[UNIT_SIZE], bar[BAR_SIZE], thread[ELAPSED_THREAD_SIZE];
     char what[ELAPSED_TEXT_SIZE];
 
     show_duration(hop->begin, at);

@@ -70,7 +70,7 @@ static int print_rows(const struct elapsed_account *account, FILE *file, bool al
 
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_row *row = &account->rows[i];
-        char share[UNIT_SIZE + 1], time[UNIT_SIZE], count[UNIT_SIZE], thread[PROCESS_NAME_SIZE];
+        char share[UNIT_SIZE + 1], time[UNIT_SIZE], count[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
         char what[ELAPSED_TEXT_SIZE];
         share_text(row->time, account->time, share);
         show_duration(row->time, time);
@@ -203,7 +203,7 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
     folding_end(&folding);
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_wait *wait = &elapsed->waits[i];
-        char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[PROCESS_NAME_SIZE];
+        char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
         char what[ELAPSED_TEXT_SIZE], ender[PROCESS_NAME_SIZE] = "-";
         show_duration(wait->what.time, time);
         show_count(wait->what.count, count);

@@ -54,19 +54,23 @@ void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
     }
 }
 
-void elapsed_thread_text(const struct elapsed_row *row, char text[PROCESS_NAME_SIZE])
+void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE])
 {
     char name[STREAM_NAME_SIZE + 1];
+    char process[PROCESS_NAME_SIZE];
 
     if (row->pid == 0) {
         strcpy(text, "-");
         return;
     }
-    show_text(row->process, STREAM_NAME_SIZE, name);
-    if (row->pid == row->tid)
-        snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", name, row->pid);
+    show_process(row->process, row->pid, process);
+    show_text(row->thread, STREAM_NAME_SIZE, name);
+    if (name[0] != '\0')
+        snprintf(text, ELAPSED_THREAD_SIZE, "%s %s", process, name);
+    else if (row->pid == row->tid || row->tid == 0)
+        snprintf(text, ELAPSED_THREAD_SIZE, "%s", process);
     else
-        snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "/%" PRIu32 "]", name, row->pid, row->tid);
+        snprintf(text, ELAPSED_THREAD_SIZE, "%s %" PRIu32, process, row->tid);
 }
 
 const char *elapsed_wait_name(enum elapsed_kind kind)

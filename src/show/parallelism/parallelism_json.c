@@ -7,8 +7,8 @@
 
 static json_t *waits_json(const struct waits *waits)
 {
-    return json_pack("{s:o, s:o}", "count", json_count(waits->count), "time_ns",
-                     json_count(waits->time));
+    return json_pack("{s:o, s:o, s:o}", "count", json_count(waits->count), "time_ns",
+                     json_count(waits->time), "elapsed_ns", json_count(waits->covered));
 }
 
 static json_t *row_json(const void *context, size_t row)

@@ -347,8 +347,8 @@ static void print_waits(FILE *file, const struct waits *waits, const char *what)
     if (waits->count == 0)
         return;
     show_count(waits->count, count);
-    show_duration(waits->time, time);
-    fprintf(file, "%s %s: %s.\n", count, what, time);
+    show_duration(waits->covered, time);
+    fprintf(file, "%s %s: %s with at least one.\n", count, what, time);
 }
 
 static bool has_delays(const struct parallelism_options *options)

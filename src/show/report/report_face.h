@@ -92,6 +92,10 @@ report_say_function report_say_busy, report_say_stopped; /* report_pause_finding
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
     report_say_disk, report_say_oom;
 
+/* ---- report_connection_findings.c: sentences on how programs use connections ---- */
+
+report_say_function report_say_nagle, report_say_own_connections, report_say_pool;
+
 /* ---- drawings ---- */
 
 /* 0 to 1: darkness or width in a drawing. The square root of the share, so that small traffic stays visible. */

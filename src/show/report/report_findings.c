@@ -8,6 +8,7 @@
  *                         Parallelism   P = 1.00 of 5 streams ...
  *                         Late  Answers  Queues  Requests  Network  Files  Waits
  *                         Path          tsp-server[12] carries 85% of the critical path ... (report_path_findings.c)
+ *                         Connections  (report_connection_findings.c)
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -24,6 +25,8 @@
 #include <string.h>
 
 #define FEW_NAMES 5
+
+#define SHORT_TIME 1000000 /* ns: a difference that does not matter */
 
 #define say report_say
 
@@ -209,20 +212,25 @@ static void say_wait(const struct report *report, const struct finding *finding,
 {
     const struct communication_pair *pair = finding->wait.pair;
     char from[PARTY_TEXT_SIZE], to[PARTY_TEXT_SIZE], sum[UNIT_SIZE], half[UNIT_SIZE];
+    char at_once[32] = "";
 
     party_text(report->communication, &pair->from, from);
     party_text(report->communication, &pair->to, to);
     show_duration(finding->wait.time, sum);
     show_duration(finding->wait.median, half);
+    if (finding->wait.sum > finding->wait.time + finding->wait.time / 20)
+        snprintf(at_once, sizeof(at_once), ", several threads at once");
     if (finding->kind == FINDING_LATE_SENDER)
-        say(content, "Late", "%s waited %s for messages from %s (median %s).", to, sum, from, half);
+        say(content, "Late", "%s waited %s for messages from %s (median %s%s).", to, sum, from,
+            half, at_once);
     else if (finding->kind == FINDING_BLOCKED_SENDER)
         say(content, "Late",
-            "%s was blocked for %s while sending to %s, which was slow to receive (median %s).",
-            from, sum, to, half);
+            "%s was blocked for %s while sending to %s, which was slow to receive (median %s%s).",
+            from, sum, to, half, at_once);
     else
         say(content, "Late",
-            "Messages from %s waited in the receive queue of %s: median %s, %s over all messages.",
+            "Messages from %s waited in the receive queue of %s: median %s; at least one waited "
+            "for %s.",
             from, to, half, sum);
 }
 
@@ -238,22 +246,32 @@ static void say_queue(const struct report *report, const struct finding *finding
         finding->queue.mean, most);
 }
 
+/* An answer in pieces: the first byte comes much earlier than the last one. */
+static bool is_in_pieces(const struct finding *finding)
+{
+    return finding->answers.first_median < finding->answers.median / 2 &&
+           finding->answers.median - finding->answers.first_median >= SHORT_TIME;
+}
+
 static void say_answers(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
-    char who[PROCESS_TEXT_SIZE], cells[4][UNIT_SIZE];
+    char who[PROCESS_TEXT_SIZE], cells[4][UNIT_SIZE], requests[COUNTED_SIZE];
+    char first[UNIT_SIZE], also[UNIT_SIZE + 64] = "";
+    bool in_pieces = is_in_pieces(finding);
 
     process_text(report->communication, finding->answers.process, who);
-    show_count(finding->answers.count, cells[0]);
+    show_counted(finding->answers.count, "request", requests);
     show_duration(finding->answers.median, cells[1]);
     show_duration(finding->answers.p99, cells[2]);
     show_duration(finding->answers.most, cells[3]);
-    if (finding->kind == FINDING_ANSWERS)
-        say(content, "Answers", "%s answered %s request%s: service time median %s, p99 %s, max %s.",
-            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
-    else
-        say(content, "Answers", "%s sent %s request%s: request latency median %s, p99 %s, max %s.",
-            who, cells[0], finding->answers.count == 1 ? "" : "s", cells[1], cells[2], cells[3]);
+    show_duration(finding->answers.first_median, first);
+    if (in_pieces)
+        snprintf(also, sizeof(also), " The first byte came after %s (median).", first);
+    say(content, "Answers", "%s %s %s: %s%s median %s, p99 %s, max %s.%s", who,
+        finding->kind == FINDING_ANSWERS ? "answered" : "sent", requests,
+        finding->kind == FINDING_ANSWERS ? "service time" : "request latency",
+        in_pieces ? " to the last byte" : "", cells[1], cells[2], cells[3], also);
 }
 
 /* ---- requests ---- */
@@ -294,14 +312,20 @@ static void say_requests(const struct report *report, const struct finding *find
 {
     const struct causality_path *path = finding->requests.path;
     char letters[REPORT_LETTERS_SIZE], share[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE];
+    char part[UNIT_SIZE], doubt[UNIT_SIZE + 80] = "";
 
+    if (finding->requests.assumed > 0 && finding->requests.messages > 0) {
+        show_percent(finding->requests.assumed, finding->requests.messages, part);
+        snprintf(doubt, sizeof(doubt),
+                 " %s%% of the messages are attributed to requests by assumption.", part);
+    }
     report_letters(report->causality, path->string, letters, sizeof(letters));
     show_percent(path->count, finding->requests.of, share);
     show_duration(finding->requests.median, half);
     show_duration(finding->requests.p99, most);
-    say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.", share,
+    say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.%s", share,
         path->string, half, most, letters[0] == '\0' ? "" : " (", letters,
-        letters[0] == '\0' ? "" : ")");
+        letters[0] == '\0' ? "" : ")", doubt);
 }
 
 /* ---- the network ---- */
@@ -396,32 +420,39 @@ static void say_files(const struct report *report, const struct finding *finding
 static void say_waits(const struct report *report, const struct finding *finding,
                       struct report_content *content)
 {
-    char time[UNIT_SIZE], waits[COUNTED_SIZE];
+    char time[UNIT_SIZE], all[UNIT_SIZE], waits[COUNTED_SIZE];
+    const char *which =
+        finding->kind == FINDING_WAITS_UNEXPLAINED ? "that no message explains (timers, disks)"
+        : finding->kind == FINDING_WAITS_OUTSIDE   ? "for replies from unmonitored peers"
+                                                   : "of threads for each other (locks)";
 
-    (void)report;
-    show_duration(finding->waits.time, time);
+    show_duration(finding->waits.covered, time);
+    show_duration(report->communication->duration, all);
     show_counted(finding->waits.count, "wait", waits);
-    if (finding->kind == FINDING_WAITS_UNEXPLAINED)
-        say(content, "Waits", "%s were spent in %s that no message explains (timers, disks).", time,
-            waits);
-    else
-        say(content, "Waits", "%s were spent in %s %s.", time, waits,
-            finding->kind == FINDING_WAITS_OUTSIDE ? "for replies from unmonitored peers"
-                                                   : "of threads for each other (locks)");
+    say(content, "Waits", "%s of %s were spent in %s %s.", time, all, waits, which);
 }
 
 /* ---- where the time went ---- */
 
+/* One that did most of it is named. */
 static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
 {
     const struct elapsed_row *row = group->largest;
-    char name[STREAM_NAME_SIZE + 1];
+    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
-    if (group->processes == 1)
-        show_process(row->process, row->pid, text);
-    else
+    if (group->leader_time * 5 < group->time * 4) {
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+        return;
+    }
+    show_process(row->process, group->leader, leader);
+    show_percent(group->leader_time, group->time, share);
+    if (others == 0)
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,
+                 share, others, others == 1 ? "" : "s");
 }
 
 #define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
@@ -520,6 +551,9 @@ static say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWERS] = say_answers,
     [FINDING_ANSWER_LAG] = say_answers,
     [FINDING_REQUESTS] = say_requests,
+    [FINDING_NAGLE] = report_say_nagle,
+    [FINDING_OWN_CONNECTIONS] = report_say_own_connections,
+    [FINDING_POOL] = report_say_pool,
     [FINDING_RETRANSMITS] = say_retransmits,
     [FINDING_BUSY] = report_say_busy,
     [FINDING_STOPPED] = report_say_stopped,

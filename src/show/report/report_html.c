@@ -269,7 +269,7 @@ static int put_path(const struct report *report, const struct report_content *co
 static int put_requests(const struct report *report, const struct report_content *content,
                         FILE *file)
 {
-    if (report->causality == NULL || report->causality->path_count == 0)
+    if (report->causality == NULL || report->causality->replies == 0)
         return 0;
     fputs("<h2>Paths of requests through the processes</h2>\n", file);
     put_tables(content, REPORT_REQUESTS, report->traces, file);

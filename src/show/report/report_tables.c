@@ -203,16 +203,19 @@ static int add_requests(const struct causality *causality, struct report_content
         {"STRING", false}, {"COUNT", true}, {"%", true},        {"P50", true},
         {"P99", true},     {"MAX", true},   {"LETTERS", false},
     };
-    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
-                                             "dpm causality --all", columns, ARRAY_SIZE(columns));
-    const struct causality_path **rows = causality_commonest(causality);
-    size_t shown = first_rows(content, table, causality->path_count);
+    size_t count = 0;
+    const struct causality_path **rows = causality_answered(causality, &count);
     char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE];
     uint64_t all = 0;
 
-    if (rows == NULL)
-        return -ENOMEM;
-    for (size_t i = 0; i < causality->path_count; i++)
+    if (rows == NULL || count == 0) {
+        free(rows);
+        return rows == NULL ? -ENOMEM : 0;
+    }
+    struct report_table *table = begin_table(content, REPORT_REQUESTS, "Paths of requests",
+                                             "dpm causality --all", columns, ARRAY_SIZE(columns));
+    size_t shown = first_rows(content, table, count);
+    for (size_t i = 0; i < count; i++)
         all += rows[i]->count;
     for (size_t i = 0; i < shown; i++) {
         report_letters(causality, rows[i]->string, letters, sizeof(letters));
@@ -242,7 +245,7 @@ int report_tabulate(const struct report *report, struct report_content *content)
         result = add_path(report->path, content);
     if (result == 0 && report->path != NULL)
         add_procedures(report->path, content);
-    if (result == 0 && report->causality != NULL && report->causality->path_count > 0)
+    if (result == 0 && report->causality != NULL)
         result = add_requests(report->causality, content);
     return result < 0 || content->failed ? -ENOMEM : 0;
 }

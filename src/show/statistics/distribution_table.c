@@ -28,6 +28,20 @@ static bool is_time(const struct result_column *column)
     return column->unit == RESULT_TIMES && (column->flags & RESULT_PEOPLE) == 0;
 }
 
+/* Whether the same times stand in the row above: if each answer came in one piece, say. */
+static bool repeats(const struct result_column *column, const struct communication *communication,
+                    const void *row)
+{
+    struct result_value values[2];
+
+    if ((column->flags & RESULT_REPEATS) == 0)
+        return false;
+    for (unsigned i = 0; i < 2; i++)
+        result_value(column - i, communication, row, &values[i]);
+    return values[0].known && values[1].known &&
+           histogram_sum(values[0].object) == histogram_sum(values[1].object);
+}
+
 static int add_time(struct table *table, const char *name, const struct result_column *column,
                     const struct communication *communication, const void *row)
 {
@@ -54,7 +68,7 @@ static int add_times(struct table *table, const struct result_kind *kind, const 
     int result = 0;
 
     for (size_t i = 0; i < kind->column_count && result == 0; i++)
-        if (is_time(&kind->columns[i]))
+        if (is_time(&kind->columns[i]) && !repeats(&kind->columns[i], communication, row))
             result = add_time(table, name, &kind->columns[i], communication, row);
     return result;
 }
@@ -247,7 +261,8 @@ static int print_row_bars(const struct result_kind *kind, const struct communica
     row_name(kind, communication, row, name);
     for (size_t i = 0; i < kind->column_count && result == 0; i++) {
         const struct result_column *column = &kind->columns[i];
-        if (!is_time(column) && column->unit != RESULT_SIZES)
+        if ((!is_time(column) && column->unit != RESULT_SIZES) ||
+            repeats(column, communication, row))
             continue;
         result_value(column, communication, row, &value);
         result_words(column, words);

@@ -164,13 +164,14 @@ static void kind_of(const struct communication *all, const void *row, struct res
     set_text(value, path_kind_name(path->kind), NAME_SIZE);
 }
 
-/* The client's request latency includes service time and network. If the client is unmonitored, take the server's. */
+/* To the last byte. The client's request latency includes service time and network. If the client is unmonitored, take the server's. */
 static void latency(const struct communication *all, const void *row, struct result_value *value)
 {
     const struct histogram *of = ((const struct communication_path *)row)->times.of;
 
     (void)all;
-    value->object = &of[histogram_bars(&of[TIME_REQUEST]) > 0 ? TIME_REQUEST : TIME_RESPONSE];
+    value->object =
+        &of[histogram_bars(&of[TIME_REQUEST_WHOLE]) > 0 ? TIME_REQUEST_WHOLE : TIME_RESPONSE_WHOLE];
 }
 
 static void user_of_file(const struct communication *all, const void *row,
@@ -376,8 +377,12 @@ static void matching(const struct communication *all, const void *row, struct re
 
 #define ANSWER_TIMES(OF)                                                                           \
     {"response_ns", "SERVICE TIME", RESULT_TIMES, OF(times.of[TIME_RESPONSE])},                    \
+        {"response_last_byte_ns", "SERVICE TIME, LAST BYTE", RESULT_TIMES,                         \
+         OF(times.of[TIME_RESPONSE_WHOLE]), .flags = RESULT_REPEATS},                              \
+        {"request_ns", "REQUEST LATENCY", RESULT_TIMES, OF(times.of[TIME_REQUEST])},               \
     {                                                                                              \
-        "request_ns", "REQUEST LATENCY", RESULT_TIMES, OF(times.of[TIME_REQUEST])                  \
+        "request_last_byte_ns", "REQUEST LATENCY, LAST BYTE", RESULT_TIMES,                        \
+            OF(times.of[TIME_REQUEST_WHOLE]), .flags = RESULT_REPEATS                              \
     }
 
 #define WAITS(OF)                                                                                  \
@@ -530,6 +535,10 @@ static const struct result_column of_path[] = {
     {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME,
      .csv = "unacknowledged_bytes"},
+    {"nagle.sent", NULL, RESULT_COUNT, PATH(held_sent.messages), .sum = SUM_ADD},
+    {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
+    {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
+    {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
     QUEUE(PATH),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
@@ -720,11 +729,11 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "received.messages received.bytes failed.sends "
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
-                "switches.involuntary",
+                "switches.involuntary response_last_byte_ns request_last_byte_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
-                   [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
+                   [ORDER_RESPONSE] = "response_last_byte_ns.p99 request_last_byte_ns.p99",
                    [ORDER_NAME] = "shared_name"}},
     [RESULTS_PAIRS] =
         {.list = "pairs",
@@ -778,10 +787,11 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .csv = "kind local remote local_users remote_users connections ended sent.messages "
                 "sent.bytes received.messages received.bytes dropped network.retransmitted "
                 "network.round_trip_ns " CSV_QUEUE_AND_TIMES " duplicates " CSV_RATES
-                " size network.unacknowledged_bytes",
+                " size network.unacknowledged_bytes response_last_byte_ns request_last_byte_ns "
+                "nagle.sent nagle.sent_ns nagle.received nagle.received_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
-                   [ORDER_RESPONSE] = "response_ns.p99 request_ns.p99",
+                   [ORDER_RESPONSE] = "response_last_byte_ns.p99 request_last_byte_ns.p99",
                    [ORDER_NAME] = "local"}},
     [RESULTS_FAILURES] =
         {.list = "failures",

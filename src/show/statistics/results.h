@@ -62,6 +62,7 @@ enum result_flags {
     RESULT_CSV = 4,       /* text tables and CSV only */
     RESULT_PROCESSES = 8, /* text and JSON: not for groups */
     RESULT_GROUPS = 16,   /* text: always for groups */
+    RESULT_REPEATS = 64,  /* text: not if its times are those of the column before */
     RESULT_LACKS = 32,    /* the value may be NOT_KNOWN; CSV leaves an unknown one empty */
 };
 

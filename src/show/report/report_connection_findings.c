@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* report_connection_findings.c: findings on how programs use connections, as sentences. See report_face.h. */
+#include "analysis/findings/findings.h"
+#include "show/causality/causality_face.h"
+#include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
+
+#include <string.h>
+
+void report_say_nagle(const struct report *report, const struct finding *finding,
+                      struct report_content *content)
+{
+    const struct communication_path *path = finding->nagle.path;
+    const char *const addresses[] = {path->local, path->remote};
+    int from = finding->nagle.from, to = 1 - from;
+    char sender[END_TEXT_SIZE], receiver[END_TEXT_SIZE], messages[UNIT_SIZE], of[COUNTED_SIZE];
+    char mean[UNIT_SIZE], time[UNIT_SIZE], all[UNIT_SIZE];
+
+    end_text(report->communication, &path->ends[from], addresses[from], sender);
+    end_text(report->communication, &path->ends[to], addresses[to], receiver);
+    show_count(finding->nagle.messages, messages);
+    show_counted(finding->nagle.of, "message", of);
+    show_duration(finding->nagle.mean, mean);
+    show_duration(finding->nagle.time, time);
+    show_duration(report->communication->duration, all);
+    report_say(
+        content, "Connections",
+        "Nagle's algorithm held back %s of %s from %s to %s, each by %s on average (%s of %s): the "
+        "receiver delays its acknowledgement. Set TCP_NODELAY, or send it in one call.",
+        messages, of, sender, receiver, mean, time, all);
+}
+
+void report_say_own_connections(const struct report *report, const struct finding *finding,
+                                struct report_content *content)
+{
+    const struct communication_path *path = finding->own_connections.path;
+    char server[END_TEXT_SIZE], requests[COUNTED_SIZE], connections[COUNTED_SIZE];
+
+    end_text(report->communication, &path->ends[1], path->remote, server);
+    show_counted(finding->own_connections.requests, "request", requests);
+    show_counted(finding->own_connections.connections, "connection", connections);
+    report_say(content, "Connections",
+               "%s to %s came over %s, %.0f per second: nearly each makes its own. Keep "
+               "connections open (keep-alive, or a pool).",
+               requests, server, connections, finding->own_connections.per_second);
+}
+
+/* The end at this address, with its process if that is metered. */
+static void back_end_text(const struct communication *communication, const char *address,
+                          char text[END_TEXT_SIZE])
+{
+    const struct party nobody = {.address = address};
+
+    for (size_t i = 0; i < communication->path_count; i++)
+        if (strcmp(communication->paths[i].remote, address) == 0) {
+            end_text(communication, &communication->paths[i].ends[1], address, text);
+            return;
+        }
+    end_text(communication, &nobody, address, text);
+}
+
+void report_say_pool(const struct report *report, const struct finding *finding,
+                     struct report_content *content)
+{
+    const struct causality_pool *pool = finding->pool;
+    char who[PROCESS_TEXT_SIZE], server[END_TEXT_SIZE], count[UNIT_SIZE], requests[COUNTED_SIZE];
+    char connections[COUNTED_SIZE], half[UNIT_SIZE], most[UNIT_SIZE], time[UNIT_SIZE];
+    char all[UNIT_SIZE];
+
+    show_process(pool->name, pool->pid, who);
+    back_end_text(report->communication, pool->address, server);
+    show_count(histogram_count(&pool->waits), count);
+    show_counted(pool->requests, "request", requests);
+    show_counted(pool->connections, "connection", connections);
+    show_duration(histogram_quantile(&pool->waits, 0.5), half);
+    show_duration(histogram_max(&pool->waits), most);
+    show_duration(pool->waited, time);
+    show_duration(report->communication->duration, all);
+    report_say(content, "Connections",
+               "%s of %s in %s waited for its %s to %s, which %s busy: median %s, max %s (in %s of "
+               "%s at least one waited). Which request waited is assumed. Use more connections, or "
+               "make the back end faster.",
+               count, requests, who, connections, server, pool->connections == 1 ? "was" : "were",
+               half, most, time, all);
+}
