@@ -212,8 +212,11 @@ check_equal "... and the work is shared" 1 "$(found Work | grep -c 'was shared: 
 
 "$dpm" run -o pipe.trace --report pipe.txt -- sh -c 'head -c 20000000 /dev/urandom | gzip -9 | wc -c' > size
 "$dpm" report --json pipe.trace > report.json
-check "a pipeline: gzip carries the critical path" sh -c "jq -r '.findings[] | select(.topic == \"Path\").text' report.json |
-    sed 1q | grep -qE '^gzip\[[0-9]*\] carries ([6-9][0-9]|100)% of the critical path. If it ran twice as fast, the run would take ([34][0-9]|50)% less'"
+# half of its CPU time, as a share of the elapsed time, which depends on what else runs on this machine
+check "a pipeline: gzip carries the critical path" jq -e '.path as $path | [.findings[] | select(.kind == "critical")][0].text |
+    capture("^gzip\\[[0-9]+\\] carries (?<part>[0-9.]+)% of the critical path.* If it ran twice as fast, the run would take (?<less>[0-9.]+)% less") |
+    (.part | tonumber) >= 60 and ((.less | tonumber) -
+        100 * ($path.path_ns - $path.carrier.twice_as_fast_path_ns) / $path.elapsed_ns | fabs) <= 1' report.json
 check "... and late" sh -c "jq -r '.findings[] | select(.topic == \"Late\").text' report.json |
     grep -q 'waited in the receive queue of gzip'"
 runs "a page of it" "$dpm" report --html pipe.html pipe.trace
