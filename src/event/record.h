@@ -187,7 +187,8 @@ struct record {
         } create;
         struct {
             uint32_t image; /* number of the IMAGE record */
-            uint32_t unused[3];
+            uint32_t left;  /* 1: the program gains privilege, and is not metered any more */
+            uint32_t unused[2];
         } exec;
         struct {
             uint32_t woken; /* number of its STREAM record */

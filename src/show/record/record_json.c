@@ -244,6 +244,7 @@ static void set_image(struct object *object, const struct record_face *face,
 
     if (image != NULL)
         set_text(object, "image", image->name, sizeof(image->name));
+    set(object, "left", json_boolean(record->exec.left));
 }
 
 static void set_names(struct object *object, const struct record_face *face,

@@ -152,6 +152,10 @@ static void print_exec(const struct record_face *face, const struct event *event
         identities_image(face->identities, event->origin, record->exec.image);
     char name[IMAGE_NAME_SIZE + 1];
 
+    if (record->exec.left) {
+        fputs("gains privilege, and is no longer metered", face->file);
+        return;
+    }
     if (image == NULL) {
         fprintf(face->file, "image %" PRIu32, record->exec.image);
         return;
