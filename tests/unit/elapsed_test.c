@@ -68,6 +68,15 @@ static void queued_at(struct scene *scene, uint32_t ms, uint32_t path, uint32_t 
     record->queued.bytes = bytes;
 }
 
+static void schedule_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t waited)
+{
+    struct record *record =
+        add_event(&scene->tape, T0 + (uint64_t)ms * MS, EVENT_SCHEDULE, stream, 0);
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->schedule.runnable = (uint64_t)waited * MS;
+}
+
 static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
 {
     at(scene, ms, stream, cpu, EVENT_TERMINATION)->termination.last = 1;
@@ -238,6 +247,50 @@ static void a_wakeup(void **state)
     check_scene(&scene, "computing 48 no_cpu 2");
 }
 
+/* A wait ends when the thread could run again, and not when it gets a CPU. */
+static void a_delay_is_no_part_of_a_wait(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 4000, 9, 80);
+    schedule_at(&scene, 0, 1, 5); /* before its first event: of no wait */
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    schedule_at(&scene, 20, 1, 12); /* preempted for 7, computes 13 ... */
+    block_at(&scene, 60, 1, 23, 230, 1, 30);
+    schedule_at(&scene, 60, 1, 22); /* 10 of that */
+    schedule_at(&scene, 90, 1, 34); /* 12 of this, recorded before it */
+    block_at(&scene, 90, 1, 23, 75, 2, 30);
+    message_at(&scene, 90, 1, 23, EVENT_SEND, 1, 0, 100);
+    message_at(&scene, 90, 1, 23, EVENT_RECEIVECALL, 1, 0, 0);
+    schedule_at(&scene, 120, 1, 42); /* 8 of the answer's */
+    message_at(&scene, 120, 1, 23, EVENT_RECEIVE, 1, 0, 100);
+    schedule_at(&scene, 130, 1, 47); /* not more than it has waited */
+    block_at(&scene, 130, 1, 31, 35, 1, 2);
+    end_at(&scene, 130, 1, 31);
+    check_scene(&scene, "computing 31 no_cpu 39 outside 22 disk 18 timer 20");
+}
+
+/* A poll that has timed out makes no record; a wait in another call comes after it. */
+static void a_poll_ends_before_the_next_wait(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 50, 1, 10, 75, 2, 15); /* fdatasync */
+    message_at(&scene, 50, 1, 10, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 90, 1, 15, 230, 1, 5); /* nanosleep */
+    message_at(&scene, 90, 1, 15, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 95, 1, 15, 7, 2, 1); /* of the poll itself */
+    message_at(&scene, 99, 1, 15, EVENT_RECEIVECALL, 0, 7, 0);
+    end_at(&scene, 99, 1, 15);
+    check_scene(&scene, "computing 15 disk 15 timer 5 event 64");
+}
+
 /* ---- random computations ---- */
 
 #define COMPUTATIONS 500
@@ -268,6 +321,8 @@ int main(void)
         cmocka_unit_test(a_child),
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(a_delay_is_no_part_of_a_wait),
+        cmocka_unit_test(a_poll_ends_before_the_next_wait),
         cmocka_unit_test(any_computation_adds_up),
     };
 
