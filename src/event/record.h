@@ -122,6 +122,8 @@ enum record_flag {
     RECORD_PREEMPTED = 256,
     /* PATH: several sockets receive each message: multicast or broadcast */
     RECORD_MANY = 16384,
+    /* BLOCK: the call for a lock had a time limit; if nothing woke the stream, it was asleep for that time */
+    RECORD_TIME_LIMIT = 32768,
     /* three bits, n: the unit of a message's span is 16^n ns (meter/shared/message.h) */
     RECORD_SPAN_UNIT = 7 << SPAN_UNIT_SHIFT,
 };

@@ -107,6 +107,40 @@ END
 report_of "$python" locked.py
 names "threads of a service that sleep with a lock held" "$called slept" "$(cat out)"
 
+# ---- a JVM ----
+
+draw 15 25
+cat > Locked.java << END
+// Four threads sleep in a synchronized block, 10 times each. Prints for how many ms each did, on average.
+public class Locked {
+    static long held;
+    static synchronized void work() throws InterruptedException {
+        long begin = System.nanoTime();
+        Thread.sleep($drawn);
+        held += System.nanoTime() - begin;
+    }
+    public static void main(String[] arguments) throws Exception {
+        Thread[] threads = new Thread[4];
+        for (int i = 0; i < 4; i++)
+            threads[i] = new Thread(() -> {
+                try {
+                    for (int k = 0; k < 10; k++) work();
+                } catch (InterruptedException ended) {
+                }
+            }, "worker-" + i);
+        for (Thread thread : threads) thread.start();
+        for (Thread thread : threads) thread.join();
+        System.out.println(held / 4e6);
+    }
+}
+END
+if command -v java > found && command -v javac > found && javac Locked.java 2> err; then
+    report_of java Locked
+    names "threads of a JVM that sleep in a synchronized block" 'worker-[0-3]\[[0-9]*\] slept' "$(cat out)"
+else
+    skip "threads of a JVM that sleep in a synchronized block" "no JDK is installed"
+fi
+
 # ---- an event loop ----
 
 draw 60 90

@@ -46,14 +46,15 @@ static void message_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32
     record->message.bytes = bytes;
 }
 
-static void block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu, uint32_t call,
-                     uint32_t state, uint32_t duration)
+static struct record *block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
+                               uint32_t call, uint32_t state, uint32_t duration)
 {
     struct record *record = at(scene, ms, stream, cpu, EVENT_BLOCK);
 
     record->block.system_call = call;
     record->block.state = state;
     record->block.duration = (uint64_t)duration * MS;
+    return record;
 }
 
 static void queued_at(struct scene *scene, uint32_t ms, uint32_t path, uint32_t offset,
@@ -159,6 +160,23 @@ static void one_process(void **state)
     block_at(&scene, 160, 1, 30, 202, 1, 10); /* futex */
     end_at(&scene, 200, 1, 60);               /* computes 30, has no CPU for 10 */
     check_scene(&scene, "computing 60 no_cpu 20 disk 30 lock 10 timer 80");
+}
+
+/* A condition that is waited for with a time limit, and nothing wakes: so Java sleeps. Another is woken. */
+static void locks_with_time_limits(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    block_at(&scene, 50, 1, 0, 202, 1, 50)->header.flags |= RECORD_TIME_LIMIT;
+    at(&scene, 80, 2, 80, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 80, 1, 0, 202, 1, 30)->header.flags |= RECORD_TIME_LIMIT;
+    block_at(&scene, 100, 1, 0, 202, 1, 20)->header.flags |= RECORD_TIME_LIMIT;
+    end_at(&scene, 100, 1, 0);
+    check_scene(&scene, "computing 80 timer 20");
 }
 
 static void stops(void **state)
@@ -316,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process),
+        cmocka_unit_test(locks_with_time_limits),
         cmocka_unit_test(stops),
         cmocka_unit_test(a_request),
         cmocka_unit_test(a_child),

@@ -137,6 +137,9 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
 
     if (thread->stopped)
         return ELAPSED_STOPPED;
+    if (record->header.id == EVENT_BLOCK && !thread->asleep &&
+        (record->header.flags & RECORD_TIME_LIMIT))
+        return ELAPSED_TIMER; /* nobody has woken it */
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
     if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||

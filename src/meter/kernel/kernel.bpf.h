@@ -697,7 +697,9 @@ enum {
     CALL_MSGSND = 69,
     CALL_MSGRCV = 70,
     CALL_CREAT = 85,
+    CALL_FUTEX = 202,
     CALL_IO_SUBMIT = 209,
+    CALL_SEMTIMEDOP = 220,
     CALL_EPOLL_WAIT = 232,
     CALL_MQ_OPEN = 240,
     CALL_MQ_TIMEDSEND = 242,
@@ -722,6 +724,7 @@ enum {
     CALL_IO_URING_ENTER = 426,
     CALL_OPENAT2 = 437,
     CALL_EPOLL_PWAIT2 = 441,
+    CALL_FUTEX_WAITV = 449,
 };
 
 /* Those of i386, in 32-bit programs. */

@@ -540,6 +540,8 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", with several receivers", face->file);
     if (flags & RECORD_PREEMPTED)
         fputs(", preempted", face->file);
+    if (flags & RECORD_TIME_LIMIT)
+        fputs(", with a time limit", face->file);
 }
 
 /* "in PROCEDURE+0x12"; without a symbol "in FILE+0x1234"; without a module the PC itself. */
