@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int show_traces(const char *const *names, size_t count, const struct show_options *options)
+static int show_traces(const char *const *names, size_t count, const struct show_options *options,
+                       enum elapsed_view view)
 {
     struct problem problem = {""};
     struct analyses_found found;
@@ -17,7 +18,7 @@ static int show_traces(const char *const *names, size_t count, const struct show
     int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
-        result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options) < 0
+        result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options, view) < 0
                      ? problem_set(&problem, -1, "out of memory")
                      : command_flush_output(&problem);
     found_done(&found);
@@ -27,17 +28,22 @@ static int show_traces(const char *const *names, size_t count, const struct show
 enum {
     OPTION_ALL = OPTION_HELP + 1,
     OPTION_JSON,
+    OPTION_REQUESTS,
+    OPTION_WAITS,
 };
 
 static const struct command_option why_options[] = {
     {"all", OPTION_ALL, {0}, "all rows, not only the 30 largest"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
+    {"requests", OPTION_REQUESTS, {0}, "of requests, also if a command was recorded"},
+    {"waits", OPTION_WAITS, {0}, "what threads waited for, each by itself"},
     {0},
 };
 
 static int command_why(int argc, char **argv)
 {
     struct show_options options = {0};
+    enum elapsed_view view = ELAPSED_VIEW_BEST;
     int status = -1, option; /* -1: continue */
 
     while (status < 0 && (option = command_next_option(&why_command, argc, argv)) != -1) {
@@ -45,14 +51,16 @@ static int command_why(int argc, char **argv)
             options.all = true;
         else if (option == OPTION_JSON)
             options.json = true;
+        else if (option == OPTION_REQUESTS || option == OPTION_WAITS)
+            view = option == OPTION_WAITS ? ELAPSED_VIEW_WAITS : ELAPSED_VIEW_REQUESTS;
         else
             status = option == OPTION_HELP ? command_help("why") : command_usage_error("why", NULL);
     }
     if (status < 0 && optind == argc)
         status = command_usage_error("why", "name a trace");
-    return status < 0
-               ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options)
-               : status;
+    return status < 0 ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind),
+                                    &options, view)
+                      : status;
 }
 
 const struct command why_command = {

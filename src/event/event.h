@@ -381,6 +381,12 @@ static inline bool kind_is_pipe(unsigned kind)
     return kind == PATH_PIPE || kind == PATH_FIFO;
 }
 
+enum path_side { PATH_SIDE_UNKNOWN, PATH_SIDE_CALLS, PATH_SIDE_SERVES };
+
+/* Which side of a connection this end is, if its PATH record tells: it was connected or accepted. Else, and then
+ * `ret_guessed` is set: the end without an ephemeral port serves, and that of a UNIX socket which has a name. */
+enum path_side path_side(const struct path_record *path, bool *ret_guessed);
+
 /* Whether the kind keeps message boundaries: its offsets count messages, not bytes. */
 static inline bool kind_counts_messages(unsigned kind)
 {

@@ -12,6 +12,7 @@ static const struct {
     [ELAPSED_COMPUTES] = {"computing", "computing"},
     [ELAPSED_NO_CPU] = {"runnable, no CPU", "no_cpu"},
     [ELAPSED_IN_FLIGHT] = {"message in flight", "in_flight"},
+    [ELAPSED_QUEUED] = {"message waiting for its receiver", "queued"},
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock", "lock"},
@@ -78,8 +79,14 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
 static const char *keep_address(struct elapsed_analysis *analysis, const struct path_record *path)
 {
     char text[ENDPOINT_SIZE];
+    bool guessed;
 
     endpoint_remote(path, text);
+    char *port = kind_is_internet(path->kind) && path_side(path, &guessed) == PATH_SIDE_SERVES
+                     ? strrchr(text, ':')
+                     : NULL;
+    if (port != NULL)
+        strcpy(port + 1, "*"); /* a client's port says nothing */
     size_t size = strlen(text) + 1;
     char *kept = arena_allocate(&analysis->texts, size);
     if (kept != NULL)
