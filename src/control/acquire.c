@@ -124,7 +124,7 @@ static int acquire_process(pid_t pid, void *context)
     if (result > 0)
         acquiring->marked += result;
     acquiring->refused += acquiring->meter->refused;
-    /* of a name or a group the user gets his own processes */
+    /* chosen by name or group, another user's process is left, and counted */
     bool left = acquiring->meter->refused > 0 && !process_choice_has_pid(acquiring->choice, pid);
     return left && result == -EPERM ? 0 : result;
 }
