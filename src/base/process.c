@@ -2,9 +2,13 @@
 /* process.c: reads a process's files in /proc. See process.h. */
 #include "base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 size_t process_read(pid_t pid, const char *name, char *text, size_t size)
@@ -24,6 +28,36 @@ size_t process_read(pid_t pid, const char *name, char *text, size_t size)
     }
     text[length] = '\0';
     return length;
+}
+
+#define PERFMON_BIT (1u << CAP_PERFMON % 32)
+
+/* Takes CAP_PERFMON from this thread's effective capabilities, or gives it back. Returns whether it had it. */
+static bool set_perfmon(bool wanted)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return false;
+    uint32_t *effective = &data[CAP_PERFMON / 32].effective;
+    bool had = *effective & PERFMON_BIT;
+    *effective = wanted ? *effective | PERFMON_BIT : *effective & ~PERFMON_BIT;
+    return syscall(SYS_capset, &header, data) == 0 && had;
+}
+
+FILE *process_maps(pid_t pid)
+{
+    char path[64];
+    bool had = set_perfmon(false);
+
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    FILE *file = fopen(path, "re");
+    int error = errno;
+    if (had)
+        set_perfmon(true);
+    errno = error;
+    return file;
 }
 
 const char *process_stat_field(const char *stat, unsigned field)

@@ -11,11 +11,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Reads the file /proc/PID/`name` as text, cut to `size` - 1 bytes. Returns the length of the text. If nothing can be
  * read, returns 0 and the text is empty. */
 size_t process_read(pid_t pid, const char *name, char *text, size_t size);
+
+/* Opens /proc/PID/maps. Since Linux 6.14 the kernel shows it to CAP_PERFMON, too, which dpm may have and its user not: so
+ * it is opened without. The caller closes it. NULL: see errno. */
+FILE *process_maps(pid_t pid);
 
 /* Returns where field number `field` of /proc/PID/stat begins, counted from 1 as in proc(5); `field` must be greater
  * than 2, the name. NULL: there are fewer fields. */

@@ -110,8 +110,10 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
 
 struct acquiring {
     struct meter_interface *meter;
+    const struct process_choice *choice;
     struct problem *problem;
-    int marked; /* in this pass */
+    int marked;       /* in this pass */
+    uint32_t refused; /* processes that the user may not meter, in this pass */
 };
 
 static int acquire_process(pid_t pid, void *context)
@@ -121,7 +123,10 @@ static int acquire_process(pid_t pid, void *context)
 
     if (result > 0)
         acquiring->marked += result;
-    return result;
+    acquiring->refused += acquiring->meter->refused;
+    /* chosen by name or group, another user's process is left, and counted */
+    bool left = acquiring->meter->refused > 0 && !process_choice_has_pid(acquiring->choice, pid);
+    return left && result == -EPERM ? 0 : result;
 }
 
 /* Each pass finds the processes that were created during the one before. The limit is for a process that forks faster
@@ -129,13 +134,14 @@ static int acquire_process(pid_t pid, void *context)
 #define MOST_PASSES 50
 
 static int acquire_chosen(struct acquire_options *options, struct meter_interface *meter,
-                          struct problem *problem)
+                          uint32_t *ret_refused, struct problem *problem)
 {
-    struct acquiring acquiring = {.meter = meter, .problem = problem};
+    struct acquiring acquiring = {.meter = meter, .choice = &options->choice, .problem = problem};
     int result = 0;
 
     for (int pass = 0; pass < MOST_PASSES && result >= 0; pass++) {
         acquiring.marked = 0;
+        acquiring.refused = 0;
         if (options->all)
             result = acquire_process(0, &acquiring);
         else
@@ -143,24 +149,40 @@ static int acquire_chosen(struct acquire_options *options, struct meter_interfac
         if (acquiring.marked == 0)
             break;
     }
+    *ret_refused = acquiring.refused;
     return result < 0 ? result : 0;
+}
+
+static int cannot_meter_any(uint32_t refused, struct problem *problem)
+{
+    if (refused > 0)
+        return problem_set(
+            problem, -EPERM,
+            "cannot meter any of the chosen processes: they belong to other users, or "
+            "have more rights than you; run dpm as root, e.g. with sudo");
+    return problem_set(problem, -ESRCH,
+                       "cannot meter any of the chosen processes: they have ended or are kernel "
+                       "threads");
 }
 
 static int acquire(struct acquire_options *options, struct meter_interface *meter,
                    struct meter_begun *ret_begun, struct problem *problem)
 {
-    int result = acquire_chosen(options, meter, problem);
+    uint32_t refused;
+    int result = acquire_chosen(options, meter, &refused, problem);
 
     if (result < 0)
         return result;
     bool misses = !options->all && process_choice_misses(&options->choice, problem);
     if (meter->live(meter) == 0)
-        return misses ? -ESRCH
-                      : problem_set(problem, -ESRCH,
-                                    "cannot meter any of the chosen processes: they have ended or "
-                                    "are kernel threads");
+        return misses ? -ESRCH : cannot_meter_any(refused, problem);
     if (misses)
         command_say("note: %s", problem->text);
+    if (refused > 0)
+        command_say("note: %u process%s of other users, or with more rights than you, %s not "
+                    "metered; run dpm as root to meter %s",
+                    refused, refused == 1 ? "" : "es", refused == 1 ? "is" : "are",
+                    refused == 1 ? "it" : "them");
     return meter->begin(meter, ret_begun, problem);
 }
 

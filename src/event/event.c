@@ -64,6 +64,7 @@ static const struct event_field create_fields[] = {
 
 static const struct event_field exec_fields[] = {
     U(record, exec.image, "image", "number of the IMAGE record"),
+    U(record, exec.left, "left", "1: the program gains privilege and is not metered"),
     END_OF_FIELDS,
 };
 

@@ -122,6 +122,8 @@ enum record_flag {
     RECORD_PREEMPTED = 256,
     /* PATH: several sockets receive each message: multicast or broadcast */
     RECORD_MANY = 16384,
+    /* BLOCK: the call for a lock had a time limit; if nothing woke the stream, it was asleep for that time */
+    RECORD_TIME_LIMIT = 32768,
     /* three bits, n: the unit of a message's span is 16^n ns (meter/shared/message.h) */
     RECORD_SPAN_UNIT = 7 << SPAN_UNIT_SHIFT,
 };
@@ -187,7 +189,8 @@ struct record {
         } create;
         struct {
             uint32_t image; /* number of the IMAGE record */
-            uint32_t unused[3];
+            uint32_t left;  /* 1: the program gains privilege, and is not metered any more */
+            uint32_t unused[2];
         } exec;
         struct {
             uint32_t woken; /* number of its STREAM record */

@@ -291,6 +291,14 @@ int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, v
     return result < 0 ? result : 0;
 }
 
+bool process_choice_has_pid(const struct process_choice *choice, pid_t pid)
+{
+    for (size_t i = 0; i < choice->pid_count; i++)
+        if (choice->pids[i] == pid)
+            return true;
+    return false;
+}
+
 bool process_choice_misses(const struct process_choice *choice, struct problem *problem)
 {
     static const char *const what[] = {

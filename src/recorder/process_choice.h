@@ -45,6 +45,9 @@ int process_choice_unit(struct process_choice *choice, const char *unit, struct 
 int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem);
 
+/* Whether the process was chosen by its pid. */
+bool process_choice_has_pid(const struct process_choice *choice, pid_t pid);
+
 /* Whether any word has matched no process so far. If so, a line in `problem` lists these words. */
 bool process_choice_misses(const struct process_choice *choice, struct problem *problem);
 

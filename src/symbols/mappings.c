@@ -6,6 +6,8 @@
  */
 #include "symbols/symbols_private.h"
 
+#include "base/process.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +33,10 @@ int mappings_read(pid_t pid, struct mappings *ret_mappings)
 {
     struct mappings mappings = {0};
     size_t capacity = 0, size = 0;
-    char path[64], *line = NULL;
+    char *line = NULL;
     int result = 0;
+    FILE *file = process_maps(pid);
 
-    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-    FILE *file = fopen(path, "re");
     if (file == NULL)
         return -errno;
     while (result == 0 && getline(&line, &size, file) > 0)
@@ -68,13 +69,12 @@ static bool read_name(const char *line, char ret_name[PATH_MAX])
 
 bool mapping_name(pid_t pid, const struct mapping *mapping, char ret_name[PATH_MAX])
 {
-    char path[64], *line = NULL;
+    char *line = NULL;
     struct mapping read;
     bool found = false;
     size_t size = 0;
+    FILE *file = process_maps(pid);
 
-    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-    FILE *file = fopen(path, "re");
     if (file == NULL)
         return false;
     while (!found && getline(&line, &size, file) > 0)

@@ -163,7 +163,7 @@ object "CREATEPROCESS of an unknown process" '.event == "CREATEPROCESS" and .chi
 object "EXEC of a known image" '.event == "EXEC" and .pid == 200' '{
     "time": "2023-11-14T22:13:21.008000000+00:00", "time_ns": 1008000000, "event": "EXEC",
     "machine": "alpha", "pid": 200, "tid": 200, "name": "server", "stream": 3, "sequence": 0,
-    "cpu_ns": 1000, "load": 2, "image": "/usr/bin/client"}'
+    "cpu_ns": 1000, "load": 2, "image": "/usr/bin/client", "left": false}'
 check_equal "JSON: EXEC of an unknown image gives its number" 7 \
     "$(jq 'select(.event == "EXEC" and .pid == 400) | .image' alpha.json)"
 object STARTPROCESS '.event == "STARTPROCESS"' '{"time": "2023-11-14T22:13:21.004000000+00:00",

@@ -3,13 +3,18 @@
  * base_test.c: the interning table against a plain array, the growing array, problems.
  */
 #include "base/base.h"
+#include "base/process.h"
 #include "seeded.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -233,6 +238,53 @@ static void test_problem_is_one_line_and_returns_the_error(void **unused)
     assert_int_equal(strlen(problem.text), sizeof(problem.text) - 1);
 }
 
+/* ---- rights ---- */
+
+/* Becomes the user nobody, with CAP_PERFMON, as by file capabilities. */
+static bool become_nobody(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+    struct __user_cap_data_struct *half = &data[CAP_PERFMON / 32];
+
+    half->effective = half->permitted = 1u << CAP_PERFMON % 32;
+    return prctl(PR_SET_KEEPCAPS, 1) == 0 && setresgid(65534, 65534, 65534) == 0 &&
+           setresuid(65534, 65534, 65534) == 0 && syscall(SYS_capset, &header, data) == 0;
+}
+
+/* 0: cannot be read, as it must be; 1: it can; 2: could not be tried; 3: nor can its own. */
+static int read_maps_of_root(pid_t root)
+{
+    FILE *file;
+
+    if (!become_nobody())
+        return 2;
+    file = process_maps(root);
+    if (file != NULL)
+        return 1;
+    prctl(PR_SET_DUMPABLE, 1);
+    file = process_maps(getpid());
+    return file != NULL ? 0 : 3;
+}
+
+static void test_maps_are_read_with_the_users_rights_only(void **state)
+{
+    pid_t root = getpid(), child;
+    int status;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    child = fork();
+    if (child == 0)
+        _exit(read_maps_of_root(root));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_arena_gives_memory_of_its_own_to_each),
         cmocka_unit_test(test_reserved_memory_is_zero_and_takes_no_more_than_is_used),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
+        cmocka_unit_test(test_maps_are_read_with_the_users_rights_only),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -46,14 +46,15 @@ static void message_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32
     record->message.bytes = bytes;
 }
 
-static void block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu, uint32_t call,
-                     uint32_t state, uint32_t duration)
+static struct record *block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
+                               uint32_t call, uint32_t state, uint32_t duration)
 {
     struct record *record = at(scene, ms, stream, cpu, EVENT_BLOCK);
 
     record->block.system_call = call;
     record->block.state = state;
     record->block.duration = (uint64_t)duration * MS;
+    return record;
 }
 
 static void queued_at(struct scene *scene, uint32_t ms, uint32_t path, uint32_t offset,
@@ -66,6 +67,15 @@ static void queued_at(struct scene *scene, uint32_t ms, uint32_t path, uint32_t 
     record->queued.path = path;
     record->queued.offset = offset;
     record->queued.bytes = bytes;
+}
+
+static void schedule_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t waited)
+{
+    struct record *record =
+        add_event(&scene->tape, T0 + (uint64_t)ms * MS, EVENT_SCHEDULE, stream, 0);
+
+    record->header.flags = RECORD_NO_STREAM;
+    record->schedule.runnable = (uint64_t)waited * MS;
 }
 
 static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
@@ -211,6 +221,23 @@ static void one_process(void **state)
     block_at(&scene, 160, 1, 30, 202, 1, 10); /* futex */
     end_at(&scene, 200, 1, 60);               /* computes 30, has no CPU for 10 */
     check_scene(&scene, "computing 60 no_cpu 20 disk 30 lock 10 timer 80");
+}
+
+/* A condition that is waited for with a time limit, and nothing wakes: so Java sleeps. Another is woken. */
+static void locks_with_time_limits(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    block_at(&scene, 50, 1, 0, 202, 1, 50)->header.flags |= RECORD_TIME_LIMIT;
+    at(&scene, 80, 2, 80, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 80, 1, 0, 202, 1, 30)->header.flags |= RECORD_TIME_LIMIT;
+    block_at(&scene, 100, 1, 0, 202, 1, 20)->header.flags |= RECORD_TIME_LIMIT;
+    end_at(&scene, 100, 1, 0);
+    check_scene(&scene, "computing 80 timer 20");
 }
 
 static void stops(void **state)
@@ -419,6 +446,50 @@ static void locks_in_requests(void **state)
     check_requests(&scene, 2, 0, "computing 20 lock 25");
 }
 
+/* A wait ends when the thread could run again, and not when it gets a CPU. */
+static void a_delay_is_no_part_of_a_wait(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 4000, 9, 80);
+    schedule_at(&scene, 0, 1, 5); /* before its first event: of no wait */
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    schedule_at(&scene, 20, 1, 12); /* preempted for 7, computes 13 ... */
+    block_at(&scene, 60, 1, 23, 230, 1, 30);
+    schedule_at(&scene, 60, 1, 22); /* 10 of that */
+    schedule_at(&scene, 90, 1, 34); /* 12 of this, recorded before it */
+    block_at(&scene, 90, 1, 23, 75, 2, 30);
+    message_at(&scene, 90, 1, 23, EVENT_SEND, 1, 0, 100);
+    message_at(&scene, 90, 1, 23, EVENT_RECEIVECALL, 1, 0, 0);
+    schedule_at(&scene, 120, 1, 42); /* 8 of the answer's */
+    message_at(&scene, 120, 1, 23, EVENT_RECEIVE, 1, 0, 100);
+    schedule_at(&scene, 130, 1, 47); /* not more than it has waited */
+    block_at(&scene, 130, 1, 31, 35, 1, 2);
+    end_at(&scene, 130, 1, 31);
+    check_scene(&scene, "computing 31 no_cpu 39 outside 22 disk 18 timer 20");
+}
+
+/* A poll that has timed out makes no record; a wait in another call comes after it. */
+static void a_poll_ends_before_the_next_wait(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 50, 1, 10, 75, 2, 15); /* fdatasync */
+    message_at(&scene, 50, 1, 10, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 90, 1, 15, 230, 1, 5); /* nanosleep */
+    message_at(&scene, 90, 1, 15, EVENT_RECEIVECALL, 0, 7, 0);
+    block_at(&scene, 95, 1, 15, 7, 2, 1); /* of the poll itself */
+    message_at(&scene, 99, 1, 15, EVENT_RECEIVECALL, 0, 7, 0);
+    end_at(&scene, 99, 1, 15);
+    check_scene(&scene, "computing 15 disk 15 timer 5 event 64");
+}
+
 /* ---- random computations ---- */
 
 #define COMPUTATIONS 500
@@ -444,6 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_process),
+        cmocka_unit_test(locks_with_time_limits),
         cmocka_unit_test(stops),
         cmocka_unit_test(a_request),
         cmocka_unit_test(a_child),
@@ -454,6 +526,8 @@ int main(void)
         cmocka_unit_test(a_request_in_two_processes),
         cmocka_unit_test(an_event_loop),
         cmocka_unit_test(locks_in_requests),
+        cmocka_unit_test(a_delay_is_no_part_of_a_wait),
+        cmocka_unit_test(a_poll_ends_before_the_next_wait),
         cmocka_unit_test(any_computation_adds_up),
     };
 

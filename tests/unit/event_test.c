@@ -114,7 +114,7 @@ static const struct expected_type expected_types[] = {
     {9, "ACCEPT", 0, 48, MESSAGE_FIELDS},
     {10, "DESTROYPATH", 0, 48, MESSAGE_FIELDS},
     {11, "CREATEPROCESS", 0, 48, "child 32 4 thread 36 4 "},
-    {12, "EXEC", 0, 48, "image 32 4 "},
+    {12, "EXEC", 0, 48, "image 32 4 left 36 4 "},
     {13, "STARTPROCESS", 0, 48, ""},
     {14, "STOPPROCESS", 0, 48, ""},
     {15, "TERMINATION", 0, 48, "status 32 4 last 36 4 failedSends 40 4 failedReceives 44 4 "},

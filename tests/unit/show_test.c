@@ -790,7 +790,7 @@ static void records_have_their_keys(void **state)
         [EVENT_DESTROYPATH] = HEAD PATH,
         [EVENT_BLOCK] = HEAD "system_call state duration_ns",
         [EVENT_CREATEPROCESS] = HEAD "child thread child_pid child_tid",
-        [EVENT_EXEC] = HEAD "image",
+        [EVENT_EXEC] = HEAD "image left",
         [EVENT_STARTPROCESS] = HEAD,
         [EVENT_STOPPROCESS] = HEAD,
         [EVENT_TERMINATION] = HEAD "status last failed_sends failed_receives",

@@ -32,35 +32,18 @@ static void note_place(struct places *places, uint32_t place, uint32_t index)
 
 /* ---- ends ---- */
 
-#define FIRST_EPHEMERAL 32768u /* Linux gives clients ports from here on */
-
-/* If exactly one end has an ephemeral port, the other end serves. */
-static enum side guess_side(const struct path_record *path)
-{
-    bool local_low = path->local_port < FIRST_EPHEMERAL;
-    bool remote_low = path->remote_port < FIRST_EPHEMERAL;
-
-    if (!kind_is_internet(path->kind) || local_low == remote_low || path->local_port == 0 ||
-        path->remote_port == 0)
-        return SIDE_UNKNOWN;
-    return local_low ? SIDE_SERVES : SIDE_CALLS;
-}
-
 static enum side side_of(struct causality_analysis *analysis, const struct path_record *path)
 {
-    switch (path->role) {
-    case PATH_ROLE_CONNECTED:
-    case PATH_ROLE_WRITES:
-        return SIDE_CALLS;
-    case PATH_ROLE_ACCEPTED:
-    case PATH_ROLE_READS:
-        return SIDE_SERVES;
-    default:
-        break;
-    }
-    enum side guess = guess_side(path);
-    analysis->sums.assumed_sides += guess != SIDE_UNKNOWN;
-    return guess;
+    static const enum side sides[] = {
+        [PATH_SIDE_UNKNOWN] = SIDE_UNKNOWN,
+        [PATH_SIDE_CALLS] = SIDE_CALLS,
+        [PATH_SIDE_SERVES] = SIDE_SERVES,
+    };
+    bool guessed;
+    enum path_side side = path_side(path, &guessed);
+
+    analysis->sums.assumed_sides += guessed;
+    return sides[side];
 }
 
 static void describe_end(struct causality_analysis *analysis, struct causality_end *end,

@@ -137,6 +137,9 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
 
     if (thread->stopped)
         return ELAPSED_STOPPED;
+    if (record->header.id == EVENT_BLOCK && !thread->asleep &&
+        (record->header.flags & RECORD_TIME_LIMIT))
+        return ELAPSED_TIMER; /* nobody has woken it */
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
     if (event->joined && (record->header.flags & RECORD_END_OF_FILE))
@@ -359,6 +362,44 @@ static void note_root(struct elapsed_analysis *analysis, const struct history_ev
         analysis->root = identity->process;
 }
 
+/* Whether a wait for any of several paths is over since some time: its end makes no record if it has found none. */
+static bool has_ended_unseen(const struct elapsed_thread *thread, const struct record *record)
+{
+    return thread->asleep && thread->for_any && record->header.id == EVENT_BLOCK &&
+           record->block.system_call != thread->call;
+}
+
+/* It ended before the BLOCK in another call began. */
+static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                      const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t end = common_time(analysis, event->event.origin, event->when);
+    uint64_t begin = interval_at(analysis, thread->last)->end;
+    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
+    int64_t waits = detail_of(analysis, event, ELAPSED_EVENT, thread->call, 0);
+    int64_t index = scratch_add(&analysis->intervals);
+
+    if (computes < 0 || waits < 0 || index < 0)
+        return -ENOMEM;
+    end = record->block.duration < end - begin ? end - record->block.duration : begin;
+    struct interval *interval = interval_at(analysis, (uint32_t)index + 1);
+    *interval = (struct interval){.end = end,
+                                  .cpu = cpu_since(thread, event, false),
+                                  .previous = thread->last,
+                                  .asleep = true,
+                                  .computes = (uint32_t)computes,
+                                  .waits = (uint32_t)waits};
+    if (interval->cpu > end - begin)
+        interval->cpu = end - begin;
+    interval->wait = end - begin - interval->cpu;
+    elapsed_take_delays(analysis, thread, interval);
+    thread->last = (uint32_t)index + 1;
+    thread->cpu = event->proc_time;
+    thread->asleep = thread->for_any = false;
+    return elapsed_note_wait(analysis, event, interval, ELAPSED_EVENT);
+}
+
 static bool sends(const struct record *record)
 {
     return record->header.id == EVENT_SEND && record->message.path != 0;
@@ -383,7 +424,9 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
     struct elapsed_thread *thread = thread_of(analysis, event->event.origin, record->header.stream);
     struct interval interval = {0};
 
-    if (thread == NULL || fill(analysis, thread, event, &interval) < 0)
+    if (thread == NULL ||
+        (has_ended_unseen(thread, record) && end_unseen(analysis, thread, event) < 0) ||
+        fill(analysis, thread, event, &interval) < 0)
         return -ENOMEM;
     note_root(analysis, event);
     int64_t index = scratch_add(&analysis->intervals);
@@ -398,11 +441,24 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
     int result = note_messages_and_waits(analysis, event, thread, &interval);
     if (result < 0 || is_within(thread, event))
         return result;
+    elapsed_take_delays(analysis, thread, interval_at(analysis, thread->latest));
     thread->last = thread->latest;
     thread->cpu = event->proc_time;
     thread->runs = true;
     note_sleep(thread, record);
     return 0;
+}
+
+static int note_delay(struct elapsed_analysis *analysis, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    struct elapsed_thread *thread = thread_of(analysis, event->origin, record->header.stream);
+
+    return thread == NULL
+               ? -ENOMEM
+               : elapsed_note_delay(thread,
+                                    common_time(analysis, event->origin, record->header.time),
+                                    record->schedule.runnable);
 }
 
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -421,6 +477,8 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
     }
     if (header->id == EVENT_MESSAGEQUEUED)
         note_arrival(analysis, event);
+    if (header->id == EVENT_SCHEDULE)
+        return note_delay(analysis, &event->event);
     if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
         return 0;
     return add_of_thread(analysis, event);
@@ -461,6 +519,8 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     free(analysis->wait_sums);
     free(analysis->exchanges);
     lookup_done(&analysis->thread_numbers);
+    for (uint32_t i = 0; i < analysis->threads.used; i++)
+        free(((struct elapsed_thread *)pool_at(&analysis->threads, i))->delays);
     pool_done(&analysis->threads);
     intern_done(&analysis->detail_keys);
     arena_done(&analysis->texts);

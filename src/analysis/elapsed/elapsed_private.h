@@ -19,6 +19,7 @@ struct interval {
     uint64_t end;
     uint64_t cpu;
     uint64_t wait;
+    uint64_t queued; /* of the wait, at its end: it could have run, but had no CPU */
     uint64_t
         arrival; /* of what ended the wait, or of the message that was received; 0: not known */
     uint32_t previous; /* of the same thread */
@@ -71,6 +72,11 @@ struct detail {
 
 #define DETAILS_MOST 65536u
 
+/* A time that a thread has waited for a CPU, and when it got it. */
+struct delay {
+    uint64_t time, length;
+};
+
 struct elapsed_thread {
     uint32_t last;   /* interval: the latest, or the one at whose end it fell asleep */
     uint32_t latest; /* interval: the latest, also inside a wait */
@@ -80,6 +86,9 @@ struct elapsed_thread {
     bool for_any; /* ... or for any of several paths */
     bool stopped;
     uint32_t call;
+    uint64_t runnable; /* of its latest SCHEDULE */
+    struct delay *delays;
+    size_t delay_count, delay_room;
     uint32_t requests; /* received by it and not answered yet */
 };
 
@@ -132,6 +141,14 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
 /* What a wait that no record explains was for, by its system call. */
 enum elapsed_kind kind_of_call(uint32_t call, uint32_t state);
 
+/* ---- elapsed_delays.c ---- */
+
+/* SCHEDULE: the thread has waited `runnable` ns for a CPU so far. Returns 0 or -ENOMEM. */
+int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t runnable);
+
+/* The delays in the thread's next interval become part of its wait, or of the one before. */
+void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                         struct interval *interval);
 /* ---- elapsed_requests.c ---- */
 
 /* An end of a path begins, or ends. Returns 0 or a negative errno. */

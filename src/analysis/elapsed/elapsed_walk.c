@@ -130,6 +130,8 @@ static uint32_t step(struct walk *walk, const struct interval *interval)
         charge_arrival(walk, interval);
         return interval->source;
     }
+    charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
+           ELAPSED_NO_CPU, interval->computes);
     uint64_t slept = interval->asleep ? begin : interval->end - interval->wait;
     charge(walk, slept, kind_of(walk, interval->waits), interval->waits);
     if (!interval->asleep)

@@ -86,8 +86,30 @@ typedef struct {
     unsigned int val;
 } kuid_t;
 
+typedef struct {
+    unsigned int val;
+} kgid_t;
+
+/* The kernel's types of capabilities differ, but all are 64 bits in the same order. */
+typedef struct {
+    uint64_t val;
+} kernel_cap_t;
+
+struct user_namespace {
+    struct user_namespace *parent;
+    int level; /* 0: the machine's own */
+    kuid_t owner;
+};
+
 struct cred {
     kuid_t uid;
+    kgid_t gid;
+    kuid_t suid;
+    kgid_t sgid;
+    kuid_t euid;
+    kgid_t egid;
+    kernel_cap_t cap_permitted;
+    struct user_namespace *user_ns;
 };
 
 struct kernfs_node {
@@ -216,6 +238,21 @@ struct mm_struct {
     unsigned long end_code;
     unsigned long arg_start;
     unsigned long arg_end;
+    struct user_namespace *user_ns;
+};
+
+/* Since 6.18. */
+typedef struct {
+    unsigned long __mm_flags[1];
+} mm_flags_t;
+
+struct mm_struct___flags {
+    mm_flags_t flags;
+};
+
+/* Before. */
+struct mm_struct___word {
+    unsigned long flags;
 };
 
 struct task_io_accounting {
@@ -248,6 +285,7 @@ struct task_struct {
     unsigned long nivcsw;
     uint64_t start_time;
     struct sched_info sched_info;
+    const struct cred *real_cred;
     const struct cred *cred;
     char comm[16];
     struct files_struct *files;
@@ -659,7 +697,9 @@ enum {
     CALL_MSGSND = 69,
     CALL_MSGRCV = 70,
     CALL_CREAT = 85,
+    CALL_FUTEX = 202,
     CALL_IO_SUBMIT = 209,
+    CALL_SEMTIMEDOP = 220,
     CALL_EPOLL_WAIT = 232,
     CALL_MQ_OPEN = 240,
     CALL_MQ_TIMEDSEND = 242,
@@ -684,6 +724,7 @@ enum {
     CALL_IO_URING_ENTER = 426,
     CALL_OPENAT2 = 437,
     CALL_EPOLL_PWAIT2 = 441,
+    CALL_FUTEX_WAITV = 449,
 };
 
 /* Those of i386, in 32-bit programs. */

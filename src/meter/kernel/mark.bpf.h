@@ -14,6 +14,7 @@
 
 #include "meter/kernel/call.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
+#include "meter/kernel/rights.bpf.h"
 #include "meter/kernel/schedule.bpf.h"
 #include "meter/kernel/settle.bpf.h"
 #include "meter/kernel/udp_socket.bpf.h"
@@ -84,6 +85,14 @@ static __always_inline void join_process(struct stream *stream, struct task_stru
     stream->image = leader->image;
 }
 
+/* The threads of a process come one after the other. */
+static __always_inline void count_refused(struct task_struct *task)
+{
+    if (last_refused != (uint32_t)task->tgid)
+        __sync_fetch_and_add(&refused, 1);
+    last_refused = task->tgid;
+}
+
 SEC("iter/task")
 int mark_tasks(struct bpf_iter__task *context)
 {
@@ -92,6 +101,11 @@ int mark_tasks(struct bpf_iter__task *context)
 
     if (task == NULL || !to_be_marked(task))
         return 0;
+    /* before its exec the command is dpm itself */
+    if (!mark_from_exec && !may_meter(task)) {
+        count_refused(task);
+        return 0;
+    }
     stream = storage_of_task(task);
     if (stream == NULL) {
         __sync_fetch_and_add(&unmarkable, 1);
@@ -111,8 +125,9 @@ int mark_tasks(struct bpf_iter__task *context)
     stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
     enliven(stream, mark_flags);
-    if (task->flags & PF_EXITING)
-        end_stream(stream); /* the exit hook may have run before it was alive */
+    /* the hooks of its exit or exec may have run before it was alive */
+    if ((task->flags & PF_EXITING) || (!mark_from_exec && !may_meter(task)))
+        end_stream(stream);
     __sync_fetch_and_add(&marked, 1);
     return 0;
 }

@@ -25,6 +25,7 @@
  *      signal.bpf.h      SIGNAL
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
+ *      rights.bpf.h      which processes a user may meter
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold
  *      settle.bpf.h      initial positions of those sockets
  *      survey.bpf.h      iterators: listing live streams and sockets

@@ -5,6 +5,7 @@
 
 #include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/receive.bpf.h"
+#include "meter/kernel/rights.bpf.h"
 
 /* Runs in the parent, before the child can run. */
 SEC("tp_btf/task_newtask")
@@ -14,7 +15,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
     struct stream *parent = running_stream(task), *stream;
     uint32_t thread = (clone_flags & CLONE_THREAD) != 0;
 
-    if (parent == NULL)
+    if (parent == NULL || parent->life == STREAM_ENDED)
         return 0;
     stream = storage_of_task(child);
     if (stream == NULL) {
@@ -64,15 +65,45 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *name)
     return 0;
 }
 
+/* What a stream has not recorded yet when it ends. */
+static __always_inline void tell_rest(struct stream *stream)
+{
+    expect_no_outcomes(stream);
+    if (stream->away)
+        arrive_unseen(stream);
+    tell_spliced(stream);
+}
+
+/* The task has executed a program that gains privilege, or may not be read. As with ptrace(2), what it does from now on
+ * is not the user's to see. Its last record is EXEC, which says so. */
+static __noinline int leave_stream(struct stream *stream, struct task_struct *task)
+{
+    if (__sync_fetch_and_add(&gained, 1) == 0)
+        bpf_core_read(gained_name, sizeof(gained_name), &task->comm);
+    if (!stream->from_exec) {
+        tell_rest(stream);
+        tell_process_event(stream, NULL, EVENT_EXEC, 1ULL << 32, 0);
+        if ((stream->lost[RING_CONTROL] | stream->lost[RING_DATA]) != 0)
+            write_lost(stream, NULL, RING_CONTROL, stream->sequence);
+    }
+    if (kinds_in_force & METER_PIPE)
+        __sync_fetch_and_add(&watched_pipes, 1); /* it may hold any of the pipes */
+    end_stream(stream);
+    bpf_task_storage_delete(&streams, task);
+    return 0;
+}
+
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
              struct linux_binprm *program)
 {
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
-    if (stream == NULL)
+    if (stream == NULL || stream->life == STREAM_ENDED)
         return 0;
     look_whether_silent(stream);
+    if (!may_meter(task))
+        return leave_stream(stream, task);
     for (uint32_t i = 0; i < PC_MEMORIES; i++)
         stream->pcs[i].ip = 0;
     stream->image =
@@ -114,13 +145,10 @@ int sched_process_exit(uint64_t *arguments)
     bool last = is_last(task, exit_tells_last && arguments[1]);
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
-    if (stream == NULL)
+    if (stream == NULL || stream->life == STREAM_ENDED)
         return 0;
     look_whether_silent(stream);
-    expect_no_outcomes(stream);
-    if (stream->away)
-        arrive_unseen(stream);
-    tell_spliced(stream);
+    tell_rest(stream);
     if (!stream->from_exec)
         write_schedule(stream, task);
     if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))

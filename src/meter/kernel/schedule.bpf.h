@@ -106,6 +106,13 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
     write_message(stream, EVENT_RECEIVECALL, message);
 }
 
+/* Whether a sleep for a lock ends after some time at the latest. */
+static __always_inline bool has_time_limit(uint32_t call, const struct pt_regs *registers)
+{
+    return (call == CALL_FUTEX || call == CALL_FUTEX_WAITV || call == CALL_SEMTIMEDOP) &&
+           registers->r10 != 0;
+}
+
 /* `task` is current and about to leave the CPU. (Inline, because calls may nest eight deep: pc.bpf.h needs four of
  * these levels, and recording a path here the others.) */
 static __always_inline int leave(struct stream *stream, struct task_struct *task, uint32_t state)
@@ -157,6 +164,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
         stream->block_state = state;
+        stream->block_flags = has_time_limit(call, registers) ? RECORD_TIME_LIMIT : 0;
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);
         stream->away |= AWAY_BLOCKED;

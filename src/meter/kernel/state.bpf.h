@@ -426,6 +426,7 @@ struct stream {
     uint32_t connect_error; /* the result of the connect() that just ended, 0 = not known */
     uint32_t block_call;
     uint32_t block_state;
+    uint32_t block_flags;
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
     uint64_t blocked_pc; /* ... and PC, as user_pc() returns it */
     uint64_t woken_at;   /* used by is_on_stack_of() in the waker */

@@ -338,7 +338,8 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
 
     if (silent(stream))
         return;
-    record = begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, 0);
+    record =
+        begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, stream->block_flags);
     if (record == NULL)
         return;
     record->block.system_call = stream->block_call;

@@ -33,6 +33,16 @@ bool have_capability(unsigned capability)
     return (data[capability / 32].effective & 1u << capability % 32) != 0;
 }
 
+uint64_t permitted_capabilities(void)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {0};
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return 0;
+    return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
 const char *types_to_read(void)
 {
     return have_capability(CAP_SYS_ADMIN) ? NULL : "/sys/kernel/btf/vmlinux";

@@ -43,6 +43,7 @@ static int mark(struct meter *meter, pid_t pid)
 
     do {
         before = meter->kernel->bss->marked;
+        meter->kernel->bss->refused = meter->kernel->bss->last_refused = 0;
         int result = iterate(meter->kernel->progs.mark_tasks, pid, 1, no_line, NULL);
         if (result < 0)
             return result;
@@ -71,12 +72,18 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     meter->kernel->bss->mark_from_exec = false;
     meter->kernel->bss->mark_generation = meter->generation;
     int marked = mark(meter, pid);
+    interface->refused = meter->kernel->bss->refused;
     if (marked == -ESRCH)
         return 0; /* the process has ended */
     if (marked < 0)
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
         return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
+    if (marked == 0 && pid != 0 && interface->refused != 0)
+        return problem_set(problem, -EPERM,
+                           "cannot meter process %d: it belongs to another user, or has more "
+                           "rights than you; run dpm as root, e.g. with sudo",
+                           pid);
     if (marked == 0)
         return 0;
     note_acquired(meter, pid);

@@ -222,6 +222,17 @@ static bool sees_calls_end(const struct meter *meter)
     return false;
 }
 
+/* A user who is not root may meter what that user may trace, rights.bpf.h. */
+static void limit_to_user(struct meter_bpf *kernel)
+{
+    if (getuid() == 0 || have_capability(CAP_SYS_PTRACE))
+        return;
+    kernel->rodata->own_only = true;
+    kernel->rodata->own_user = getuid();
+    kernel->rodata->own_group = getgid();
+    kernel->rodata->own_capabilities = permitted_capabilities();
+}
+
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
 {
     LIBBPF_OPTS(bpf_object_open_opts, opening, .btf_custom_path = types_to_read());
@@ -242,6 +253,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
         needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     meter->kernel->rodata->calls_end = sees_calls_end(meter);
+    limit_to_user(meter->kernel);
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
@@ -389,6 +401,24 @@ static void report_count(uint64_t count, const char *what,
     line(text, context);
 }
 
+/* Reports the processes that were left when they gained privilege. */
+static void report_gained(const struct meter *meter,
+                          void (*line)(const char *sentence, void *context), void *context)
+{
+    const struct meter_bpf__bss *bss = meter->kernel->bss;
+    uint32_t count = __atomic_load_n(&bss->gained, __ATOMIC_RELAXED);
+    char text[256];
+
+    if (count == 0)
+        return;
+    snprintf(text, sizeof(text),
+             "%" PRIu32 " process%s executed a program that gains privilege (%s%.16s), and %s not "
+             "metered from there on; run dpm as root to meter %s",
+             count, count == 1 ? "" : "es", count == 1 ? "" : "the first: ", bss->gained_name,
+             count == 1 ? "is" : "are", count == 1 ? "it" : "them");
+    line(text, context);
+}
+
 static void report(const struct meter_interface *interface,
                    void (*line)(const char *sentence, void *context), void *context)
 {
@@ -397,6 +427,7 @@ static void report(const struct meter_interface *interface,
 
     if (ring_lost(meter, RING_CONTROL) + ring_lost(meter, RING_DATA) > 0)
         line("the buffer was full: try a larger one, e.g. --ring 64M", context);
+    report_gained(meter, line, context);
     report_count(__atomic_load_n(&counts->lost_paths, __ATOMIC_RELAXED),
                  "uses of connections are not recorded: out of kernel memory", line, context);
     report_count(__atomic_load_n(&counts->resettled, __ATOMIC_RELAXED),

@@ -48,6 +48,9 @@ struct meter_interface {
      * descriptor (pidfd_open). */
     int descriptor;
 
+    /* How many processes the last `acquire` has left because the user may not meter them. */
+    uint32_t refused;
+
     /* ---- which processes are metered ---- */
 
     /* Call it in the command's process, as the last step before its exec. Allocates nothing. NULL: nothing to do.
@@ -61,7 +64,8 @@ struct meter_interface {
     /* Marks all threads of a running process, or of every process except our own if pid is 0, and with them all that
      * they create from then on. They record nothing before `begin`. Kernel threads are never marked. Returns the number
      * of newly marked streams; 0 if all were marked already or the process has ended. Repeat the call, for streams
-     * created meanwhile, until it returns 0, then call `begin`. NULL: this meter cannot meter running processes. */
+     * created meanwhile, until it returns 0, then call `begin`. Errors: -EPERM if the user may not meter this process
+     * (`refused`, with pid 0). NULL: this meter cannot meter running processes. */
     int (*acquire)(struct meter_interface *meter, pid_t pid, struct problem *problem);
 
     /* Adds records for the acquired processes and the paths they hold, with their positions, and starts the recording

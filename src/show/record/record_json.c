@@ -244,6 +244,7 @@ static void set_image(struct object *object, const struct record_face *face,
 
     if (image != NULL)
         set_text(object, "image", image->name, sizeof(image->name));
+    set(object, "left", json_boolean(record->exec.left));
 }
 
 static void set_names(struct object *object, const struct record_face *face,
@@ -344,7 +345,7 @@ static void set_flags(struct object *object, unsigned flags)
         {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
         {RECORD_COUNTED, "counted"},       {RECORD_SAME_CALL, "same_call"},
         {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
-        {RECORD_MANY, "many_receivers"},
+        {RECORD_MANY, "many_receivers"},   {RECORD_TIME_LIMIT, "time_limit"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)

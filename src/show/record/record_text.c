@@ -152,6 +152,10 @@ static void print_exec(const struct record_face *face, const struct event *event
         identities_image(face->identities, event->origin, record->exec.image);
     char name[IMAGE_NAME_SIZE + 1];
 
+    if (record->exec.left) {
+        fputs("gains privilege, and is no longer metered", face->file);
+        return;
+    }
     if (image == NULL) {
         fprintf(face->file, "image %" PRIu32, record->exec.image);
         return;
@@ -536,6 +540,8 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", with several receivers", face->file);
     if (flags & RECORD_PREEMPTED)
         fputs(", preempted", face->file);
+    if (flags & RECORD_TIME_LIMIT)
+        fputs(", with a time limit", face->file);
 }
 
 /* "in PROCEDURE+0x12"; without a symbol "in FILE+0x1234"; without a module the PC itself. */

@@ -448,7 +448,7 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
     }
     show_process(row->process, group->leader, leader);
     show_percent(group->leader_time, group->time, share);
-    if (others == 0)
+    if (others == 0 || group->leader_time * 100 >= group->time * 99)
         snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
     else
         snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,

@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# each_wait_test.sh BUILD_FOLDER: a program goes through a random sequence of waits of each kind, which it measures with
+# clocks of its own; dpm why accounts for the same times, kind by kind. DPM_SEED repeats a sequence.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+need_programs jq
+grep -q . /proc/thread-self/schedstat || skip_all "the kernel does not tell how long a thread waits for a CPU"
+program=$1/tests/programs/waits-of-each-kind
+seed=${DPM_SEED:-$(($(date +%s) % 100000))}
+cd "$scratch" || exit 1
+
+"$program" peer . > peer.out 2>&1 &
+peer=$!
+trap 'kill $peer; rm -rf "$scratch"' EXIT
+until grep -q ready peer.out; do sleep 0.1; done
+
+# account SEED PHASES [KIND]...: of a run, in why.json, and the program's own in truth.json.
+account() {
+    account_seed=$1
+    account_phases=$2
+    shift 2
+    rm -rf each.trace
+    "$dpm" run --meter kernel -o each.trace --report report -- "$program" "$account_seed" "$account_phases" . "$@" > truth.json 2> phases
+    "$dpm" why --json each.trace > why.json
+}
+
+# Each kind within 3 % of the elapsed time, or 1 ms for each phase: what runs before main() and between the phases counts
+# for dpm only, and so do delays of less than 1 ms.
+agrees='
+    $truth[0] as $true | .elapsed_ns as $elapsed |
+    ([$elapsed * 0.03, 1e6 * ([$true.phases[]] | add)] | max) as $allowed |
+    [.spent_on_ns | to_entries[] | {key, dpm: .value, true: ($true[.key] // 0)} |
+     select(((.dpm - .true) | fabs) > $allowed)] |
+    if length == 0 then true else (.[] | "\(.key): \(.dpm / 1e6) ms, in truth \(.true / 1e6)"), false end'
+
+# agrees NAME
+agrees() {
+    if jq -e -r --slurpfile truth truth.json "$agrees" why.json > differences; then
+        pass "$1"
+    else
+        fail "$1" "$(cat differences phases)"
+    fi
+    check "... all of it adds up" jq -e '([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns' why.json
+    check "... and is the elapsed time" jq -e --slurpfile truth truth.json \
+        '(.elapsed_ns - $truth[0].elapsed) | . >= 0 and . < $truth[0].elapsed * 0.01 + 2e7' why.json
+    check "... nothing else is unknown" jq -e '.spent_on_ns.unknown <= 0.05 * .elapsed_ns' why.json
+}
+
+for run in 1 2 3; do
+    account $((seed + run)) 24
+    agrees "a random sequence, seed $((seed + run))"
+done
+# A poll that times out makes no record: what comes next must not be taken for a part of it.
+account "$seed" 12 poll disk sleep compute
+agrees "polls between other waits, seed $seed"
+# A CPU that others use, too: the delay after a wait is no part of the wait.
+account "$seed" 12 contend outside disk
+agrees "waits beside competitors, seed $seed"
+finish

@@ -1,0 +1,169 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# rights_test.sh BUILD_FOLDER: a user whose dpm has the file capabilities that dpm check advises meters what ptrace(2) would let
+# that user trace, and nothing else.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+[ "$(id -u)" = 0 ] || skip_all "must be root to become another user"
+need_meter
+need_programs cc jq setcap setpriv
+chmod 755 "$scratch"
+cd "$scratch" || exit 1
+cp "$dpm" .
+setcap cap_bpf,cap_perfmon+ep dpm 2> err || skip_all "setcap: $(cat err)"
+mkdir recordings
+chmod 777 recordings
+
+cat > nobody << 'END'
+#!/bin/sh
+exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+END
+chmod 755 nobody
+
+# by_nobody ARGUMENT...: dpm with its capabilities, run by nobody.
+by_nobody() {
+    ./nobody ./dpm "$@" > out 2> err
+}
+
+./nobody ./dpm run --meter kernel -o recordings/first -- true > out 2> err || skip_all "file capabilities are not enough here: $(head -n 1 err)"
+
+# exchange [SECONDS]: sends itself 20 messages through a pipe; with an argument, 10 in a second until it is ended. Its exit
+# status is 0 if it has gained privilege.
+cat > exchange.c << 'END_OF_C'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+int main(int count, char **arguments)
+{
+    int ends[2];
+    char byte = 0;
+
+    (void)arguments;
+    if (pipe(ends) < 0)
+        return 2;
+    for (int i = 0; i < 20 || count > 1; i++) {
+        if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1)
+            return 2;
+        if (count > 1)
+            usleep(100000);
+    }
+    return geteuid() == getuid() && getegid() == getgid() && prctl(PR_GET_DUMPABLE) == 1;
+}
+END_OF_C
+cc -O1 -o exchange exchange.c || exit 1
+cp exchange by-user && chmod 4755 by-user
+cp exchange by-group && chgrp 12 by-group && chmod 2755 by-group
+cp exchange by-capability && setcap cap_net_raw+ep by-capability
+cp exchange unreadable && chmod 711 unreadable
+
+# ---- what is acquired ----
+
+# background COMMAND...: runs until it is ended; its pid is $pid.
+background() {
+    "$@" > background.out 2>&1 &
+    pid=$!
+    sleep 0.3
+}
+
+# end: ends what runs in the background.
+end() {
+    kill "$pid"
+    wait "$pid" 2> wait.err
+}
+
+refusal="dpm: cannot meter process PID: it belongs to another user, or has more rights than you; run dpm as root, e.g. with sudo"
+
+# is_refused NAME COMMAND...
+is_refused() {
+    refused_name=$1
+    shift
+    rm -rf recordings/refused
+    background "$@"
+    by_nobody acquire -o recordings/refused --duration 0.2 --pid "$pid"
+    check_equal "$refused_name is refused, with what, why and what to do" "1 $(echo "$refusal" | sed "s/PID/$pid/")" \
+        "$? $(grep -v 'UDP is not metered' err)"
+    end
+}
+
+is_refused "root's process" ./exchange forever
+is_refused "one of another group" setpriv --reuid 65534 --regid 12 --clear-groups ./exchange forever
+is_refused "one that has gained root's rights" ./nobody ./by-user forever
+is_refused "one that has gained a capability" ./nobody ./by-capability forever
+is_refused "one whose program the user may not read" ./nobody sh -c 'exec ./unreadable forever'
+is_refused "one whose capabilities were given to it" ./nobody --inh-caps +net_raw --ambient-caps +net_raw ./exchange forever
+
+# own_is_metered NAME OPTION...: the process in the background is metered.
+own_is_metered() {
+    own_name=$1
+    shift
+    rm -rf recordings/own
+    by_nobody acquire -o recordings/own --duration 0.5 --kinds pipe "$@"
+    "$dpm" dump --json recordings/own > own.json 2> dump.err
+    check "$own_name is metered" jq -e -s --argjson pid "$pid" '[.[] | select(.event == "SEND" and .pid == $pid)] | length > 0' own.json
+}
+
+background ./exchange forever
+roots=$pid
+background ./nobody ./exchange forever
+own_is_metered "a process of the user" --pid "$pid"
+own_is_metered "... also by its name, which root's process has, too," --name exchange
+check_equal "... and that one is left, which is said" "dpm: note: 1 process of other users, or with more rights than you, is not metered; run dpm as root to meter it" \
+    "$(grep note: err)"
+own_is_metered "... also among all" --all
+check "... and nobody else's is" jq -e -s 'all(.[] | select(.event == "STREAM"); .user == 65534)' own.json
+end
+by_nobody acquire -o recordings/none --duration 0.2 --name exchange
+check "a name that only others' processes have is refused" grep -q 'cannot meter any of the chosen processes: they belong to other users' err
+if unshare -U true 2> err; then
+    background ./nobody unshare -Ur ./exchange forever
+    own_is_metered "a process in the user's own user namespace" --pid "$pid"
+    end
+fi
+pid=$roots
+rm -rf recordings/own
+"$dpm" acquire -o recordings/own --duration 0.5 --kinds pipe --pid "$pid" > out 2> err
+check "root meters any" sh -c "'$dpm' dump recordings/own | grep -q SEND"
+end
+
+# ---- what it executes ----
+
+# stops_at PROGRAM NAME: the program's messages are not recorded, those before and after are.
+stops_at() {
+    rm -rf recordings/run
+    # shellcheck disable=SC2016 # for the inner shell
+    by_nobody run --meter kernel -o recordings/run -- sh -c './exchange; "$0"; echo "gained: $?"; ./exchange' "$1"
+    check_equal "$2: it gains its privilege as usual" "gained: 0" "$(grep gained: out)"
+    "$dpm" dump --json recordings/run > run.json 2> dump.err
+    check "... what is executed before and after is metered" jq -e -s '[.[] | select(.event == "SEND" and .name == "exchange")] | length == 40' run.json
+    check "... its last record is the EXEC" jq -e -s '
+        ([.[] | select(.event == "EXEC" and .left)] | length == 1) and
+        (([.[] | select(.event == "EXEC" and .left)][0].pid) as $pid |
+         [.[] | select(.pid == $pid)] | (.[-1] | .event == "EXEC" and .left) and (map(.event) | index("SEND") == null))' run.json
+    check "... which dpm says" grep -q "^dpm: 1 process executed a program that gains privilege ($(basename "$1" | cut -c 1-15)), and is not metered" err
+    check "... and the numbers agree" sh -c "'$dpm' dump recordings/run | grep -q 'END .* 0 lost, complete'"
+}
+
+stops_at ./by-user "a set-user-ID program"
+stops_at ./by-group "a set-group-ID program"
+stops_at ./by-capability "a program with file capabilities"
+stops_at ./unreadable "a program that may not be read"
+
+rm -rf recordings/run
+by_nobody run --meter kernel -o recordings/run -- ./by-user
+check "the command itself: nothing is recorded, and dpm says so" grep -q '1 process executed a program that gains privilege (by-user)' err
+rm -rf recordings/run
+"$dpm" run --meter kernel -o recordings/run -- setpriv --reuid 65534 --regid 65534 --clear-groups ./by-user > out 2> err
+check "root meters such programs, too" sh -c "'$dpm' dump recordings/run | grep -q '^[^ ]* [^ ]* *by-user.*SEND'"
+check_not "... without a word" grep -q privilege err
+
+# A pipe between a metered process and one that has gained privilege: what the other reads is not recorded, but counted.
+cp "$(command -v cat)" cat-by-user && chmod 4755 cat-by-user
+rm -rf recordings/run
+by_nobody run --meter kernel -o recordings/run -- sh -c 'for i in 1 2 3 4 5; do echo $i; sleep 0.3; done | ./cat-by-user | cat'
+"$dpm" dump --json recordings/run > run.json 2> dump.err
+check_equal "a pipe to such a program: its messages arrive" "12345" "$(grep -x '[1-5]' out | tr -d '\n')"
+check "... what its neighbours write and read is recorded, at the right positions" jq -e -s '
+    ([.[] | select(.event == "SEND" and .name == "sh") | .offset] == [0, 2, 4, 6, 8]) and
+    ([.[] | select(.event == "RECEIVE" and .name == "cat" and .bytes > 0) | .bytes] | add == 10)' run.json
+finish
