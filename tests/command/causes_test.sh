@@ -111,7 +111,7 @@ names "threads of a service that sleep with a lock held" "$called slept" "$(cat 
 
 draw 15 25
 cat > Locked.java << END
-// Four threads sleep in a synchronized block, 10 times each. Prints for how many ms each did, on average.
+// Four threads sleep in a synchronized block, 10 times each. Prints for how many ms they did, together.
 public class Locked {
     static long held;
     static synchronized void work() throws InterruptedException {
@@ -130,13 +130,13 @@ public class Locked {
             }, "worker-" + i);
         for (Thread thread : threads) thread.start();
         for (Thread thread : threads) thread.join();
-        System.out.println(held / 4e6);
+        System.out.println(held / 1e6);
     }
 }
 END
 if command -v java > found && command -v javac > found && javac Locked.java 2> err; then
     report_of java Locked
-    names "threads of a JVM that sleep in a synchronized block" 'worker-[0-3]\[[0-9]*\] slept' "$(cat out)"
+    names "threads of a JVM that sleep in a synchronized block" 'java\[[0-9]*\] slept' "$(cat out)"
 else
     skip "threads of a JVM that sleep in a synchronized block" "no JDK is installed"
 fi
