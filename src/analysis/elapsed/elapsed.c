@@ -324,7 +324,6 @@ static enum elapsed_kind waited_for(const struct elapsed_thread *thread,
 static void note_last(struct elapsed_analysis *analysis, const struct history_event *event,
                       uint32_t index)
 {
-    const struct record *record = (const struct record *)event->event.header;
     uint64_t end = interval_at(analysis, index)->end;
 
     if (end >= analysis->last_time) {
@@ -333,33 +332,14 @@ static void note_last(struct elapsed_analysis *analysis, const struct history_ev
     }
     if (analysis->first == 0 || end < analysis->first)
         analysis->first = end;
-    if (record->header.id != EVENT_TERMINATION || event->event.origin != 0 || analysis->root == 0)
+    const struct identities *identities = history_identities(analysis->history);
+    if (!command_see(&analysis->command, identities, &event->event))
         return;
     const struct stream_record *identity =
-        identities_stream(history_identities(analysis->history), 0, record->header.stream);
-    if (identity != NULL && identity->process == analysis->root && record->termination.last) {
-        analysis->root_end = index;
-        analysis->root_pid = identity->pid;
-        memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
-    }
-}
-
-/* The process that the recording began with: `dpm run` meters it from the execution of its program on, after which it
- * only comes to a CPU or leaves it. One that was acquired does something else first. */
-static void note_root(struct elapsed_analysis *analysis, const struct history_event *event)
-{
-    const struct record_header *header = event->event.header;
-    const struct stream_record *identity;
-
-    if (event->event.origin != 0 || header->stream != 1 || analysis->has_acted ||
-        header->id == EVENT_STARTPROCESS || header->id == EVENT_STOPPROCESS)
-        return;
-    analysis->has_acted = true;
-    if (header->id != EVENT_EXEC)
-        return;
-    identity = identities_stream(history_identities(analysis->history), 0, 1);
-    if (identity != NULL && identity->parent == 0)
-        analysis->root = identity->process;
+        identities_stream(identities, 0, event->event.header->stream);
+    analysis->root_end = index;
+    analysis->root_pid = identity->pid;
+    memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
 }
 
 /* Whether a wait for any of several paths is over since some time: its end makes no record if it has found none. */
@@ -428,7 +408,6 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         (has_ended_unseen(thread, record) && end_unseen(analysis, thread, event) < 0) ||
         fill(analysis, thread, event, &interval) < 0)
         return -ENOMEM;
-    note_root(analysis, event);
     int64_t index = scratch_add(&analysis->intervals);
     if (index < 0)
         return (int)index;

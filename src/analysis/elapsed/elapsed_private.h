@@ -10,6 +10,7 @@
 #ifndef DPM_ELAPSED_PRIVATE_H
 #define DPM_ELAPSED_PRIVATE_H
 
+#include "analysis/command_seen.h"
 #include "analysis/elapsed/elapsed.h"
 #include "base/lookup.h"
 #include "base/scratch.h"
@@ -112,9 +113,8 @@ struct elapsed_analysis {
     uint64_t
         *arrived; /* [end_place - 1]: when the first message arrived since the last RECEIVE there */
     size_t arrived_room;
-    /* the process whose end counts: the first one of the recording, if its beginning is in it */
-    bool has_acted;    /* stream 1 of origin 0 has done anything */
-    uint32_t root;     /* number of its first stream, of origin 0 */
+    /* the process whose end counts */
+    struct command_seen command;
     uint32_t root_end; /* interval */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];
