@@ -701,6 +701,8 @@ static void files(struct sample *sample)
     queue.local[0] = 5; /* the type */
     append(sample, &queue.header);
     message(sample, 2, EVENT_SEND, RECORD_MANY, 2, 0, 16);
+    append_by(sample, 2, EVENT_BLOCK, RECORD_TIME_LIMIT,
+              &(struct record){.block = {.system_call = 202, .state = 1, 1000000}});
     others(sample);
     refused(sample, 2, 3);
 }
