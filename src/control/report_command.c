@@ -22,11 +22,12 @@
 struct asked {
     const char *html; /* file */
     bool json;
+    struct selection selection;
 };
 
 struct reading {
     struct trace_names names;
-    const struct asked *asked;
+    struct asked *asked;
     struct placements placements;
     struct parallelism_options options;
     struct picture picture;
@@ -61,6 +62,7 @@ static int read_all(struct reading *reading, struct problem *problem)
     bool draws = reading->asked->html != NULL;
     const struct causality_options requests = {0};
     const struct analyses_wanted wanted = {
+        .selection = &reading->asked->selection,
         .statistics = true,
         .every = draws ? INTERVAL : 0,
         .parallelism = &reading->options,
@@ -107,7 +109,7 @@ static int show(struct reading *reading, struct problem *problem)
                       : command_flush_output(problem);
 }
 
-static int show_traces(const char *const *names, size_t count, const struct asked *asked)
+static int show_traces(const char *const *names, size_t count, struct asked *asked)
 {
     struct reading reading = {.names = {.at = names, .count = count}, .asked = asked};
     struct problem problem = {""};
@@ -140,26 +142,35 @@ static const struct command_option report_options[] = {
     {0},
 };
 
+/* What concerns one process or connection is not all that was found: the commands for each analysis show it. */
+#define REFUSED (SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_PATH))
+
 static int command_report(int argc, char **argv)
 {
     struct asked asked = {0};
-    int option;
+    int option, status = -1; /* continue */
 
-    while ((option = command_next_option(&report_command, argc, argv)) != -1) {
-        if (option == OPTION_HELP)
-            return command_help("report");
+    while (status < 0 && (option = command_next_option(&report_command, argc, argv)) != -1) {
         if (option == OPTION_HTML)
             asked.html = optarg;
         else if (option == OPTION_JSON)
             asked.json = true;
+        else if (selection_has_option(option))
+            status = selection_take("report", option, &asked.selection);
         else
-            return command_usage_error("report", NULL);
+            status = option == OPTION_HELP ? command_help("report")
+                                           : command_usage_error("report", NULL);
     }
-    if (asked.html != NULL && asked.json)
-        return command_usage_error("report", "--html and --json: give only one");
-    if (optind == argc)
-        return command_usage_error("report", "name a trace");
-    return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    if (status < 0 && asked.html != NULL && asked.json)
+        status = command_usage_error("report", "--html and --json: give only one");
+    if (status < 0)
+        status = selection_check("report", &asked.selection, REFUSED);
+    if (status < 0 && optind == argc)
+        status = command_usage_error("report", "name a trace");
+    if (status < 0)
+        status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    selection_done(&asked.selection);
+    return status;
 }
 
 const struct command report_command = {
@@ -169,4 +180,5 @@ const struct command report_command = {
     .function = command_report,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = report_options,
+    .selection = selection_options,
 };

@@ -281,6 +281,20 @@ const struct procedure_record *identities_procedure_of(const struct identities *
  * which the kernel keeps only the first 15 characters. */
 bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE]);
 
+/* The same, also by its command line (NULL: not known): its program ("postgres"), the script that an interpreter
+ * executes ("worker.py"); with a blank in `asked`, any part of it ("postgres: checkpointer"). */
+bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
+                      const char *command);
+
+/* The first thread of the stream's process, whose name is the process's; the stream itself if it is not known. */
+const struct stream_record *identities_first_stream(const struct identities *identities,
+                                                    uint32_t origin,
+                                                    const struct stream_record *stream);
+
+/* Whether `asked` names the stream's process. All threads of a process have the answer of their process. */
+bool identities_process_is_named(const struct identities *identities, uint32_t origin,
+                                 const struct stream_record *stream, const char *asked);
+
 /* Describes the machine we run on: IDs, name, system, addresses; header.time is now. What cannot be determined is
  * empty. */
 void machine_describe(struct machine_record *ret_machine);

@@ -126,7 +126,7 @@ int graph_note_identity(struct graph *graph, uint32_t origin, const struct strea
         return -ENOMEM;
     stream->start = record->start;
     /* this changes, as a child has its parent's name until it executes a program */
-    if (options->leaves_out != NULL && options->leaves_out(options->context, record)) {
+    if (options->leaves_out != NULL && options->leaves_out(options->context, origin, record)) {
         stream->process = NO_PROCESS_NUMBER;
         return 0;
     }

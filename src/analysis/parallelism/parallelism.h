@@ -109,7 +109,7 @@ struct parallelism_options {
     /* directory for its copy of the graph; NULL: $TMPDIR, or /var/tmp */
     const char *directory;
     /* Whether a process is left out, by the identity of its first stream. NULL: none is left out. */
-    bool (*leaves_out)(void *context, const struct stream_record *stream);
+    bool (*leaves_out)(void *context, uint32_t origin, const struct stream_record *stream);
     void *context;
 };
 

@@ -438,6 +438,7 @@ static const struct result_column of_process[] = {
     {"processes", "PROCESSES", RESULT_COUNT, PROCESS(group_size), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
     {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES},
+    {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
     {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS},
