@@ -222,8 +222,11 @@ static int command_causality(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("causality", "name a trace");
-    if (status < 0) /* a request belongs to all processes that it passes through: --server chooses these */
-        status = selection_check("causality", &asked.selection, SELECTION_BIT(SELECTION_PROCESS));
+    if (status <
+        0) /* a request belongs to all processes that it passes through: --server chooses these */
+        status =
+            selection_check("causality", &asked.selection,
+                            SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_NUMBER));
     if (status < 0)
         status = read_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     free(asked.list);

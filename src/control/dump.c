@@ -40,7 +40,7 @@ struct dump_options {
 /* What to print, and how. */
 struct dump {
     struct selection *selection;
-    bool begun; /* an event was read: */
+    bool begun;    /* an event was read: */
     int64_t begin; /* its wall clock */
     struct identities *identities;
     struct record_face face;

@@ -269,9 +269,9 @@ bool dump_choice_accepts_named(struct dump_choice *choice, uint32_t pid,
 bool dump_choice_accepts_process(struct dump_choice *choice, const struct identities *identities,
                                  uint32_t origin, const struct stream_record *first)
 {
-    return dump_choice_accepts_named(
-        choice, first->pid, identities_first_stream(identities, origin, first)->name,
-        identities_command(identities, origin, first->process));
+    return dump_choice_accepts_named(choice, first->pid,
+                                     identities_first_stream(identities, origin, first)->name,
+                                     identities_command(identities, origin, first->process));
 }
 
 /* Whether the record's process matches one of the options. */

@@ -24,7 +24,7 @@ static const struct command_option help_option = {"help", OPTION_HELP, {0}, "sho
 const struct command_option *command_option_at(const struct command *command, size_t index)
 {
     const struct command_option *const lists[] = {command->options, command->shared_options,
-                                                 command->selection};
+                                                  command->selection};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (const struct command_option *option = lists[i]; option != NULL && option->name != NULL;

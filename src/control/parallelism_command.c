@@ -20,8 +20,8 @@ struct asked {
     struct show_options show;
     enum streams streams;
     uint32_t cores;
-    bool seen;     /* take the delays from the traces */
-    bool each;     /* each trace is a run of its own */
+    bool seen; /* take the delays from the traces */
+    bool each; /* each trace is a run of its own */
     struct selection selection;
     bool one_each; /* --one-each is given; it needs no other assignment */
 };
@@ -31,9 +31,8 @@ struct asked {
 static int read_runs(const char *const *names, size_t count, struct asked *asked,
                      struct parallelism_run *runs, struct problem *problem)
 {
-    const struct analyses_wanted wanted = {.parallelism = &asked->options,
-                                           .streams = asked->streams,
-                                           .selection = &asked->selection};
+    const struct analyses_wanted wanted = {
+        .parallelism = &asked->options, .streams = asked->streams, .selection = &asked->selection};
     size_t run_count = asked->each ? count : 1;
     int result = 0;
 

@@ -20,12 +20,12 @@
 /* A thread, as far as it was read. */
 struct selected_stream {
     uint32_t number;
-    bool seen;        /* has records between the two times: `base` is final */
-    bool dropped;     /* has records before them */
-    bool ended;       /* after --to: its CPU time was told */
-    uint64_t last;    /* CPU time of its latest record, as recorded */
-    uint64_t time;    /* ... and when that was */
-    uint64_t base;    /* CPU time at --from */
+    bool seen;     /* has records between the two times: `base` is final */
+    bool dropped;  /* has records before them */
+    bool ended;    /* after --to: its CPU time was told */
+    uint64_t last; /* CPU time of its latest record, as recorded */
+    uint64_t time; /* ... and when that was */
+    uint64_t base; /* CPU time at --from */
 };
 
 /* A STREAM or PATH of before --from. */
@@ -37,8 +37,8 @@ struct selected_source {
     struct source source; /* must be first */
     struct source *trace;
     struct selection *selection;
-    int64_t begin; /* wall clock */
-    bool started;  /* the first record was read: the next two are known */
+    int64_t begin;     /* wall clock */
+    bool started;      /* the first record was read: the next two are known */
     uint64_t from, to; /* ns, the trace's own clock; `to` UINT64_MAX: no end */
     bool inside;       /* --from was reached */
     struct intern held_keys;
@@ -266,8 +266,8 @@ static int end_stream(struct selected_source *source, const struct record_header
     uint64_t used = proc_time_used(stream->last, record_proc_time(header));
     uint64_t most = source->to - stream->time;
     struct stream_record last = *(const struct stream_record *)source->held[held].record;
-    set_proc_time(&last.header, proc_time_used(stream->base, stream->last) +
-                                    (used < most ? used : most));
+    set_proc_time(&last.header,
+                  proc_time_used(stream->base, stream->last) + (used < most ? used : most));
     return add_clamped(source, &last.header, source->to);
 }
 
@@ -303,8 +303,8 @@ static void clamp_wait(const struct selected_source *source, struct record *reco
 static int note_inside(struct selected_source *source, const struct record_header *header)
 {
     int result = record_queue_add(&source->queue, header);
-    struct record_header *copy = (struct record_header *)(source->queue.bytes + source->queue.end -
-                                                          event_size(header->id));
+    struct record_header *copy =
+        (struct record_header *)(source->queue.bytes + source->queue.end - event_size(header->id));
 
     if (result < 0 || !selection_has_times(source->selection))
         return result;
@@ -315,8 +315,8 @@ static int note_inside(struct selected_source *source, const struct record_heade
     if (header->id == EVENT_STREAM && (result = hold(source, header)) == 0) {
         int64_t known = intern_find(&source->stream_keys, header->stream);
         if (known >= 0 && record_proc_time(header) != 0)
-            set_proc_time(copy, proc_time_used(source->streams[known].base,
-                                               record_proc_time(header)));
+            set_proc_time(copy,
+                          proc_time_used(source->streams[known].base, record_proc_time(header)));
         return 0;
     }
     clamp_wait(source, (struct record *)copy);
@@ -331,8 +331,7 @@ static void start(struct selected_source *source, const struct event *event)
 
     source->started = true;
     source->from = source->selection->from == 0 ? 0 : (uint64_t)first + source->selection->from;
-    source->to =
-        source->selection->to == 0 ? UINT64_MAX : (uint64_t)first + source->selection->to;
+    source->to = source->selection->to == 0 ? UINT64_MAX : (uint64_t)first + source->selection->to;
 }
 
 static int note(struct selected_source *source, const struct event *event)

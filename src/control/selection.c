@@ -63,8 +63,15 @@ int selection_check(const char *command, const struct selection *selection, unsi
 
     for (int option = SELECTION_PROCESS; option < SELECTION_END; option++)
         if ((refused & SELECTION_BIT(option)) != 0 && is_given(selection, option))
-            return command_usage_error(command, "--%s has no meaning here: see dpm(1), SELECTING",
-                                       names[option - SELECTION_PROCESS]);
+            return command_usage_error(
+                command, "--%s has no meaning here (dpm(1): Selecting part of a trace)",
+                names[option - SELECTION_PROCESS]);
+    for (size_t i = 0; i < selection->choice.paths.count; i++)
+        if ((refused & SELECTION_BIT(SELECTION_NUMBER)) != 0 &&
+            selection->choice.paths.items[i].is_number)
+            return command_usage_error(
+                command, "--path %s: give an address or a kind; a number is of one end only",
+                selection->choice.paths.items[i].text);
     if (selection->to != 0 && selection->to <= selection->from)
         return command_usage_error(command, "--to must be later than --from");
     return -1;

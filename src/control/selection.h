@@ -27,6 +27,7 @@ enum selection_option {
     SELECTION_FROM,
     SELECTION_TO,
     SELECTION_END,
+    SELECTION_NUMBER = SELECTION_END, /* no option: the number of a path, which is one end of it */
 };
 
 extern const struct command_option selection_options[];
@@ -52,7 +53,8 @@ static inline bool selection_has_times(const struct selection *selection)
 /* Whether sources must be restricted. */
 static inline bool selection_restricts(const struct selection *selection)
 {
-    return selection_has_times(selection) || (selection != NULL && selection->choice.paths.count > 0);
+    return selection_has_times(selection) ||
+           (selection != NULL && selection->choice.paths.count > 0);
 }
 
 /* Reports options that nothing in the traces matched. */

@@ -55,8 +55,8 @@ static bool is_chosen(void *context, const struct communication_process *process
     char name[STREAM_NAME_SIZE] = "";
 
     memcpy(name, process->name, STREAM_NAME_SIZE);
-    return process->pid != 0 && dump_choice_accepts_named(context, process->pid, name,
-                                                          process->command);
+    return process->pid != 0 &&
+           dump_choice_accepts_named(context, process->pid, name, process->command);
 }
 
 static int choose(struct communication *communication, struct selection *selection,
@@ -243,7 +243,7 @@ static int check_together(const struct stats_options *asked)
     if (asked->show.csv && (asked->every > 0 || asked->show.histogram))
         return command_usage_error(
             "stats", "--csv prints one table: it does not go with --every or --histogram");
-    return selection_check("stats", &asked->selection, 0);
+    return selection_check("stats", &asked->selection, SELECTION_BIT(SELECTION_NUMBER));
 }
 
 static int command_stats(int argc, char **argv)

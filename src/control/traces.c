@@ -57,8 +57,8 @@ static int select_parts(struct traces *traces, struct problem *problem)
     int result = find_begin(traces, &begin, problem);
 
     for (size_t i = 0; result == 0 && i < traces->count; i++) {
-        result = selected_source_new(traces->opened[i], traces->selection, begin,
-                                     &traces->sources[i]);
+        result =
+            selected_source_new(traces->opened[i], traces->selection, begin, &traces->sources[i]);
         if (result < 0)
             problem_set(problem, result, "out of memory");
     }

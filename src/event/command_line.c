@@ -48,7 +48,7 @@ static bool is_text(struct word word, const char *text)
 /* Programs that execute a script, whose name says more than theirs. Versions may follow: python3.11. */
 static bool is_interpreter(struct word program)
 {
-    static const char *const names[] = {"python", "perl", "ruby", "node",  "php",
+    static const char *const names[] = {"python", "perl", "ruby",  "node",   "php",
                                         "lua",    "java", "tclsh", "Rscript"};
     static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
 

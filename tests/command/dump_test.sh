@@ -229,7 +229,8 @@ chooses() {
 }
 
 chooses '.name == "client" and .pid' --process client
-chooses '.name == "server" and .pid' --process server
+# the name is the first thread's: all threads of process 100; and of 200 before it executes another program
+chooses '(.pid == 100 or .name == "server") and .pid' --process server
 chooses '.name == "worker"' --process worker
 chooses '.pid == 100' --process 100
 chooses '.tid == 101' --process 101
