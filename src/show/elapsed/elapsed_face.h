@@ -11,7 +11,4 @@
 /* What a row stands for besides its process: "in compress (libz.so.1)", "fdatasync in fsync_fname", "to 10.0.0.1:80". */
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE]);
 
-/* "fdatasync"; "system call 999" if it has no name. */
-void system_call_text(uint32_t call, char text[UNIT_SIZE]);
-
 #endif
