@@ -241,6 +241,12 @@ done << 'END'
 1 by-tcp --kinds tcp
 END
 
+runs "some analyses" "$dpm" report --analyses path,causality --json alpha
+check_equal "... are there, and no other" 'causality findings path statistics' "$(jq -r 'keys[]' out | xargs)"
+runs "all but some" "$dpm" report --analyses -path,-why --json alpha
+check_equal "... are there" 'causality findings parallelism statistics' "$(jq -r 'keys[]' out | xargs)"
+fails "an unknown analysis" 2 "report: --analyses 'x': choose from" "$dpm" report --analyses x alpha
+
 cp "$(command -v cat)" '<b>&"x'
 "$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size
 runs "a page of a program whose name is markup" "$dpm" report --html markup.html markup.trace
