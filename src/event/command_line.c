@@ -87,18 +87,22 @@ static struct word script_of(const char *command)
     return word;
 }
 
-bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
-                      const char *command)
+bool command_is_named(const char *asked, const char *command)
 {
-    if (process_is_meant(asked, pid, name))
-        return true;
-    if (command == NULL || *asked == '\0')
+    if (*asked == '\0')
         return false;
     if (strchr(asked, ' ') != NULL)
         return strstr(command, asked) != NULL;
     struct word script = script_of(command);
     return is_text(last_part(next_word(command)), asked) || is_text(script, asked) ||
            is_text(last_part(script), asked);
+}
+
+bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
+                      const char *command)
+{
+    return process_is_meant(asked, pid, name) ||
+           (command != NULL && command_is_named(asked, command));
 }
 
 const struct stream_record *identities_first_stream(const struct identities *identities,

@@ -281,8 +281,9 @@ const struct procedure_record *identities_procedure_of(const struct identities *
  * which the kernel keeps only the first 15 characters. */
 bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE]);
 
-/* The same, also by its command line (NULL: not known): its program ("postgres"), the script that an interpreter
- * executes ("worker.py"); with a blank in `asked`, any part of it ("postgres: checkpointer"). */
+/* The same by its command line: its program ("postgres"), the script that an interpreter executes ("worker.py"); with a
+ * blank in `asked`, any part of it ("postgres: checkpointer"). process_is_named: by either; `command` may be NULL. */
+bool command_is_named(const char *asked, const char *command);
 bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
                       const char *command);
 
