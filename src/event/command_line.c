@@ -8,8 +8,10 @@
  */
 #include "event/event.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Part of a command line. */
@@ -121,4 +123,91 @@ bool identities_process_is_named(const struct identities *identities, uint32_t o
 
     return process_is_named(asked, stream->pid, first->name,
                             identities_command(identities, origin, stream->process));
+}
+
+/* ---- a short text that tells processes of one name from each other ---- */
+
+/* What follows the program, without the options of an interpreter and the folders of its script. */
+static const char *arguments_of(const char *command)
+{
+    struct word script = script_of(command);
+
+    return script.at != NULL ? last_part(script).at
+                             : next_word(command).at + next_word(command).length;
+}
+
+/* Cuts a text in the middle: "python3 convert.p...0000000042.jpg". Cuts no UTF-8 character in two. */
+static void shorten(char *text, size_t most)
+{
+    static const char dots[] = "...";
+    size_t length = strlen(text), head = (most - strlen(dots) + 1) / 2;
+    size_t tail = most - strlen(dots) - head;
+
+    if (length <= most)
+        return;
+    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80)
+        head--;
+    const char *rest = text + length - tail;
+    while (((unsigned char)*rest & 0xc0) == 0x80)
+        rest++;
+    memmove(text + head + strlen(dots), rest, strlen(rest) + 1);
+    memcpy(text + head, dots, strlen(dots));
+}
+
+void process_label(const char *name, const char *command,
+                   char label[PROCESS_LABEL_SIZE])
+{
+    char text[STREAM_NAME_SIZE + 1 + NAME_SIZE];
+    struct word first = next_word(command == NULL ? "" : command);
+
+    if (first.at == NULL) {
+        snprintf(text, sizeof(text), "%.*s", STREAM_NAME_SIZE, name);
+    } else if (first.at[first.length - 1] == ':') { /* a title */
+        snprintf(text, sizeof(text), "%.*s", NAME_SIZE - 1, first.at);
+    } else {
+        const char *arguments = arguments_of(command);
+        arguments += strspn(arguments, " ");
+        snprintf(text, sizeof(text), "%.*s%s%.*s", STREAM_NAME_SIZE, name,
+                 *arguments == '\0' ? "" : " ", NAME_SIZE - 1, arguments);
+    }
+    for (size_t length = strlen(text); length > 0 && text[length - 1] == ' ';)
+        text[--length] = '\0';
+    shorten(text, PROCESS_LABEL_SIZE - 1);
+    memcpy(label, text, strlen(text) + 1);
+}
+
+static uint64_t label_hash(const struct named_process *process)
+{
+    char label[PROCESS_LABEL_SIZE];
+
+    process_label(process->name, process->command, label);
+    return hash_bytes(0, label, strlen(label));
+}
+
+int processes_find_alike(struct named_process *list, size_t count)
+{
+    struct intern names = {0};
+    struct seen {
+        uint64_t label; /* of the first one with that name */
+        bool differ;
+    } *seen = calloc(count + 1, sizeof(*seen));
+    int64_t *of = calloc(count + 1, sizeof(*of));
+    int64_t index = seen == NULL || of == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; index >= 0 && i < count; i++) {
+        uint32_t known = names.count;
+        uint64_t label = label_hash(&list[i]);
+        index = of[i] = intern_add(
+            &names, hash_bytes(0, list[i].name, strnlen(list[i].name, STREAM_NAME_SIZE)));
+        if (index == known)
+            seen[index].label = label;
+        else if (index >= 0)
+            seen[index].differ = seen[index].differ || seen[index].label != label;
+    }
+    for (size_t i = 0; index >= 0 && i < count; i++)
+        list[i].alike = seen[of[i]].differ;
+    intern_done(&names);
+    free(seen);
+    free(of);
+    return index < 0 ? (int)index : 0;
 }

@@ -107,6 +107,8 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
     if (found == LOOKUP_NONE) {
         result->process_count++;
         *process = (struct parallelism_process){
+            .origin = origin,
+            .number = first,
             .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0};
     }
     if (record != NULL && (found == LOOKUP_NONE || record->header.stream == record->process)) {

@@ -142,7 +142,10 @@ struct turns {
 
 struct parallelism_process {
     char name[STREAM_NAME_SIZE + 1];
+    bool named_alike; /* another process has its name, and another command line */
     uint32_t pid;
+    uint32_t origin, number; /* of its first stream */
+    char *command;           /* line; NULL: not known */
     /* index of the machine of the recording; the same for all traces of one machine */
     uint32_t machine;
     uint32_t streams;

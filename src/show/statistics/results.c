@@ -81,8 +81,12 @@ static void name_for_people(const struct communication *all, const void *row,
     const struct communication_process *process = row;
 
     shared_name(all, row, value);
-    if (process->group == NULL && process->pid == 0)
+    if (process->group == NULL && process->pid == 0) {
         set_text(value, "unknown", NAME_SIZE);
+    } else if (process->group == NULL && process->named_alike) {
+        process_label(process->name, process->command, value->made);
+        set_text(value, value->made, PROCESS_LABEL_SIZE);
+    }
 }
 
 static void container_of(const struct communication *all, const void *row,
