@@ -173,7 +173,7 @@ check "... the ways that requests took among it" grep -q '^Requests .* are [A-G]
 "$dpm" report --json requests.trace > report.json
 # plain: process names without what their command lines add to them: "user-process 4 3 -1[12]" is user-process[12]
 plain() {
-    sed -E 's/^([0-9.]+ )?([^[ ]+) [^[]*\[/\1\2[/; s/ to ([^[ ]+) [^[]*\[/ to \1[/'
+    sed -E 's/^([^[ ]+) [^[]*\[/\1[/; s/ to ([^[ ]+) [^[]*\[/ to \1[/'
 }
 check_equal "an arc for each pair that sends, with its messages" "$(jq -r '.statistics | .processes as $processes |
     .pairs[] | select(.messages > 0) | [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] as $who |
@@ -182,7 +182,7 @@ check_equal "an arc for each pair that sends, with its messages" "$(jq -r '.stat
 check_equal "... the widest has the most bytes" "$(jq -r '.statistics | .processes as $processes | .pairs | max_by(.bytes) |
     [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] | join(" to ")' report.json)" \
     "$(sed -n 's/^<g class="arc"><title>\(.*\): [0-9,]* messages.*stroke-width="\([0-9.]*\)".*/\2 \1/p' requests.html |
-        sort -rn | head -n 1 | plain | cut -d ' ' -f 2-)"
+        sort -rn | head -n 1 | cut -d ' ' -f 2- | plain)"
 whole_bar=$(sed -n 's/.*P of [0-9]* threads; a whole bar is \([0-9.]*\)\. .*/\1/p' requests.html)
 jq -r --argjson whole "$whole_bar" '.parallelism.rows | to_entries[] |
     select(.key == 0 or .value.step == "sharing").value |
