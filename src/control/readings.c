@@ -92,6 +92,15 @@ static int begin_statistics(struct readings *readings, struct problem *problem)
     return 0;
 }
 
+static bool is_selected(void *context, uint32_t origin, const struct stream_record *stream)
+{
+    const struct readings *readings = context;
+
+    return dump_choice_accepts_process(&readings->wanted->selection->choice,
+                                       history_identities(readings->traces.history), origin,
+                                       stream);
+}
+
 static bool is_not_selected(void *context, uint32_t origin, const struct stream_record *stream)
 {
     struct selecting *selecting = context;
@@ -99,9 +108,7 @@ static bool is_not_selected(void *context, uint32_t origin, const struct stream_
 
     if (selecting->leaves_out != NULL && selecting->leaves_out(selecting->context, origin, stream))
         return true;
-    return !dump_choice_accepts_process(&readings->wanted->selection->choice,
-                                        history_identities(readings->traces.history), origin,
-                                        stream);
+    return !is_selected(readings, origin, stream);
 }
 
 static bool selects_processes(const struct readings *readings)
@@ -188,6 +195,8 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
     if (!readings->wanted->elapsed)
         return 0;
     int result = elapsed_new(readings->traces.history, NULL, &readings->elapsed, problem);
+    if (result == 0 && selects_processes(readings))
+        elapsed_end_with(readings->elapsed, is_selected, readings);
     if (result == 0)
         readings->parts[ELAPSED].analysis = elapsed_analysis(readings->elapsed);
     return result;

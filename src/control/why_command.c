@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static int show_traces(const char *const *names, size_t count, const struct show_options *options,
-                       struct selection *selection)
+                       enum elapsed_view view, struct selection *selection)
 {
     struct problem problem = {""};
     struct analyses_found found;
@@ -18,7 +18,7 @@ static int show_traces(const char *const *names, size_t count, const struct show
     int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
-        result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options) < 0
+        result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options, view) < 0
                      ? problem_set(&problem, -1, "out of memory")
                      : command_flush_output(&problem);
     if (result == 0)
@@ -30,11 +30,15 @@ static int show_traces(const char *const *names, size_t count, const struct show
 enum {
     OPTION_ALL = OPTION_HELP + 1,
     OPTION_JSON,
+    OPTION_REQUESTS,
+    OPTION_WAITS,
 };
 
 static const struct command_option why_options[] = {
     {"all", OPTION_ALL, {0}, "all rows, not only the 30 largest"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
+    {"requests", OPTION_REQUESTS, {0}, "of requests, also if a command was recorded"},
+    {"waits", OPTION_WAITS, {0}, "what threads waited for, each by itself"},
     {0},
 };
 
@@ -42,6 +46,7 @@ static int command_why(int argc, char **argv)
 {
     struct show_options options = {0};
     struct selection selection = {0};
+    enum elapsed_view view = ELAPSED_VIEW_BEST;
     int status = -1, option; /* -1: continue */
 
     while (status < 0 && (option = command_next_option(&why_command, argc, argv)) != -1) {
@@ -51,6 +56,8 @@ static int command_why(int argc, char **argv)
             options.json = true;
         else if (selection_has_option(option))
             status = selection_take("why", option, &selection);
+        else if (option == OPTION_REQUESTS || option == OPTION_WAITS)
+            view = option == OPTION_WAITS ? ELAPSED_VIEW_WAITS : ELAPSED_VIEW_REQUESTS;
         else
             status = option == OPTION_HELP ? command_help("why") : command_usage_error("why", NULL);
     }
@@ -58,9 +65,11 @@ static int command_why(int argc, char **argv)
         status = command_usage_error("why", "name a trace");
     if (status < 0) /* waits for other connections would count as something else */
         status = selection_check("why", &selection, SELECTION_BIT(SELECTION_PATH));
+    if (status < 0 && view != ELAPSED_VIEW_BEST && selection.choice.processes.count > 0)
+        status = command_usage_error("why", "--process does not go with --requests or --waits");
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options,
-                             &selection);
+                             view, &selection);
     selection_done(&selection);
     return status;
 }

@@ -157,3 +157,40 @@ void endpoint_remote(const struct path_record *path, char text[ENDPOINT_SIZE])
     else
         internet_endpoint(path->family, path->remote, path->remote_port, text);
 }
+
+/* ---- sides ---- */
+
+#define FIRST_EPHEMERAL 32768u /* Linux gives clients ports from here on */
+
+static enum path_side guess_side(const struct path_record *path)
+{
+    bool local_low = path->local_port < FIRST_EPHEMERAL;
+    bool remote_low = path->remote_port < FIRST_EPHEMERAL;
+
+    if (path->kind == PATH_UNIX_STREAM || path->kind == PATH_UNIX_SEQPACKET)
+        return path->name_end == PATH_NAME_LOCAL    ? PATH_SIDE_SERVES
+               : path->name_end == PATH_NAME_REMOTE ? PATH_SIDE_CALLS
+                                                    : PATH_SIDE_UNKNOWN;
+    if (!kind_is_internet(path->kind) || local_low == remote_low || path->local_port == 0 ||
+        path->remote_port == 0)
+        return PATH_SIDE_UNKNOWN;
+    return local_low ? PATH_SIDE_SERVES : PATH_SIDE_CALLS;
+}
+
+enum path_side path_side(const struct path_record *path, bool *ret_guessed)
+{
+    *ret_guessed = false;
+    switch (path->role) {
+    case PATH_ROLE_CONNECTED:
+    case PATH_ROLE_WRITES:
+        return PATH_SIDE_CALLS;
+    case PATH_ROLE_ACCEPTED:
+    case PATH_ROLE_READS:
+        return PATH_SIDE_SERVES;
+    default:
+        break;
+    }
+    enum path_side side = guess_side(path);
+    *ret_guessed = side != PATH_SIDE_UNKNOWN;
+    return side;
+}

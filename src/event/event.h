@@ -290,8 +290,7 @@ bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NA
 /* A text that tells processes of one name from each other, from name and command line (NULL: not known), shortened in
  * the middle: "python3 worker.py", "postgres: checkpointer", "sleep 60". */
 #define PROCESS_LABEL_SIZE 29
-void process_label(const char *name, const char *command,
-                   char label[PROCESS_LABEL_SIZE]);
+void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE]);
 
 /* A process of a result, to be told from others of its name. */
 struct named_process {
@@ -411,6 +410,12 @@ static inline bool kind_is_pipe(unsigned kind)
 {
     return kind == PATH_PIPE || kind == PATH_FIFO;
 }
+
+enum path_side { PATH_SIDE_UNKNOWN, PATH_SIDE_CALLS, PATH_SIDE_SERVES };
+
+/* Which side of a connection this end is, if its PATH record tells: it was connected or accepted. Else, and then
+ * `ret_guessed` is set: the end without an ephemeral port serves, and that of a UNIX socket which has a name. */
+enum path_side path_side(const struct path_record *path, bool *ret_guessed);
 
 /* Whether the kind keeps message boundaries: its offsets count messages, not bytes. */
 static inline bool kind_counts_messages(unsigned kind)

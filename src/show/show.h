@@ -136,9 +136,15 @@ int show_parallelism(const struct parallelism_runs *runs, FILE *file,
 
 /* ---- where the elapsed time went ---- */
 
-/* Prints what the time was spent on. Returns 0 or -ENOMEM; write errors stay in the file. */
+enum elapsed_view {
+    ELAPSED_VIEW_BEST, /* the run, or else the requests, or else waits */
+    ELAPSED_VIEW_REQUESTS,
+    ELAPSED_VIEW_WAITS,
+};
+
+/* Prints what the time was spent on; JSON has all views. Returns 0 or -ENOMEM; write errors stay in the file. */
 int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
-                 const struct show_options *options);
+                 const struct show_options *options, enum elapsed_view view);
 
 /* ---- the critical path (Miller: longest path) ---- */
 

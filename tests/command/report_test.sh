@@ -28,10 +28,12 @@ check "... is quoted for a shell" grep -qF "dpm path --all 'o'\\''dd name')" out
 
 runs "JSON" "$dpm" report --json alpha beta
 cp out report.json
-check_equal "its members" "causality findings parallelism path statistics" \
+check_equal "its members" "causality findings parallelism path statistics why" \
     "$(jq -r 'keys | join(" ")' report.json)"
 "$dpm" stats --json alpha beta > part.json 2> part.err
 check_equal "statistics are those of dpm stats" "$(jq -S . part.json)" "$(jq -S .statistics report.json)"
+"$dpm" why --json alpha beta > part.json 2> part.err
+check_equal "why is that of dpm why" "$(jq -S . part.json)" "$(jq -S .why report.json)"
 "$dpm" parallelism --json alpha beta > part.json 2> part.err
 check_equal "parallelism is that of dpm parallelism" "$(jq -S .rows part.json)" \
     "$(jq -S .parallelism.rows report.json)"

@@ -111,6 +111,16 @@ if [ -n "$meter" ]; then
         check_equal "... as in dump" "${name##*:}" \
             "$("$dpm" dump --process "${name%:*}" --path unix-stream --type send scripts 2> err | wc -l)"
     done
+    runs "why --process" "$dpm" why --process first.py scripts
+    check "... ends with the last event of that process" \
+        grep -q '^.* passed from the first event of all to the last of python3' out
+    fails "why --requests is of all processes" 2 'why: --process does not go with' \
+        "$dpm" why --requests --process first.py scripts
+    # a process that ends before the others: what comes after its end is left out
+    "$dpm" run --meter "$meter" -o early -- sh -c '/usr/bin/python3 first.py 1; sleep 0.5' > out 2> report
+    whole=$("$dpm" why --json early 2> err | jq .elapsed_ns)
+    part=$("$dpm" why --json --process first.py early 2> err | jq .elapsed_ns)
+    check "... and nothing that comes after it" test "$whole" -gt $((part + 450000000))
     for command in path parallelism; do
         check_equal "$command --process: that one alone" 1 "$("$dpm" $command --json --process first.py scripts 2> err |
             jq '[.. | .processes? | arrays][0] | length')"

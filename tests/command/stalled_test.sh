@@ -34,7 +34,7 @@ acquire_stalled() {
     rm -rf stalled.trace
     "$build/tests/programs/stalled" "$1" "$2" "$3" $seed > told 2> program.err &
     program=$!
-    wait_for 10 grep -q ' ' told
+    wait_for 60 grep -q ' ' told
     # shellcheck disable=SC2046 # two pids
     "$dpm" acquire -o stalled.trace --ring 64M --duration 400ms $(head -n 1 told) > out 2> err
     check_equal "$1, $2, after $3 times: acquired, seed $seed" 0 $?

@@ -99,7 +99,8 @@ while time.process_time() < end: pass'
 check "a computing program: $(spent)" is_so '.spent_on_ns.computing | . >= 199e6 and . < 600e6'
 check "... parts add up" is_so "$adds_up"
 # on a busy machine it also waits for a CPU
-check "the report says it first" sh -c "'$dpm' report why.trace | grep -m 1 -A 3 '^What was found' | grep -q '^Time  .*python3.*computed'"
+check "the report says it first" sh -c "'$dpm' report why.trace | grep -m 1 -A 6 '^What was found' | tr '\n' ' ' |
+    grep -q 'What was found *Time  .*python3.*computed'"
 
 check "the table has the kinds and the rows" sh -c "'$dpm' why why.trace | grep -q 'computing' && '$dpm' why --all why.trace > all"
 check_not "a trace that does not exist" "$dpm" why nothing.trace
@@ -132,5 +133,76 @@ if [ "$meter" = kernel ]; then
     wait $pid $acquirer
     "$dpm" why --json why.trace > why.json
     check "the beginning of an acquired process is not known" is_so '.pid == null'
+fi
+
+# ---- requests of a service ----
+
+cat > serve.py << 'END'
+# Each connection has a thread; all of them share one lock, under which each request takes 10 ms.
+import socket, sys, threading, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+lock = threading.Lock()
+def serve(peer):
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while peer.recv(100):
+        with lock:
+            time.sleep(0.01)
+        peer.send(b"an")
+        peer.send(b"swer")
+print("ready", flush=True)
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+END
+cat > clients.py << 'END'
+# Prints how many requests were answered, and the ns that they took together.
+import socket, sys, threading, time
+took = []
+def ask():
+    peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for _ in range(20):
+        began, answer = time.monotonic_ns(), b""
+        peer.send(b"ask")
+        while len(answer) < 6:
+            answer += peer.recv(6 - len(answer))
+        took.append(time.monotonic_ns() - began)
+threads = [threading.Thread(target=ask) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(len(took), sum(took))
+END
+if [ "$meter" = kernel ]; then
+    port=$(free_port)
+    python3 serve.py "$port" > served 2>&1 &
+    server=$!
+    wait_for 20 grep -q ready served
+    take_over -o service.trace --pid $server
+    python3 clients.py "$port" > asked
+    kill -INT $acquirer
+    wait $acquirer
+    "$dpm" why --json service.trace > why.json
+    read -r count took < asked
+    check_equal "a service: its requests" "$count" "$(jq .requests.count why.json)"
+    check "... take no longer than their clients say, and hardly less ($((took / 1000000)) ms; $(jq '.requests.time_ns / 1e6 | floor' why.json))" \
+        is_so ".requests.time_ns <= $took and .requests.time_ns >= 0.7 * $took"
+    check "... parts add up" is_so '.requests | ([.rows[].time_ns] | add) == .time_ns and ([.spent_on_ns[]] | add) == .time_ns'
+    check "... the time under the lock is a timer's: 10 ms each" is_so \
+        ".requests.spent_on_ns.timer | . >= 10e6 * $count and . <= 13e6 * $count"
+    # of three that want the lock, two wait
+    check "... and the lock is waited for twice as long" is_so \
+        '.requests | .spent_on_ns.lock > 1.2 * .spent_on_ns.timer and .spent_on_ns.unknown < 0.05 * .time_ns'
+    check "... hops of the slowest follow each other" is_so '.requests.slowest | . as $slowest |
+        reduce .hops[] as $hop (0; if . == $hop.begin_ns then . + $hop.time_ns else -1 end) | . == $slowest.time_ns'
+    check "... waits for the lock are ended by the server itself" is_so \
+        ".waits | map(select(.waited_for == \"lock\" and .ended_by_pid == $server)) | length > 0"
+    check "the report says it first" sh -c "'$dpm' report service.trace | grep -A 4 '^What was found' | tr '\n' ' ' |
+        grep -q 'What was found *Time  .* of the time of $count requests .*python3.*waited for a lock'"
+    "$dpm" why service.trace > text
+    check "dpm why shows requests, and the slowest hop by hop" sh -c "grep -q '^$count requests took ' text &&
+        grep -q '^The slowest request, of ' text && grep -q '|=* *|.*python3' text"
+    check "... and waits by themselves" sh -c "'$dpm' why --waits service.trace | grep -q 'python3\[$server\] *lock *futex'"
+    kill $server
 fi
 finish

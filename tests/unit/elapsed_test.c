@@ -101,39 +101,100 @@ static struct elapsed *read_tape(struct tape *tape, uint64_t *ret_events)
     return elapsed;
 }
 
-/* The parts add up, whatever the computation. */
-static void check_sums(const struct elapsed *elapsed, uint64_t events)
+static void check_account(const struct elapsed_account *account)
 {
     uint64_t by_kind = 0, rows = 0;
 
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-        by_kind += elapsed->by_kind[kind];
-    for (size_t i = 0; i < elapsed->row_count; i++) {
-        rows += elapsed->rows[i].time;
-        assert_true(i == 0 || elapsed->rows[i].time <= elapsed->rows[i - 1].time);
-        assert_true(elapsed->rows[i].count > 0);
+        by_kind += account->by_kind[kind];
+    for (size_t i = 0; i < account->row_count; i++) {
+        rows += account->rows[i].time;
+        assert_true(i == 0 || account->rows[i].time <= account->rows[i - 1].time);
+        assert_true(account->rows[i].count > 0);
     }
-    assert_int_equal(by_kind, elapsed->time);
-    assert_int_equal(rows, elapsed->time);
-    assert_true(elapsed->intervals <= events);
+    assert_int_equal(by_kind, account->time);
+    assert_int_equal(rows, account->time);
 }
 
-/* Checks the ms of each kind: "computing 3 disk 5". */
-static void check_scene(struct scene *scene, const char *expected)
+/* Hops follow each other from the beginning to the end. */
+static void check_hops(const struct elapsed_request *request)
 {
-    char found[400] = "";
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < request->hop_count && !request->cut; i++) {
+        assert_int_equal(request->hops[i].begin, at);
+        assert_true(request->hops[i].part.time > 0);
+        at += request->hops[i].part.time;
+    }
+    if (!request->cut)
+        assert_int_equal(at, request->time);
+}
+
+/* The parts add up, whatever the computation. */
+static void check_sums(const struct elapsed *elapsed, uint64_t events)
+{
+    const struct elapsed_requests *requests = &elapsed->requests;
+
+    check_account(&elapsed->run);
+    assert_true(elapsed->run.intervals <= events);
+    check_account(&requests->account);
+    assert_int_equal(requests->followed, requests->count);
+    assert_true(requests->median <= requests->p99 && requests->p99 <= requests->slowest.time);
+    assert_true(requests->slowest.time <= requests->account.time);
+    assert_int_equal(requests->typical.time, requests->median);
+    check_hops(&requests->typical);
+    check_hops(&requests->slowest);
+    for (size_t i = 0; i < elapsed->wait_count; i++) {
+        const struct elapsed_wait *wait = &elapsed->waits[i];
+        assert_true(i == 0 || wait->what.time <= elapsed->waits[i - 1].what.time);
+        assert_true(wait->what.count > 0 && wait->longest <= wait->what.time);
+    }
+}
+
+/* "computing 3 disk 5", in ms. */
+static void kinds_text(const struct elapsed_account *account, char text[400])
+{
+    text[0] = '\0';
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+        if (account->by_kind[kind] != 0)
+            snprintf(text + strlen(text), 400 - strlen(text), "%s%s %" PRIu64,
+                     text[0] == '\0' ? "" : " ", elapsed_kind_key(kind),
+                     account->by_kind[kind] / MS);
+}
+
+static struct elapsed *read_scene(struct scene *scene)
+{
     uint64_t events;
     struct elapsed *elapsed = read_tape(&scene->tape, &events);
 
     check_sums(elapsed, events);
-    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-        if (elapsed->by_kind[kind] != 0)
-            snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%s %" PRIu64,
-                     found[0] == '\0' ? "" : " ", elapsed_kind_key(kind),
-                     elapsed->by_kind[kind] / MS);
+    tape_done(&scene->tape);
+    return elapsed;
+}
+
+/* Checks the ms of each kind of the whole run. */
+static void check_scene(struct scene *scene, const char *expected)
+{
+    char found[400];
+    struct elapsed *elapsed = read_scene(scene);
+
+    kinds_text(&elapsed->run, found);
     assert_string_equal(found, expected);
     elapsed_free(elapsed);
-    tape_done(&scene->tape);
+}
+
+/* The same of the requests, and their number. */
+static void check_requests(struct scene *scene, uint64_t count, uint64_t unanswered,
+                           const char *expected)
+{
+    char found[400];
+    struct elapsed *elapsed = read_scene(scene);
+
+    kinds_text(&elapsed->requests.account, found);
+    assert_string_equal(found, expected);
+    assert_int_equal(elapsed->requests.count, count);
+    assert_int_equal(elapsed->requests.unanswered, unanswered);
+    elapsed_free(elapsed);
 }
 
 /* ---- known answers ---- */
@@ -238,6 +299,104 @@ static void a_wakeup(void **state)
     check_scene(&scene, "computing 48 no_cpu 2");
 }
 
+/* ---- requests ---- */
+
+/* Of a client that is metered, as it sees them. Its own work between them is not part of them. */
+static void a_clients_requests(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 40000, 1, 80);
+    add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 80, 1, 40000);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t ms = 100 * i, own = 10 * i, of_server = 30 * i;
+        message_at(&scene, ms + 1, 2, of_server, EVENT_RECEIVECALL, 2, 0, 0);
+        message_at(&scene, ms + 10, 1, own + 10, EVENT_SEND, 1, 100 * i, 100);
+        message_at(&scene, ms + 10, 1, own + 10, EVENT_RECEIVECALL, 1, 0, 0);
+        queued_at(&scene, ms + 30, 2, 100 * i, 100);
+        message_at(&scene, ms + 31, 2, of_server, EVENT_RECEIVE, 2, 100 * i, 100);
+        message_at(&scene, ms + 61, 2, of_server + 30, EVENT_SEND, 2, 50 * i, 50);
+        queued_at(&scene, ms + 61, 1, 50 * i, 50);
+        message_at(&scene, ms + 62, 1, own + 10, EVENT_RECEIVE, 1, 50 * i, 50);
+    }
+    check_requests(&scene, 2, 0, "computing 60 no_cpu 4 in_flight 40");
+}
+
+/* Of a client that is not metered: from the arrival on. The second message waits while the server works for the first;
+ * the third has no answer. The answers come in two pieces. */
+static void a_servers_requests(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 1);
+    for (uint32_t path = 1; path <= 3; path++)
+        add_internet(&scene.tape, T0, path, PATH_TCP, 1, 80, 9, 40000 + path);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 1, 1, 0, EVENT_RECEIVECALL, 0, 232, 0);
+    queued_at(&scene, 10, 1, 0, 100);
+    message_at(&scene, 11, 1, 0, EVENT_RECEIVE, 1, 0, 100);
+    queued_at(&scene, 15, 2, 0, 100);
+    message_at(&scene, 20, 1, 9, EVENT_SEND, 1, 0, 10);
+    message_at(&scene, 31, 1, 20, EVENT_SEND, 1, 10, 10);
+    message_at(&scene, 31, 1, 20, EVENT_RECEIVE, 2, 0, 100);
+    message_at(&scene, 40, 1, 29, EVENT_SEND, 2, 0, 10);
+    message_at(&scene, 41, 1, 30, EVENT_RECEIVE, 3, 0, 100);
+    end_at(&scene, 50, 1, 39);
+    check_requests(&scene, 2, 1, "computing 29 no_cpu 1 queued 16");
+}
+
+/* What a server asks of another is part of its own request, also if another thread has it do so. Pipes make none. */
+static void a_request_in_two_processes(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40000);
+    add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 40001, 1, 81);
+    add_internet(&scene.tape, T0, 3, PATH_TCP, 1, 81, 1, 40001);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 0, 2, 0, EVENT_RECEIVECALL, 3, 0, 0);
+    message_at(&scene, 1, 1, 0, EVENT_RECEIVECALL, 1, 0, 0);
+    queued_at(&scene, 10, 1, 0, 100);
+    message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 1, 0, 100);
+    message_at(&scene, 15, 1, 5, EVENT_SEND, 2, 0, 10);
+    message_at(&scene, 15, 1, 5, EVENT_RECEIVECALL, 2, 0, 0);
+    message_at(&scene, 15, 2, 0, EVENT_RECEIVE, 3, 0, 10);
+    block_at(&scene, 55, 2, 0, 75, 2, 40); /* fdatasync */
+    message_at(&scene, 55, 2, 0, EVENT_SEND, 3, 0, 10);
+    message_at(&scene, 55, 1, 5, EVENT_RECEIVE, 2, 0, 10);
+    message_at(&scene, 60, 1, 10, EVENT_SEND, 1, 0, 10);
+    check_requests(&scene, 1, 0, "computing 10 disk 40");
+}
+
+/* A thread waits for a lock within its request: that is the request's wait, and what the other one does meanwhile is
+ * not. But a thread that is woken to work on a request gets it from the one that wakes it. */
+static void locks_in_requests(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40000);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 1, 0, 100);
+    at(&scene, 40, 2, 40, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 40, 1, 5, 202, 1, 25);
+    message_at(&scene, 45, 1, 10, EVENT_SEND, 1, 0, 10);
+    /* the other one hands over */
+    message_at(&scene, 50, 2, 40, EVENT_RECEIVE, 1, 100, 100);
+    at(&scene, 58, 2, 48, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 58, 1, 10, 202, 1, 13);
+    message_at(&scene, 60, 1, 12, EVENT_SEND, 1, 10, 10);
+    check_requests(&scene, 2, 0, "computing 20 lock 25");
+}
+
 /* ---- random computations ---- */
 
 #define COMPUTATIONS 500
@@ -268,6 +427,10 @@ int main(void)
         cmocka_unit_test(a_child),
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(a_clients_requests),
+        cmocka_unit_test(a_servers_requests),
+        cmocka_unit_test(a_request_in_two_processes),
+        cmocka_unit_test(locks_in_requests),
         cmocka_unit_test(any_computation_adds_up),
     };
 

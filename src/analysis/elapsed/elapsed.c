@@ -96,7 +96,7 @@ static bool is_message(const struct history_edge *edge)
 }
 
 /* Chooses the edge that has ended the wait: of messages the one that was there first; they count before anything
- * else. `began`: when the wait did. */
+ * else. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
 static void find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
                        uint64_t began, uint64_t arrived, struct interval *interval)
 {
@@ -105,7 +105,7 @@ static void find_cause(struct elapsed_analysis *analysis, const struct history_e
     for (uint32_t i = 0; i < event->edge_count; i++) {
         const struct history_edge *edge = &event->edges[i];
         uint32_t source = edge->kind == EDGE_CREATION ? 0 : source_of(analysis, edge);
-        if (source == 0 || (found_message && !is_message(edge)))
+        if (source == 0 || ((found_message || began == 0) && !is_message(edge)))
             continue;
         uint64_t sent = interval_at(analysis, source)->end, arrival = sent;
         if (is_message(edge) && arrived > sent)
@@ -139,6 +139,8 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
         return ELAPSED_STOPPED;
     if (record->header.id == EVENT_BLOCK && !thread->asleep)
         return kind_of_call(record->block.system_call, record->block.state);
+    if (event->joined && (record->header.flags & RECORD_END_OF_FILE))
+        return ELAPSED_UNKNOWN; /* a metered process has closed the other end */
     if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
         (!thread->for_any && is_end_of_wait(record->header.id)))
         return ELAPSED_OUTSIDE;
@@ -233,6 +235,41 @@ static uint64_t cpu_since(struct elapsed_thread *thread, const struct history_ev
     return event->proc_time > before ? event->proc_time - before : 0;
 }
 
+/* When the message that is received came. */
+static uint64_t arrival_of(const struct elapsed_analysis *analysis,
+                           const struct history_event *event, uint64_t arrived)
+{
+    if (arrived != 0)
+        return arrived;
+    return event->came != 0 && event->came < event->event.header->time
+               ? common_time(analysis, event->event.origin, event->came)
+               : 0;
+}
+
+static bool receives(const struct record *record)
+{
+    return record->header.id == EVENT_RECEIVE && record->message.path != 0 &&
+           !(record->header.flags & RECORD_END_OF_FILE);
+}
+
+static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                             const struct history_event *event, struct interval *interval)
+{
+    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
+    int64_t waits = 0;
+
+    if (computes >= 0 && (interval->wait > 0 || interval->receives))
+        waits = detail_of(analysis, event,
+                          interval->source == 0 && interval->wait > 0 ? unexplained(thread, event)
+                                                                      : ELAPSED_IN_FLIGHT,
+                          call_of_wait(thread, event), path_of(event));
+    if (computes < 0 || waits < 0)
+        return -ENOMEM;
+    interval->computes = (uint32_t)computes;
+    interval->waits = (uint32_t)waits;
+    return 0;
+}
+
 static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                 const struct history_event *event, struct interval *interval)
 {
@@ -247,6 +284,8 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     if (interval->cpu > interval->end - begin)
         interval->cpu = interval->end - begin;
     interval->previous = thread->last;
+    interval->receives = receives((const struct record *)event->event.header);
+    interval->in_request = thread->requests > 0;
     find_wait(thread, event, interval->end - begin, interval);
     if (creator != 0)
         interval->source = creator;
@@ -254,17 +293,57 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
         find_cause(analysis, event,
                    interval->end - (interval->asleep ? interval->cpu : 0) - interval->wait, arrived,
                    interval);
-    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
-    int64_t waits = 0;
-    if (computes >= 0 && interval->wait > 0)
-        waits = detail_of(analysis, event,
-                          interval->source == 0 ? unexplained(thread, event) : ELAPSED_IN_FLIGHT,
-                          call_of_wait(thread, event), path_of(event));
-    if (computes < 0 || waits < 0)
-        return -ENOMEM;
-    interval->computes = (uint32_t)computes;
-    interval->waits = (uint32_t)waits;
-    return 0;
+    else if (interval->receives)
+        find_cause(analysis, event, 0, arrived, interval);
+    if (interval->receives && interval->source == 0)
+        interval->arrival = arrival_of(analysis, event, arrived);
+    return describe_interval(analysis, thread, event, interval);
+}
+
+/* What was waited for, whether or not a record tells what ended it. */
+static enum elapsed_kind waited_for(const struct elapsed_thread *thread,
+                                    const struct history_event *event,
+                                    const struct interval *interval)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (interval->source == 0)
+        return unexplained(thread, event);
+    if (interval->is_message || (thread->asleep && !thread->for_any))
+        return ELAPSED_IN_FLIGHT; /* or for space, or an end of file */
+    if (thread->asleep)
+        return ELAPSED_EVENT;
+    return record->header.id == EVENT_BLOCK
+               ? kind_of_call(record->block.system_call, record->block.state)
+               : ELAPSED_UNKNOWN;
+}
+
+static void note_chosen(struct elapsed_analysis *analysis, const struct history_event *event,
+                        uint32_t index)
+{
+    const struct identities *identities = history_identities(analysis->history);
+    uint32_t origin = event->event.origin;
+    const struct stream_record *identity =
+        identities_stream(identities, origin, event->event.header->stream);
+    uint64_t end = interval_at(analysis, index)->end;
+
+    if (identity == NULL || end < analysis->root_time ||
+        !analysis->chosen(analysis->context, origin, identity))
+        return;
+    analysis->root_time = end;
+    analysis->root_end = index;
+    analysis->root_pid = identity->pid;
+    memcpy(analysis->root_name, identities_first_stream(identities, origin, identity)->name,
+           STREAM_NAME_SIZE);
+}
+
+void elapsed_end_with(struct elapsed_analysis *analysis,
+                      bool (*chosen)(void *context, uint32_t origin,
+                                     const struct stream_record *stream),
+                      void *context)
+{
+    analysis->chosen = chosen;
+    analysis->context = context;
 }
 
 static void note_last(struct elapsed_analysis *analysis, const struct history_event *event,
@@ -279,7 +358,10 @@ static void note_last(struct elapsed_analysis *analysis, const struct history_ev
     }
     if (analysis->first == 0 || end < analysis->first)
         analysis->first = end;
-    if (record->header.id != EVENT_TERMINATION || event->event.origin != 0 || analysis->root == 0)
+    if (analysis->chosen != NULL)
+        note_chosen(analysis, event, index);
+    if (analysis->chosen != NULL || record->header.id != EVENT_TERMINATION ||
+        event->event.origin != 0 || analysis->root == 0)
         return;
     const struct stream_record *identity =
         identities_stream(history_identities(analysis->history), 0, record->header.stream);
@@ -308,6 +390,24 @@ static void note_root(struct elapsed_analysis *analysis, const struct history_ev
         analysis->root = identity->process;
 }
 
+static bool sends(const struct record *record)
+{
+    return record->header.id == EVENT_SEND && record->message.path != 0;
+}
+
+static int note_messages_and_waits(struct elapsed_analysis *analysis,
+                                   const struct history_event *event, struct elapsed_thread *thread,
+                                   const struct interval *interval)
+{
+    int result = interval->receives || sends((const struct record *)event->event.header)
+                     ? elapsed_note_message(analysis, event, thread, thread->latest)
+                     : 0;
+
+    if (result < 0 || interval->previous == 0 || is_within(thread, event))
+        return result;
+    return elapsed_note_wait(analysis, event, interval, waited_for(thread, event, interval));
+}
+
 static int add_of_thread(struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -326,8 +426,9 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         *value = (uint32_t)index + 1;
     thread->latest = (uint32_t)index + 1;
     note_last(analysis, event, thread->latest);
-    if (is_within(thread, event))
-        return 0;
+    int result = note_messages_and_waits(analysis, event, thread, &interval);
+    if (result < 0 || is_within(thread, event))
+        return result;
     thread->last = thread->latest;
     thread->cpu = event->proc_time;
     thread->runs = true;
@@ -343,6 +444,11 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
         uint64_t *arrived = arrival_at(analysis, event->end_place);
         if (arrived != NULL)
             *arrived = 0;
+    }
+    if (header->id == EVENT_PATH || header->id == EVENT_DESTROYPATH) {
+        int result = elapsed_end_path(analysis, event->end_place);
+        if (result < 0)
+            return result;
     }
     if (header->id == EVENT_MESSAGEQUEUED)
         note_arrival(analysis, event);
@@ -362,7 +468,10 @@ int elapsed_new(struct history *history, const char *directory,
         return problem_set(problem, -ENOMEM, "out of memory");
     analysis->history = history;
     analysis->threads.size = sizeof(struct elapsed_thread);
+    analysis->requests.file = -1;
     int result = scratch_open(&analysis->intervals, sizeof(struct interval), directory, problem);
+    if (result == 0)
+        result = scratch_open(&analysis->requests, sizeof(struct request), directory, problem);
     if (result < 0) {
         elapsed_analysis_free(analysis);
         return result;
@@ -377,6 +486,11 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     if (analysis == NULL)
         return;
     scratch_close(&analysis->intervals);
+    scratch_close(&analysis->requests);
+    lookup_done(&analysis->servers);
+    intern_done(&analysis->wait_keys);
+    free(analysis->wait_sums);
+    free(analysis->exchanges);
     lookup_done(&analysis->thread_numbers);
     pool_done(&analysis->threads);
     intern_done(&analysis->detail_keys);
@@ -407,7 +521,11 @@ int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elaps
 
     if (elapsed == NULL)
         return -ENOMEM;
-    int result = elapsed_walk(analysis, elapsed);
+    int result = elapsed_end_requests(analysis);
+    if (result == 0)
+        result = elapsed_walk(analysis, elapsed);
+    if (result == 0)
+        result = elapsed_make_waits(analysis, elapsed);
     if (result < 0) {
         elapsed_free(elapsed);
         return result;
@@ -420,6 +538,10 @@ void elapsed_free(struct elapsed *elapsed)
 {
     if (elapsed == NULL)
         return;
-    free(elapsed->rows);
+    free(elapsed->run.rows);
+    free(elapsed->requests.account.rows);
+    free(elapsed->requests.typical.hops);
+    free(elapsed->requests.slowest.hops);
+    free(elapsed->waits);
     free(elapsed);
 }

@@ -13,6 +13,17 @@
  * the critical path of an execution). What no record explains is charged to what the thread waited for: a disk, a
  * timer, a lock, an unmonitored peer. The parts add up to the elapsed time exactly.
  *
+ * A service has no end to begin at. There each request is an account of its own, from its last answer backwards to the
+ * request, and their sum is that of the service:
+ *
+ *      client    o SEND . . . . . . . . . . . . . . . . . . . . . . . . RECEIVE o
+ *                 \  in flight | queued                                    /
+ *      server   ==another request==| RECEIVE o==compute==o(back end)o==o SEND
+ *
+ * A request begins with the first message on a connection to the side that serves, and ends with the last byte of its
+ * answer before the next request. A client that is metered and serves nobody has it on its own side; of others it
+ * begins when the message arrives. What a process that serves asks of others is part of its requests.
+ *
  * This is not the thesis' longest path (critical_path.h), which counts CPU time only, and serves for what-ifs.
  */
 #ifndef DPM_ELAPSED_H
@@ -24,7 +35,8 @@ enum elapsed_kind {
     ELAPSED_COMPUTES,
     ELAPSED_NO_CPU,    /* it could have run, but had no CPU: woken or preempted */
     ELAPSED_IN_FLIGHT, /* a message, from its send to its arrival in the receiver's queue */
-    ELAPSED_OUTSIDE,   /* waits for an unmonitored peer */
+    ELAPSED_QUEUED,  /* ... from then on, while its receiver did something else; of requests only */
+    ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
     ELAPSED_LOCK,    /* a lock or semaphore; which thread held it is not known */
     ELAPSED_TIMER,   /* asleep for a time that the program chose */
@@ -44,10 +56,13 @@ struct elapsed_row {
     enum elapsed_kind kind;
     uint64_t time;  /* ns */
     uint64_t count; /* intervals */
-    /* The thread that computes or waits; for a message in flight, its receiver. */
+    /* The process that computes or waits; for a message in flight, its receiver. */
     uint32_t origin;
-    uint32_t pid, tid;
+    uint32_t pid;
+    uint32_t tid; /* 0: several threads, or not known */
     char process[STREAM_NAME_SIZE + 1];
+    /* The thread's own name; of several "worker-*"; "": that of the process. */
+    char thread[STREAM_NAME_SIZE + 1];
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     char module[MODULE_NAME_SIZE + 1];
@@ -58,16 +73,60 @@ struct elapsed_row {
     char address[ENDPOINT_SIZE]; /* of the peer */
 };
 
-struct elapsed {
+/* Parts that add up. */
+struct elapsed_account {
     uint64_t time; /* ns, what the rows add up to */
     uint64_t by_kind[ELAPSED_KIND_COUNT];
     struct elapsed_row *rows; /* most time first */
     size_t row_count;
     uint64_t intervals; /* on the way from the end to the beginning */
+};
+
+/* A part of one request. */
+struct elapsed_hop {
+    uint64_t begin; /* ns since the request began */
+    struct elapsed_row part;
+};
+
+#define ELAPSED_HOPS_MOST 2000 /* the latest ones */
+
+struct elapsed_request {
+    uint64_t begin, time; /* ns; begin: by the first origin's clock */
+    struct elapsed_hop *hops;
+    size_t hop_count;
+    bool cut; /* it had more hops, before these */
+};
+
+struct elapsed_requests {
+    uint64_t count;      /* with an answer */
+    uint64_t unanswered; /* until the end of the recording, or of the connection */
+    uint64_t
+        followed; /* of `count`, the ones that are in the account: all, or evenly spread ones */
+    uint64_t median, p99; /* ns, of those */
+    struct elapsed_account account;
+    struct elapsed_request typical, slowest; /* typical: the median one */
+};
+
+/* What threads waited for, wherever it was; waits of several threads overlap. */
+struct elapsed_wait {
+    struct elapsed_row what; /* ELAPSED_IN_FLIGHT: a message */
+    uint64_t longest;        /* ns */
+    /* The process that ended them; "": not known. */
+    uint32_t ender_origin, ender_pid;
+    char ender[STREAM_NAME_SIZE + 1];
+};
+
+struct elapsed {
+    struct elapsed_account run;
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
     bool from_start; /* ... and its beginning was recorded */
+    bool
+        chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */
+    struct elapsed_requests requests;
+    struct elapsed_wait *waits; /* most time first */
+    size_t wait_count;
 };
 
 /* Rows of one program with one reason, for a summary. */
@@ -76,10 +135,12 @@ struct elapsed_group {
     uint64_t time;
     uint64_t count;
     size_t processes;
+    uint32_t leader;      /* pid of the process with most of it ... */
+    uint64_t leader_time; /* ... and its part */
 };
 
 /* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */
-int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_groups,
+int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,
                    size_t *ret_count);
 
 struct elapsed_analysis;
@@ -88,6 +149,11 @@ struct elapsed_analysis;
  * `problem`. Call it before anything is read from the history. */
 int elapsed_new(struct history *history, const char *directory,
                 struct elapsed_analysis **ret_analysis, struct problem *problem);
+/* The time shall end with the last event of the processes with such streams. Call it before the first event. */
+void elapsed_end_with(struct elapsed_analysis *analysis,
+                      bool (*chosen)(void *context, uint32_t origin,
+                                     const struct stream_record *stream),
+                      void *context);
 void elapsed_analysis_free(struct elapsed_analysis *analysis);
 
 /* Processes the next event. Returns 0 or -ENOMEM, -ENOSPC, -EFBIG. */

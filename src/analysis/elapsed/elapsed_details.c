@@ -12,6 +12,7 @@ static const struct {
     [ELAPSED_COMPUTES] = {"computing", "computing"},
     [ELAPSED_NO_CPU] = {"runnable, no CPU", "no_cpu"},
     [ELAPSED_IN_FLIGHT] = {"message in flight", "in_flight"},
+    [ELAPSED_QUEUED] = {"message waiting for its receiver", "queued"},
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock", "lock"},
@@ -78,8 +79,14 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
 static const char *keep_address(struct elapsed_analysis *analysis, const struct path_record *path)
 {
     char text[ENDPOINT_SIZE];
+    bool guessed;
 
     endpoint_remote(path, text);
+    char *port = kind_is_internet(path->kind) && path_side(path, &guessed) == PATH_SIDE_SERVES
+                     ? strrchr(text, ':')
+                     : NULL;
+    if (port != NULL)
+        strcpy(port + 1, "*"); /* a client's port says nothing */
     size_t size = strlen(text) + 1;
     char *kept = arena_allocate(&analysis->texts, size);
     if (kept != NULL)
@@ -95,9 +102,13 @@ static void describe(struct elapsed_analysis *analysis, struct detail *detail, u
         detail->path == 0 ? NULL : identities_path(identities, detail->origin, detail->path);
 
     if (identity != NULL) {
+        const struct stream_record *main =
+            identities_stream(identities, detail->origin, identity->process);
         detail->pid = identity->pid;
         detail->tid = identity->tid;
-        memcpy(detail->process, identity->name, STREAM_NAME_SIZE);
+        memcpy(detail->process, main == NULL ? identity->name : main->name, STREAM_NAME_SIZE);
+        if (memcmp(detail->process, identity->name, STREAM_NAME_SIZE) != 0)
+            memcpy(detail->thread, identity->name, STREAM_NAME_SIZE);
     }
     if (path != NULL) {
         detail->path_kind = path->kind;

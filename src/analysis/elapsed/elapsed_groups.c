@@ -16,16 +16,31 @@ static bool belongs(const struct elapsed_group *group, const struct elapsed_row 
            strcmp(largest->address, row->address) == 0;
 }
 
-static bool is_of_new_process(const struct elapsed *elapsed, size_t at,
-                              const struct elapsed_group *group)
+static bool is_of_process(const struct elapsed_group *group, const struct elapsed_row *row,
+                          const struct elapsed_row *of)
 {
-    const struct elapsed_row *row = &elapsed->rows[at];
+    return row->pid == of->pid && row->origin == of->origin && belongs(group, row);
+}
 
-    for (size_t i = 0; i < at; i++)
-        if (belongs(group, &elapsed->rows[i]) && elapsed->rows[i].pid == row->pid &&
-            elapsed->rows[i].origin == row->origin)
-            return false;
-    return true;
+/* The first row of a process in the group: what all of its rows took. */
+static void add_process(const struct elapsed_account *account, size_t rows, size_t at,
+                        struct elapsed_group *group)
+{
+    const struct elapsed_row *row = &account->rows[at];
+    uint64_t time = 0;
+
+    for (size_t i = 0; i < rows; i++) {
+        if (!is_of_process(group, &account->rows[i], row))
+            continue;
+        if (i < at)
+            return; /* it was added */
+        time += account->rows[i].time;
+    }
+    group->processes++;
+    if (time > group->leader_time) {
+        group->leader = row->pid;
+        group->leader_time = time;
+    }
 }
 
 static int by_time(const void *one, const void *other)
@@ -38,16 +53,16 @@ static int by_time(const void *one, const void *other)
 
 #define ROWS_MOST 1000 /* smaller rows do not matter, and the search is quadratic */
 
-int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_groups,
+int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,
                    size_t *ret_count)
 {
-    size_t rows = elapsed->row_count < ROWS_MOST ? elapsed->row_count : ROWS_MOST, count = 0;
+    size_t rows = account->row_count < ROWS_MOST ? account->row_count : ROWS_MOST, count = 0;
     struct elapsed_group *groups = calloc(rows + 1, sizeof(*groups));
 
     if (groups == NULL)
         return -ENOMEM;
     for (size_t i = 0; i < rows; i++) {
-        const struct elapsed_row *row = &elapsed->rows[i];
+        const struct elapsed_row *row = &account->rows[i];
         size_t at = 0;
         while (at < count && !belongs(&groups[at], row))
             at++;
@@ -55,7 +70,7 @@ int elapsed_groups(const struct elapsed *elapsed, struct elapsed_group **ret_gro
             groups[count++] = (struct elapsed_group){.largest = row};
         groups[at].time += row->time;
         groups[at].count += row->count;
-        groups[at].processes += is_of_new_process(elapsed, i, &groups[at]);
+        add_process(account, rows, i, &groups[at]);
     }
     qsort(groups, count, sizeof(*groups), by_time);
     *ret_groups = groups;

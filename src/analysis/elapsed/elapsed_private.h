@@ -19,14 +19,37 @@ struct interval {
     uint64_t end;
     uint64_t cpu;
     uint64_t wait;
-    uint64_t arrival;  /* 0: nothing recorded ended the wait */
+    uint64_t
+        arrival; /* of what ended the wait, or of the message that was received; 0: not known */
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
-    bool asleep; /* the wait comes first */
-    bool is_message;
+    bool asleep;     /* the wait comes first */
+    bool is_message; /* `source` has sent it */
+    bool receives;   /* a RECEIVE of something */
+    bool serves;     /* ... with which a request begins, on the side that serves */
+    bool in_request; /* the thread had received a request that was not answered yet */
+};
+
+/* ---- requests ---- */
+
+enum side { SIDE_NOT_KNOWN, SIDE_CALLS, SIDE_SERVES, SIDE_NONE };
+
+/* What an end of a connection last did. */
+struct exchange {
+    uint64_t begin;   /* of the open request */
+    uint32_t last;    /* interval: its latest answer; 0: none yet */
+    uint32_t thread;  /* index + 1 of the one that received it */
+    uint8_t side;     /* enum side */
+    bool is_open;     /* an account shall be made of it */
+    bool is_received; /* SIDE_SERVES: received and not answered, by `thread` */
+};
+
+struct request {
+    uint64_t begin;
+    uint32_t last; /* interval */
 };
 
 /* What is known of a thread in one place. */
@@ -40,6 +63,7 @@ struct detail {
     uint32_t pid, tid;
     uint8_t path_kind;
     char process[STREAM_NAME_SIZE + 1];
+    char thread[STREAM_NAME_SIZE + 1];
     const char *address; /* in `texts`, or NULL */
 };
 
@@ -54,6 +78,14 @@ struct elapsed_thread {
     bool for_any; /* ... or for any of several paths */
     bool stopped;
     uint32_t call;
+    uint32_t requests; /* received by it and not answered yet */
+};
+
+/* Waits of one detail that one process ended. */
+struct wait_sum {
+    uint32_t detail;
+    uint32_t ender; /* detail of the process; 0: not known */
+    uint64_t time, count, longest;
 };
 
 struct elapsed_analysis {
@@ -75,6 +107,18 @@ struct elapsed_analysis {
     uint32_t root_end; /* interval */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];
+    /* elapsed_end_with; NULL: the root is found */
+    bool (*chosen)(void *context, uint32_t origin, const struct stream_record *stream);
+    void *context;
+    uint64_t root_time;         /* when root_end ends */
+    struct exchange *exchanges; /* [end_place - 1] */
+    size_t exchange_room;
+    struct scratch requests; /* struct request: with an answer */
+    uint64_t unanswered;
+    struct lookup servers; /* processes that have received a request */
+    struct intern wait_keys;
+    struct wait_sum *wait_sums;
+    size_t wait_room;
     uint64_t first; /* time of the first event */
     uint32_t last;  /* the interval that ends last */
     uint64_t last_time;
@@ -89,6 +133,44 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
 
 /* What a wait that no record explains was for, by its system call. */
 enum elapsed_kind kind_of_call(uint32_t call, uint32_t state);
+
+/* ---- elapsed_requests.c ---- */
+
+/* An end of a path begins, or ends. Returns 0 or a negative errno. */
+int elapsed_end_path(struct elapsed_analysis *analysis, uint32_t end_place);
+
+/* A SEND or RECEIVE of a thread, with its interval. */
+int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
+                         struct elapsed_thread *thread, uint32_t interval);
+
+/* After the last event. */
+int elapsed_end_requests(struct elapsed_analysis *analysis);
+
+/* ---- elapsed_waits.c ---- */
+
+int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_event *event,
+                      const struct interval *interval, enum elapsed_kind kind);
+int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *elapsed);
+
+/* ---- elapsed_rows.c ---- */
+
+/* What was found of one detail and one kind. */
+struct part {
+    uint32_t detail; /* 0: not known */
+    enum elapsed_kind kind;
+    uint64_t time;
+    uint64_t count;
+};
+
+struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part);
+
+/* Adds times and counts of a row that says the same. */
+void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
+
+/* By what they say, without times and threads. */
+int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
+int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
+                      size_t count, struct elapsed_account *account);
 
 /* ---- elapsed_walk.c ---- */
 

@@ -5,6 +5,9 @@
  *      now                                              <--- end
  *       |  cpu  |  no CPU  | in flight |   cpu ...
  *       '-- of the receiver ----------' '-- of the sender, from its send backwards
+ *
+ * Of a request, from its last answer backwards to its beginning. It came with a message, so where one is received that
+ * began a request, or the answer itself, the way leads along the message, and not to what the receiver did before.
  */
 #include "analysis/elapsed/elapsed_private.h"
 
@@ -12,41 +15,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What was found of one detail and one kind. */
-struct sum {
-    uint32_t detail;
+/* A part of the request that is followed. */
+struct hop {
+    uint64_t begin, end;
     enum elapsed_kind kind;
-    uint64_t time;
-    uint64_t count;
+    uint32_t detail;
 };
 
 struct walk {
     struct elapsed_analysis *analysis;
-    struct elapsed *elapsed;
-    uint64_t now; /* everything after this is accounted for */
+    struct elapsed_account *account;
+    uint64_t now;   /* everything after this is accounted for */
+    uint64_t floor; /* nothing before this counts */
     struct intern keys;
-    struct sum *sums;
-    size_t sum_room;
+    struct part *parts;
+    size_t part_room;
+    bool keeps_hops;
+    struct hop *hops;
+    size_t hop_count, hop_room;
     bool failed;
 };
 
+static void keep_hop(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
+{
+    struct hop *last = walk->hop_count == 0 ? NULL : &walk->hops[walk->hop_count - 1];
+
+    if (last != NULL && last->kind == kind && last->detail == detail && last->begin == walk->now) {
+        last->begin = from;
+        return;
+    }
+    if (array_reserve(&walk->hops, &walk->hop_room, walk->hop_count + 1, sizeof(*walk->hops)) < 0)
+        walk->failed = true;
+    else
+        walk->hops[walk->hop_count++] = (struct hop){from, walk->now, kind, detail};
+}
+
 static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
 {
+    if (from < walk->floor)
+        from = walk->floor;
     if (from >= walk->now || walk->failed)
         return;
     uint64_t time = walk->now - from;
     int64_t index = intern_add(&walk->keys, (uint64_t)kind << 32 | detail);
-    if (index < 0 ||
-        array_reserve(&walk->sums, &walk->sum_room, (size_t)index + 1, sizeof(*walk->sums)) < 0) {
+    if (index < 0 || array_reserve(&walk->parts, &walk->part_room, (size_t)index + 1,
+                                   sizeof(*walk->parts)) < 0) {
         walk->failed = true;
         return;
     }
-    struct sum *sum = &walk->sums[index];
-    sum->detail = detail;
-    sum->kind = kind;
-    sum->time += time;
-    sum->count++;
-    walk->elapsed->by_kind[kind] += time;
+    struct part *part = &walk->parts[index];
+    part->detail = detail;
+    part->kind = kind;
+    part->time += time;
+    part->count++;
+    walk->account->by_kind[kind] += time;
+    if (walk->keeps_hops)
+        keep_hop(walk, from, kind, detail);
     walk->now = from;
 }
 
@@ -103,142 +127,202 @@ static uint32_t step(struct walk *walk, const struct interval *interval)
     return interval->previous;
 }
 
-/* ---- rows ---- */
-
-static void name_procedure(const struct elapsed_analysis *analysis, const struct detail *detail,
-                           struct elapsed_row *row)
+static int end_account(struct walk *walk)
 {
-    const struct module_record *module = NULL;
-    const struct procedure_record *procedure =
-        detail->pc == 0
-            ? NULL
-            : identities_procedure_of(history_identities(analysis->history), detail->origin,
-                                      detail->image, detail->pc, &module);
+    int result = walk->failed ? -ENOMEM
+                              : elapsed_make_rows(walk->analysis, walk->parts, walk->keys.count,
+                                                  walk->account);
 
-    if (procedure != NULL)
-        memcpy(row->procedure, procedure->name, PROCEDURE_NAME_SIZE);
-    if (module == NULL)
-        return;
-    char name[MODULE_NAME_SIZE + 1] = "";
-    memcpy(name, module->name, MODULE_NAME_SIZE);
-    const char *slash = strrchr(name, '/');
-    strcpy(row->module, slash == NULL ? name : slash + 1);
+    intern_done(&walk->keys);
+    free(walk->parts);
+    free(walk->hops);
+    return result;
 }
 
-static struct elapsed_row row_of(const struct walk *walk, const struct sum *sum)
+/* ---- the whole run ---- */
+
+static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
-    struct elapsed_row row = {
-        .kind = sum->kind, .time = sum->time, .count = sum->count, .call = NO_SYSTEM_CALL};
-
-    if (sum->detail == 0)
-        return row;
-    const struct detail *detail = &walk->analysis->details[sum->detail - 1];
-    row.origin = detail->origin;
-    row.pid = detail->pid;
-    row.tid = detail->tid;
-    memcpy(row.process, detail->process, sizeof(row.process));
-    if (sum->kind == ELAPSED_NO_CPU)
-        return row;
-    name_procedure(walk->analysis, detail, &row);
-    if (sum->kind == ELAPSED_COMPUTES)
-        return row;
-    row.call = detail->call;
-    if (sum->kind == ELAPSED_OUTSIDE || sum->kind == ELAPSED_IN_FLIGHT) {
-        row.path_kind = detail->path_kind;
-        if (detail->address != NULL)
-            strcpy(row.address, detail->address);
-    }
-    return row;
-}
-
-static int compare_what(const struct elapsed_row *a, const struct elapsed_row *b)
-{
-    int order = (int)a->kind - (int)b->kind;
-
-    if (order == 0)
-        order = a->origin < b->origin ? -1 : a->origin > b->origin;
-    if (order == 0)
-        order = a->tid < b->tid ? -1 : a->tid > b->tid;
-    if (order == 0)
-        order = a->call < b->call ? -1 : a->call > b->call;
-    if (order == 0)
-        order = strcmp(a->process, b->process);
-    if (order == 0)
-        order = strcmp(a->module, b->module);
-    if (order == 0)
-        order = strcmp(a->procedure, b->procedure);
-    return order == 0 ? strcmp(a->address, b->address) : order;
-}
-
-static int by_what(const void *a, const void *b)
-{
-    return compare_what(a, b);
-}
-
-static int by_time(const void *one, const void *other)
-{
-    const struct elapsed_row *a = one, *b = other;
-
-    if (a->time != b->time)
-        return a->time > b->time ? -1 : 1;
-    return compare_what(a, b);
-}
-
-/* Several PCs may be in one procedure. */
-static void merge(struct elapsed *elapsed)
-{
-    size_t count = 0;
-
-    if (elapsed->row_count == 0)
-        return;
-    qsort(elapsed->rows, elapsed->row_count, sizeof(*elapsed->rows), by_what);
-    for (size_t i = 1; i < elapsed->row_count; i++) {
-        struct elapsed_row *row = &elapsed->rows[i];
-        if (compare_what(&elapsed->rows[count], row) == 0) {
-            elapsed->rows[count].time += row->time;
-            elapsed->rows[count].count += row->count;
-        } else {
-            elapsed->rows[++count] = *row;
-        }
-    }
-    elapsed->row_count = count + 1;
-    qsort(elapsed->rows, elapsed->row_count, sizeof(*elapsed->rows), by_time);
-}
-
-static int make_rows(const struct walk *walk)
-{
-    struct elapsed *elapsed = walk->elapsed;
-
-    elapsed->rows = calloc((size_t)walk->keys.count + 1, sizeof(*elapsed->rows));
-    if (elapsed->rows == NULL)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < walk->keys.count; i++)
-        elapsed->rows[elapsed->row_count++] = row_of(walk, &walk->sums[i]);
-    merge(elapsed);
-    return 0;
-}
-
-int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed)
-{
-    struct walk walk = {.analysis = analysis, .elapsed = elapsed};
+    struct walk walk = {.analysis = analysis, .account = &elapsed->run};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     if (index != 0) {
         walk.now = interval_at(analysis, index)->end;
-        elapsed->time = walk.now - analysis->first;
+        elapsed->run.time = walk.now - analysis->first;
     }
     while (index != 0 && !walk.failed) {
         index = step(&walk, interval_at(analysis, index));
-        elapsed->intervals++;
+        elapsed->run.intervals++;
     }
     charge(&walk, analysis->first, ELAPSED_UNKNOWN, 0);
     if (analysis->root_end != 0) {
         elapsed->pid = analysis->root_pid;
         memcpy(elapsed->process, analysis->root_name, sizeof(elapsed->process));
         elapsed->from_start = true;
+        elapsed->chosen = analysis->chosen != NULL;
     }
-    int result = walk.failed ? -ENOMEM : make_rows(&walk);
-    intern_done(&walk.keys);
-    free(walk.sums);
+    return end_account(&walk);
+}
+
+/* ---- requests ---- */
+
+/* Along the message that was received. */
+static uint32_t step_to_sender(struct walk *walk, const struct interval *interval)
+{
+    if (interval->asleep) {
+        charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
+        charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
+    } else {
+        charge(walk, interval->arrival, ELAPSED_QUEUED, interval->waits);
+    }
+    if (interval->source == 0)
+        return interval->previous;
+    charge(walk, interval_at(walk->analysis, interval->source)->end, ELAPSED_IN_FLIGHT,
+           interval->waits);
+    return interval->source;
+}
+
+/* The thread had the request, and waited for a lock that another thread held. What that one did is not the request's,
+ * unlike what a thread did that handed the request over. */
+static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
+{
+    return interval->in_request && interval->wait > 0 && !interval->asleep &&
+           interval->source != 0 && interval->previous != 0 && !interval->is_message &&
+           interval->waits != 0 &&
+           kind_of_call(walk->analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
+}
+
+static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
+{
+    charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
+    charge(walk, interval->end - interval->wait, ELAPSED_LOCK, interval->waits);
+    charge_awake(walk, interval_at(walk->analysis, interval->previous)->end, interval->cpu,
+                 interval->computes);
+    return interval->previous;
+}
+
+static uint32_t step_of_request(struct walk *walk, const struct interval *interval, bool first)
+{
+    if (interval->receives && interval->arrival != 0 && (interval->serves || first))
+        return step_to_sender(walk, interval);
+    if (waits_for_lock(walk, interval))
+        return step_over_lock(walk, interval);
+    return step(walk, interval);
+}
+
+#define STEPS_MOST 1000000 /* of one request */
+
+static void walk_request(struct walk *walk, const struct request *request)
+{
+    uint32_t index = request->last;
+    uint64_t end = interval_at(walk->analysis, index)->end;
+
+    walk->now = end;
+    walk->floor = request->begin < end ? request->begin : end;
+    walk->account->time += end - walk->floor;
+    for (uint32_t i = 0; index != 0 && walk->now > walk->floor && i < STEPS_MOST; i++) {
+        index = step_of_request(walk, interval_at(walk->analysis, index), i == 0);
+        walk->account->intervals++;
+        if (walk->failed)
+            return;
+    }
+    charge(walk, walk->floor, ELAPSED_UNKNOWN, 0);
+}
+
+/* The hops were found from the end backwards. */
+static int make_hops(const struct walk *walk, struct elapsed_request *request)
+{
+    size_t count = walk->hop_count < ELAPSED_HOPS_MOST ? walk->hop_count : ELAPSED_HOPS_MOST;
+
+    request->hops = calloc(count + 1, sizeof(*request->hops));
+    if (request->hops == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const struct hop *hop = &walk->hops[count - 1 - i];
+        const struct part part = {hop->detail, hop->kind, hop->end - hop->begin, 1};
+        request->hops[i] =
+            (struct elapsed_hop){hop->begin - walk->floor, elapsed_row_of(walk->analysis, &part)};
+    }
+    request->hop_count = count;
+    request->cut = count < walk->hop_count;
+    return 0;
+}
+
+static int describe_request(struct elapsed_analysis *analysis, const struct request *request,
+                            struct elapsed_request *ret_request)
+{
+    struct elapsed_account account = {0};
+    struct walk walk = {.analysis = analysis, .account = &account, .keeps_hops = true};
+
+    walk_request(&walk, request);
+    ret_request->begin = walk.floor;
+    ret_request->time = account.time;
+    int result = walk.failed ? -ENOMEM : make_hops(&walk, ret_request);
+    int ended = end_account(&walk);
+    free(account.rows);
+    return result < 0 ? result : ended;
+}
+
+/* More are not followed one by one: evenly spread ones stand for all. */
+#define REQUESTS_MOST 200000u
+
+struct length {
+    uint64_t time;
+    uint32_t request; /* index */
+};
+
+static int by_length(const void *one, const void *other)
+{
+    const struct length *a = one, *b = other;
+
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    return a->request < b->request ? -1 : a->request > b->request;
+}
+
+static const struct request *request_at(const struct elapsed_analysis *analysis, uint32_t index)
+{
+    return (const struct request *)analysis->requests.at + index;
+}
+
+static int describe_lengths(struct elapsed_analysis *analysis, struct length *lengths, size_t count,
+                            struct elapsed_requests *requests)
+{
+    qsort(lengths, count, sizeof(*lengths), by_length);
+    requests->median = lengths[count / 2].time;
+    requests->p99 = lengths[count * 99 / 100].time;
+    int result = describe_request(analysis, request_at(analysis, lengths[count / 2].request),
+                                  &requests->typical);
+    return result < 0 ? result
+                      : describe_request(analysis, request_at(analysis, lengths[count - 1].request),
+                                         &requests->slowest);
+}
+
+static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_requests *requests)
+{
+    struct walk walk = {.analysis = analysis, .account = &requests->account};
+    uint32_t count = analysis->requests.count, stride = count / REQUESTS_MOST + 1;
+    struct length *lengths = calloc(count / stride + 1, sizeof(*lengths));
+
+    requests->count = count;
+    requests->unanswered = analysis->unanswered;
+    walk.failed = lengths == NULL;
+    for (uint32_t i = 0; i < count && !walk.failed; i += stride) {
+        const struct request *request = request_at(analysis, i);
+        walk_request(&walk, request);
+        lengths[requests->followed++] =
+            (struct length){interval_at(analysis, request->last)->end - walk.floor, i};
+    }
+    int result = end_account(&walk);
+    if (result == 0 && requests->followed > 0)
+        result = describe_lengths(analysis, lengths, requests->followed, requests);
+    free(lengths);
     return result;
+}
+
+int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed)
+{
+    int result = walk_run(analysis, elapsed);
+
+    return result < 0 ? result : walk_requests(analysis, &elapsed->requests);
 }

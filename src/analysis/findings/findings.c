@@ -23,18 +23,15 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
 #define ELAPSED_SMALL 0.05
 #define ELAPSED_MOST  4
 
-/* Only for a process whose beginning and end were recorded: what a service waits for between requests explains
- * nothing. */
-int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
+static int add_elapsed(const struct elapsed_account *account, bool of_requests,
+                       struct findings *findings)
 {
     struct elapsed_group *groups = NULL;
     size_t count = 0;
+    int result = elapsed_groups(account, &groups, &count);
 
-    if (from->elapsed == NULL || !from->elapsed->from_start || from->elapsed->time == 0)
-        return 0;
-    int result = elapsed_groups(from->elapsed, &groups, &count);
     for (size_t i = 0; i < count && i < ELAPSED_MOST && result == 0; i++) {
-        double share = findings_share(groups[i].time, from->elapsed->time);
+        double share = findings_share(groups[i].time, account->time);
         if (share < ELAPSED_SMALL)
             break;
         struct finding *finding = findings_add(findings, FINDING_ELAPSED, share);
@@ -43,11 +40,27 @@ int findings_of_elapsed(const struct findings_from *from, struct findings *findi
             break;
         }
         finding->elapsed.group = groups[i];
-        finding->elapsed.of = from->elapsed->time;
+        finding->elapsed.of = account->time;
+        finding->elapsed.of_requests = of_requests;
         finding->elapsed.first = i == 0;
     }
     free(groups);
     return result;
+}
+
+/* Of a process whose beginning and end were recorded; or else of requests, since what a service waits for between them
+ * explains nothing. */
+int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
+{
+    const struct elapsed *elapsed = from->elapsed;
+
+    if (elapsed == NULL)
+        return 0;
+    if (elapsed->from_start)
+        return elapsed->run.time == 0 ? 0 : add_elapsed(&elapsed->run, false, findings);
+    return elapsed->requests.account.time == 0
+               ? 0
+               : add_elapsed(&elapsed->requests.account, true, findings);
 }
 
 int findings_find(const struct findings_from *from, struct findings *findings)

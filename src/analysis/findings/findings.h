@@ -95,7 +95,8 @@ struct finding {
     union {
         struct {
             struct elapsed_group group; /* its row belongs to the result */
-            uint64_t of;                /* ns: the elapsed time */
+            uint64_t of;                /* ns: the elapsed time, or that of all requests */
+            bool of_requests;           /* which of the two */
             bool first;                 /* the largest */
         } elapsed;
         struct {

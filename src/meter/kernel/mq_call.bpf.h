@@ -47,9 +47,11 @@ static __always_inline void note_priority(struct message_queue *whole, uint32_t 
 __noinline int guess_priority(struct queue_use *use, struct message_queue *whole)
 {
     uint32_t best = 0, several = 0;
+    struct queue_key key; /* before Linux 6.2 helpers do not take one behind an argument */
 
     if (use == NULL || whole == NULL)
         return 0;
+    key = use->key;
     for (int i = 0; i < PRIORITIES_MOST; i++) {
         uint32_t priority = whole->priorities[i];
         struct message_queue *queue;
@@ -57,8 +59,8 @@ __noinline int guess_priority(struct queue_use *use, struct message_queue *whole
         if (priority == 0)
             break;
         several = i;
-        use->key.type = priority - 1;
-        queue = bpf_map_lookup_elem(&queues, &use->key);
+        key.type = priority - 1;
+        queue = bpf_map_lookup_elem(&queues, &key);
         if (queue != NULL && (int32_t)(queue->out - queue->in) > 0 && priority > best)
             best = priority;
     }

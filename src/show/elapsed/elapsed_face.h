@@ -5,10 +5,27 @@
 
 #include "analysis/elapsed/elapsed.h"
 #include "show/show.h"
+#include "show/text/json.h"
 
 #define ELAPSED_TEXT_SIZE 400
 
 /* What a row stands for besides its process: "in compress (libz.so.1)", "fdatasync in fsync_fname", "to 10.0.0.1:80". */
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE]);
+
+#define ELAPSED_THREAD_SIZE (PROCESS_NAME_SIZE + STREAM_NAME_SIZE + 2)
+
+/* The thread: "postgres[12]", "java[12] worker-*", or, if it has no name of its own, "python3[12] 17". */
+void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE]);
+
+/* What a wait was for: as elapsed_kind_name, but "message", whose flight is only a part of the wait. */
+const char *elapsed_wait_name(enum elapsed_kind kind);
+
+/* One request, hop by hop. `which`: its heading. `all`: short hops, too. */
+int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,
+                          bool all);
+
+/* A new object; NULL: out of memory. */
+json_t *elapsed_json(const struct elapsed *elapsed);
+int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file);
 
 #endif

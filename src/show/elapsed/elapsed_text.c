@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* elapsed_text.c: where the elapsed time went, as tables and as JSON. See elapsed_face.h. */
+/* elapsed_text.c: where the elapsed time went, as tables. See elapsed_face.h. */
 #include "show/elapsed/elapsed_face.h"
-#include "show/text/json.h"
 #include "show/text/matching_face.h"
-#include "show/text/system_call.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
 
@@ -14,67 +12,104 @@
 
 #define FEW_ROWS 30
 
-/* ---- words ---- */
-
-static void procedure_text(const struct elapsed_row *row, char *text, size_t size)
+static void share_text(uint64_t part, uint64_t whole, char text[UNIT_SIZE + 1])
 {
-    char procedure[PROCEDURE_NAME_SIZE + 1], module[MODULE_NAME_SIZE + 1];
-
-    show_text(row->procedure, PROCEDURE_NAME_SIZE, procedure);
-    show_text(row->module, MODULE_NAME_SIZE, module);
-    if (procedure[0] != '\0')
-        snprintf(text, size, "%s%s (%s)",
-                 row->kind == ELAPSED_COMPUTES ? "up to calls from " : "in ", procedure, module);
-    else
-        text[0] = '\0';
+    show_percent(part, whole, text);
+    strcat(text, "%");
 }
 
-void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
+static void print_rest(size_t shown, size_t count, FILE *file)
 {
-    char call[UNIT_SIZE], procedure[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE + 30];
-    char address[ENDPOINT_SIZE + 1];
+    if (shown < count)
+        fprintf(file, "(%zu more: --all)\n", count - shown);
+}
 
-    text[0] = '\0';
-    procedure_text(row, procedure, sizeof(procedure));
-    if (row->path_kind != 0) {
-        show_text(row->address, ENDPOINT_SIZE, address);
-        snprintf(text, ELAPSED_TEXT_SIZE, "%s %s", path_kind_name(row->path_kind), address);
-    } else if (row->call != NO_SYSTEM_CALL) {
-        system_call_text(row->call, call);
-        snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s", call, procedure[0] == '\0' ? "" : " ",
-                 procedure);
-    } else {
-        snprintf(text, ELAPSED_TEXT_SIZE, "%s", procedure);
+static size_t shown_of(size_t count, bool all)
+{
+    return all || count < FEW_ROWS ? count : FEW_ROWS;
+}
+
+/* ---- accounts ---- */
+
+static int print_kinds(const struct elapsed_account *account, FILE *file)
+{
+    static const struct table_column columns[] = {
+        {"SHARE", true}, {"TIME", true}, {"SPENT ON", false}};
+    bool done[ELAPSED_KIND_COUNT] = {false};
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    for (unsigned i = 0; i < ELAPSED_KIND_COUNT && result == 0; i++) {
+        char share[UNIT_SIZE + 1], time[UNIT_SIZE];
+        unsigned most = ELAPSED_KIND_COUNT;
+        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+            if (!done[kind] && account->by_kind[kind] > 0 &&
+                (most == ELAPSED_KIND_COUNT || account->by_kind[kind] > account->by_kind[most]))
+                most = kind;
+        if (most == ELAPSED_KIND_COUNT)
+            break;
+        done[most] = true;
+        share_text(account->by_kind[most], account->time, share);
+        show_duration(account->by_kind[most], time);
+        result = table_add(&table, (const char *[]){share, time, elapsed_kind_name(most)});
     }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
 }
 
-static void thread_text(const struct elapsed_row *row, char text[PROCESS_NAME_SIZE])
+static int print_rows(const struct elapsed_account *account, FILE *file, bool all)
 {
-    char name[STREAM_NAME_SIZE + 1];
+    static const struct table_column columns[] = {{"SHARE", true},     {"TIME", true},
+                                                  {"TIMES", true},     {"PROCESS", false},
+                                                  {"SPENT ON", false}, {"WHAT", false}};
+    size_t shown = shown_of(account->row_count, all);
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
-    if (row->pid == 0) {
-        strcpy(text, "-");
-        return;
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        const struct elapsed_row *row = &account->rows[i];
+        char share[UNIT_SIZE + 1], time[UNIT_SIZE], count[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
+        char what[ELAPSED_TEXT_SIZE];
+        share_text(row->time, account->time, share);
+        show_duration(row->time, time);
+        show_count(row->count, count);
+        elapsed_thread_text(row, thread);
+        elapsed_what(row, what);
+        result = table_add(&table, (const char *[]){share, time, count, thread,
+                                                    elapsed_kind_name(row->kind), what});
     }
-    show_text(row->process, STREAM_NAME_SIZE, name);
-    if (row->pid == row->tid)
-        snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", name, row->pid);
-    else
-        snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "/%" PRIu32 "]", name, row->pid, row->tid);
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    print_rest(shown, account->row_count, file);
+    return result;
 }
 
-/* ---- tables ---- */
+static int print_account(const struct elapsed_account *account, FILE *file, bool all)
+{
+    int result = print_kinds(account, file);
 
-static void print_heading(const struct elapsed *elapsed, FILE *file)
+    if (result == 0)
+        fputc('\n', file);
+    return result == 0 ? print_rows(account, file, all) : result;
+}
+
+/* ---- the run ---- */
+
+static void print_run_heading(const struct elapsed *elapsed, FILE *file)
 {
     char time[UNIT_SIZE], process[PROCESS_NAME_SIZE];
 
-    show_duration(elapsed->time, time);
+    show_duration(elapsed->run.time, time);
     if (elapsed->from_start) {
         show_process(elapsed->process, elapsed->pid, process);
         fprintf(file,
-                "%s passed from the start of %s to its end. Backwards from the end, it was "
-                "spent on:\n\n",
+                elapsed->chosen ? "%s passed from the first event of all to the last of %s. "
+                                  "Backwards from there, it was spent on:\n\n"
+                                : "%s passed from the start of %s to its end. Backwards from the "
+                                  "end, it was spent on:\n\n",
                 time, process);
     } else {
         fprintf(file,
@@ -84,143 +119,144 @@ static void print_heading(const struct elapsed *elapsed, FILE *file)
     }
 }
 
-static int print_kinds(const struct elapsed *elapsed, FILE *file)
+static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
 {
-    static const struct table_column columns[] = {
-        {"SHARE", true}, {"TIME", true}, {"SPENT ON", false}};
-    bool done[ELAPSED_KIND_COUNT] = {false};
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-
-    for (unsigned i = 0; i < ELAPSED_KIND_COUNT && result == 0; i++) {
-        char share[UNIT_SIZE], time[UNIT_SIZE];
-        unsigned most = ELAPSED_KIND_COUNT;
-        for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-            if (!done[kind] && elapsed->by_kind[kind] > 0 &&
-                (most == ELAPSED_KIND_COUNT || elapsed->by_kind[kind] > elapsed->by_kind[most]))
-                most = kind;
-        if (most == ELAPSED_KIND_COUNT)
-            break;
-        done[most] = true;
-        show_percent(elapsed->by_kind[most], elapsed->time, share);
-        strcat(share, "%");
-        show_duration(elapsed->by_kind[most], time);
-        result = table_add(&table, (const char *[]){share, time, elapsed_kind_name(most)});
-    }
-    if (result == 0)
-        result = table_print(&table, file);
-    table_done(&table);
-    return result;
-}
-
-static int print_rows(const struct elapsed *elapsed, FILE *file, bool all)
-{
-    static const struct table_column columns[] = {{"SHARE", true},     {"TIME", true},
-                                                  {"TIMES", true},     {"PROCESS", false},
-                                                  {"SPENT ON", false}, {"WHAT", false}};
-    size_t shown = all || elapsed->row_count < FEW_ROWS ? elapsed->row_count : FEW_ROWS;
-    struct table table;
-    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
-
-    for (size_t i = 0; i < shown && result == 0; i++) {
-        const struct elapsed_row *row = &elapsed->rows[i];
-        char share[UNIT_SIZE], time[UNIT_SIZE], count[UNIT_SIZE], thread[PROCESS_NAME_SIZE];
-        char what[ELAPSED_TEXT_SIZE];
-        show_percent(row->time, elapsed->time, share);
-        strcat(share, "%");
-        show_duration(row->time, time);
-        show_count(row->count, count);
-        thread_text(row, thread);
-        elapsed_what(row, what);
-        result = table_add(&table, (const char *[]){share, time, count, thread,
-                                                    elapsed_kind_name(row->kind), what});
-    }
-    if (result == 0)
-        result = table_print(&table, file);
-    table_done(&table);
-    if (shown < elapsed->row_count)
-        fprintf(file, "(%zu more: --all)\n", elapsed->row_count - shown);
-    return result;
-}
-
-static void print_grounds(const struct elapsed *elapsed, const struct recorded *recorded,
-                          FILE *file)
-{
+    struct folding folding;
     char text[COUNTED_SIZE];
 
-    show_counted(elapsed->intervals, "interval", text);
-    fprintf(file, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);
+    print_run_heading(elapsed, folding_begin(&folding, file));
+    folding_end(&folding);
+    int result = print_account(&elapsed->run, file, all);
+    FILE *into = folding_begin(&folding, file);
+    show_counted(elapsed->run.intervals, "interval", text);
+    fprintf(into, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);
+    if (elapsed->requests.count > 0) {
+        show_counted(elapsed->requests.count, "request", text);
+        fprintf(into, "\n%s: see dpm why --requests.\n", text);
+    }
+    folding_end(&folding);
+    return result;
+}
+
+/* ---- requests ---- */
+
+static void print_requests_heading(const struct elapsed_requests *requests, FILE *file)
+{
+    char count[COUNTED_SIZE], time[UNIT_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE], most[UNIT_SIZE];
+
+    show_counted(requests->followed, "request", count);
+    show_duration(requests->account.time, time);
+    show_duration(requests->median, median);
+    show_duration(requests->p99, p99);
+    show_duration(requests->slowest.time, most);
+    fprintf(file, "%s took %s together (median %s, 99th percentile %s, slowest %s).", count, time,
+            median, p99, most);
+    if (requests->followed < requests->count) {
+        show_counted(requests->count, "request", count);
+        fprintf(file, " They stand for %s.", count);
+    }
+    if (requests->unanswered > 0) {
+        show_counted(requests->unanswered, "more", count);
+        fprintf(file, " %" PRIu64 " more had no answer.", requests->unanswered);
+    }
+    fputs(" Backwards from the last byte of each answer, the time was spent on:\n\n", file);
+}
+
+static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
+{
+    const struct elapsed_requests *requests = &elapsed->requests;
+    struct folding folding;
+
+    if (requests->count == 0) {
+        fputs("The trace has no requests.\n", file);
+        return 0;
+    }
+    print_requests_heading(requests, folding_begin(&folding, file));
+    folding_end(&folding);
+    int result = print_account(&requests->account, file, all);
+    if (result == 0)
+        result = elapsed_print_request(&requests->typical, "A typical request", file, all);
+    return result == 0 ? elapsed_print_request(&requests->slowest, "The slowest request", file, all)
+                       : result;
+}
+
+/* ---- waits ---- */
+
+static void print_waits_heading(bool chosen, FILE *file)
+{
+    if (!chosen)
+        fputs("The trace has neither a command from its start to its end, nor requests with "
+              "answers. ",
+              file);
+    fputs("What threads waited for (waits of several threads overlap):\n\n", file);
+}
+
+static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {
+        {"TIME", true},        {"TIMES", true}, {"LONGEST", true},  {"PROCESS", false},
+        {"WAITED FOR", false}, {"WHAT", false}, {"ENDED BY", false}};
+    size_t shown = shown_of(elapsed->wait_count, all);
+    struct folding folding;
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    print_waits_heading(chosen, folding_begin(&folding, file));
+    folding_end(&folding);
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        const struct elapsed_wait *wait = &elapsed->waits[i];
+        char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
+        char what[ELAPSED_TEXT_SIZE], ender[PROCESS_NAME_SIZE] = "-";
+        show_duration(wait->what.time, time);
+        show_count(wait->what.count, count);
+        show_duration(wait->longest, longest);
+        elapsed_thread_text(&wait->what, thread);
+        elapsed_what(&wait->what, what);
+        if (wait->ender[0] != '\0')
+            show_process(wait->ender, wait->ender_pid, ender);
+        result =
+            table_add(&table, (const char *[]){time, count, longest, thread,
+                                               elapsed_wait_name(wait->what.kind), what, ender});
+    }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    print_rest(shown, elapsed->wait_count, file);
+    return result;
+}
+
+/* ---- together ---- */
+
+static void print_lost(const struct recorded *recorded, FILE *file)
+{
+    struct folding folding;
+    char text[COUNTED_SIZE];
+
     if (recorded->lost == 0)
         return;
     show_counted(recorded->lost, "record", text);
-    fprintf(file,
-            "%s were lost: what ended a wait may be missing, and the time before it counts "
+    fprintf(folding_begin(&folding, file),
+            "\n%s were lost: what ended a wait may be missing, and the time before it counts "
             "for the wait.\n",
             text);
-}
-
-static int show_tables(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
-                       const struct show_options *options)
-{
-    struct folding folding;
-    int result;
-
-    print_heading(elapsed, folding_begin(&folding, file));
     folding_end(&folding);
-    result = print_kinds(elapsed, file);
-    if (result == 0)
-        fputc('\n', file);
-    if (result == 0)
-        result = print_rows(elapsed, file, options->all);
-    print_grounds(elapsed, recorded, folding_begin(&folding, file));
-    folding_end(&folding);
-    return result;
-}
-
-/* ---- JSON ---- */
-
-static json_t *row_json(const void *context, size_t index)
-{
-    const struct elapsed *elapsed = context;
-    const struct elapsed_row *row = &elapsed->rows[index];
-    char call[UNIT_SIZE];
-
-    system_call_text(row->call, call);
-    return json_pack(
-        "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on",
-        elapsed_kind_key(row->kind), "time_ns", json_count(row->time), "count",
-        json_count(row->count), "share", show_share(row->time, elapsed->time), "name",
-        json_text(row->process, STREAM_NAME_SIZE), "pid", json_count(row->pid), "tid",
-        json_count(row->tid), "procedure", json_text(row->procedure, PROCEDURE_NAME_SIZE), "module",
-        json_text(row->module, MODULE_NAME_SIZE), "system_call",
-        row->call == NO_SYSTEM_CALL ? json_null() : json_string(call), "kind",
-        row->path_kind == 0 ? json_null() : json_string(path_kind_name(row->path_kind)), "address",
-        row->path_kind == 0 ? json_null() : json_text(row->address, ENDPOINT_SIZE));
-}
-
-static int show_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file)
-{
-    json_t *kinds = json_object();
-    int failed = kinds == NULL;
-
-    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT && !failed; kind++)
-        failed =
-            json_object_set_new(kinds, elapsed_kind_key(kind), json_count(elapsed->by_kind[kind]));
-    json_t *all = json_pack(
-        "{s:{s:o, s:b}, s:o, s:o, s:o, s:o, s:o}", "trace", "lost", json_count(recorded->lost),
-        "complete", recorded->complete, "elapsed_ns", json_count(elapsed->time), "process",
-        elapsed->from_start ? json_text(elapsed->process, STREAM_NAME_SIZE) : json_null(), "pid",
-        elapsed->from_start ? json_count(elapsed->pid) : json_null(), "spent_on_ns", kinds, "rows",
-        json_array_of(elapsed, elapsed->row_count, row_json));
-    int result = json_print(failed ? NULL : all, JSON_INDENT(1), file);
-
-    fputc('\n', file);
-    return result;
 }
 
 int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
-                 const struct show_options *options)
+                 const struct show_options *options, enum elapsed_view view)
 {
-    return options->json ? show_json(elapsed, recorded, file)
-                         : show_tables(elapsed, recorded, file, options);
+    int result;
+
+    if (options->json)
+        return elapsed_print_json(elapsed, recorded, file);
+    if (view == ELAPSED_VIEW_WAITS)
+        result = print_waits(elapsed, true, file, options->all);
+    else if (view == ELAPSED_VIEW_REQUESTS || (!elapsed->from_start && elapsed->requests.count > 0))
+        result = print_requests(elapsed, file, options->all);
+    else if (elapsed->from_start)
+        result = print_run(elapsed, file, options->all);
+    else
+        result = print_waits(elapsed, false, file, options->all);
+    print_lost(recorded, file);
+    return result;
 }

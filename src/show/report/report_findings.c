@@ -447,16 +447,48 @@ static void say_waits(const struct report *report, const struct finding *finding
 
 /* ---- where the time went ---- */
 
+/* One that did most of it is named. */
 static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
 {
     const struct elapsed_row *row = group->largest;
-    char name[STREAM_NAME_SIZE + 1];
+    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
-    if (group->processes == 1)
-        show_process(row->process, row->pid, text);
-    else
+    if (group->leader_time * 5 < group->time * 4) {
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+        return;
+    }
+    show_process(row->process, group->leader, leader);
+    show_percent(group->leader_time, group->time, share);
+    if (others == 0)
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,
+                 share, others, others == 1 ? "" : "s");
+}
+
+#define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
+
+/* What the shares are of. */
+static void time_of_account(const struct report *report, const struct finding *finding,
+                            char text[ACCOUNT_SIZE])
+{
+    const struct elapsed_requests *requests = &report->elapsed->requests;
+    char time[UNIT_SIZE], count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE];
+
+    show_duration(finding->elapsed.of, time);
+    if (!finding->elapsed.of_requests) {
+        snprintf(text, ACCOUNT_SIZE, " of %s", time);
+        return;
+    }
+    show_counted(requests->count, "request", count);
+    show_duration(requests->median, median);
+    show_duration(requests->p99, p99);
+    if (requests->count == 1)
+        snprintf(text, ACCOUNT_SIZE, " of the request's %s", median);
+    else
+        snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
 }
 
 static void say_elapsed(const struct report *report, const struct finding *finding,
@@ -466,6 +498,7 @@ static void say_elapsed(const struct report *report, const struct finding *findi
         [ELAPSED_COMPUTES] = "computed",
         [ELAPSED_NO_CPU] = "could run, but had no CPU",
         [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
+        [ELAPSED_QUEUED] = "did something else while messages waited for it",
         [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
         [ELAPSED_DISK] = "waited for the disk",
         [ELAPSED_LOCK] = "waited for a lock",
@@ -479,18 +512,16 @@ static void say_elapsed(const struct report *report, const struct finding *findi
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
     char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
-    char of[UNIT_SIZE + 8] = "", time[UNIT_SIZE], times[UNIT_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE];
 
-    (void)report;
     group_text(group, who);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
     elapsed_what(&largest, what);
     show_percent(group->time, finding->elapsed.of, share);
-    show_duration(finding->elapsed.of, time);
     show_count(group->count, times);
     if (finding->elapsed.first)
-        snprintf(of, sizeof(of), " of %s", time);
+        time_of_account(report, finding, of);
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_COMPUTES)

@@ -205,6 +205,11 @@ int show_report_json(const struct report *report, FILE *file)
         fputs(",\n\"causality\": ", file);
         result = show_causality(report->causality, file, &(struct causality_face){.json = true});
     }
+    if (result == 0 && report->elapsed != NULL) {
+        fputs(",\n\"why\": ", file);
+        result =
+            show_elapsed(report->elapsed, &report->recorded, file, &options, ELAPSED_VIEW_BEST);
+    }
     fputs("}\n", file);
     return result;
 }
