@@ -154,8 +154,7 @@ static void shorten(char *text, size_t most)
     memcpy(text + head, dots, strlen(dots));
 }
 
-void process_label(const char *name, const char *command,
-                   char label[PROCESS_LABEL_SIZE])
+void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE])
 {
     char text[STREAM_NAME_SIZE + 1 + NAME_SIZE];
     struct word first = next_word(command == NULL ? "" : command);
