@@ -166,12 +166,20 @@ static int take_new(pid_t pid, void *context)
     if (intern_find(&acquiring->taken, key_of(pid)) >= 0)
         return 0;
     int before = acquiring->marked, result = take_chosen(pid, context);
-    if (result >= 0 && acquiring->marked > before) {
-        char name[64];
-        names_of(&(uint64_t){(uint64_t)pid}, 1, name, sizeof(name));
+    if (result >= 0 && acquiring->marked > before &&
+        intern_add(&acquiring->fresh, (uint64_t)pid) < 0)
+        return problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    return result;
+}
+
+static void say_fresh(const struct acquiring *acquiring)
+{
+    char name[64];
+
+    for (uint32_t i = 0; i < acquiring->fresh.count; i++) {
+        names_of(&acquiring->fresh.keys[i], 1, name, sizeof(name));
         command_say("metering one more process: %s", name);
     }
-    return result;
 }
 
 int acquiring_step(struct acquiring *acquiring, struct problem *problem)
@@ -187,16 +195,21 @@ int acquiring_step(struct acquiring *acquiring, struct problem *problem)
     acquiring->problem = problem;
     acquiring->marked = 0;
     words.pid_count = 0;
+    intern_done(&acquiring->fresh);
     int result = process_choice_find(&words, take_new, acquiring, problem);
-    bool some = acquiring->marked > 0;
-    if (result >= 0 && some) /* what they have created meanwhile */
-        result = take_all(acquiring);
-    return result < 0 || !some ? result
-                               : acquiring->meter->begin(acquiring->meter, &begun, problem);
+    if (result < 0 || acquiring->marked == 0)
+        return result;
+    result = take_all(acquiring); /* what they have created meanwhile */
+    if (result == 0)
+        result = acquiring->meter->begin(acquiring->meter, &begun, problem);
+    if (result == 0)
+        say_fresh(acquiring);
+    return result;
 }
 
 void acquiring_done(struct acquiring *acquiring)
 {
     intern_done(&acquiring->chosen);
     intern_done(&acquiring->taken);
+    intern_done(&acquiring->fresh);
 }

@@ -22,6 +22,7 @@ struct acquiring {
     struct problem *problem;
     struct intern chosen; /* pids */
     struct intern taken;  /* processes that the meter was asked to take: pid and start */
+    struct intern fresh;  /* pids that were taken in this step */
     int marked;           /* streams, in this pass */
     uint64_t last;        /* when new processes were last looked for */
 };
