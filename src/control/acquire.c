@@ -6,6 +6,7 @@
  *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
  */
+#include "control/acquiring.h"
 #include "control/recording_report.h"
 #include "recorder/process_choice.h"
 
@@ -21,11 +22,12 @@ struct acquire_options {
     struct process_choice choice;
     uint64_t duration; /* ns; 0: until a signal */
     bool all;
+    bool descendants;
 };
 
 /* ---- options ---- */
 
-enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DURATION };
+enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DESCENDANTS, DURATION };
 
 static const struct command_option acquire_options[] = {
     {"pid",
@@ -39,6 +41,7 @@ static const struct command_option acquire_options[] = {
      "processes in this cgroup and below: /system.slice"},
     {"unit", UNIT, {"UNIT", ARGUMENT_UNIT}, "processes of this systemd unit: redis.service"},
     {"all", ALL, {0}, "all processes of the machine except dpm"},
+    {"descendants", DESCENDANTS, {0}, "also what these processes have created before"},
     {"duration", DURATION, {"TIME"}, "stop after TIME: 500ms, 10s, 5m, 1h"},
     {0},
 };
@@ -64,6 +67,9 @@ static int take_option(int option, struct acquire_options *options)
         break;
     case ALL:
         options->all = true;
+        break;
+    case DESCENDANTS:
+        options->descendants = true;
         break;
     case DURATION:
         if (parse_duration(optarg, &options->duration) < 0 || options->duration == 0)
@@ -106,85 +112,7 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     return recording_options_done("acquire", &options->recorder);
 }
 
-/* ---- acquiring ---- */
-
-struct acquiring {
-    struct meter_interface *meter;
-    const struct process_choice *choice;
-    struct problem *problem;
-    int marked;       /* in this pass */
-    uint32_t refused; /* processes that the user may not meter, in this pass */
-};
-
-static int acquire_process(pid_t pid, void *context)
-{
-    struct acquiring *acquiring = context;
-    int result = acquiring->meter->acquire(acquiring->meter, pid, acquiring->problem);
-
-    if (result > 0)
-        acquiring->marked += result;
-    acquiring->refused += acquiring->meter->refused;
-    /* chosen by name or group, another user's process is left, and counted */
-    bool left = acquiring->meter->refused > 0 && !process_choice_has_pid(acquiring->choice, pid);
-    return left && result == -EPERM ? 0 : result;
-}
-
-/* Each pass finds the processes that were created during the one before. The limit is for a process that forks faster
- * than the passes. */
-#define MOST_PASSES 50
-
-static int acquire_chosen(struct acquire_options *options, struct meter_interface *meter,
-                          uint32_t *ret_refused, struct problem *problem)
-{
-    struct acquiring acquiring = {.meter = meter, .choice = &options->choice, .problem = problem};
-    int result = 0;
-
-    for (int pass = 0; pass < MOST_PASSES && result >= 0; pass++) {
-        acquiring.marked = 0;
-        acquiring.refused = 0;
-        if (options->all)
-            result = acquire_process(0, &acquiring);
-        else
-            result = process_choice_find(&options->choice, acquire_process, &acquiring, problem);
-        if (acquiring.marked == 0)
-            break;
-    }
-    *ret_refused = acquiring.refused;
-    return result < 0 ? result : 0;
-}
-
-static int cannot_meter_any(uint32_t refused, struct problem *problem)
-{
-    if (refused > 0)
-        return problem_set(
-            problem, -EPERM,
-            "cannot meter any of the chosen processes: they belong to other users, or "
-            "have more rights than you; run dpm as root, e.g. with sudo");
-    return problem_set(problem, -ESRCH,
-                       "cannot meter any of the chosen processes: they have ended or are kernel "
-                       "threads");
-}
-
-static int acquire(struct acquire_options *options, struct meter_interface *meter,
-                   struct meter_begun *ret_begun, struct problem *problem)
-{
-    uint32_t refused;
-    int result = acquire_chosen(options, meter, &refused, problem);
-
-    if (result < 0)
-        return result;
-    bool misses = !options->all && process_choice_misses(&options->choice, problem);
-    if (meter->live(meter) == 0)
-        return misses ? -ESRCH : cannot_meter_any(refused, problem);
-    if (misses)
-        command_say("note: %s", problem->text);
-    if (refused > 0)
-        command_say("note: %u process%s of other users, or with more rights than you, %s not "
-                    "metered; run dpm as root to meter %s",
-                    refused, refused == 1 ? "" : "es", refused == 1 ? "is" : "are",
-                    refused == 1 ? "it" : "them");
-    return meter->begin(meter, ret_begun, problem);
-}
+/* ---- the beginning ---- */
 
 static void tell_begin(const struct recording_command *command, const struct meter_begun *begun)
 {
@@ -208,8 +136,11 @@ static bool told_to_end(const struct recording_command *command)
 }
 
 /* Records until a signal, the duration, or the end of the last process; or until the recording ends itself. */
-static void record(const struct acquire_options *options, struct recording_command *command)
+static void record(const struct acquire_options *options, struct acquiring *acquiring,
+                   struct recording_command *command)
 {
+    struct problem problem;
+    bool looks = true; /* for new processes */
     struct pollfd file = {.fd = command->signals, .events = POLLIN};
     const struct meter_interface *meter = command->recording.meter;
     uint64_t began = clock_now(CLOCK_MONOTONIC);
@@ -218,6 +149,10 @@ static void record(const struct acquire_options *options, struct recording_comma
         if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(command))
             return;
         recording_command_step(command);
+        if (looks && command->recording.active && acquiring_step(acquiring, &problem) < 0) {
+            command_say("processes that start from now on are not metered: %s", problem.text);
+            looks = false;
+        }
         if (options->duration != 0 && clock_now(CLOCK_MONOTONIC) - began >= options->duration)
             return;
     }
@@ -245,18 +180,22 @@ static int record_acquired(struct acquire_options *options, struct recording_com
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;
     struct meter_begun begun;
+    struct acquiring acquiring = {
+        .choice = &options->choice, .all = options->all, .descendants = options->descendants};
     int result = recording_command_open(command, name_of(options), pid, &problem);
 
     if (result >= 0)
-        result = acquire(options, command->recording.meter, &begun, &problem);
+        result = acquiring_begin(&acquiring, command->recording.meter, &begun, &problem);
     if (result < 0) {
+        acquiring_done(&acquiring);
         recording_discard(&command->recording);
         return command_error("%s", problem.text);
     }
     recording_command_begin(command);
     recording_command_catch_up(command);
     tell_begin(command, &begun);
-    record(options, command);
+    record(options, &acquiring, command);
+    acquiring_done(&acquiring);
     int status = command->recording.active ? EXIT_SUCCESS : EXIT_FAILURE;
     if (recording_command_end(command, NULL) < 0)
         status = EXIT_FAILURE;

@@ -2,6 +2,7 @@
 /* causality_command.c: `dpm causality`: the paths of requests through a server. See dpm-causality(1). */
 #include "control/command.h"
 #include "control/picture.h"
+#include "control/selection.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ struct asked {
     enum graph_format format;
     char *list; /* of servers, cut into words; ours */
     const char **servers;
+    struct selection selection;
 };
 
 /* ---- running ---- */
@@ -63,13 +65,13 @@ static void note_nobody(const struct causality *causality, const struct causalit
     }
 }
 
-static int read_traces(const char *const *names, size_t count, const struct asked *asked)
+static int read_traces(const char *const *names, size_t count, struct asked *asked)
 {
     struct causality *causality = NULL;
     struct problem problem = {""};
     struct traces traces;
 
-    int result = traces_open(names, count, &traces, &problem);
+    int result = traces_open(names, count, &asked->selection, &traces, &problem);
     if (result == 0)
         result = causality_read_history(traces.history, (uint32_t)count, &asked->options,
                                         &causality, &problem);
@@ -77,6 +79,7 @@ static int read_traces(const char *const *names, size_t count, const struct aske
         result = show(causality, asked, &problem);
     if (result == 0) {
         traces_report_losses(&traces);
+        selection_say_unmet(&asked->selection);
         note_nobody(causality, &asked->options);
     }
     causality_free(causality);
@@ -202,6 +205,8 @@ static int take_option(int option, struct asked *asked)
         asked->face.json = true;
         return -1;
     default:
+        if (selection_has_option(option))
+            return selection_take("causality", option, &asked->selection);
         return option == OPTION_HELP ? command_help("causality")
                                      : command_usage_error("causality", NULL);
     }
@@ -217,10 +222,16 @@ static int command_causality(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("causality", "name a trace");
+    if (status <
+        0) /* a request belongs to all processes that it passes through: --server chooses these */
+        status =
+            selection_check("causality", &asked.selection,
+                            SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_NUMBER));
     if (status < 0)
         status = read_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     free(asked.list);
     free(asked.servers);
+    selection_done(&asked.selection);
     return status;
 }
 
@@ -231,4 +242,5 @@ const struct command causality_command = {
     .function = command_causality,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = causality_options,
+    .selection = selection_options,
 };

@@ -66,6 +66,7 @@ struct command {
     struct argument operand;                     /* arguments that are no options */
     const struct command_option *options;        /* or NULL */
     const struct command_option *shared_options; /* shared with other commands; or NULL */
+    const struct command_option *selection; /* selection_options, if it reads traces; or NULL */
 };
 
 extern const struct command run_command, acquire_command, report_command, dump_command,

@@ -32,14 +32,16 @@ static int read_names(struct source *control, struct identities *identities,
 }
 
 struct dump_options {
-    struct dump_choice choice;
+    struct selection selection;
     bool json;
     bool matched;
 };
 
 /* What to print, and how. */
 struct dump {
-    struct dump_choice *choice;
+    struct selection *selection;
+    bool begun;    /* an event was read: */
+    int64_t begin; /* its wall clock */
     struct identities *identities;
     struct record_face face;
 };
@@ -59,7 +61,7 @@ static void begin_dump(struct dump *dump, struct dump_options *options,
                        struct identities *identities, bool machines)
 {
     *dump = (struct dump){
-        .choice = &options->choice,
+        .selection = &options->selection,
         .identities = identities,
         .face = {.file = stdout,
                  .identities = identities,
@@ -70,12 +72,26 @@ static void begin_dump(struct dump *dump, struct dump_options *options,
     __fsetlocking(stdout, FSETLOCKING_BYCALLER);
 }
 
+static bool is_in_time(struct dump *dump, const struct event *event)
+{
+    const struct selection *selection = dump->selection;
+    int64_t time = (int64_t)event->header->time + event->wall_offset;
+
+    if (!dump->begun)
+        dump->begin = time;
+    dump->begun = true;
+    int64_t since = time - dump->begin;
+    return since >= (int64_t)selection->from &&
+           (selection->to == 0 || since < (int64_t)selection->to);
+}
+
 /* Prints the event if it is chosen. Returns whether to continue; if not, *result may be a negative errno. */
 static bool dump_event(struct dump *dump, const struct event *event, int *result,
                        struct problem *problem)
 {
     *result = identities_add(dump->identities, event);
-    if (*result == 0 && dump_choice_accepts(dump->choice, dump->identities, event))
+    if (*result == 0 && is_in_time(dump, event) &&
+        dump_choice_accepts(&dump->selection->choice, dump->identities, event))
         *result = show_record(&dump->face, event);
     note_end(dump, event);
     if (*result < 0)
@@ -141,7 +157,7 @@ static int dump_matched(const char *const *names, size_t count, struct identitie
 {
     struct traces traces;
     struct dump dump;
-    int result = traces_open(names, count, &traces, problem);
+    int result = traces_open(names, count, NULL, &traces, problem);
 
     begin_dump(&dump, options, identities, count > 1);
     if (result == 0)
@@ -159,7 +175,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
     struct identities *identities = NULL;
     int status = EXIT_SUCCESS;
 
-    if (dump_choice_check(&options->choice, &problem) < 0)
+    if (dump_choice_check(&options->selection.choice, &problem) < 0)
         return command_usage_error("dump", "%s", problem.text);
     if (identities_new(&identities) < 0)
         return command_error("out of memory");
@@ -174,7 +190,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
-        dump_choice_say_unmet(&options->choice);
+        dump_choice_say_unmet(&options->selection.choice);
     }
     trace_close(control);
     identities_free(identities);
@@ -182,17 +198,14 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
 }
 
 enum {
-    OPTION_PROCESS,
-    OPTION_USER,
+    OPTION_USER = OPTION_HELP + 1,
     OPTION_CONTAINER,
     OPTION_TYPE,
-    OPTION_PATH,
     OPTION_JSON,
     OPTION_MATCHED,
 };
 
 static const struct command_option dump_options[] = {
-    {"process", OPTION_PROCESS, {"NAME|PID"}, "only this process or thread; repeatable"},
     {"user", OPTION_USER, {"NAME|UID", ARGUMENT_USER}, "only processes of this user; repeatable"},
     {"container",
      OPTION_CONTAINER,
@@ -202,11 +215,6 @@ static const struct command_option dump_options[] = {
      OPTION_TYPE,
      {"TYPE[,TYPE]...", ARGUMENT_LIST, dump_choice_type_word},
      "only these record types; repeatable"},
-    {"path",
-     OPTION_PATH,
-     {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},
-     "only this path, this kind (tcp, unix ...), or paths with this\ntext in an address; "
-     "repeatable"},
     {"matched",
      OPTION_MATCHED,
      {0},
@@ -218,23 +226,21 @@ static const struct command_option dump_options[] = {
 static int command_dump(int argc, char **argv)
 {
     struct dump_options options = {0};
-    struct dump_choice *choice = &options.choice;
+    struct dump_choice *choice = &options.selection.choice;
     struct problem problem;
     int status = -1; /* continue */
     int option;
 
     while (status < 0 && (option = command_next_option(&dump_command, argc, argv)) != -1) {
         int result = 0;
-        if (option == OPTION_PROCESS)
-            result = dump_choice_process(choice, optarg, &problem);
+        if (selection_has_option(option))
+            status = selection_take("dump", option, &options.selection);
         else if (option == OPTION_USER)
             result = dump_choice_user(choice, optarg, &problem);
         else if (option == OPTION_CONTAINER)
             result = dump_choice_container(choice, optarg, &problem);
         else if (option == OPTION_TYPE)
             result = dump_choice_types(choice, optarg, &problem);
-        else if (option == OPTION_PATH)
-            result = dump_choice_path(choice, optarg, &problem);
         else if (option == OPTION_JSON)
             options.json = true;
         else if (option == OPTION_MATCHED)
@@ -247,11 +253,13 @@ static int command_dump(int argc, char **argv)
         else if (result < 0)
             status = command_error("%s", problem.text);
     }
+    if (status < 0)
+        status = selection_check("dump", &options.selection, 0);
     if (status < 0 && optind == argc)
         status = command_usage_error("dump", "name a trace");
     if (status < 0)
         status = dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
-    dump_choice_done(choice);
+    selection_done(&options.selection);
     return status;
 }
 
@@ -262,4 +270,5 @@ const struct command dump_command = {
     .function = command_dump,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = dump_options,
+    .selection = selection_options,
 };

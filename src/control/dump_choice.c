@@ -156,6 +156,8 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 
 /* A stream, and what is known about it. */
 struct known_stream {
+    const struct identities *identities;
+    uint32_t origin;
     const struct stream_record *record;
     const char *user_name; /* or NULL */
     const char *cgroup_name;
@@ -167,7 +169,8 @@ static bool process_matches(const struct wanted *wanted, const struct known_stre
 
     if (wanted->is_number && wanted->number == stream->tid)
         return true;
-    return process_is_meant(wanted->text, stream->pid, stream->name);
+    return process_is_meant(wanted->text, stream->pid, stream->name) ||
+           identities_process_is_named(known->identities, known->origin, stream, wanted->text);
 }
 
 static bool user_matches(const struct wanted *wanted, const struct known_stream *known)
@@ -237,7 +240,7 @@ static struct known_stream find_stream(const struct identities *identities,
     const struct record_header *header = event->header;
     bool has_stream = record_is_of_stream(header) && !(EVENT_FLAG(header->id) & STREAMLESS_TYPES);
     uint32_t number = has_stream ? header->stream : 0;
-    struct known_stream known = {0};
+    struct known_stream known = {.identities = identities, .origin = event->origin};
 
     if (header->id == EVENT_SIGNAL && !has_stream) /* it is the receiver's, then */
         number = ((const struct record *)header)->signal.receiver;
@@ -248,6 +251,27 @@ static struct known_stream find_stream(const struct identities *identities,
         known.cgroup_name = identities_cgroup_name(identities, event->origin, known.record->cgroup);
     }
     return known;
+}
+
+bool dump_choice_accepts_named(struct dump_choice *choice, uint32_t pid,
+                               const char name[STREAM_NAME_SIZE], const char *command)
+{
+    bool accepted = choice->processes.count == 0;
+
+    for (size_t i = 0; i < choice->processes.count; i++) {
+        struct wanted *wanted = &choice->processes.items[i];
+        if (process_is_named(wanted->text, pid, name, command))
+            accepted = wanted->met = true;
+    }
+    return accepted;
+}
+
+bool dump_choice_accepts_process(struct dump_choice *choice, const struct identities *identities,
+                                 uint32_t origin, const struct stream_record *first)
+{
+    return dump_choice_accepts_named(choice, first->pid,
+                                     identities_first_stream(identities, origin, first)->name,
+                                     identities_command(identities, origin, first->process));
 }
 
 /* Whether the record's process matches one of the options. */
@@ -263,13 +287,18 @@ static bool accepts_process(struct dump_choice *choice, const struct identities 
     return process && user && container;
 }
 
-static bool accepts_path(struct dump_choice *choice, const struct identities *identities,
-                         const struct event *event)
+bool dump_choice_has_path(unsigned id)
+{
+    return (EVENT_FLAG(id) & PATH_TYPES) != 0;
+}
+
+bool dump_choice_accepts_path(struct dump_choice *choice, const struct identities *identities,
+                              const struct event *event)
 {
     uint32_t id = event->header->id;
     bool accepted = false;
 
-    if (!(EVENT_FLAG(id) & PATH_TYPES))
+    if (!dump_choice_has_path(id))
         return false;
     uint32_t number = id == EVENT_PATH ? ((const struct path_record *)event->header)->path
                                        : ((const struct record *)event->header)->message.path;
@@ -288,7 +317,7 @@ bool dump_choice_accepts(struct dump_choice *choice, const struct identities *id
     /* call all of them: each notes what it has matched */
     bool type = choice->types == 0 || (choice->types & EVENT_FLAG(event->header->id)) != 0;
     bool process = accepts_process(choice, identities, event);
-    bool path = choice->paths.count == 0 || accepts_path(choice, identities, event);
+    bool path = choice->paths.count == 0 || dump_choice_accepts_path(choice, identities, event);
 
     return type && process && path;
 }

@@ -47,6 +47,16 @@ int dump_choice_check(const struct dump_choice *choice, struct problem *problem)
 bool dump_choice_accepts(struct dump_choice *choice, const struct identities *identities,
                          const struct event *event);
 
+/* Parts of it: whether one of the processes is meant that has this stream, and whether the record is of one of the
+ * paths. */
+bool dump_choice_accepts_named(struct dump_choice *choice, uint32_t pid,
+                               const char name[STREAM_NAME_SIZE], const char *command);
+bool dump_choice_accepts_process(struct dump_choice *choice, const struct identities *identities,
+                                 uint32_t origin, const struct stream_record *stream);
+bool dump_choice_has_path(unsigned id); /* whether records of this type are of a path */
+bool dump_choice_accepts_path(struct dump_choice *choice, const struct identities *identities,
+                              const struct event *event);
+
 /* Prints on standard error which processes, users, containers and paths matched no record. Returns whether there are
  * any. */
 bool dump_choice_say_unmet(const struct dump_choice *choice);

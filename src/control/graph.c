@@ -17,7 +17,7 @@ struct graph_options {
     enum graph_format format;
     bool format_is_asked;
     struct picture picture;
-    struct dump_choice processes;
+    struct selection selection;
 };
 
 /* What to write, and how. */
@@ -62,7 +62,7 @@ static int draw(struct traces *traces, struct graph_options *options, struct pro
     struct picture *picture = &options->picture;
     int result = traces_learn_clocks(traces, problem);
 
-    picture->processes = &options->processes;
+    picture->processes = &options->selection.choice;
     if (result == 0)
         result = picture_begin(picture, traces, NULL, problem);
     if (result == 0) {
@@ -76,14 +76,14 @@ static int graph_traces(const char *const *names, size_t count, struct graph_opt
 {
     struct problem problem = {""};
     struct traces traces;
-    int result = traces_open(names, count, &traces, &problem);
+    int result = traces_open(names, count, NULL, &traces, &problem);
 
     if (result == 0)
         result = draw(&traces, options, &problem);
     if (result == 0)
         result = write_graph(options->picture.graph, options, &problem);
     if (result == 0) {
-        report_left_out(options->picture.graph, &options->processes);
+        report_left_out(options->picture.graph, &options->selection.choice);
         traces_report_state(&traces);
     }
     picture_done(&options->picture);
@@ -93,7 +93,7 @@ static int graph_traces(const char *const *names, size_t count, struct graph_opt
 
 /* ---- options ---- */
 
-enum { OPTION_FORMAT = OPTION_HELP + 1, OPTION_FROM, OPTION_TO, OPTION_PROCESS, OPTION_MOST };
+enum { OPTION_FORMAT = OPTION_HELP + 1, OPTION_MOST };
 
 static const char *format_word(size_t index)
 {
@@ -108,9 +108,6 @@ static const struct command_option graph_options[] = {
      OPTION_FORMAT,
      {"FORMAT", ARGUMENT_WORD, format_word},
      "svg (picture) or dot (Graphviz) (svg)"},
-    {"from", OPTION_FROM, {"TIME"}, "begin at this time after the first event: 10ms, 2s"},
-    {"to", OPTION_TO, {"TIME"}, "end at this time"},
-    {"process", OPTION_PROCESS, {"NAME|PID"}, "only this process or thread; repeatable"},
     {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
     {0},
 };
@@ -148,27 +145,17 @@ static int choose_format(struct graph_options *options)
 /* Returns -1, or the exit status of the command. */
 static int take_option(int option, struct graph_options *options)
 {
-    struct problem problem;
-    int result;
-
     switch (option) {
     case 'o':
         options->file = optarg;
         return -1;
     case OPTION_FORMAT:
         return parse_format(options);
-    case OPTION_FROM:
-        return picture_from("graph", &options->picture.choice);
-    case OPTION_TO:
-        return picture_to("graph", &options->picture.choice);
     case OPTION_MOST:
         return picture_most("graph", &options->picture.choice);
-    case OPTION_PROCESS:
-        result = dump_choice_process(&options->processes, optarg, &problem);
-        return result == -EINVAL ? command_usage_error("graph", "%s", problem.text)
-               : result < 0      ? command_error("%s", problem.text)
-                                 : -1;
     default:
+        if (selection_has_option(option))
+            return selection_take("graph", option, &options->selection);
         return option == OPTION_HELP ? command_help("graph") : command_usage_error("graph", NULL);
     }
 }
@@ -185,13 +172,14 @@ static int command_graph(int argc, char **argv)
         status = command_usage_error("graph", "name a trace");
     if (status < 0)
         status = choose_format(&options);
-    if (status < 0 && options.picture.choice.to != 0 &&
-        options.picture.choice.to <= options.picture.choice.from)
-        status = command_usage_error("graph", "--to must be later than --from");
+    if (status < 0)
+        status = selection_check("graph", &options.selection, 0);
+    options.picture.choice.from = (int64_t)options.selection.from;
+    options.picture.choice.to = (int64_t)options.selection.to;
     if (status < 0)
         status =
             graph_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
-    dump_choice_done(&options.processes);
+    selection_done(&options.selection);
     return status;
 }
 
@@ -202,4 +190,5 @@ const struct command graph_command = {
     .function = command_graph,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = graph_options,
+    .selection = selection_options,
 };

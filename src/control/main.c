@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the program dpm: the table of its commands, and functions that they share. See command.h. */
 #include "control/command.h"
+#include "control/nearest.h"
 
 #include "launch/launch.h"
 #include "show/show.h"
@@ -274,7 +275,13 @@ static int print_help(void)
 
 static int unknown_command(const char *name)
 {
-    command_say("there is no command '%s' (try: dpm help)", name);
+    struct nearest nearest = {.typed = name, .length = strlen(name)};
+    char meant[NEAREST_TEXT_SIZE];
+
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        nearest_add(&nearest, commands[i]->name);
+    nearest_text(&nearest, "", meant);
+    command_say("there is no command '%s'%s (try: dpm help)", name, meant);
     return EXIT_USAGE;
 }
 

@@ -7,6 +7,7 @@
  *      -o, --output TRACE  record into ...                    what --help prints
  */
 #include "control/command.h"
+#include "control/nearest.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -22,7 +23,8 @@ static const struct command_option help_option = {"help", OPTION_HELP, {0}, "sho
 
 const struct command_option *command_option_at(const struct command *command, size_t index)
 {
-    const struct command_option *const lists[] = {command->options, command->shared_options};
+    const struct command_option *const lists[] = {command->options, command->shared_options,
+                                                  command->selection};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (const struct command_option *option = lists[i]; option != NULL && option->name != NULL;
@@ -65,12 +67,24 @@ static bool has_value(const struct command *command, int value)
     return false;
 }
 
+static void find_meant(const struct command *command, const char *name, size_t length,
+                       char meant[NEAREST_TEXT_SIZE])
+{
+    struct nearest nearest = {.typed = name, .length = length};
+    const struct command_option *option;
+
+    for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++)
+        nearest_add(&nearest, option->name);
+    nearest_text(&nearest, "--", meant);
+}
+
 /* Prints getopt_long's error in dpm's own style. `word`: the argument where it stopped; within combined letters
  * ("-ab"), the argument before. */
 static void refuse(const struct command *command, int result, const char *word)
 {
     const char *name = word + 2;
     size_t length = strcspn(name, "="), count;
+    char meant[NEAREST_TEXT_SIZE] = "";
 
     if (result == ':') {
         command_usage_error(command->name, "option '%s' requires an argument", word);
@@ -78,11 +92,13 @@ static void refuse(const struct command *command, int result, const char *word)
         command_usage_error(command->name, "invalid option -- '%c'", optopt);
     } else {
         count = count_beginning(command, name, length);
+        if (count == 0)
+            find_meant(command, name, length, meant);
         command_usage_error(command->name,
-                            count == 0   ? "unrecognized option '--%.*s'"
-                            : count == 1 ? "option '--%.*s' takes no argument"
-                                         : "option '--%.*s' is ambiguous",
-                            (int)length, name);
+                            count == 0   ? "unrecognized option '--%.*s'%s"
+                            : count == 1 ? "option '--%.*s' takes no argument%s"
+                                         : "option '--%.*s' is ambiguous%s",
+                            (int)length, name, meant);
     }
 }
 

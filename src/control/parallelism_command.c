@@ -20,18 +20,19 @@ struct asked {
     struct show_options show;
     enum streams streams;
     uint32_t cores;
-    bool seen;     /* take the delays from the traces */
-    bool each;     /* each trace is a run of its own */
+    bool seen; /* take the delays from the traces */
+    bool each; /* each trace is a run of its own */
+    struct selection selection;
     bool one_each; /* --one-each is given; it needs no other assignment */
 };
 
 /* ---- reading ---- */
 
-static int read_runs(const char *const *names, size_t count, const struct asked *asked,
+static int read_runs(const char *const *names, size_t count, struct asked *asked,
                      struct parallelism_run *runs, struct problem *problem)
 {
-    const struct analyses_wanted wanted = {.parallelism = &asked->options,
-                                           .streams = asked->streams};
+    const struct analyses_wanted wanted = {
+        .parallelism = &asked->options, .streams = asked->streams, .selection = &asked->selection};
     size_t run_count = asked->each ? count : 1;
     int result = 0;
 
@@ -61,6 +62,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     }
     if (result == 0)
         placements_note_nobody(&asked->placements, runs.at, runs.count);
+    if (result == 0)
+        selection_say_unmet(&asked->selection);
     for (size_t i = 0; at != NULL && i < count; i++) {
         parallelism_free(at[i].threads);
         parallelism_free(at[i].processes);
@@ -195,7 +198,9 @@ static int take_option(int option, struct asked *asked)
     case OPTION_STREAMS:
         return take_word(option, asked);
     default:
-        return placements_take("parallelism", option, &asked->placements);
+        return selection_has_option(option)
+                   ? selection_take("parallelism", option, &asked->selection)
+                   : placements_take("parallelism", option, &asked->placements);
     }
 }
 
@@ -246,11 +251,14 @@ static int command_parallelism(int argc, char **argv)
         status = command_usage_error("parallelism", "name a trace");
     if (status < 0)
         status = check_search(&asked);
+    if (status < 0) /* without some messages it would be another computation */
+        status = selection_check("parallelism", &asked.selection, SELECTION_BIT(SELECTION_PATH));
     if (status < 0)
         status = choose_assignments(&asked);
     if (status < 0)
         status = answer((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     placements_done(&asked.placements);
+    selection_done(&asked.selection);
     return status;
 }
 
@@ -262,4 +270,5 @@ const struct command parallelism_command = {
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = parallelism_options,
     .shared_options = placement_options,
+    .selection = selection_options,
 };

@@ -21,6 +21,7 @@ struct asked {
     const char *file;   /* of the picture */
     enum graph_format format;
     struct picture picture;
+    struct selection selection;
     bool chosen; /* an option selects what is in the picture */
 };
 
@@ -62,6 +63,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     const struct trace_names traces = {.at = names, .count = count};
     const struct analyses_wanted wanted = {
         .path = &asked->options,
+        .selection = &asked->selection,
         .picture = asked->file == NULL ? NULL : &asked->picture,
     };
     int result = read_analyses(&traces, &wanted, &found, &problem);
@@ -71,6 +73,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     if (result == 0)
         placements_note_nobody(&asked->placements,
                                &(struct parallelism_run){.threads = found.path->parallelism}, 1);
+    if (result == 0)
+        selection_say_unmet(&asked->selection);
     found_done(&found);
     picture_done(&asked->picture);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
@@ -81,13 +85,11 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 enum {
     OPTION_ALL = OPTION_HELP + 1,
     OPTION_FOLDED,
-    OPTION_FROM,
     OPTION_GRAPH,
     OPTION_JSON,
     OPTION_LONGEST,
     OPTION_MOST,
     OPTION_PROCESSES,
-    OPTION_TO,
     OPTION_WHAT_IF,
 };
 
@@ -105,8 +107,6 @@ static const struct command_option path_options[] = {
      OPTION_GRAPH,
      {"FILE", ARGUMENT_FILE},
      "draw the history with the path in red to FILE: .svg (picture),\nor .dot or .gv (Graphviz)"},
-    {"from", OPTION_FROM, {"TIME"}, "begin the drawing at this time after the first event"},
-    {"to", OPTION_TO, {"TIME"}, "end the drawing at this time"},
     {"most", OPTION_MOST, {"N"}, "draw at most N events (2000)"},
     {"processes", OPTION_PROCESSES, {0}, "treat each process as one thread"},
     {"longest",
@@ -151,12 +151,6 @@ static int take_option(int option, struct asked *asked)
     case OPTION_FOLDED:
         asked->folded = optarg;
         return -1;
-    case OPTION_FROM:
-        asked->chosen = true;
-        return picture_from("path", &asked->picture.choice);
-    case OPTION_TO:
-        asked->chosen = true;
-        return picture_to("path", &asked->picture.choice);
     case OPTION_GRAPH:
         asked->file = optarg;
         return picture_file("path", "graph", &asked->format);
@@ -175,7 +169,8 @@ static int take_option(int option, struct asked *asked)
     case OPTION_WHAT_IF:
         return parse_what_if(asked);
     default:
-        return placements_take("path", option, &asked->placements);
+        return selection_has_option(option) ? selection_take("path", option, &asked->selection)
+                                            : placements_take("path", option, &asked->placements);
     }
 }
 
@@ -199,18 +194,15 @@ static void choose_assignment(const struct placements *placements,
 /* Options that need another one, or exclude it. */
 static int check_together(const struct asked *asked)
 {
-    const struct graph_choice *choice = &asked->picture.choice;
-
     if (asked->file == NULL && asked->chosen)
-        return command_usage_error("path", "--from, --to and --most need --graph");
+        return command_usage_error("path", "--most needs --graph");
     if (asked->show.json && asked->folded != NULL && strcmp(asked->folded, "-") == 0)
         return command_usage_error("path", "--json and --folded -: give only one");
-    if (choice->to != 0 && choice->to <= choice->from)
-        return command_usage_error("path", "--to must be later than --from");
     if (asked->placements.count > 2) /* the first one is always there */
         return command_usage_error("path",
                                    "--as-recorded, --one-machine and --assign: give only one");
-    return -1;
+    /* without some messages it would be another computation */
+    return selection_check("path", &asked->selection, SELECTION_BIT(SELECTION_PATH));
 }
 
 static int command_path(int argc, char **argv)
@@ -234,6 +226,7 @@ static int command_path(int argc, char **argv)
     }
     placements_done(&asked.placements);
     free(asked.what_ifs);
+    selection_done(&asked.selection);
     return status;
 }
 
@@ -245,4 +238,5 @@ const struct command path_command = {
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = path_options,
     .shared_options = placement_options,
+    .selection = selection_options,
 };

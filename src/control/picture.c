@@ -58,25 +58,6 @@ struct analysis picture_analysis(struct picture *picture)
 
 /* ---- options ---- */
 
-static int take_time(const char *command, const char *option, int64_t *ret_time)
-{
-    uint64_t time = (uint64_t)*ret_time;
-    int status = option_time(command, option, &time);
-
-    *ret_time = (int64_t)time;
-    return status;
-}
-
-int picture_from(const char *command, struct graph_choice *choice)
-{
-    return take_time(command, "from", &choice->from);
-}
-
-int picture_to(const char *command, struct graph_choice *choice)
-{
-    return take_time(command, "to", &choice->to);
-}
-
 int picture_most(const char *command, struct graph_choice *choice)
 {
     uint64_t most = choice->most;

@@ -35,9 +35,7 @@ void picture_done(struct picture *picture);
 
 /* ---- options ---- */
 
-/* Parse --from, --to and --most of a command. Return as option_number does. */
-int picture_from(const char *command, struct graph_choice *choice);
-int picture_to(const char *command, struct graph_choice *choice);
+/* Parses --most of a command. Returns as option_number does. */
 int picture_most(const char *command, struct graph_choice *choice);
 
 /* The format that a file name's suffix stands for: .svg (picture), .dot or .gv (graph for Graphviz). False: none of

@@ -105,10 +105,11 @@ static void note_left_out(struct placements *placements, const struct stream_rec
     memcpy(last->name, stream->name, sizeof(last->name));
 }
 
-static bool is_left_out(void *context, const struct stream_record *stream)
+static bool is_left_out(void *context, uint32_t origin, const struct stream_record *stream)
 {
     struct placements *placements = context;
 
+    (void)origin;
     for (size_t i = 0; i < placements->without_count; i++) {
         if (!process_is_meant(placements->without[i], stream->pid, stream->name))
             continue;

@@ -29,6 +29,13 @@ struct part {
     bool failed;
 };
 
+/* Leaves out processes that are not selected, besides those that the command leaves out itself. */
+struct selecting {
+    struct readings *readings;
+    bool (*leaves_out)(void *context, uint32_t origin, const struct stream_record *stream);
+    void *context;
+};
+
 struct readings {
     const struct analyses_wanted *wanted;
     struct analyses_found *found;
@@ -41,6 +48,8 @@ struct readings {
     struct causality_analysis *causality;
     struct elapsed_analysis *elapsed;
     struct pauses_analysis *pauses;
+    struct critical_path_options path_options;
+    struct selecting selecting_parallelism, selecting_path;
 };
 
 /* What a part's error means for the whole reading: 0 if the others continue. */
@@ -84,6 +93,42 @@ static int begin_statistics(struct readings *readings, struct problem *problem)
     return 0;
 }
 
+static bool is_selected(void *context, uint32_t origin, const struct stream_record *stream)
+{
+    const struct readings *readings = context;
+
+    return dump_choice_accepts_process(&readings->wanted->selection->choice,
+                                       history_identities(readings->traces.history), origin,
+                                       stream);
+}
+
+static bool is_not_selected(void *context, uint32_t origin, const struct stream_record *stream)
+{
+    struct selecting *selecting = context;
+    struct readings *readings = selecting->readings;
+
+    if (selecting->leaves_out != NULL && selecting->leaves_out(selecting->context, origin, stream))
+        return true;
+    return !is_selected(readings, origin, stream);
+}
+
+static bool selects_processes(const struct readings *readings)
+{
+    const struct selection *selection = readings->wanted->selection;
+
+    return selection != NULL && selection->choice.processes.count > 0;
+}
+
+static void select_processes(struct readings *readings, struct selecting *selecting,
+                             struct parallelism_options *options)
+{
+    if (!selects_processes(readings))
+        return;
+    *selecting = (struct selecting){readings, options->leaves_out, options->context};
+    options->leaves_out = is_not_selected;
+    options->context = selecting;
+}
+
 static int begin_parallelism(struct readings *readings, bool threads,
                              struct parallelism_analysis **analysis, struct part *part,
                              struct problem *problem)
@@ -92,6 +137,7 @@ static int begin_parallelism(struct readings *readings, bool threads,
     int result;
 
     options.threads = threads;
+    select_processes(readings, &readings->selecting_parallelism, &options);
     result = parallelism_new(readings->traces.history, &options, analysis, problem);
     if (result == 0)
         part->analysis = parallelism_analysis(*analysis);
@@ -124,7 +170,9 @@ static int begin_path(struct readings *readings, struct problem *problem)
 {
     if (readings->wanted->path == NULL)
         return 0;
-    int result = critical_path_new(readings->traces.history, readings->wanted->path,
+    readings->path_options = *readings->wanted->path;
+    select_processes(readings, &readings->selecting_path, &readings->path_options.parallelism);
+    int result = critical_path_new(readings->traces.history, &readings->path_options,
                                    &readings->path, problem);
     if (result == 0)
         readings->parts[PATH].analysis = critical_path_analysis(readings->path);
@@ -148,6 +196,8 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
     if (!readings->wanted->elapsed)
         return 0;
     int result = elapsed_new(readings->traces.history, NULL, &readings->elapsed, problem);
+    if (result == 0 && selects_processes(readings))
+        elapsed_end_with(readings->elapsed, is_selected, readings);
     if (result == 0)
         readings->parts[ELAPSED].analysis = elapsed_analysis(readings->elapsed);
     return result;
@@ -378,7 +428,7 @@ int read_analyses(const struct trace_names *names, const struct analyses_wanted 
 {
     struct readings readings = {.wanted = wanted, .found = found};
     struct part *path = &readings.parts[PATH];
-    int result = traces_open(names->at, names->count, &readings.traces, problem);
+    int result = traces_open(names->at, names->count, wanted->selection, &readings.traces, problem);
 
     *found = (struct analyses_found){.run.name = names->at[0]};
     if (result == 0)

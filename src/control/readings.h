@@ -24,6 +24,9 @@ enum streams { STREAMS_BOTH, STREAMS_THREADS, STREAMS_PROCESSES };
 
 /* Which analyses to run. Everything that the pointers refer to belongs to the caller. */
 struct analyses_wanted {
+    /* The part of the traces to look at; NULL: all. Times and paths restrict what is read; processes restrict the
+     * statistics, parallelism, the critical path, and whose end the elapsed time leads to. */
+    struct selection *selection;
     bool statistics;
     /* Length in ns of the intervals in which the statistics also count messages. 0: no intervals. */
     uint64_t every;

@@ -12,6 +12,18 @@
 /* Per call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
+/* Whether a file can be written that is written after the recording; NULL: there is none. */
+static bool can_write(const char *name)
+{
+    FILE *file = name == NULL || strcmp(name, "-") == 0 ? NULL : fopen(name, "ae");
+
+    if (file == NULL && name != NULL && strcmp(name, "-") != 0)
+        command_error("cannot write the report to %s: %s", name, strerror(errno));
+    else if (file != NULL)
+        fclose(file);
+    return file != NULL || name == NULL || strcmp(name, "-") == 0;
+}
+
 int recording_command_init(struct recording_command *command,
                            const struct recording_command_options *options, const char *subject,
                            sigset_t *ret_old_mask)
@@ -26,6 +38,8 @@ int recording_command_init(struct recording_command *command,
         command_error("cannot write the report to %s: %s", options->report, strerror(errno));
         return -1;
     }
+    if (!can_write(options->html))
+        return -1;
     command->signals = recording_signals(ret_old_mask);
     if (command->signals < 0) {
         command_error("cannot watch signals: %s", strerror(-command->signals));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recording_options.c: options of the commands that record. See recording_options.h. */
 #include "control/recording_options.h"
+#include "control/whole_report.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -46,6 +47,14 @@ const struct command_option recording_options[] = {
      RECORDING_REPORT,
      {"FILE", ARGUMENT_FILE},
      "write the report to FILE (standard error)"},
+    {"analyses",
+     RECORDING_ANALYSES,
+     {"LIST", ARGUMENT_LIST, report_part_word},
+     "what to report, with tables: all, or some of stats, why, path, parallelism,\ncausality"},
+    {"html",
+     RECORDING_HTML,
+     {"FILE", ARGUMENT_FILE},
+     "also write the report as a page with drawings"},
     {"max-size",
      RECORDING_MAX_SIZE,
      {"N"},
@@ -103,6 +112,11 @@ int recording_option(const char *command, int option, struct recording_command_o
         return -1;
     case RECORDING_REPORT:
         options->report = optarg;
+        return -1;
+    case RECORDING_ANALYSES:
+        return report_parts_take(command, &options->parts);
+    case RECORDING_HTML:
+        options->html = optarg;
         return -1;
     case RECORDING_MAX_SIZE:
         return read_max_size(command, options);

@@ -11,6 +11,8 @@ struct recording_command_options {
     const char *report; /* file; NULL: standard error */
     const char *flags;
     const char *kinds;
+    const char *html; /* file of the page with drawings; NULL: none */
+    unsigned parts;   /* of the report (whole_report.h); 0: what the size of the recording allows */
     uint64_t interval; /* ns between interval reports; 0: none */
 };
 
@@ -18,6 +20,8 @@ enum recording_option_value {
     RECORDING_FLAGS = OPTION_HELP + 1,
     RECORDING_KINDS,
     RECORDING_REPORT,
+    RECORDING_ANALYSES,
+    RECORDING_HTML,
     RECORDING_RING,
     RECORDING_MAX_SIZE,
     RECORDING_INTERVAL_OPTION,

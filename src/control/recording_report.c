@@ -2,9 +2,7 @@
 /* recording_report.c: the report after a recording has ended. See recording_report.h. */
 #include "control/recording_report.h"
 
-#include "control/command.h"
-#include "control/readings.h"
-#include "show/show.h"
+#include "control/whole_report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,52 +61,53 @@ static void say_what_is_missing(const struct recording_command *command,
 {
     if (found->path_problem.text[0] != '\0')
         command_say_to(command->messages, "the critical path: %s", found->path_problem.text);
+    if (found->parallelism_problem.text[0] != '\0')
+        command_say_to(command->messages, "parallelism: %s", found->parallelism_problem.text);
     if (found->causality_problem.text[0] != '\0')
         command_say_to(command->messages, "requests: %s", found->causality_problem.text);
 }
 
-static int report(const struct recording_command *command, const struct analyses_found *found,
-                  const char *traces, struct problem *problem)
+static int report(const struct recording_command *command, const struct whole_report *whole,
+                  struct problem *problem)
 {
-    const struct report found_in = {
-        .communication = found->communication,
-        .path = found->path,
-        .causality = found->causality,
-        .elapsed = found->elapsed,
-        .pauses = found->pauses,
-        .traces = traces,
-    };
+    bool asked = command->options->parts != 0;
 
-    say_what_is_missing(command, found);
-    if (show_recorded(&found_in, command->messages) < 0)
+    say_what_is_missing(command, &whole->found);
+    int result = asked ? show_report_text(&whole->report, command->messages)
+                       : show_recorded(&whole->report, command->messages);
+    if (result < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the report");
-    tell_result(command, found);
+    tell_result(command, &whole->found);
     if (fflush(command->messages) == EOF || ferror(command->messages))
         return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
-    return 0;
+    return command->options->html == NULL
+               ? 0
+               : whole_report_write_html(whole, command->options->html, problem);
+}
+
+/* What is asked for; else what takes no longer than the user may want to wait. */
+static unsigned parts_of(const struct recording_command *command)
+{
+    if (command->options->parts != 0)
+        return command->options->parts;
+    if (command->options->html != NULL)
+        return PARTS_ALL;
+    return command->recording.records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
 }
 
 int recording_report(struct recording_command *command, struct problem *problem)
 {
     const char *paths[] = {command->recording.path};
-    const struct trace_names names = {.at = paths, .count = 1, .quiet = true};
-    const struct causality_options requests = {0};
-    bool analysed = command->recording.records <= ANALYSED_MOST;
-    const struct analyses_wanted wanted = {
-        .statistics = true,
-        .path = analysed ? &report_path_options : NULL,
-        .causality = analysed ? &requests : NULL,
-        .elapsed = analysed,
-        .pauses = analysed,
+    struct whole_report whole = {
+        .names = {.at = paths, .count = 1, .quiet = true},
+        .parts = parts_of(command),
+        .draws = command->options->html != NULL,
         .goes_on = true,
     };
-    char *quoted = trace_names_quoted(&names);
-    struct analyses_found found;
-    int result = read_analyses(&names, &wanted, &found, problem);
+    int result = whole_report_read(&whole, problem);
 
     if (result == 0)
-        result = report(command, &found, quoted == NULL ? "" : quoted, problem);
-    found_done(&found);
-    free(quoted);
+        result = report(command, &whole, problem);
+    whole_report_done(&whole);
     return result;
 }

@@ -97,7 +97,7 @@ int placements_see_delays(struct placements *placements, const char *const *name
 {
     struct communication *communication = NULL;
     struct traces traces;
-    int result = traces_open(names, count, &traces, problem);
+    int result = traces_open(names, count, NULL, &traces, problem);
 
     if (result == 0)
         result =

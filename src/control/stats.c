@@ -47,7 +47,27 @@ struct stats_options {
     uint64_t every; /* ns, 0: not asked for */
     bool resolve;   /* names in place of addresses */
     bool each;      /* a row for each connection */
+    struct selection selection;
 };
+
+static bool is_chosen(void *context, const struct communication_process *process)
+{
+    char name[STREAM_NAME_SIZE] = "";
+
+    memcpy(name, process->name, STREAM_NAME_SIZE);
+    return process->pid != 0 &&
+           dump_choice_accepts_named(context, process->pid, name, process->command);
+}
+
+static int choose(struct communication *communication, struct selection *selection,
+                  struct problem *problem)
+{
+    if (selection->choice.processes.count == 0)
+        return 0;
+    return communication_choose(communication, is_chosen, &selection->choice) < 0
+               ? problem_set(problem, -ENOMEM, "out of memory")
+               : 0;
+}
 
 static int read_statistics(struct statistics *statistics, const struct traces *traces,
                            struct communication **ret_communication, struct problem *problem)
@@ -77,15 +97,17 @@ static int read_traces(const struct traces *traces, const struct stats_options *
     return result;
 }
 
-static int show_traces(const char *const *traces, size_t count, const struct stats_options *options)
+static int show_traces(const char *const *traces, size_t count, struct stats_options *options)
 {
     struct communication *communication = NULL;
     struct problem problem = {""};
     struct traces opened;
-    int result = traces_open(traces, count, &opened, &problem);
+    int result = traces_open(traces, count, &options->selection, &opened, &problem);
 
     if (result == 0)
         result = read_traces(&opened, options, &communication, &problem);
+    if (result == 0)
+        result = choose(communication, &options->selection, &problem);
     if (result == 0)
         result = group(&communication, options->by, &problem);
     if (result == 0 && options->resolve && resolve_addresses(communication) < 0)
@@ -99,6 +121,7 @@ static int show_traces(const char *const *traces, size_t count, const struct sta
     }
     if (result == 0) {
         traces_report_losses(&opened);
+        selection_say_unmet(&options->selection);
         if (options->show.json || options->show.csv)
             warn_unknown(communication);
     }
@@ -173,7 +196,7 @@ static int read_every(struct stats_options *options)
 }
 
 enum {
-    OPTION_ALL,
+    OPTION_ALL = OPTION_HELP + 1,
     OPTION_BY,
     OPTION_CSV,
     OPTION_EACH_CONNECTION,
@@ -212,6 +235,17 @@ static const struct command_option stats_options[] = {
     {0},
 };
 
+/* Options that exclude each other. */
+static int check_together(const struct stats_options *asked)
+{
+    if (asked->show.json && asked->show.csv)
+        return command_usage_error("stats", "--json and --csv: give only one");
+    if (asked->show.csv && (asked->every > 0 || asked->show.histogram))
+        return command_usage_error(
+            "stats", "--csv prints one table: it does not go with --every or --histogram");
+    return selection_check("stats", &asked->selection, SELECTION_BIT(SELECTION_NUMBER));
+}
+
 static int command_stats(int argc, char **argv)
 {
     struct stats_options asked = {0};
@@ -247,21 +281,22 @@ static int command_stats(int argc, char **argv)
             status = read_order(&asked);
             break;
         case OPTION_HELP:
-            return command_help("stats");
+            status = command_help("stats");
+            break;
         default:
-            return command_usage_error("stats", NULL);
+            status = selection_has_option(option)
+                         ? selection_take("stats", option, &asked.selection)
+                         : command_usage_error("stats", NULL);
         }
     }
-    if (status >= 0)
-        return status;
-    if (asked.show.json && asked.show.csv)
-        return command_usage_error("stats", "--json and --csv: give only one");
-    if (asked.show.csv && (asked.every > 0 || asked.show.histogram))
-        return command_usage_error(
-            "stats", "--csv prints one table: it does not go with --every or --histogram");
-    if (optind == argc)
-        return command_usage_error("stats", "name a trace");
-    return show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    if (status < 0)
+        status = check_together(&asked);
+    if (status < 0 && optind == argc)
+        status = command_usage_error("stats", "name a trace");
+    if (status < 0)
+        status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
+    selection_done(&asked.selection);
+    return status;
 }
 
 const struct command stats_command = {
@@ -271,4 +306,5 @@ const struct command stats_command = {
     .function = command_stats,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = stats_options,
+    .selection = selection_options,
 };

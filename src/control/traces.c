@@ -34,21 +34,58 @@ static int refuse_same(const char *const *names, size_t count, struct problem *p
     return result;
 }
 
-int traces_open(const char *const *names, size_t count, struct traces *traces,
-                struct problem *problem)
+/* Times count from the first record of all. */
+static int find_begin(const struct traces *traces, int64_t *ret_begin, struct problem *problem)
 {
-    *traces = (struct traces){.names = names, .count = count};
+    int64_t begin;
+
+    *ret_begin = INT64_MAX;
+    for (size_t i = 0; i < traces->count; i++) {
+        int result = selected_source_begin(traces->opened[i], &begin, problem);
+        if (result == 0)
+            result = trace_rewind(traces->opened[i], problem);
+        if (result < 0)
+            return result;
+        *ret_begin = begin < *ret_begin ? begin : *ret_begin;
+    }
+    return 0;
+}
+
+static int select_parts(struct traces *traces, struct problem *problem)
+{
+    int64_t begin;
+    int result = find_begin(traces, &begin, problem);
+
+    for (size_t i = 0; result == 0 && i < traces->count; i++) {
+        result =
+            selected_source_new(traces->opened[i], traces->selection, begin, &traces->sources[i]);
+        if (result < 0)
+            problem_set(problem, result, "out of memory");
+    }
+    return result;
+}
+
+int traces_open(const char *const *names, size_t count, struct selection *selection,
+                struct traces *traces, struct problem *problem)
+{
+    *traces = (struct traces){.names = names, .count = count, .selection = selection};
+    traces->opened = calloc(count + 1, sizeof(struct source *));
     traces->sources = calloc(count + 1, sizeof(struct source *));
-    if (traces->sources == NULL)
+    if (traces->sources == NULL || traces->opened == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     int refused = refuse_same(names, count, problem);
     if (refused < 0)
         return refused;
     for (size_t i = 0; i < count; i++) {
-        int result = trace_open(&names[i], 1, &traces->sources[i], problem);
+        int result = trace_open(&names[i], 1, &traces->opened[i], problem);
         if (result < 0)
             return result;
     }
+    if (!selection_restricts(selection))
+        memcpy(traces->sources, traces->opened, count * sizeof(*traces->sources));
+    int selected = selection_restricts(selection) ? select_parts(traces, problem) : 0;
+    if (selected < 0)
+        return selected;
     return history_new(traces->sources, count, &traces->history, problem);
 }
 
@@ -58,9 +95,11 @@ int traces_rewind(struct traces *traces, struct problem *problem)
     traces->before = traces->count > 1 ? traces->history : NULL;
     traces->history = NULL;
     for (size_t i = 0; i < traces->count; i++) {
-        int result = trace_rewind(traces->sources[i], problem);
+        int result = trace_rewind(traces->opened[i], problem);
         if (result < 0)
             return result;
+        if (traces->sources[i] != traces->opened[i])
+            selected_source_rewind(traces->sources[i]);
     }
     return history_new(traces->sources, traces->count, &traces->history, problem);
 }
@@ -95,8 +134,12 @@ void traces_close(struct traces *traces)
     history_free(traces->history);
     history_free(traces->before);
     for (size_t i = 0; traces->sources != NULL && i < traces->count; i++)
-        trace_close(traces->sources[i]);
+        if (traces->opened == NULL || traces->sources[i] != traces->opened[i])
+            selected_source_free(traces->sources[i]);
+    for (size_t i = 0; traces->opened != NULL && i < traces->count; i++)
+        trace_close(traces->opened[i]);
     free(traces->sources);
+    free(traces->opened);
     *traces = (struct traces){0};
 }
 

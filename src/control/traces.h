@@ -6,21 +6,24 @@
 #ifndef DPM_TRACES_H
 #define DPM_TRACES_H
 
+#include "control/selection.h"
 #include "history/history.h"
 #include "trace/trace.h"
 
 struct traces {
     const char *const *names;
     size_t count;
-    struct source **sources;
+    struct source **opened;  /* from trace_open */
+    struct source **sources; /* the same, or the selected parts of them */
+    struct selection *selection;
     struct history *history;
     /* several traces: the history of the reading before traces_rewind, which knows all clock offsets; or NULL */
     struct history *before;
 };
 
-/* Errors: those of trace_open and history_new; -EINVAL: a trace is named twice. Call traces_close in any case. */
-int traces_open(const char *const *names, size_t count, struct traces *traces,
-                struct problem *problem);
+/* `selection`: the part to read, which stays the caller's; NULL: everything. Errors: those of trace_open and history_new; -EINVAL: a trace is named twice. Call traces_close in any case. */
+int traces_open(const char *const *names, size_t count, struct selection *selection,
+                struct traces *traces, struct problem *problem);
 /* Restarts the same traces from the beginning with a new history. Records written meanwhile do not matter. Errors as
  * above. */
 int traces_rewind(struct traces *traces, struct problem *problem);

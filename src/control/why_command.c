@@ -9,18 +9,20 @@
 #include <stdlib.h>
 
 static int show_traces(const char *const *names, size_t count, const struct show_options *options,
-                       enum elapsed_view view)
+                       enum elapsed_view view, struct selection *selection)
 {
     struct problem problem = {""};
     struct analyses_found found;
     const struct trace_names traces = {.at = names, .count = count};
-    const struct analyses_wanted wanted = {.elapsed = true};
+    const struct analyses_wanted wanted = {.elapsed = true, .selection = selection};
     int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
         result = show_elapsed(found.elapsed, &found.run.recorded, stdout, options, view) < 0
                      ? problem_set(&problem, -1, "out of memory")
                      : command_flush_output(&problem);
+    if (result == 0)
+        selection_say_unmet(selection);
     found_done(&found);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -43,6 +45,7 @@ static const struct command_option why_options[] = {
 static int command_why(int argc, char **argv)
 {
     struct show_options options = {0};
+    struct selection selection = {0};
     enum elapsed_view view = ELAPSED_VIEW_BEST;
     int status = -1, option; /* -1: continue */
 
@@ -51,6 +54,8 @@ static int command_why(int argc, char **argv)
             options.all = true;
         else if (option == OPTION_JSON)
             options.json = true;
+        else if (selection_has_option(option))
+            status = selection_take("why", option, &selection);
         else if (option == OPTION_REQUESTS || option == OPTION_WAITS)
             view = option == OPTION_WAITS ? ELAPSED_VIEW_WAITS : ELAPSED_VIEW_REQUESTS;
         else
@@ -58,9 +63,15 @@ static int command_why(int argc, char **argv)
     }
     if (status < 0 && optind == argc)
         status = command_usage_error("why", "name a trace");
-    return status < 0 ? show_traces((const char *const *)argv + optind, (size_t)(argc - optind),
-                                    &options, view)
-                      : status;
+    if (status < 0) /* waits for other connections would count as something else */
+        status = selection_check("why", &selection, SELECTION_BIT(SELECTION_PATH));
+    if (status < 0 && view != ELAPSED_VIEW_BEST && selection.choice.processes.count > 0)
+        status = command_usage_error("why", "--process does not go with --requests or --waits");
+    if (status < 0)
+        status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options,
+                             view, &selection);
+    selection_done(&selection);
+    return status;
 }
 
 const struct command why_command = {
@@ -70,4 +81,5 @@ const struct command why_command = {
     .function = command_why,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = why_options,
+    .selection = selection_options,
 };

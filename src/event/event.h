@@ -281,6 +281,36 @@ const struct procedure_record *identities_procedure_of(const struct identities *
  * which the kernel keeps only the first 15 characters. */
 bool process_is_meant(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE]);
 
+/* The same by its command line: its program ("postgres"), the script that an interpreter executes ("worker.py"); with a
+ * blank in `asked`, any part of it ("postgres: checkpointer"). process_is_named: by either; `command` may be NULL. */
+bool command_is_named(const char *asked, const char *command);
+bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
+                      const char *command);
+
+/* A text that tells processes of one name from each other, from name and command line (NULL: not known), shortened in
+ * the middle: "python3 worker.py", "postgres: checkpointer", "sleep 60". */
+#define PROCESS_LABEL_SIZE 29
+void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE]);
+
+/* A process of a result, to be told from others of its name. */
+struct named_process {
+    const char *name;    /* STREAM_NAME_SIZE */
+    const char *command; /* NULL: not known */
+    bool alike;          /* set if another one has the same name, and another label */
+};
+
+/* Sets `alike` of each. Returns 0 or -ENOMEM. */
+int processes_find_alike(struct named_process *list, size_t count);
+
+/* The first thread of the stream's process, whose name is the process's; the stream itself if it is not known. */
+const struct stream_record *identities_first_stream(const struct identities *identities,
+                                                    uint32_t origin,
+                                                    const struct stream_record *stream);
+
+/* Whether `asked` names the stream's process. All threads of a process have the answer of their process. */
+bool identities_process_is_named(const struct identities *identities, uint32_t origin,
+                                 const struct stream_record *stream, const char *asked);
+
 /* Describes the machine we run on: IDs, name, system, addresses; header.time is now. What cannot be determined is
  * empty. */
 void machine_describe(struct machine_record *ret_machine);

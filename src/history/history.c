@@ -187,6 +187,14 @@ static int hand_out_arrival(struct history *history, struct end *end, const stru
                : flows_arrive(history, end, record);
 }
 
+/* A recorder that has not looked for records yet has only loaded the meter. */
+static void note_cost(struct origin *origin, const struct record *cost)
+{
+    if (cost->cost.wakeups == 0)
+        origin->load = *cost;
+    origin->cost = *cost;
+}
+
 /* Hands out an event; its message edges, if any, are in history->edges. */
 static int hand_out(struct history *history, struct stream *stream, struct end *end,
                     const struct event *event, struct history_event *ret_event)
@@ -219,7 +227,7 @@ static int hand_out(struct history *history, struct stream *stream, struct end *
     note_places(history, stream, end, ret_event);
     history->origins[event->origin].records++;
     if (id == EVENT_COST)
-        history->origins[event->origin].cost = *record;
+        note_cost(&history->origins[event->origin], record);
     if (id == EVENT_LOST)
         history->counts.lost += record->lost.count;
     if (id == EVENT_DISCARDED)
@@ -695,10 +703,15 @@ struct identities *history_share_identities(struct history *history)
     return history->identities;
 }
 
-void own_cost_add(struct own_cost *sum, const struct record *cost, uint64_t records)
+void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
+                  uint64_t records)
 {
     if (cost->header.id != EVENT_COST)
         return;
+    if (load->header.id == EVENT_COST && load->cost.cpu <= cost->cost.cpu) {
+        sum->loads++;
+        sum->load += load->cost.cpu;
+    }
     sum->recordings++;
     sum->cpu += cost->cost.cpu;
     sum->wakeups += cost->cost.wakeups;
@@ -711,7 +724,8 @@ void history_counts(const struct history *history, struct history_counts *ret_co
 {
     *ret_counts = history->counts;
     for (uint32_t i = 0; i < history->origin_count; i++)
-        own_cost_add(&ret_counts->own_cost, &history->origins[i].cost, history->origins[i].records);
+        own_cost_add(&ret_counts->own_cost, &history->origins[i].cost, &history->origins[i].load,
+                     history->origins[i].records);
 }
 
 const struct source_state *history_state(const struct history *history, uint32_t origin)

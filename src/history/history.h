@@ -120,16 +120,20 @@ struct history_event {
 /* The overhead of recordings, summed over those that report it. */
 struct own_cost {
     uint32_t recordings;
-    uint64_t cpu; /* ns, of the recorders */
+    uint64_t cpu;   /* ns, of the recorders */
+    uint32_t loads; /* recordings that report what it took to load the meter */
+    uint64_t load;  /* ns, of these: part of `cpu` */
     uint64_t wakeups;
     uint64_t records;      /* in these recordings */
     uint64_t hook_records; /* of these, the ones whose overhead in the kernel is known */
     uint64_t hook;         /* ns in the kernel for hook_records */
 };
 
-/* Adds the overhead of a recording with so many records, from its COST record. Does nothing if `cost` has id 0: the
- * recording does not report it. */
-void own_cost_add(struct own_cost *sum, const struct record *cost, uint64_t records);
+/* Adds the overhead of a recording with so many records, from its last COST record, and from its first one if that says
+ * what it took to load the meter (`load`). Does nothing if `cost` has id 0: the recording does not report it; `load`
+ * likewise. */
+void own_cost_add(struct own_cost *sum, const struct record *cost, const struct record *load,
+                  uint64_t records);
 
 /* What has become of messages so far. Each edge is counted once. Bytes without an edge are counted once for each
  * RECEIVE or SEND that they belong to. */

@@ -299,6 +299,7 @@ struct origin {
     int64_t wall_offset;
     uint64_t records;   /* handed out */
     struct record cost; /* the recording's overhead; id 0: not known */
+    struct record load; /* of it, what it took to load the meter; id 0: not known */
     uint32_t machine;   /* or NO_MACHINE: not reported yet */
     uint8_t meter;      /* enum meter_kind */
     bool has_next;

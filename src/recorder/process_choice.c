@@ -2,6 +2,7 @@
 /* process_choice.c: finds the chosen processes in /proc. See process_choice.h. */
 #include "recorder/process_choice.h"
 #include "base/process.h"
+#include "event/event.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -209,9 +210,10 @@ static bool has_folder(const char *path, const char *name)
 
 /* The properties by which a process may be chosen. */
 struct traits {
-    char name[64];       /* as ps(1) shows it */
-    char file[PATH_MAX]; /* the program file */
-    char cgroups[8192];  /* lines "0::/system.slice/redis.service", one for each hierarchy */
+    char name[64];           /* as ps(1) shows it */
+    char file[PATH_MAX];     /* the program file */
+    char command[NAME_SIZE]; /* line */
+    char cgroups[8192];      /* lines "0::/system.slice/redis.service", one for each hierarchy */
 };
 
 static void read_traits(pid_t pid, struct traits *traits)
@@ -219,6 +221,8 @@ static void read_traits(pid_t pid, struct traits *traits)
     process_read(pid, "comm", traits->name, sizeof(traits->name));
     traits->name[strcspn(traits->name, "\n")] = '\0';
     process_program(pid, traits->file, sizeof(traits->file));
+    if (!command_line_read(pid, traits->command))
+        traits->command[0] = '\0';
     process_read(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
 }
 
@@ -226,7 +230,8 @@ static bool fits_name(const char *name, const struct traits *traits)
 {
     const char *slash = strrchr(traits->file, '/');
 
-    return strcmp(name, traits->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
+    return strcmp(name, traits->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0) ||
+           command_is_named(name, traits->command);
 }
 
 /* Whether the path in one of the lines lies in the cgroup, or contains the unit's folder. */

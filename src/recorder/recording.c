@@ -133,6 +133,17 @@ static int tell_cost(struct recording *recording, struct problem *problem)
     return trace_writer_append(recording->writer, &cost.header, problem);
 }
 
+/* The first COST: what it took to load the meter. Errors show with the next record. */
+static void tell_load(struct recording *recording)
+{
+    struct record cost = cost_so_far(recording);
+    struct problem problem;
+
+    cost.cost.wakeups = cost.cost.hook = 0;
+    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    recording->records += trace_writer_append(recording->writer, &cost.header, &problem) == 0;
+}
+
 /* Records closed paths for which there may be no hook. */
 static int sweep(struct recording *recording, struct problem *problem)
 {
@@ -321,6 +332,7 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
 void recording_begin(struct recording *recording)
 {
     recording->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    tell_load(recording);
     recording_state_read(recording, false);
     recording->active = true;
     recording->reason = END_COMPLETE;

@@ -40,6 +40,10 @@ void show_text(const char *from, size_t size, char *to);
 /* "name[pid]"; "unknown[pid]" if `name` is empty. `name` as in a STREAM record. */
 void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE]);
 
+/* The same of a process of which another has the name (`alike`): its command line tells them apart. */
+void show_process_of(const char *name, uint32_t pid, const char *command, bool alike,
+                     char text[PROCESS_NAME_SIZE]);
+
 #define UNIT_SIZE 32
 
 void show_bytes(uint64_t bytes, char text[UNIT_SIZE]); /* "17 B", "1.50 KiB", "23.4 GiB" */

@@ -98,6 +98,51 @@ done
 # ---- by name, cgroup, duration, interval ----
 
 started=$(date +%s%N)
+# ---- descendants, and processes that start later ----
+
+sh -c 'sleep 60 & exec 3> descendants; sleep 61 & wait' &
+parent=$!
+wait_for 20 sh -c "[ \"\$(pgrep -c -P $parent)\" = 2 ]"
+check_equal "descendants that are left out are named" \
+    "0 dpm: note: 2 descendants of these processes are not metered: sleep[N], sleep[N] (--descendants takes them)" \
+    "$(usage --pid $parent -o descendants.trace --duration 10ms) $(grep note: err | sed 's/\[[0-9]*\]/[N]/g')"
+rm -rf descendants.trace
+check_equal "--descendants takes them" "0 dpm: metering 3 processes" \
+    "$(usage --descendants --pid $parent -o descendants.trace --duration 10ms) $(grep metering err)"
+pkill -P $parent
+wait $parent
+
+cat > talker.py <<'EOF'
+import os, socket, sys, time
+ends = socket.socketpair()
+open(sys.argv[1] + '.here', 'w')
+while not os.path.exists(sys.argv[1] + '.go'):
+    time.sleep(0.01)
+for i in range(int(sys.argv[2])):
+    ends[0].send(b'x' * 10)
+    ends[1].recv(10)
+while not os.path.exists('over'):
+    time.sleep(0.01)
+EOF
+rm -f over
+python3 talker.py early 10 &
+early=$!
+wait_for 20 test -e early.here
+take_over -o later.trace --name talker.py
+python3 ./talker.py late 20 &
+late=$!
+check "a process of the chosen name that starts later is taken" \
+    wait_for 30 grep -q "^dpm: metering one more process: python3.*\[$late\]" err
+: > early.go
+: > late.go
+sleep 0.3
+: > over
+wait $early $late $acquirer
+check_equal "... what both send from then on is recorded, and received" "$early:10 $late:20 0 0" \
+    "$("$dpm" stats --json later.trace | jq -r '([.processes[] | select(.sent.messages > 0) | "\(.pid):\(.sent.messages)"] |
+        sort_by(split(":")[1] | tonumber) | join(" ")) + " \(.trace.matching.unmatched_receives) \(.trace.matching.unmatched_sends)"')"
+check_equal "... each once" 1 "$(grep -c 'metering one more' err)"
+
 check_equal "by name" 0 "$(usage --name "${crowd##*/}" --duration 700ms -o name.trace)"
 check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
 check "... it meters the processes of that name" grep -q '^dpm: metering 2 processes$' err

@@ -55,7 +55,7 @@ worker[100/101] 2 TERMINATION exit 0
 q\"\\??zö?{}[],:'[300] 4 TERMINATION killed by SIGKILL, the process has ended, failed sends: 1" \
     "$(lines termination)"
 check_equal "BLOCK" \
-    'server[100] 1 BLOCK asleep 1.50 ms in system call 202, task state 0x1' "$(lines block)"
+    'server[100] 1 BLOCK asleep 1.50 ms in futex, task state 0x1' "$(lines block)"
 check_equal "WAKEUP, after the waker's end" \
     "- - WAKEUP server[100] by the end of q\"\\??zö?{}[],:'[300]" "$(lines wakeup)"
 check_equal "LOST, DISCARDED" \
@@ -176,7 +176,7 @@ object TERMINATION '.event == "TERMINATION" and .pid == 300' '{
     "failed_receives": 0}'
 object BLOCK '.event == "BLOCK"' '{"time": "2023-11-14T22:13:21.014000000+00:00",
     "time_ns": 1014000000, "event": "BLOCK", "machine": "alpha", "pid": 100, "tid": 100,
-    "name": "server", "stream": 1, "sequence": 2, "cpu_ns": 3000, "load": 2, "system_call": 202,
+    "name": "server", "stream": 1, "sequence": 2, "cpu_ns": 3000, "load": 2, "system_call": 202, "system_call_name": "futex",
     "state": 1, "duration_ns": 1500000}'
 object LOST '.event == "LOST"' '{"time": "2023-11-14T22:13:21.068000000+00:00",
     "time_ns": 1068000000, "event": "LOST", "machine": "alpha", "pid": 100, "tid": 101,
@@ -229,7 +229,8 @@ chooses() {
 }
 
 chooses '.name == "client" and .pid' --process client
-chooses '.name == "server" and .pid' --process server
+# the name is the first thread's: all threads of process 100; and of 200 before it executes another program
+chooses '(.pid == 100 or .name == "server") and .pid' --process server
 chooses '.name == "worker"' --process worker
 chooses '.pid == 100' --process 100
 chooses '.tid == 101' --process 101

@@ -30,7 +30,17 @@ fails "a command that would command the terminal" 2 "there is no command 'a?\[31
 fails "a trace of such a name" 1 "a?\[31m?b: cannot be opened" "$dpm" stats "$control"
 fails "an argument like that" 2 "stats: --by 'a?\[31m?b': choose one of" "$dpm" stats --by "$control" trace
 fails "help about an unknown command" 2 "there is no command 'sing'" "$dpm" help sing
-fails "half of a command's name" 2 "there is no command 'dum'" "$dpm" dum alpha
+fails "half of a command's name" 2 "there is no command 'dum'; did you mean 'dump'" "$dpm" dum alpha
+for word in staats:stats raport:report prarllelism:parallelism ahcquire:acquire wyh:why; do
+    fails "a misspelt command: ${word%:*}" 2 "there is no command '${word%:*}'; did you mean '${word#*:}'? (try" \
+        "$dpm" "${word%:*}"
+done
+# shellcheck disable=SC2016 # $1 is the inner shell's
+check_not "a word that is like no command is told nothing" sh -c '"$1" sing 2>&1 | grep "did you"' sh "$dpm"
+for word in --jsno:--json --form:--from --histogarm:--histogram; do
+    fails "a misspelt option: ${word%:*}" 2 "stats: .*; did you mean '--${word#*:--}'? (try" "$dpm" stats "${word%:*}" alpha
+done
+fails "an option that is like none" 2 "stats: unrecognized option '--wibble' (try" "$dpm" stats --wibble alpha
 cannot_print "help" "$dpm" help
 cannot_print "help about a command" "$dpm" dump --help
 cannot_print "the version" "$dpm" --version

@@ -109,7 +109,7 @@ check_equal "--container those of a container's" "7 700" \
 
 "$dpm" stats both.trace > text 2> stats.err
 check "the table of processes names user and container" \
-    grep -q -E '^python3 +[0-9]+ .* ghost +0123456789ab ' text
+    grep -q -E '^python3 .* [0-9]+ .* ghost +0123456789ab ' text
 "$dpm" stats --json both.trace > process.json 2> stats.err
 check_equal "as in JSON" "[54321,\"ghost\",$server_cgroup,\"/dpm-names-$$/docker-$id.scope\",\
 \"0123456789ab\",\"python3\"]" \

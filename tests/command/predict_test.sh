@@ -344,10 +344,7 @@ fails 'no speed' 2 'give NAME=SPEED' "$dpm" path --what-if gzip=fast pipe.trace
 fails 'no file for the picture' 2 'the suffix .svg, .dot or .gv' "$dpm" path --graph - pipe.trace
 fails 'no kind of picture' 2 '[-]-graph x.png: use a file name with the suffix .svg, .dot or .gv' \
     "$dpm" path --graph x.png pipe.trace
-for option in '--from 0' '--from 1ms' '--to 1ms' '--most 5'; do
-    # shellcheck disable=SC2086 # an option and its argument
-    fails "$option of no picture" 2 'need --graph' "$dpm" path $option pipe.trace
-done
+fails '--most of no picture' 2 '[-]-most needs --graph' "$dpm" path --most 5 pipe.trace
 fails 'two results into one output' 2 '[-]-json and --folded -: give only one' "$dpm" path --json --folded - pipe.trace
 fails 'two assignments' 2 '[-]-as-recorded, --one-machine and --assign: give only one' \
     "$dpm" path --one-machine --as-recorded pipe.trace

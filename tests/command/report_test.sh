@@ -173,14 +173,18 @@ check "... the ways that requests took among it" grep -q '^Requests .* are [A-G]
 # the drawings agree with the figures
 "$dpm" report --html requests.html requests.trace
 "$dpm" report --json requests.trace > report.json
+# plain: process names without what their command lines add to them: "user-process 4 3 -1[12]" is user-process[12]
+plain() {
+    sed -E 's/^([^[ ]+) [^[]*\[/\1[/; s/ to ([^[ ]+) [^[]*\[/ to \1[/'
+}
 check_equal "an arc for each pair that sends, with its messages" "$(jq -r '.statistics | .processes as $processes |
     .pairs[] | select(.messages > 0) | [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] as $who |
     "\($who[0]) to \($who[1]): \(.messages)"' report.json | sort)" \
-    "$(sed -n 's/^<g class="arc"><title>\(.*: [0-9,]*\) messages, .*/\1/p' requests.html | tr -d , | sort)"
+    "$(sed -n 's/^<g class="arc"><title>\(.*: [0-9,]*\) messages, .*/\1/p' requests.html | tr -d , | plain | sort)"
 check_equal "... the widest has the most bytes" "$(jq -r '.statistics | .processes as $processes | .pairs | max_by(.bytes) |
     [(.from, .to) as $id | $processes[] | select(.id == $id) | "\(.name)[\(.pid)]"] | join(" to ")' report.json)" \
     "$(sed -n 's/^<g class="arc"><title>\(.*\): [0-9,]* messages.*stroke-width="\([0-9.]*\)".*/\2 \1/p' requests.html |
-        sort -rn | head -n 1 | cut -d ' ' -f 2-)"
+        sort -rn | head -n 1 | cut -d ' ' -f 2- | plain)"
 whole_bar=$(sed -n 's/.*P of [0-9]* threads; a whole bar is \([0-9.]*\)\. .*/\1/p' requests.html)
 jq -r --argjson whole "$whole_bar" '.parallelism.rows | to_entries[] |
     select(.key == 0 or .value.step == "sharing").value |
@@ -245,6 +249,12 @@ done << 'END'
 1 nobody --flags receive
 1 by-tcp --kinds tcp
 END
+
+runs "some analyses" "$dpm" report --analyses path,causality --json alpha
+check_equal "... are there, and no other" 'causality findings path statistics' "$(jq -r 'keys[]' out | xargs)"
+runs "all but some" "$dpm" report --analyses -path,-why --json alpha
+check_equal "... are there" 'causality findings parallelism statistics' "$(jq -r 'keys[]' out | xargs)"
+fails "an unknown analysis" 2 "report: --analyses 'x': choose from" "$dpm" report --analyses x alpha
 
 cp "$(command -v cat)" '<b>&"x'
 "$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size

@@ -131,6 +131,25 @@ for size in 65535 63K much; do
         "$? $(cat err)"
 done
 
+# ---- what a session wants ----
+
+"$dpm" run -o m.trace --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+check_equal "--analyses prints the tables of these analyses" 'Parallelism' \
+    "$(grep -x -e Parallelism -e 'Critical path' -e Requests err)"
+check_equal "... and their findings" 'Parallelism Time' \
+    "$(sed -n '/^What was found/,/^$/s/^\(Time\|Parallelism\|Path\|Requests\) .*/\1/p' err | sort | xargs)"
+check "--html writes a page of the same" sh -c 'grep -q "<html" m.html && grep -q Parallelism m.html'
+"$dpm" run -o n.trace --html n.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+"$dpm" report --html report.html n.trace
+check "without --analyses it is the page of dpm report" cmp n.html report.html
+"$dpm" run --analyses who -- true > out 2> err
+check_equal "an unknown analysis is wrong usage" "2 dpm: run: --analyses 'who': choose from stats, why, path, parallelism, \
+causality, all; -NAME leaves one out (try: dpm run --help)" "$? $(cat err)"
+"$dpm" run --html /nowhere/page.html -- touch ran > out 2> err
+check_equal "a page that cannot be written is reported before the command runs" \
+    "1 dpm: cannot write the report to /nowhere/page.html: No such file or directory" "$? $(cat err)"
+check_not "... which does not run" test -e ran
+
 [ "$meter" = kernel ] || finish
 # Hooks: only those needed by a flag are loaded, and none remains.
 mkfifo let_go_on

@@ -1390,6 +1390,86 @@ static void test_processes_are_meant_by_pid_or_name(void **state)
     assert_false(process_is_meant("", 4711, shortly));
 }
 
+static void expect_label(const char *name, const char *command, const char *expected)
+{
+    char label[PROCESS_LABEL_SIZE];
+
+    process_label(name, command, label);
+    assert_string_equal(label, expected);
+}
+
+static void a_label_tells_processes_of_one_name_apart(void **state)
+{
+    (void)state;
+    expect_label("sh", NULL, "sh");
+    expect_label("sh", "", "sh");
+    expect_label("gzip", "/usr/bin/gzip", "gzip");
+    expect_label("sleep", "sleep 60", "sleep 60");
+    expect_label("python3", "/usr/bin/python3 -u jobs/worker.py --queue 3",
+                 "python3 worker.py --queue 3");
+    expect_label("java", "java -cp a.jar Main x", "java Main x");
+    expect_label("postgres", "postgres: checkpointer ", "postgres: checkpointer");
+    expect_label("nginx", "nginx: master process /usr/sbin/nginx", "nginx: master...r/sbin/nginx");
+    expect_label("0123456789abcdef", "x", "0123456789abcdef");
+    /* no character is cut in two, wherever the cut is */
+    char command[NAME_SIZE] = "x ";
+    for (size_t i = 0; i < 40; i++) {
+        char label[PROCESS_LABEL_SIZE];
+        process_label("x", command, label);
+        assert_true(strlen(label) < PROCESS_LABEL_SIZE);
+        for (size_t at = 0; label[at] != '\0'; at++)
+            assert_true((label[at] == '\xc3') == (label[at + 1] == '\xa4'));
+        strcat(command, i % 3 == 0 ? "a" : "\xc3\xa4");
+    }
+}
+
+static void a_process_is_named_by_program_script_or_command_line(void **state)
+{
+    static const struct {
+        const char *asked, *name, *command;
+        bool named;
+    } cases[] = {
+        {"python3", "python3", "/usr/bin/python3 worker.py", true},
+        {"worker.py", "python3", "/usr/bin/python3 -u jobs/worker.py", true},
+        {"jobs/worker.py", "python3", "/usr/bin/python3 -u jobs/worker.py", true},
+        {"worker", "python3", "/usr/bin/python3 worker.py", false},
+        {"Main", "java", "java -Xmx1g -cp x.jar Main", true},
+        {"x.jar", "java", "java -cp x.jar Main", false},
+        {"python3", "worker", "/usr/bin/python3 worker.py", true}, /* renamed by prctl */
+        {"worker.py", "vi", "vi worker.py", false},
+        {"echo", "sh", "sh -c echo", false},
+        {"postgres", "postgres", "postgres: walwriter", true},
+        {"postgres: walwriter", "postgres", "postgres: walwriter", true},
+        {"s: wal", "postgres", "postgres: walwriter", true},
+        {"walwriter", "postgres", "postgres: walwriter", false},
+        {"4711", "sh", NULL, true},
+        {"471", "sh", NULL, false},
+        {"", "sh", "sh", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        char name[STREAM_NAME_SIZE] = "";
+        strcpy(name, cases[i].name);
+        if (process_is_named(cases[i].asked, 4711, name, cases[i].command) != cases[i].named)
+            fail_msg("'%s' and '%s'", cases[i].asked, cases[i].command);
+    }
+}
+
+static void only_different_labels_are_alike(void **state)
+{
+    struct named_process list[] = {
+        {.name = "a", .command = "a 1"}, {.name = "a", .command = "a 2"},
+        {.name = "b", .command = "b 1"}, {.name = "b", .command = "b 1"},
+        {.name = "c", .command = NULL},  {.name = "c", .command = "c 1"},
+    };
+
+    (void)state;
+    assert_int_equal(processes_find_alike(list, ARRAY_SIZE(list)), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+        assert_int_equal(list[i].alike, list[i].name[0] != 'b');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1430,6 +1510,9 @@ int main(void)
         cmocka_unit_test(test_procedures_are_found_by_stream_and_pc),
         cmocka_unit_test(test_procedures_of_very_many_programs),
         cmocka_unit_test(test_processes_are_meant_by_pid_or_name),
+        cmocka_unit_test(a_label_tells_processes_of_one_name_apart),
+        cmocka_unit_test(a_process_is_named_by_program_script_or_command_line),
+        cmocka_unit_test(only_different_labels_are_alike),
     };
 
     return cmocka_run_group_tests_name("event", tests, NULL, NULL);

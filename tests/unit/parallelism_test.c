@@ -639,9 +639,10 @@ static void creation_and_end(void **state)
     parallelism_free(parallelism);
 }
 
-static bool is_b(void *context, const struct stream_record *stream)
+static bool is_b(void *context, uint32_t origin, const struct stream_record *stream)
 {
     (void)context;
+    (void)origin;
     return strcmp(stream->name, "B") == 0;
 }
 

@@ -437,7 +437,7 @@ static void statistics_json_has_its_keys(void **state)
                 "id machine pid parent name user user_name cgroup cgroup_name container command "
                 "program pid_namespace pid_inside cpu_ns waited_for_cpu_ns asleep_ns "
                 "threads_watched_ns switches sent received size share failed processes "
-                "ended " RATES_QUEUE_AND_TIMES);
+                "ended peer_only " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
                 "messages_max messages_mean messages_mean_over_operations messages_now bytes_max "
                 "bytes_now unreceived");
@@ -515,7 +515,13 @@ static void expect_own_cost(uint64_t duration, const char *line)
     struct result *result = make_result(3);
 
     result->communication.duration = duration;
-    result->communication.matching.own_cost = (struct own_cost){.recordings = 1, .cpu = 600000000};
+    result->communication.matching.own_cost = (struct own_cost){.recordings = 1,
+                                                                .cpu = 600000000,
+                                                                .loads = 1,
+                                                                .load = 100000000,
+                                                                .records = 10000,
+                                                                .hook_records = 10000,
+                                                                .hook = 50000000};
     char *text = shown(result, (struct show_options){0});
     assert_int_equal(count_lines_with(text, line), 1);
     free(text);
@@ -525,9 +531,15 @@ static void expect_own_cost(uint64_t duration, const char *line)
 static void the_share_of_a_cpu_needs_a_recording_of_some_length(void **state)
 {
     (void)state;
-    expect_own_cost(5000000000, "DPM itself: 600 ms of CPU time (12% of one CPU).");
-    expect_own_cost(4999999999, "DPM itself: 600 ms of CPU time.");
-    expect_own_cost(0, "DPM itself: 600 ms of CPU time.");
+    expect_own_cost(
+        5000000000,
+        "DPM itself: 500 ms of CPU time (10% of one CPU), 10,000 records (2,000/s); before that, "
+        "100 ms to load the meter. Its hooks in the kernel took 1.0% of one CPU (sampled), for all "
+        "processes here.");
+    expect_own_cost(4999999999, "DPM itself: 500 ms of CPU time, 10,000 records (2,000/s); before");
+    expect_own_cost(
+        0,
+        "DPM itself: 500 ms of CPU time, 10,000 records; before that, 100 ms to load the meter.");
 }
 
 static void who_is_late_is_named(void **state)
@@ -725,7 +737,7 @@ static void records_become_lines(void **state)
     record = make_record(EVENT_RECEIVECALL, 1);
     record.event.message.offset = 232;
     expect_line(&record, "2001-09-09 03:16:40.123456  server[120]              1  RECEIVECALL    "
-                         "any of several paths, in system call 232\n");
+                         "any of several paths, in epoll_wait\n");
     record = make_record(EVENT_RECEIVE, 0);
     record.event.message.path = 5;
     record.header.flags = RECORD_NO_STREAM;
@@ -788,7 +800,7 @@ static void records_have_their_keys(void **state)
         [EVENT_CONNECT] = HEAD PATH,
         [EVENT_ACCEPT] = HEAD PATH,
         [EVENT_DESTROYPATH] = HEAD PATH,
-        [EVENT_BLOCK] = HEAD "system_call state duration_ns",
+        [EVENT_BLOCK] = HEAD "system_call system_call_name state duration_ns",
         [EVENT_CREATEPROCESS] = HEAD "child thread child_pid child_tid",
         [EVENT_EXEC] = HEAD "image left",
         [EVENT_STARTPROCESS] = HEAD,

@@ -88,7 +88,9 @@ struct causality_process {
     uint32_t origin;
     uint32_t pid; /* 0: its identity was lost */
     char name[STREAM_NAME_SIZE + 1];
-    uint64_t requests; /* that it made as a requestor */
+    bool named_alike;    /* another process has its name, and another command line */
+    const char *command; /* line; NULL: not known */
+    uint64_t requests;   /* that it made as a requestor */
 };
 
 /* The sequence of letters from the root of a request's tree to a leaf. */

@@ -136,7 +136,8 @@ static bool is_named(const struct causality_options *options, const struct membe
 static int note_member(struct causality_analysis *analysis, struct causality_live_process *process)
 {
     const struct stream_record *stream = identity_of(analysis, process->origin, process->number);
-    struct member member = {.origin = process->origin, .letter = LETTER_OTHERS};
+    struct member member = {
+        .origin = process->origin, .number = process->number, .letter = LETTER_OTHERS};
 
     if (stream != NULL) {
         member.pid = stream->pid;

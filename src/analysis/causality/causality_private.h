@@ -125,6 +125,7 @@ struct request {
 /* A process that has sent or received. It is remembered to the end. */
 struct member {
     uint32_t origin;
+    uint32_t number; /* of its first stream */
     uint32_t pid;
     char name[STREAM_NAME_SIZE];
     enum causality_role role;

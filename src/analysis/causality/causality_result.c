@@ -91,6 +91,37 @@ static void describe_process(const struct member *member, struct causality_proce
         letter_text(member->letter, process->letter);
 }
 
+/* Its command line, kept with the result. */
+static int keep_command(const struct causality_analysis *analysis, const struct member *member,
+                        struct causality *result, struct causality_process *process)
+{
+    const char *command =
+        identities_command(history_identities(analysis->history), member->origin, member->number);
+    char *kept = command == NULL ? NULL : arena_allocate(&result->memory, strlen(command) + 1);
+
+    if (command != NULL && kept == NULL)
+        return -ENOMEM;
+    process->command = command == NULL ? NULL : strcpy(kept, command);
+    return 0;
+}
+
+static int find_alike(struct causality *result)
+{
+    struct named_process *list = calloc(result->process_count + 1, sizeof(*list));
+    int found;
+
+    if (list == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < result->process_count; i++)
+        list[i] = (struct named_process){.name = result->processes[i].name,
+                                         .command = result->processes[i].command};
+    found = processes_find_alike(list, result->process_count);
+    for (size_t i = 0; found == 0 && i < result->process_count; i++)
+        result->processes[i].named_alike = list[i].alike;
+    free(list);
+    return found;
+}
+
 static int build_processes(const struct causality_analysis *analysis, struct causality *result)
 {
     const struct member **rows = calloc(analysis->member_count + 1UL, sizeof(struct member *));
@@ -103,10 +134,14 @@ static int build_processes(const struct causality_analysis *analysis, struct cau
     for (uint32_t i = 0; i < analysis->member_count; i++)
         rows[i] = &analysis->members[i];
     qsort(rows, analysis->member_count, sizeof(struct member *), compare_processes);
-    for (uint32_t i = 0; i < analysis->member_count; i++)
-        describe_process(rows[i], &result->processes[result->process_count++]);
+    int kept = 0;
+    for (uint32_t i = 0; kept == 0 && i < analysis->member_count; i++) {
+        struct causality_process *process = &result->processes[result->process_count++];
+        describe_process(rows[i], process);
+        kept = keep_command(analysis, rows[i], result, process);
+    }
     free(rows);
-    return 0;
+    return kept < 0 ? kept : find_alike(result);
 }
 
 /* ---- paths ---- */

@@ -122,6 +122,8 @@ struct elapsed {
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
     bool from_start; /* ... and its beginning was recorded */
+    bool
+        chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */
     struct elapsed_requests requests;
     struct elapsed_wait *waits; /* most time first */
     size_t wait_count;
@@ -147,6 +149,11 @@ struct elapsed_analysis;
  * `problem`. Call it before anything is read from the history. */
 int elapsed_new(struct history *history, const char *directory,
                 struct elapsed_analysis **ret_analysis, struct problem *problem);
+/* The time shall end with the last event of the processes with such streams. Call it before the first event. */
+void elapsed_end_with(struct elapsed_analysis *analysis,
+                      bool (*chosen)(void *context, uint32_t origin,
+                                     const struct stream_record *stream),
+                      void *context);
 void elapsed_analysis_free(struct elapsed_analysis *analysis);
 
 /* Processes the next event. Returns 0 or -ENOMEM, -ENOSPC, -EFBIG. */

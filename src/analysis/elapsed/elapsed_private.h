@@ -118,6 +118,10 @@ struct elapsed_analysis {
     uint32_t root_end; /* interval */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];
+    /* elapsed_end_with; NULL: the root is found */
+    bool (*chosen)(void *context, uint32_t origin, const struct stream_record *stream);
+    void *context;
+    uint64_t root_time;         /* when root_end ends */
     struct exchange *exchanges; /* [end_place - 1] */
     size_t exchange_room;
     struct scratch requests; /* struct request: with an answer */

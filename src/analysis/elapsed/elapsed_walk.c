@@ -171,6 +171,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->pid = analysis->root_pid;
         memcpy(elapsed->process, analysis->root_name, sizeof(elapsed->process));
         elapsed->from_start = true;
+        elapsed->chosen = analysis->chosen != NULL;
     }
     return end_account(&walk);
 }

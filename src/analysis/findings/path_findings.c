@@ -31,7 +31,7 @@ static uint32_t row_of(const struct findings_from *from, uint32_t process)
 
     for (uint32_t i = 0; i < communication->process_count; i++)
         if (communication->processes[i].origin == is->origin &&
-            communication->processes[i].stream == is->stream)
+            communication->processes[i].stream == is->number)
             return i;
     return NO_PROCESS;
 }
@@ -188,7 +188,7 @@ static bool has_part(const struct findings_from *from, uint32_t row)
     for (uint32_t i = 0; i < path->parallelism->process_count; i++) {
         const struct parallelism_process *is = &path->parallelism->processes[i];
         const struct communication_process *wanted = &from->communication->processes[row];
-        if (is->origin != wanted->origin || is->stream != wanted->stream)
+        if (is->origin != wanted->origin || is->number != wanted->stream)
             continue;
         cpu += path->processes[i].cpu;
         for (size_t k = 0; k < path->arc_count; k++)

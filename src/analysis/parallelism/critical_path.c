@@ -411,6 +411,9 @@ int critical_path_find(struct critical_path_reading *reading, struct problem *pr
 {
     int result = graph_finish(&reading->graph);
 
+    if (result == 0)
+        result = parallelism_name_processes(reading->parallelism,
+                                            history_identities(reading->graph.history));
     return result < 0 ? graph_explain(result, problem) : find(reading, problem);
 }
 

@@ -107,9 +107,9 @@ int64_t graph_find_or_add_process(struct graph *graph, uint32_t origin, uint32_t
     if (found == LOOKUP_NONE) {
         result->process_count++;
         *process = (struct parallelism_process){
-            .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0,
             .origin = origin,
-            .stream = first,
+            .number = first,
+            .machine = origin < graph->origin_room ? graph->origins[origin].machine : 0,
             .parent = NO_PARENT};
     }
     if (record != NULL && (found == LOOKUP_NONE || record->header.stream == record->process)) {
@@ -141,7 +141,7 @@ int graph_note_identity(struct graph *graph, uint32_t origin, const struct strea
         return -ENOMEM;
     stream->start = record->start;
     /* this changes, as a child has its parent's name until it executes a program */
-    if (options->leaves_out != NULL && options->leaves_out(options->context, record)) {
+    if (options->leaves_out != NULL && options->leaves_out(options->context, origin, record)) {
         stream->process = NO_PROCESS_NUMBER;
         return 0;
     }

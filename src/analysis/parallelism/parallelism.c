@@ -61,10 +61,41 @@ void parallelism_free(struct parallelism *parallelism)
     for (size_t i = 0; i < parallelism->search_count; i++)
         free(parallelism->searches[i].machines);
     free(parallelism->searches);
+    for (size_t i = 0; i < parallelism->process_count; i++)
+        free(parallelism->processes[i].command);
     free(parallelism->processes);
     free(parallelism->paths);
     free(parallelism->rows);
     free(parallelism);
+}
+
+static int copy_commands(struct parallelism *parallelism, const struct identities *identities)
+{
+    for (size_t i = 0; i < parallelism->process_count; i++) {
+        struct parallelism_process *process = &parallelism->processes[i];
+        const char *command = identities_command(identities, process->origin, process->number);
+        process->command = command == NULL ? NULL : strdup(command);
+        if (command != NULL && process->command == NULL)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+int parallelism_name_processes(struct parallelism *parallelism, const struct identities *identities)
+{
+    size_t count = parallelism->process_count;
+    struct named_process *list = calloc(count + 1, sizeof(*list));
+    int result = list == NULL ? -ENOMEM : copy_commands(parallelism, identities);
+
+    for (size_t i = 0; result == 0 && i < count; i++)
+        list[i] = (struct named_process){.name = parallelism->processes[i].name,
+                                         .command = parallelism->processes[i].command};
+    if (result == 0)
+        result = processes_find_alike(list, count);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        parallelism->processes[i].named_alike = list[i].alike;
+    free(list);
+    return result;
 }
 
 static void add_row(struct parallelism *parallelism, size_t assignment, enum parallelism_step step,
@@ -201,6 +232,10 @@ int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism
     finished = make_rows(&analysis->graph, analysis->result, problem);
     if (finished < 0)
         return finished;
+    finished =
+        parallelism_name_processes(analysis->result, history_identities(analysis->graph.history));
+    if (finished < 0)
+        return graph_explain(finished, problem);
     history_counts(analysis->graph.history, &analysis->result->matching);
     *ret_parallelism = analysis->result;
     analysis->result = NULL;

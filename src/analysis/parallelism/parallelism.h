@@ -109,7 +109,7 @@ struct parallelism_options {
     /* directory for its copy of the graph; NULL: $TMPDIR, or /var/tmp */
     const char *directory;
     /* Whether a process is left out, by the identity of its first stream. NULL: none is left out. */
-    bool (*leaves_out)(void *context, const struct stream_record *stream);
+    bool (*leaves_out)(void *context, uint32_t origin, const struct stream_record *stream);
     void *context;
 };
 
@@ -145,11 +145,13 @@ struct turns {
 
 struct parallelism_process {
     char name[STREAM_NAME_SIZE + 1];
+    bool named_alike; /* another process has its name, and another command line */
     uint32_t pid;
+    uint32_t origin, number; /* index of its trace, and number of its first stream there */
+    char *command;           /* line; NULL: not known */
     /* index of the machine of the recording; the same for all traces of one machine */
     uint32_t machine;
-    uint32_t origin, stream; /* index of its trace, and number of its first stream there */
-    uint32_t parent;         /* index of the process that created it; NO_PARENT: not known */
+    uint32_t parent; /* index of the process that created it; NO_PARENT: not known */
     uint32_t streams;
     uint64_t cpu; /* ns */
     struct turns turns;

@@ -316,4 +316,9 @@ int sharing_simulate(const struct graph *graph, const struct placed *placed, uin
 int assignment_search(const struct graph *graph, struct placed *placed,
                       struct parallelism_search *ret_search);
 
+/* Notes the command lines of the result's processes, and which have equal names (parallelism.c). After the last event.
+ * Returns 0 or -ENOMEM. */
+int parallelism_name_processes(struct parallelism *parallelism,
+                               const struct identities *identities);
+
 #endif

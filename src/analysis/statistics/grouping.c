@@ -221,11 +221,16 @@ static int sum_groups(struct grouping *grouping)
 {
     int result = 0;
 
+    for (size_t i = 0; i < grouping->result->process_count; i++)
+        grouping->result->processes[i].aside = true;
     for (size_t i = 0; result == 0 && i < grouping->from->process_count; i++) {
         const struct communication_process *process = &grouping->from->processes[i];
         struct communication_process *group = &grouping->result->processes[grouping->group_of[i]];
         group->machine = process->machine;
         group->parent = NO_PROCESS;
+        if (process->aside)
+            continue;
+        group->aside = false;
         group->group_size += process->group_size;
         group->ended = true;
         result = add_process_sums(group, process);

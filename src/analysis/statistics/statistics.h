@@ -116,6 +116,7 @@ struct communication_process {
     } covered; /* ns in which at least one of these was in progress. Not of groups */
     struct queue_length queue; /* of all its paths */
     bool ended;
+    bool aside; /* not chosen (communication_choose): only the peer of one that is */
 };
 
 /* `to` is all processes that used the other end of a path: sends are counted before it is known which of them receives.
@@ -391,6 +392,15 @@ int statistics_finish(struct statistics *statistics, uint32_t origins,
  * `problem`. */
 int communication_read_history(struct history *history, uint32_t origins, uint64_t every,
                                struct communication **ret_communication, struct problem *problem);
+
+/* ---- some processes ---- */
+
+/* Restricts a result by process to the processes that are chosen, and to what they exchanged with others: totals, pairs,
+ * connections, failures and files. The rows of other processes are marked (`aside`). Procedures, which are counted for
+ * all processes together, are dropped. Returns 0 or -ENOMEM. */
+typedef bool process_is_chosen(void *context, const struct communication_process *process);
+int communication_choose(struct communication *communication, process_is_chosen *chosen,
+                         void *context);
 
 /* ---- groups ---- */
 

@@ -4,10 +4,11 @@
  * because counting itself takes time.
  *
  *      |-- 50 ms --|== 20 ms ==|------ 380 ms ------|== 20 ms ==|------ 380 ms -- ...
- *                   time of all programs, and records made meanwhile
+ *                   time of all programs
  *
- * There are many periods, because loads are uneven. A period in which the metered processes are idle measures the
- * hooks' time for all other processes, and next to no records.
+ * There are many periods, because loads are uneven. The hooks run for all processes of the machine, so their time is a
+ * share of the time that passed. The records made in the same periods say nothing about it: there may be next to none
+ * while the metered processes are idle. The trace stores the time per record of the whole recording.
  */
 #include "meter/load/cost.h"
 
@@ -23,10 +24,7 @@
 #define PAUSE       380000000ULL
 #define MOMENT      20000000ULL
 
-/* The result is representative with this many records, if they are at least one of LEAST_SHARE. For an even load the
- * periods see one of 20. */
-#define LEAST_RECORDS 100
-#define LEAST_SHARE   200
+#define LEAST_MOMENTS 5 /* for a result: they are two seconds of the recording */
 
 bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info)
 {
@@ -68,8 +66,8 @@ static void begin_moment(struct meter *meter, uint64_t now)
         return;
     }
     cost->next = now + MOMENT;
+    cost->moment = now;
     cost->time_before = time_of_programs(meter);
-    cost->records_before = records_made(meter);
 }
 
 static void end_moment(struct meter *meter, uint64_t now)
@@ -77,7 +75,8 @@ static void end_moment(struct meter *meter, uint64_t now)
     struct meter_cost *cost = &meter->cost;
 
     cost->time += time_of_programs(meter) - cost->time_before;
-    cost->records += records_made(meter) - cost->records_before;
+    cost->counted += now - cost->moment;
+    cost->moments++;
     cost->next = now + PAUSE;
     meter_cost_close(cost);
 }
@@ -87,8 +86,10 @@ void meter_measure(struct meter_interface *interface, uint64_t now)
     struct meter *meter = meter_of(interface);
     struct meter_cost *cost = &meter->cost;
 
-    if (cost->next == 0)
+    if (cost->next == 0) {
+        cost->began = now;
         cost->next = now + FIRST_PAUSE;
+    }
     if (now < cost->next)
         return;
     if (cost->counting < 0)
@@ -102,9 +103,13 @@ uint32_t meter_time_per_record(const struct meter_interface *interface)
     const struct meter *meter = meter_of(interface);
     const struct meter_cost *cost = &meter->cost;
 
-    if (cost->records < LEAST_RECORDS || cost->records < records_made(meter) / LEAST_SHARE)
+    uint64_t records = records_made(meter);
+
+    if (cost->moments < LEAST_MOMENTS || records == 0)
         return 0;
-    return (uint32_t)(cost->time / cost->records);
+    double passed = (double)(clock_now(CLOCK_MONOTONIC) - cost->began);
+    double each = (double)cost->time / (double)cost->counted * passed / (double)records;
+    return each < UINT32_MAX ? (uint32_t)each : UINT32_MAX;
 }
 
 void meter_cost_close(struct meter_cost *cost)

@@ -9,10 +9,14 @@
 #include <bpf/libbpf.h>
 
 struct meter_cost {
-    int counting;  /* descriptor that makes the kernel count while it is open; -1: not counting */
-    uint64_t next; /* when to start or stop counting; 0: not started yet */
-    uint64_t time_before, records_before;
-    uint64_t time, records; /* sums over all counting periods */
+    int counting;    /* descriptor that makes the kernel count while it is open; -1: not counting */
+    uint64_t next;   /* when to start or stop counting; 0: not started yet */
+    uint64_t began;  /* when measuring began */
+    uint64_t moment; /* when the present counting period began */
+    uint64_t time_before; /* of the programs, at its beginning */
+    uint64_t time,
+        counted; /* sums over all counting periods: time of the programs, and of the periods */
+    uint32_t moments;
 };
 
 void meter_cost_close(struct meter_cost *cost);

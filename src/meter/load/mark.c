@@ -66,27 +66,28 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
 {
     struct meter *meter = meter_of(interface);
 
-    if (meter->generation == meter->kernel->bss->begun)
-        meter->generation++;
+    bool first = meter->generation == meter->kernel->bss->begun; /* of its generation */
+    meter->generation += first;
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_from_exec = false;
     meter->kernel->bss->mark_generation = meter->generation;
     int marked = mark(meter, pid);
     interface->refused = meter->kernel->bss->refused;
     if (marked == -ESRCH)
-        return 0; /* the process has ended */
+        marked = 0; /* the process has ended */
     if (marked < 0)
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
         return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
+    if (marked > 0)
+        note_acquired(meter, pid);
+    else if (first) /* nothing waits for a beginning: see silent() */
+        meter->kernel->bss->mark_generation = --meter->generation;
     if (marked == 0 && pid != 0 && interface->refused != 0)
         return problem_set(problem, -EPERM,
                            "cannot meter process %d: it belongs to another user, or has more "
                            "rights than you; run dpm as root, e.g. with sudo",
                            pid);
-    if (marked == 0)
-        return 0;
-    note_acquired(meter, pid);
     return marked;
 }
 

@@ -110,11 +110,12 @@ static json_t *process(const struct causality *causality, size_t index)
 {
     const struct causality_process *from = &causality->processes[index];
 
-    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "letter",
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "letter",
                      from->letter[0] == '\0' ? json_null() : json_string(from->letter), "role",
                      causality_role_name(from->role), "name",
-                     json_text(from->name, STREAM_NAME_SIZE), "pid",
-                     from->pid == 0 ? json_null() : json_count(from->pid), "trace",
+                     json_text(from->name, STREAM_NAME_SIZE), "command",
+                     from->command == NULL ? json_null() : json_text(from->command, NAME_SIZE),
+                     "pid", from->pid == 0 ? json_null() : json_count(from->pid), "trace",
                      json_count(from->origin + 1ULL), "requests", json_count(from->requests));
 }
 

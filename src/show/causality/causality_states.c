@@ -208,7 +208,7 @@ void letter_name(const struct causality *causality, const char *letter, char tex
     if (first == NULL)
         return;
     show_text(first->name, STREAM_NAME_SIZE, name);
-    show_process(first->name, first->pid, who);
+    show_process_of(first->name, first->pid, first->command, first->named_alike, who);
     if (causality->by_program)
         snprintf(text, STATE_TEXT_SIZE, "%s (%zu)", name, others + 1);
     else if (others > 0)

@@ -123,9 +123,11 @@ static uint64_t process_rank(const struct causality *causality, size_t index)
 static int add_process(struct table *table, const struct causality *causality, size_t index)
 {
     const struct causality_process *process = &causality->processes[index];
-    char name[STREAM_NAME_SIZE + 1], pid[UNIT_SIZE] = "-", requests[UNIT_SIZE], trace[UNIT_SIZE];
+    char label[PROCESS_LABEL_SIZE], name[PROCESS_LABEL_SIZE], pid[UNIT_SIZE] = "-",
+                                                              requests[UNIT_SIZE], trace[UNIT_SIZE];
 
-    show_text(process->name, STREAM_NAME_SIZE, name);
+    process_label(process->name, process->named_alike ? process->command : NULL, label);
+    show_text(label, PROCESS_LABEL_SIZE - 1, name);
     if (process->pid != 0)
         snprintf(pid, sizeof(pid), "%u", process->pid);
     show_count(process->requests, requests);

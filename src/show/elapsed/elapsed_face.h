@@ -28,7 +28,4 @@ int elapsed_print_request(const struct elapsed_request *request, const char *whi
 json_t *elapsed_json(const struct elapsed *elapsed);
 int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file);
 
-/* "fdatasync"; "system call 999" if it has no name. */
-void system_call_text(uint32_t call, char text[UNIT_SIZE]);
-
 #endif

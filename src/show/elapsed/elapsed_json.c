@@ -2,6 +2,7 @@
 /* elapsed_json.c: where the elapsed time went, as JSON. See elapsed_face.h. */
 #include "show/elapsed/elapsed_face.h"
 #include "show/text/json.h"
+#include "show/text/system_call.h"
 
 #include <errno.h>
 

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* elapsed_words.c: threads, system calls and connections of an account, in words. See elapsed_face.h. */
 #include "show/elapsed/elapsed_face.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
-#include <seccomp.h>
 #include <stdlib.h>
 #include <string.h>
-
-void system_call_text(uint32_t call, char text[UNIT_SIZE])
-{
-    char *name = call == NO_SYSTEM_CALL
-                     ? NULL
-                     : seccomp_syscall_resolve_num_arch(SCMP_ARCH_X86_64, (int)call);
-
-    if (name != NULL)
-        snprintf(text, UNIT_SIZE, "%s", name);
-    else if (call == NO_SYSTEM_CALL)
-        snprintf(text, UNIT_SIZE, "no system call");
-    else
-        snprintf(text, UNIT_SIZE, "system call %" PRIu32, call);
-    free(name);
-}
 
 static void procedure_text(const struct elapsed_row *row, char *text, size_t size)
 {

@@ -15,7 +15,7 @@ void critical_process_text(const struct critical_path *path, uint32_t process,
 {
     const struct parallelism_process *is = &path->parallelism->processes[process];
 
-    show_process(is->name, is->pid, text);
+    show_process_of(is->name, is->pid, is->command, is->named_alike, text);
 }
 
 #define FEW_ROWS 100

@@ -141,7 +141,7 @@ static int add_process_row(struct table *table, const struct parallelism *parall
 {
     char who[PROCESS_NAME_SIZE], cells[4][UNIT_SIZE];
 
-    show_process(process->name, process->pid, who);
+    show_process_of(process->name, process->pid, process->command, process->named_alike, who);
     show_count(process->streams, cells[0]);
     show_duration(process->cpu, cells[1]);
     show_percent(process->cpu, parallelism->total, cells[2]);
@@ -216,7 +216,7 @@ static int add_path_row(struct table *table, const struct parallelism *paralleli
     const struct parallelism_process *process = &parallelism->processes[path->process];
     char who[PROCESS_NAME_SIZE], address[ENDPOINT_SIZE + 1], cells[2][UNIT_SIZE];
 
-    show_process(process->name, process->pid, who);
+    show_process_of(process->name, process->pid, process->command, process->named_alike, who);
     show_text(path->address, ENDPOINT_SIZE, address);
     show_count(path->turns.count, cells[0]);
     show_synchronous(&path->turns, cells[1]);
@@ -324,7 +324,8 @@ static void print_search(const struct parallelism_runs *runs,
         for (size_t i = 0; i < first->process_count; i++) {
             if (search->machines[i] != machine)
                 continue;
-            show_process(first->processes[i].name, first->processes[i].pid, who);
+            const struct parallelism_process *is = &first->processes[i];
+            show_process_of(is->name, is->pid, is->command, is->named_alike, who);
             fprintf(file, "%s%s", separator, who);
             separator = ", ";
         }

@@ -11,6 +11,7 @@
 #include "meter/shared/message.h"
 #include "show/record/record_face.h"
 #include "show/text/json.h"
+#include "show/text/system_call.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -263,12 +264,33 @@ static void set_names(struct object *object, const struct record_face *face,
         set_text(object, "command", command, NAME_SIZE);
 }
 
+static void set_system_call(struct object *object, uint32_t call)
+{
+    char name[UNIT_SIZE];
+
+    if (call == NO_SYSTEM_CALL)
+        return;
+    system_call_text(call, name);
+    set(object, "system_call_name", json_string_nocheck(name));
+}
+
+/* One that waits on several paths has the number of its system call in place of an offset. */
+static bool waits_on_several(const struct record *record)
+{
+    return record->header.id == EVENT_RECEIVECALL && record->message.path == 0;
+}
+
 static void set_known(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
 
+    if (waits_on_several(record))
+        set_system_call(object, record->message.offset);
     switch (event->header->id) {
+    case EVENT_BLOCK:
+        set_system_call(object, record->block.system_call);
+        break;
     case EVENT_SEND:
     case EVENT_SENDCALL:
     case EVENT_RECEIVECALL:

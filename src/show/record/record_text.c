@@ -7,6 +7,7 @@
  */
 #include "meter/shared/message.h"
 #include "show/record/record_face.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -86,8 +87,9 @@ static void print_message(const struct record_face *face, const struct event *ev
     const struct record *record = (const struct record *)event->header;
 
     if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
-        fprintf(face->file, "any of several paths, in system call %" PRIu32,
-                record->message.offset);
+        char call[UNIT_SIZE];
+        system_call_text(record->message.offset, call);
+        fprintf(face->file, "any of several paths, in %s", call);
         return;
     }
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
@@ -112,14 +114,11 @@ static void print_message(const struct record_face *face, const struct event *ev
 
 static void print_block(const struct record_face *face, const struct record *record)
 {
-    char duration[UNIT_SIZE];
+    char duration[UNIT_SIZE], call[UNIT_SIZE];
 
     show_duration(record->block.duration, duration);
-    fprintf(face->file, "asleep %s in ", duration);
-    if (record->block.system_call == NO_SYSTEM_CALL)
-        fputs("no system call", face->file);
-    else
-        fprintf(face->file, "system call %" PRIu32, record->block.system_call);
+    system_call_text(record->block.system_call, call);
+    fprintf(face->file, "asleep %s in %s", duration, call);
     fprintf(face->file, ", task state 0x%" PRIx32, record->block.state);
 }
 

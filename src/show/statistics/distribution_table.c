@@ -276,8 +276,8 @@ static int print_row_bars(const struct result_kind *kind, const struct communica
 static int print_bars_of(const struct result_kind *kind, const struct communication *communication,
                          FILE *file, const struct show_options *options)
 {
-    const void **rows = result_order(kind, communication, options->order);
-    size_t count = result_rows(kind, communication);
+    size_t count = 0;
+    const void **rows = result_order(kind, communication, options->order, &count);
     int result = rows == NULL ? -ENOMEM : 0;
 
     for (size_t i = 0; result == 0 && i < count && i < MOST_HISTOGRAMS; i++)

@@ -149,11 +149,11 @@ int result_view_open(struct result_view *view, const struct result_kind *kind,
                      enum show_order order)
 {
     memset(view, 0, sizeof(*view));
-    view->rows =
-        table->by_wait ? (const void **)pairs_by_wait(all) : result_order(kind, all, order);
+    view->count = result_rows(kind, all);
+    view->rows = table->by_wait ? (const void **)pairs_by_wait(all)
+                                : result_order(kind, all, order, &view->count);
     if (view->rows == NULL)
         return -ENOMEM;
-    view->count = result_rows(kind, all);
     keep_needed(view, kind, table->needs, all);
     view->columns = result_cells(kind, table->keys, view->cells, ARRAY_SIZE(view->cells));
     choose_columns(view, all);

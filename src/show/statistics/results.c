@@ -81,8 +81,12 @@ static void name_for_people(const struct communication *all, const void *row,
     const struct communication_process *process = row;
 
     shared_name(all, row, value);
-    if (process->group == NULL && process->pid == 0)
+    if (process->group == NULL && process->pid == 0) {
         set_text(value, "unknown", NAME_SIZE);
+    } else if (process->group == NULL && process->named_alike) {
+        process_label(process->name, process->command, value->made);
+        set_text(value, value->made, PROCESS_LABEL_SIZE);
+    }
 }
 
 static void container_of(const struct communication *all, const void *row,
@@ -443,6 +447,7 @@ static const struct result_column of_process[] = {
     {"processes", "PROCESSES", RESULT_COUNT, PROCESS(group_size), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
     {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES},
+    {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
     {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS},

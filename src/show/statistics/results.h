@@ -260,8 +260,9 @@ int print_times_table(const struct result_kind *kind, const struct result_view *
 
 /* ---- statistics_order.c ---- */
 
-/* All rows in order; the caller frees the array. NULL: out of memory. */
+/* All rows in order, without processes that are not chosen, and their number; the caller frees the array. NULL: out of
+ * memory. */
 const void **result_order(const struct result_kind *kind, const struct communication *all,
-                          enum show_order order);
+                          enum show_order order, size_t *ret_count);
 
 #endif

@@ -141,7 +141,8 @@ int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options)
 {
     const struct result_kind *kind = result_kind_of(options->table);
-    const void **rows = result_order(kind, communication, options->order);
+    size_t count = 0;
+    const void **rows = result_order(kind, communication, options->order, &count);
     struct result_cell cells[MOST_CSV_COLUMNS];
     size_t columns = result_cells(kind, kind->csv, cells, ARRAY_SIZE(cells));
     struct result_value value;
@@ -152,7 +153,7 @@ int show_statistics_csv(const struct communication *communication, FILE *file,
         put_heading(file, cells[i].column);
         fputc(i + 1 == columns ? '\n' : ',', file);
     }
-    for (size_t k = 0; k < result_rows(kind, communication) && !ferror(file); k++)
+    for (size_t k = 0; k < count && !ferror(file); k++)
         for (size_t i = 0; i < columns; i++) {
             result_value(cells[i].column, communication, rows[k], &value);
             put_cell(file, communication, cells[i].column, &value);

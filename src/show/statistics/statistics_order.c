@@ -86,20 +86,31 @@ static uint64_t amount_of(const struct sorting *sorting, const struct communicat
     return amount;
 }
 
-const void **result_order(const struct result_kind *kind, const struct communication *all,
-                          enum show_order order)
+static bool is_aside(const struct result_kind *kind, const void *row)
 {
-    size_t count = result_rows(kind, all);
+    return kind == &result_kinds[RESULTS_PROCESSES] &&
+           ((const struct communication_process *)row)->aside;
+}
+
+const void **result_order(const struct result_kind *kind, const struct communication *all,
+                          enum show_order order, size_t *ret_count)
+{
+    size_t count = result_rows(kind, all), kept = 0;
     struct sort_key *keys = calloc(count + 1, sizeof(*keys));
     struct sorting sorting = {.by_name = order == ORDER_NAME, .first = order == ORDER_RESPONSE};
 
     sorting.count = result_cells(kind, kind->order[order], sorting.cells, MOST_SORT_CELLS);
     for (size_t i = 0; keys != NULL && i < count; i++) {
-        keys[i] = (struct sort_key){result_row(kind, all, i), 0, "", 1};
+        const void *row = result_row(kind, all, i);
+        if (is_aside(kind, row))
+            continue;
+        struct sort_key *key = &keys[kept++];
+        *key = (struct sort_key){row, 0, "", 1};
         if (!sorting.by_name)
-            keys[i].amount = amount_of(&sorting, all, keys[i].row);
+            key->amount = amount_of(&sorting, all, row);
         else if (sorting.count > 0)
-            name_key(all, &sorting.cells[0], keys[i].row, &keys[i]);
+            name_key(all, &sorting.cells[0], row, key);
     }
-    return sorted(keys, count);
+    *ret_count = kept;
+    return sorted(keys, kept);
 }

@@ -23,6 +23,15 @@ void name_text(const struct communication_process *process, char text[NAME_TEXT_
         show_text(process->name, STREAM_NAME_SIZE, text);
 }
 
+/* Another process has the same name: the command line tells them apart. */
+static void label_text(const struct communication_process *process, char text[NAME_TEXT_SIZE])
+{
+    char label[PROCESS_LABEL_SIZE];
+
+    process_label(process->name, process->command, label);
+    show_text(label, sizeof(label), text);
+}
+
 void process_text(const struct communication *communication, uint32_t index,
                   char text[PROCESS_TEXT_SIZE])
 {
@@ -31,7 +40,10 @@ void process_text(const struct communication *communication, uint32_t index,
     char machine[MACHINE_TEXT_SIZE];
     int length;
 
-    name_text(process, name);
+    if (process->named_alike && process->group == NULL)
+        label_text(process, name);
+    else
+        name_text(process, name);
     if (process->group != NULL)
         length = snprintf(text, PROCESS_TEXT_SIZE, "%s", name);
     else if (process->pid == 0)

@@ -77,36 +77,67 @@ json_t *matching_json(const struct history_counts *counts)
  * duration to take the share of. */
 #define SHARE_SINCE 5000000000 /* ns */
 
+static void print_rate(const struct own_cost *cost, uint64_t duration, FILE *file)
+{
+    char records[COUNTED_SIZE], rate[UNIT_SIZE];
+
+    if (cost->records == 0)
+        return;
+    show_counted(cost->records, "record", records);
+    fprintf(file, ", %s", records);
+    if (cost->recordings != 1 || duration == 0)
+        return;
+    show_count((uint64_t)show_rate(cost->records, duration), rate);
+    fprintf(file, " (%s/s)", rate);
+}
+
+/* Hooks run for every process of the machine, so their time is no property of the records. */
+static void print_hooks(const struct own_cost *cost, uint64_t duration, FILE *file)
+{
+    char share[UNIT_SIZE];
+
+    if (cost->hook_records == 0 || cost->recordings != 1 || duration == 0)
+        return;
+    show_percent(cost->hook, duration, share);
+    fprintf(file,
+            " Its hooks in the kernel took %s%% of one CPU (sampled), for all processes here.",
+            share);
+}
+
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file)
 {
-    char cpu[UNIT_SIZE];
-    char share[UNIT_SIZE];
-    char hook[UNIT_SIZE];
+    char cpu[UNIT_SIZE], share[UNIT_SIZE], load[UNIT_SIZE];
+    uint64_t used = cost->cpu - cost->load;
 
     if (cost->recordings == 0)
         return;
-    show_duration(cost->cpu, cpu);
+    show_duration(used, cpu);
     fprintf(file, "\nDPM itself: %s of CPU time", cpu);
     if (cost->recordings == 1 && duration >= SHARE_SINCE) {
-        show_percent(cost->cpu, duration, share);
+        show_percent(used, duration, share);
         fprintf(file, " (%s%% of one CPU)", share);
     }
-    if (cost->wakeups > 0)
-        fprintf(file, ", %.0f records per wakeup", (double)cost->records / (double)cost->wakeups);
-    if (cost->hook_records > 0) {
-        show_duration(cost->hook / cost->hook_records, hook);
-        fprintf(file, ", %s per record in the kernel", hook);
+    print_rate(cost, duration, file);
+    if (cost->loads > 0) {
+        show_duration(cost->load, load);
+        fprintf(file, "; before that, %s to load the meter", load);
     }
-    fputs(".\n", file);
+    fputs(".", file);
+    print_hooks(cost, duration, file);
+    fputc('\n', file);
 }
 
 json_t *own_cost_json(const struct own_cost *from)
 {
+    bool hooks = from->hook_records > 0;
+
     if (from->recordings == 0)
         return json_null();
     return json_pack(
-        "{s:o, s:f, s:o}", "cpu_ns", json_count(from->cpu), "records_per_wakeup",
+        "{s:o, s:o, s:o, s:f, s:o, s:o}", "cpu_ns", json_count(from->cpu), "load_cpu_ns",
+        from->loads == 0 ? json_null() : json_count(from->load), "records",
+        json_count(from->records), "records_per_wakeup",
         from->wakeups == 0 ? 0 : (double)from->records / (double)from->wakeups, "bpf_ns_per_record",
-        from->hook_records == 0 ? json_null()
-                                : json_real((double)from->hook / (double)from->hook_records));
+        hooks ? json_real((double)from->hook / (double)from->hook_records) : json_null(), "bpf_ns",
+        hooks ? json_count(from->hook) : json_null());
 }

@@ -20,7 +20,7 @@ json_t *matching_json(const struct history_counts *counts);
  * ns. The share of a CPU is given for recordings of at least 5 s. */
 void print_own_cost(const struct own_cost *cost, uint64_t duration, FILE *file);
 
-/* {cpu_ns, records_per_wakeup, bpf_ns_per_record}, or null if not known; NULL: out of memory. */
+/* {cpu_ns, load_cpu_ns, records, records_per_wakeup, bpf_ns_per_record, bpf_ns}, or null if not known; NULL: out of memory. */
 json_t *own_cost_json(const struct own_cost *cost);
 
 #endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* acquiring.c: takes running processes into the metering. See acquiring.h. */
+#include "control/acquiring.h"
+
+#include "base/process.h"
+#include "control/command.h"
+#include "recorder/process_tree.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one process ---- */
+
+#define STAT_START 22 /* field of /proc/PID/stat: when it started, in ticks */
+
+/* Pids are used again; together with the start they are not. */
+static uint64_t key_of(pid_t pid)
+{
+    char stat[1024];
+    const char *field = NULL;
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) > 0)
+        field = process_stat_field(stat, STAT_START);
+    const uint64_t key[] = {(uint64_t)pid, field == NULL ? 0 : strtoull(field, NULL, 10)};
+    return hash_bytes(0, key, sizeof(key));
+}
+
+static int take(struct acquiring *acquiring, pid_t pid)
+{
+    int result = acquiring->meter->acquire(acquiring->meter, pid, acquiring->problem);
+
+    if (result > 0)
+        acquiring->marked += result;
+    acquiring->refused += acquiring->meter->refused;
+    /* chosen by name or group, another user's process is left, and counted */
+    if (result == -EPERM && acquiring->meter->refused > 0 &&
+        !process_choice_has_pid(acquiring->choice, pid))
+        result = 0;
+    if (pid != 0 && result >= 0 && intern_add(&acquiring->taken, key_of(pid)) < 0)
+        return problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    return result;
+}
+
+static int take_chosen(pid_t pid, void *context)
+{
+    struct acquiring *acquiring = context;
+
+    if (intern_add(&acquiring->chosen, (uint64_t)pid) < 0)
+        return problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    return take(acquiring, pid);
+}
+
+/* ---- descendants ---- */
+
+/* Adds those that live now to the chosen processes. Returns how many were chosen before, or a negative errno. */
+static int64_t add_descendants(struct acquiring *acquiring)
+{
+    struct process_tree tree = {0};
+    uint32_t before = acquiring->chosen.count;
+    int result = process_tree_read(&tree, acquiring->problem);
+
+    if (result == 0 && process_tree_descendants(&tree, &acquiring->chosen) < 0)
+        result = problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    process_tree_done(&tree);
+    return result < 0 ? result : (int64_t)before;
+}
+
+static int take_descendants(struct acquiring *acquiring)
+{
+    int64_t first = add_descendants(acquiring);
+    int result = first < 0 ? (int)first : 0;
+
+    for (uint32_t i = (uint32_t)first; result >= 0 && i < acquiring->chosen.count; i++)
+        result = take(acquiring, (pid_t)acquiring->chosen.keys[i]);
+    return result;
+}
+
+#define NAMED_MOST 5
+
+/* Names of processes: "sh[12], worker[13] ...". */
+static void names_of(const uint64_t *pids, size_t count, char *text, size_t size)
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < count && i < NAMED_MOST && length < size; i++) {
+        char name[32];
+        process_read((pid_t)pids[i], "comm", name, sizeof(name));
+        name[strcspn(name, "\n")] = '\0';
+        length += (size_t)snprintf(text + length, size - length, "%s%s[%" PRIu64 "]",
+                                   i == 0 ? "" : ", ", name, pids[i]);
+    }
+    if (count > NAMED_MOST && length < size)
+        snprintf(text + length, size - length, " ...");
+}
+
+/* What they create from now on is metered, but not what they have created. */
+static void say_left_out(struct acquiring *acquiring)
+{
+    char names[NAMED_MOST * 64];
+    int64_t first = acquiring->all || acquiring->descendants ? -1 : add_descendants(acquiring);
+
+    if (first < 0 || first == acquiring->chosen.count)
+        return;
+    size_t count = acquiring->chosen.count - (size_t)first;
+    names_of(acquiring->chosen.keys + first, count, names, sizeof(names));
+    command_say("note: %zu %s not metered: %s (--descendants takes %s)", count,
+                count == 1 ? "descendant of these processes is"
+                           : "descendants of these processes are",
+                names, count == 1 ? "it" : "them");
+}
+
+/* ---- at the beginning ---- */
+
+/* Each pass finds the processes that were created during the one before. The limit is for a process that forks faster
+ * than the passes. */
+#define MOST_PASSES 50
+
+static int take_all(struct acquiring *acquiring)
+{
+    int result = 0;
+
+    for (int pass = 0; pass < MOST_PASSES && result >= 0; pass++) {
+        acquiring->marked = 0;
+        acquiring->refused = 0;
+        if (acquiring->all)
+            result = take(acquiring, 0);
+        else
+            result =
+                process_choice_find(acquiring->choice, take_chosen, acquiring, acquiring->problem);
+        if (result >= 0 && acquiring->descendants)
+            result = take_descendants(acquiring);
+        if (acquiring->marked == 0)
+            break;
+    }
+    return result < 0 ? result : 0;
+}
+
+static int cannot_meter_any(uint32_t refused, struct problem *problem)
+{
+    if (refused > 0)
+        return problem_set(
+            problem, -EPERM,
+            "cannot meter any of the chosen processes: they belong to other users, or "
+            "have more rights than you; run dpm as root, e.g. with sudo");
+    return problem_set(problem, -ESRCH,
+                       "cannot meter any of the chosen processes: they have ended or are kernel "
+                       "threads");
+}
+
+static void say_refused(uint32_t refused)
+{
+    if (refused > 0)
+        command_say("note: %u process%s of other users, or with more rights than you, %s not "
+                    "metered; run dpm as root to meter %s",
+                    refused, refused == 1 ? "" : "es", refused == 1 ? "is" : "are",
+                    refused == 1 ? "it" : "them");
+}
+
+int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
+                    struct meter_begun *ret_begun, struct problem *problem)
+{
+    acquiring->meter = meter;
+    acquiring->problem = problem;
+    acquiring->last = clock_now(CLOCK_MONOTONIC);
+    int result = take_all(acquiring);
+
+    if (result < 0)
+        return result;
+    bool misses = !acquiring->all && process_choice_misses(acquiring->choice, problem);
+    if (meter->live(meter) == 0)
+        return misses ? -ESRCH : cannot_meter_any(acquiring->refused, problem);
+    if (misses)
+        command_say("note: %s", problem->text);
+    say_refused(acquiring->refused);
+    say_left_out(acquiring);
+    return meter->begin(meter, ret_begun, problem);
+}
+
+/* ---- later ---- */
+
+#define LOOK_EVERY 1000000000ULL /* ns */
+
+static int take_new(pid_t pid, void *context)
+{
+    struct acquiring *acquiring = context;
+
+    if (intern_find(&acquiring->taken, key_of(pid)) >= 0)
+        return 0;
+    int before = acquiring->marked, result = take_chosen(pid, context);
+    if (result >= 0 && acquiring->marked > before &&
+        intern_add(&acquiring->fresh, (uint64_t)pid) < 0)
+        return problem_set(acquiring->problem, -ENOMEM, "out of memory");
+    return result;
+}
+
+static void say_fresh(const struct acquiring *acquiring)
+{
+    char name[64];
+
+    for (uint32_t i = 0; i < acquiring->fresh.count; i++) {
+        names_of(&acquiring->fresh.keys[i], 1, name, sizeof(name));
+        command_say("metering one more process: %s", name);
+    }
+}
+
+int acquiring_step(struct acquiring *acquiring, struct problem *problem)
+{
+    /* processes chosen by pid are there from the beginning on */
+    struct process_choice words = *acquiring->choice;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    struct meter_begun begun;
+
+    if (acquiring->all || words.word_count == 0 || now - acquiring->last < LOOK_EVERY)
+        return 0;
+    acquiring->last = now;
+    acquiring->problem = problem;
+    acquiring->marked = 0;
+    words.pid_count = 0;
+    intern_done(&acquiring->fresh);
+    int result = process_choice_find(&words, take_new, acquiring, problem);
+    if (result < 0 || acquiring->marked == 0)
+        return result;
+    result = take_all(acquiring); /* what they have created meanwhile */
+    if (result == 0)
+        result = acquiring->meter->begin(acquiring->meter, &begun, problem);
+    if (result == 0)
+        say_fresh(acquiring);
+    return result;
+}
+
+void acquiring_done(struct acquiring *acquiring)
+{
+    intern_done(&acquiring->chosen);
+    intern_done(&acquiring->taken);
+    intern_done(&acquiring->fresh);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * acquiring.h: takes running processes into the metering: at the beginning, and later those that are chosen by name,
+ * cgroup or unit and have started since. Private to control/.
+ *
+ *      choice --> pids (--> their descendants) --> the meter: acquire, until a pass finds no new process --> begin
+ *      each second: choice --> pids that were not there before --> acquire --> begin
+ */
+#ifndef DPM_ACQUIRING_H
+#define DPM_ACQUIRING_H
+
+#include "meter/shared/meter_interface.h"
+#include "recorder/process_choice.h"
+
+struct acquiring {
+    /* set by the caller: */
+    struct process_choice *choice;
+    bool all;         /* every process of the machine */
+    bool descendants; /* also the live descendants of the chosen ones */
+    /* ours: */
+    struct meter_interface *meter;
+    struct problem *problem;
+    struct intern chosen; /* pids */
+    struct intern taken;  /* processes that the meter was asked to take: pid and start */
+    struct intern fresh;  /* pids that were taken in this step */
+    int marked;           /* streams, in this pass */
+    uint32_t refused;     /* processes that the user may not meter, in this pass */
+    uint64_t last;        /* when new processes were last looked for */
+};
+
+/* Takes all that are chosen, and begins. Says which words matched nothing, and which descendants are left out. Errors:
+ * those of the meter and of reading /proc; -ESRCH: there is none; each with a line in `problem`. */
+int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
+                    struct meter_begun *ret_begun, struct problem *problem);
+
+/* Looks for processes that have started since, about once a second. Says which it takes. Returns 0, or a negative errno
+ * with a line in `problem`: the meter can take no more. */
+int acquiring_step(struct acquiring *acquiring, struct problem *problem);
+void acquiring_done(struct acquiring *acquiring);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* whole_report.c: the report of all analyses, or of some. See whole_report.h. */
+#include "control/whole_report.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVERY 1000000 /* ns: length of the intervals among which the busiest is found */
+#define DRAWN 200     /* events */
+
+/* ---- which ---- */
+
+/* In the order of the bits; then all of them. */
+static const char *const words[] = {"stats", "why", "path", "parallelism", "causality", "all"};
+
+const char *report_part_word(size_t index)
+{
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+/* The bits of one word; 0: unknown. */
+static unsigned parts_of(const char *word, size_t length)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strlen(words[i]) == length && strncmp(words[i], word, length) == 0)
+            return i + 1 == ARRAY_SIZE(words) ? PARTS_ALL : 1u << i;
+    return 0;
+}
+
+int report_parts_take(const char *command, unsigned *ret_parts)
+{
+    unsigned parts = optarg[0] == '-' ? PARTS_ALL : 0;
+
+    for (const char *at = optarg; *at != '\0';) {
+        bool removes = *at == '-';
+        at += removes;
+        size_t length = strcspn(at, ",");
+        unsigned named = parts_of(at, length);
+        if (named == 0)
+            return command_usage_error(command,
+                                       "--analyses '%s': choose from stats, why, path, "
+                                       "parallelism, causality, all; -NAME leaves one out",
+                                       optarg);
+        parts = removes ? parts & ~named : parts | named;
+        at += length;
+        at += *at == ',';
+    }
+    *ret_parts = parts | PART_STATS;
+    return -1;
+}
+
+/* ---- reading ---- */
+
+static int choose_assignments(struct whole_report *whole, struct problem *problem)
+{
+    int result = placements_add(&whole->placements, "one-each", ONE_EACH, 0);
+
+    if (result == 0)
+        result = placements_add(&whole->placements, "as-recorded", AS_RECORDED, 0);
+    if (result == 0)
+        result = placements_add(&whole->placements, "one-machine", ONE_MACHINE, 0);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory");
+    whole->options.assignments = whole->placements.assignments;
+    whole->options.assignment_count = whole->placements.count;
+    whole->options.sharing = true;
+    return 0;
+}
+
+static void take_results(struct whole_report *whole)
+{
+    const struct analyses_found *found = &whole->found;
+
+    whole->runs = (struct parallelism_runs){&whole->options, &whole->found.run, 1};
+    whole->report = (struct report){
+        .communication = found->communication,
+        .parallelism = found->run.threads == NULL ? NULL : &whole->runs,
+        .path = found->path,
+        .causality = found->causality,
+        .elapsed = found->elapsed,
+        .pauses = found->pauses,
+        .recorded = found->run.recorded,
+        .graph = whole->picture.graph,
+        .traces = whole->traces == NULL ? "" : whole->traces,
+    };
+}
+
+int whole_report_read(struct whole_report *whole, struct problem *problem)
+{
+    bool has_path = (whole->parts & PART_PATH) != 0, draws = whole->draws && has_path;
+    const struct causality_options requests = {0};
+    const struct analyses_wanted wanted = {
+        .selection = whole->selection,
+        .statistics = true,
+        .every = draws ? EVERY : 0,
+        .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
+        .path = has_path ? &report_path_options : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
+        .elapsed = (whole->parts & PART_WHY) != 0,
+        .pauses = (whole->parts & PART_WHY) != 0,
+        .picture = draws ? &whole->picture : NULL,
+        .busiest = true,
+        .goes_on = whole->goes_on,
+    };
+    int result = choose_assignments(whole, problem);
+
+    whole->picture.choice.most = DRAWN;
+    whole->traces = trace_names_quoted(&whole->names);
+    if (result == 0)
+        result = read_analyses(&whole->names, &wanted, &whole->found, problem);
+    if (result == 0)
+        take_results(whole);
+    return result;
+}
+
+static int write_html(const void *what, FILE *file)
+{
+    return show_report_html(what, file);
+}
+
+int whole_report_write_html(const struct whole_report *whole, const char *file,
+                            struct problem *problem)
+{
+    return command_write_file(file, write_html, &whole->report, problem);
+}
+
+void whole_report_done(struct whole_report *whole)
+{
+    free(whole->traces);
+    found_done(&whole->found);
+    picture_done(&whole->picture);
+    placements_done(&whole->placements);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command_line.c: what a user calls a process, given its command line.
+ *
+ *      /usr/bin/python3 -u jobs/worker.py --queue 3     program python3, script worker.py
+ *      postgres: checkpointer                           program postgres
+ *      java -cp app.jar Main                            program java, script Main
+ */
+#include "event/event.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Part of a command line. */
+struct word {
+    const char *at; /* NULL: there is none */
+    size_t length;
+};
+
+static struct word next_word(const char *at)
+{
+    at += strspn(at, " ");
+    return (struct word){*at == '\0' ? NULL : at, strcspn(at, " ")};
+}
+
+/* Without the folders before it, and the colon that ends the first word of a title. */
+static struct word last_part(struct word word)
+{
+    while (word.length > 0 && word.at[word.length - 1] == ':')
+        word.length--;
+    for (size_t i = word.length; i > 0; i--)
+        if (word.at[i - 1] == '/')
+            return (struct word){word.at + i, word.length - i};
+    return word;
+}
+
+static bool begins_with(struct word word, const char *text)
+{
+    return word.length >= strlen(text) && strncmp(word.at, text, strlen(text)) == 0;
+}
+
+static bool is_text(struct word word, const char *text)
+{
+    return word.at != NULL && word.length == strlen(text) && begins_with(word, text);
+}
+
+/* Programs that execute a script, whose name says more than theirs. Versions may follow: python3.11. */
+static bool is_interpreter(struct word program)
+{
+    static const char *const names[] = {"python", "perl", "ruby",  "node",   "php",
+                                        "lua",    "java", "tclsh", "Rscript"};
+    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (begins_with(program, names[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+        if (is_text(program, shells[i]))
+            return true;
+    return false;
+}
+
+/* Options of interpreters whose argument is a word of its own, which is no script. */
+static bool takes_a_word(struct word option)
+{
+    return is_text(option, "-cp") || is_text(option, "-classpath") || is_text(option, "-W") ||
+           is_text(option, "-X") || is_text(option, "-r") || is_text(option, "--require");
+}
+
+/* What an interpreter executes; a text given with -c or -e has no name. */
+static struct word script_of(const char *command)
+{
+    struct word program = next_word(command);
+
+    if (program.at == NULL || !is_interpreter(last_part(program)))
+        return (struct word){0};
+    struct word word = next_word(program.at + program.length);
+    while (word.at != NULL && word.at[0] == '-') {
+        if (is_text(word, "-c") || is_text(word, "-e"))
+            return (struct word){0};
+        bool skips = takes_a_word(word);
+        word = next_word(word.at + word.length);
+        if (skips && word.at != NULL)
+            word = next_word(word.at + word.length);
+    }
+    return word;
+}
+
+bool command_is_named(const char *asked, const char *command)
+{
+    if (*asked == '\0')
+        return false;
+    if (strchr(asked, ' ') != NULL)
+        return strstr(command, asked) != NULL;
+    struct word script = script_of(command);
+    return is_text(last_part(next_word(command)), asked) || is_text(script, asked) ||
+           is_text(last_part(script), asked);
+}
+
+bool process_is_named(const char *asked, uint32_t pid, const char name[STREAM_NAME_SIZE],
+                      const char *command)
+{
+    return process_is_meant(asked, pid, name) ||
+           (command != NULL && command_is_named(asked, command));
+}
+
+const struct stream_record *identities_first_stream(const struct identities *identities,
+                                                    uint32_t origin,
+                                                    const struct stream_record *stream)
+{
+    const struct stream_record *first = identities_stream(identities, origin, stream->process);
+
+    return first == NULL || first->pid != stream->pid ? stream : first;
+}
+
+bool identities_process_is_named(const struct identities *identities, uint32_t origin,
+                                 const struct stream_record *stream, const char *asked)
+{
+    const struct stream_record *first = identities_first_stream(identities, origin, stream);
+
+    return process_is_named(asked, stream->pid, first->name,
+                            identities_command(identities, origin, stream->process));
+}
+
+/* ---- a short text that tells processes of one name from each other ---- */
+
+/* What follows the program, without the options of an interpreter and the folders of its script. */
+static const char *arguments_of(const char *command)
+{
+    struct word script = script_of(command);
+
+    return script.at != NULL ? last_part(script).at
+                             : next_word(command).at + next_word(command).length;
+}
+
+/* Cuts a text in the middle: "python3 convert.p...0000000042.jpg". Cuts no UTF-8 character in two. */
+static void shorten(char *text, size_t most)
+{
+    static const char dots[] = "...";
+    size_t length = strlen(text), head = (most - strlen(dots) + 1) / 2;
+    size_t tail = most - strlen(dots) - head;
+
+    if (length <= most)
+        return;
+    while (head > 0 && ((unsigned char)text[head] & 0xc0) == 0x80)
+        head--;
+    const char *rest = text + length - tail;
+    while (((unsigned char)*rest & 0xc0) == 0x80)
+        rest++;
+    memmove(text + head + strlen(dots), rest, strlen(rest) + 1);
+    memcpy(text + head, dots, strlen(dots));
+}
+
+void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE])
+{
+    char text[STREAM_NAME_SIZE + 1 + NAME_SIZE];
+    struct word first = next_word(command == NULL ? "" : command);
+
+    if (first.at == NULL) {
+        snprintf(text, sizeof(text), "%.*s", STREAM_NAME_SIZE, name);
+    } else if (first.at[first.length - 1] == ':') { /* a title */
+        snprintf(text, sizeof(text), "%.*s", NAME_SIZE - 1, first.at);
+    } else {
+        const char *arguments = arguments_of(command);
+        arguments += strspn(arguments, " ");
+        snprintf(text, sizeof(text), "%.*s%s%.*s", STREAM_NAME_SIZE, name,
+                 *arguments == '\0' ? "" : " ", NAME_SIZE - 1, arguments);
+    }
+    for (size_t length = strlen(text); length > 0 && text[length - 1] == ' ';)
+        text[--length] = '\0';
+    shorten(text, PROCESS_LABEL_SIZE - 1);
+    memcpy(label, text, strlen(text) + 1);
+}
+
+static uint64_t label_hash(const struct named_process *process)
+{
+    char label[PROCESS_LABEL_SIZE];
+
+    process_label(process->name, process->command, label);
+    return hash_bytes(0, label, strlen(label));
+}
+
+int processes_find_alike(struct named_process *list, size_t count)
+{
+    struct intern names = {0};
+    struct seen {
+        uint64_t label; /* of the first one with that name */
+        bool differ;
+    } *seen = calloc(count + 1, sizeof(*seen));
+    int64_t *of = calloc(count + 1, sizeof(*of));
+    int64_t index = seen == NULL || of == NULL ? -ENOMEM : 0;
+
+    for (size_t i = 0; index >= 0 && i < count; i++) {
+        uint32_t known = names.count;
+        uint64_t label = label_hash(&list[i]);
+        index = of[i] = intern_add(
+            &names, hash_bytes(0, list[i].name, strnlen(list[i].name, STREAM_NAME_SIZE)));
+        if (index == known)
+            seen[index].label = label;
+        else if (index >= 0)
+            seen[index].differ = seen[index].differ || seen[index].label != label;
+    }
+    for (size_t i = 0; index >= 0 && i < count; i++)
+        list[i].alike = seen[of[i]].differ;
+    intern_done(&names);
+    free(seen);
+    free(of);
+    return index < 0 ? (int)index : 0;
+}
