@@ -337,7 +337,7 @@ static void check_cap_read(const struct probe *probe, struct meter_check *check)
 
 static void check_cap_ptrace(const struct probe *probe, struct meter_check *check)
 {
-    check_comfort(probe, may(probe, CAP_SYS_PTRACE) || getuid() == 0,
+    check_comfort(probe, may(probe, CAP_SYS_PTRACE) || probe->is_root,
                   "other users' processes can be metered",
                   "only this user's processes can be metered, see RIGHTS in dpm-meter(7)", check);
 }

@@ -116,6 +116,7 @@ void probe_parse_status(const char *text, struct probe *probe)
         !read_number(value_of(text, "CapBnd:"), 16, &bounding))
         return;
     probe->status = ANSWER_YES;
+    probe->is_root = read_number(value_of(text, "Uid:"), 10, &number) && number == 0;
     probe->effective = effective;
     probe->bounding = bounding;
     probe->no_new_privileges =

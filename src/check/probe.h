@@ -33,6 +33,7 @@ struct probe {
     char clock_source[64];
     /* this process */
     enum answer status; /* the capabilities and the seccomp mode are known */
+    bool is_root;       /* its real user */
     uint64_t effective; /* capabilities, one bit each */
     uint64_t bounding;
     unsigned seccomp; /* 2 = a system call filter is active */

@@ -127,11 +127,16 @@ bool identities_process_is_named(const struct identities *identities, uint32_t o
 
 /* ---- a short text that tells processes of one name from each other ---- */
 
-/* What follows the program, without the options of an interpreter and the folders of its script. */
-static const char *arguments_of(const char *command)
+/* What follows the program, without the options of an interpreter and the folders of its script; without the script,
+ * too, if the process has its name. */
+static const char *arguments_of(const char *name, const char *command)
 {
-    struct word script = script_of(command);
+    struct word script = script_of(command), file = last_part(script);
+    size_t length = strnlen(name, STREAM_NAME_SIZE - 1);
 
+    if (script.at != NULL && file.length >= length && strncmp(file.at, name, length) == 0 &&
+        (file.length == length || length == STREAM_NAME_SIZE - 1))
+        return script.at + script.length;
     return script.at != NULL ? last_part(script).at
                              : next_word(command).at + next_word(command).length;
 }
@@ -164,7 +169,7 @@ void process_label(const char *name, const char *command, char label[PROCESS_LAB
     } else if (first.at[first.length - 1] == ':') { /* a title */
         snprintf(text, sizeof(text), "%.*s", NAME_SIZE - 1, first.at);
     } else {
-        const char *arguments = arguments_of(command);
+        const char *arguments = arguments_of(name, command);
         arguments += strspn(arguments, " ");
         snprintf(text, sizeof(text), "%.*s%s%.*s", STREAM_NAME_SIZE, name,
                  *arguments == '\0' ? "" : " ", NAME_SIZE - 1, arguments);

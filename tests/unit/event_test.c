@@ -1408,6 +1408,8 @@ static void a_label_tells_processes_of_one_name_apart(void **state)
     expect_label("python3", "/usr/bin/python3 -u jobs/worker.py --queue 3",
                  "python3 worker.py --queue 3");
     expect_label("java", "java -cp a.jar Main x", "java Main x");
+    expect_label("item.sh", "/bin/sh ./item.sh 5 6", "item.sh 5 6");
+    expect_label("a-long-script-n", "bash a-long-script-named.sh x", "a-long-script-n x");
     expect_label("postgres", "postgres: checkpointer ", "postgres: checkpointer");
     expect_label("nginx", "nginx: master process /usr/sbin/nginx", "nginx: master...r/sbin/nginx");
     expect_label("0123456789abcdef", "x", "0123456789abcdef");

@@ -76,9 +76,10 @@ static void take(const char *name)
 }
 
 #define STATUS(effective, bounding, no_new, seccomp)                                               \
-    "Name:\tdpm\nCapInh:\t0000000000000000\nCapPrm:\t" effective "\nCapEff:\t" effective           \
-    "\nCapBnd:\t" bounding "\nCapAmb:\t0000000000000000\nNoNewPrivs:\t" no_new                     \
-    "\nSeccomp:\t" seccomp "\nSeccomp_filters:\t1\n"
+    "Name:\tdpm\nUid:\t1000\t1000\t1000\t1000\nCapInh:\t0000000000000000\nCapPrm:\t" effective     \
+    "\nCapEff:\t" effective "\nCapBnd:\t" bounding                                                 \
+    "\nCapAmb:\t0000000000000000\nNoNewPrivs:\t" no_new "\nSeccomp:\t" seccomp                     \
+    "\nSeccomp_filters:\t1\n"
 #define ALL "000001ffffffffff"
 
 /* A machine on which everything works. */

@@ -2,7 +2,7 @@
 /*
  * report_path_findings.c: sentences on the critical path. See report_face.h.
  *
- *      work.sh[7] (sh ./work.sh 7) and the processes that it created carry 95% of the critical path.
+ *      work.sh 7[12] and the processes that it created carry 95% of the critical path.
  *      41 of the 51 gzip processes are on the critical path and carry 62% of it; gzip[12] has most, 2.1%.
  *      python3[12] carries 76% of the critical path.
  */
@@ -78,29 +78,29 @@ static const char *without_folder(const char *command)
     return end;
 }
 
-/* " (slow.c)" or " (sh ./work.sh 7)": what tells it from others of its name; "" if nothing does. */
+/* " (slow.c)": what tells a process from others of its name, if its name as shown lacks that; or " (sh ./work.sh 7)": what
+ * the only one of its name is, if `always`. */
 static void hint_text(const struct communication *communication, uint32_t row, bool always,
-                      char text[HINT_SIZE])
+                      const char *name, char text[HINT_SIZE])
 {
     const struct communication_process *process = &communication->processes[row];
-    char shown[WORD_SIZE + 1];
+    char copy[WORD_SIZE + 1] = "", shown[WORD_SIZE + 1];
     size_t size = 0;
 
     text[0] = '\0';
     if (process->command == NULL || (!process->named_alike && !always))
         return;
     const char *word = without_folder(process->command);
-    size = strlen(word);
-    if (size > SHORT_COMMAND && !process->named_alike)
-        return;
-    if (size > SHORT_COMMAND)
+    if (process->named_alike)
         word = own_word(communication, row, &size);
+    else if (strlen(word) <= SHORT_COMMAND)
+        size = strlen(word);
     if (size == 0 || size > WORD_SIZE)
         return;
-    char copy[WORD_SIZE + 1] = "";
     memcpy(copy, word, size);
     show_text(copy, size, shown);
-    snprintf(text, HINT_SIZE, " (%s)", shown);
+    if (strstr(name, shown) == NULL)
+        snprintf(text, HINT_SIZE, " (%s)", shown);
 }
 
 /* ---- sentences ---- */
@@ -118,7 +118,7 @@ static void who_text(const struct report *report, const struct finding *finding,
         return;
     }
     process_text(report->communication, row, name);
-    hint_text(report->communication, row, finding->critical.tree, hint);
+    hint_text(report->communication, row, finding->critical.tree, name, hint);
     snprintf(text, WHO_SIZE, "%s%s", name, hint);
 }
 
