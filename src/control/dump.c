@@ -80,8 +80,9 @@ static bool is_in_time(struct dump *dump, const struct event *event)
     if (!dump->begun)
         dump->begin = time;
     dump->begun = true;
+    /* another machine's clock may be behind by any time */
     int64_t since = time - dump->begin;
-    return since >= (int64_t)selection->from &&
+    return (selection->from == 0 || since >= (int64_t)selection->from) &&
            (selection->to == 0 || since < (int64_t)selection->to);
 }
 

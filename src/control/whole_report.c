@@ -83,7 +83,7 @@ static void take_results(struct whole_report *whole)
         .pauses = found->pauses,
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
-        .traces = whole->traces == NULL ? "" : whole->traces,
+        .traces = whole->traces,
     };
 }
 
@@ -108,6 +108,8 @@ int whole_report_read(struct whole_report *whole, struct problem *problem)
 
     whole->picture.choice.most = DRAWN;
     whole->traces = trace_names_quoted(&whole->names);
+    if (result == 0 && whole->traces == NULL)
+        result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0)
         result = read_analyses(&whole->names, &wanted, &whole->found, problem);
     if (result == 0)

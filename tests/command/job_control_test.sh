@@ -40,7 +40,7 @@ on_terminal() {
     keys=$1 words=$2
     shift 2
     rm -rf job.trace
-    python3 "$tests/job_control.py" "$keys" "$*" | grep -aoE "$words|Stopped" | tr '\n' ' '
+    python3 "$tests/job_control.py" "$keys" "$*" | grep -av "^Stopped " | grep -aoE "$words|Stopped" | tr '\n' ' '
 }
 
 for way in nothing $meter ptrace; do

@@ -159,19 +159,23 @@ int show_recorded(const struct report *report, FILE *file)
 
 /* ---- JSON ---- */
 
+static json_t *process_json(const void *context, size_t index)
+{
+    const struct report_values *values = context;
+
+    return json_count(values->processes[index]);
+}
+
 static json_t *finding_json(const struct report_finding *finding)
 {
     const struct report_values *values = finding->values;
-    json_t *processes = json_array();
 
-    for (size_t i = 0; values != NULL && i < values->process_count; i++)
-        json_array_append_new(processes, json_count(values->processes[i]));
     return json_pack(
         "{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "topic", finding->topic, "text", finding->text,
         "kind", values == NULL ? "nothing" : values->key, "aside", values != NULL && values->aside,
         "share", values != NULL && values->has_share ? json_real(values->share) : json_null(), "ns",
         values != NULL && values->has_time ? json_count(values->time) : json_null(), "processes",
-        processes);
+        json_array_of(values, values == NULL ? 0 : values->process_count, process_json));
 }
 
 static json_t *findings_json(const struct report_content *content)
