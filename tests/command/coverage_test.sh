@@ -174,7 +174,9 @@ way half-closed,passed,passed-many seqpacket
 
 way mptcp-refused tcp
 
-for kind in tcp unix udp udp6 datagram seqpacket; do
+kinds='tcp unix udp'
+! long_ones || kinds='tcp unix udp udp6 datagram seqpacket'
+for kind in $kinds; do
     way ask-nothing $kind
 done
 for kind in pipe fifo; do

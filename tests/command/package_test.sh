@@ -91,6 +91,9 @@ fi
 
 # ---- in a bare Debian ----
 
+# It takes a minute; a broken dependency is found above.
+long_ones || finish
+
 # Each Debian is made in memory, in a namespace of mounts that ends with the shell that made it. These scripts run in a
 # separate folder, bare-12 or bare-13, which is /mnt in that Debian; they write there all that the checks below use.
 #
@@ -228,7 +231,6 @@ fi
 # Debian 13, where some packages that ours depends on have different names, and libraries are newer: apt finds the
 # packages it needs among those of Debian 13, and these are extracted, with a shell. This takes a fifth of the time of
 # an installation.
-long_ones || finish
 reason=$here
 [ -n "$reason" ] || make_bare 13 trixie --variant=extract --skip=cleanup --include="dash,$scratch/bare-13/package.deb" \
     --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount

@@ -33,7 +33,9 @@ wrong_names() {
     done
 }
 
-for program in pie fixed no-plt frames static; do
+programs='pie fixed static'
+! long_ones || programs='pie fixed no-plt frames static'
+for program in $programs; do
     timeout 60 "$dpm" run -o $program.trace -- ./$program > $program.expected 2> err
     check_equal "$program: runs to its end" 0 $?
     check "$program: has callers" test "$(wc -l < $program.expected)" -ge 40
