@@ -91,7 +91,17 @@ seen_otherwise() {
 # record NAMES KIND: runs these ways metered; $name.json has the records. False if it failed.
 record() {
     name=$1-$2
-    "$dpm" run --meter "$by" -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
+    case $1-$2 in # what it uses, since loading hooks takes most of the time
+    *passed* | wait-* | other-sockets-*) kinds=all ;;
+    *splice*-tcp | *sendfile*-tcp) kinds=tcp,pipe ;;
+    *splice*-udp*) kinds=udp,pipe ;;
+    *splice*-unix | *splice*-datagram | *splice*-seqpacket) kinds=unix,pipe ;;
+    *-tcp) kinds=tcp ;;
+    *-udp*) kinds=udp ;;
+    *-pipe | *-fifo) kinds=pipe ;;
+    *) kinds=unix ;;
+    esac
+    "$dpm" run --meter "$by" --kinds $kinds -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
     status=$?
     if [ "$status" = 77 ]; then
         skip "$1, $2" "io_uring is not to be had here"

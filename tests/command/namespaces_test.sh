@@ -53,7 +53,10 @@ check_equal "... and its program's procedures have names" 20 \
 cat > inside.sh << 'END'
     "$1" "$PWD/go" 20 leader > sent &
     process=$!
-    sleep 0.3
+    for i in $(seq 20); do # until its main thread has ended
+        test -e "/proc/$process/exe" || break
+        sleep 0.05
+    done
     "$2" acquire -p "$process" -o inside.trace --report report > /dev/null 2> err &
     recorder=$!
     for i in $(seq 600); do

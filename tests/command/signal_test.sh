@@ -50,7 +50,7 @@ if only_kernel "signals as they are sent" "it sees signals as they are delivered
     check_equal "--process shows what the process sent, and what others sent it" 24 \
         "$("$dpm" dump --process "$program" --type SIGNAL s.trace | wc -l)"
 
-    record kernel fork,signal
+    repeat record kernel fork,signal
     check "with no other flags than fork's" diff expected found
     record kernel all,-signal
     check_equal "without the flag there is none" 0 "$(wc -l < found)"

@@ -569,6 +569,8 @@ int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elaps
         return -ENOMEM;
     int result = elapsed_end_requests(analysis);
     if (result == 0)
+        result = elapsed_find_labels(analysis);
+    if (result == 0)
         result = elapsed_walk(analysis, elapsed);
     if (result == 0)
         result = elapsed_make_waits(analysis, elapsed);

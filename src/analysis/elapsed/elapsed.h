@@ -61,6 +61,9 @@ struct elapsed_row {
     uint32_t pid;
     uint32_t tid; /* 0: several threads, or not known */
     char process[STREAM_NAME_SIZE + 1];
+    /* Tells the process from others of its name: "python3 worker.py"; "": there is none, or its command line is not
+     * known. */
+    char label[PROCESS_LABEL_SIZE];
     /* The thread's own name; of several "worker-*"; "": that of the process. */
     char thread[STREAM_NAME_SIZE + 1];
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
@@ -135,8 +138,8 @@ struct elapsed_group {
     uint64_t time;
     uint64_t count;
     size_t processes;
-    uint32_t leader;      /* pid of the process with most of it ... */
-    uint64_t leader_time; /* ... and its part */
+    const struct elapsed_row *leader; /* a row of the process with most of it ... */
+    uint64_t leader_time;             /* ... and its part */
 };
 
 /* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */

@@ -104,6 +104,7 @@ static void describe(struct elapsed_analysis *analysis, struct detail *detail, u
     if (identity != NULL) {
         const struct stream_record *main =
             identities_stream(identities, detail->origin, identity->process);
+        detail->process_number = identity->process;
         detail->pid = identity->pid;
         detail->tid = identity->tid;
         memcpy(detail->process, main == NULL ? identity->name : main->name, STREAM_NAME_SIZE);

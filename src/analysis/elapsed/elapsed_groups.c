@@ -38,7 +38,7 @@ static void add_process(const struct elapsed_account *account, size_t rows, size
     }
     group->processes++;
     if (time > group->leader_time) {
-        group->leader = row->pid;
+        group->leader = row;
         group->leader_time = time;
     }
 }

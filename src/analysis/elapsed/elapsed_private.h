@@ -68,7 +68,9 @@ struct detail {
     uint8_t path_kind;
     char process[STREAM_NAME_SIZE + 1];
     char thread[STREAM_NAME_SIZE + 1];
-    const char *address; /* in `texts`, or NULL */
+    uint32_t process_number;
+    char label[PROCESS_LABEL_SIZE]; /* at the end: elapsed_find_labels */
+    const char *address;            /* in `texts`, or NULL */
 };
 
 #define DETAILS_MOST 65536u
@@ -170,6 +172,11 @@ int elapsed_end_requests(struct elapsed_analysis *analysis);
 int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_event *event,
                       const struct interval *interval, enum elapsed_kind kind);
 int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *elapsed);
+
+/* ---- elapsed_labels.c ---- */
+
+/* After the last event, before rows are made. Returns 0 or -ENOMEM. */
+int elapsed_find_labels(struct elapsed_analysis *analysis);
 
 /* ---- elapsed_rows.c ---- */
 

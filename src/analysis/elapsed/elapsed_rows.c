@@ -46,6 +46,7 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     row.tid = detail->tid;
     memcpy(row.process, detail->process, sizeof(row.process));
     memcpy(row.thread, detail->thread, sizeof(row.thread));
+    memcpy(row.label, detail->label, sizeof(row.label));
     if (part->kind == ELAPSED_NO_CPU)
         return row;
     if (part->kind == ELAPSED_IN_FLIGHT || part->kind == ELAPSED_QUEUED) {

@@ -12,11 +12,12 @@ static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
 
     system_call_text(row->call, call);
     return json_pack(
-        "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on",
+        "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on",
         elapsed_kind_key(row->kind), "time_ns", json_count(row->time), "count",
         json_count(row->count), "share", show_share(row->time, of), "name",
-        json_text(row->process, STREAM_NAME_SIZE), "pid", json_count(row->pid), "tid",
-        json_count(row->tid), "thread",
+        json_text(row->process, STREAM_NAME_SIZE), "label",
+        row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1), "pid",
+        json_count(row->pid), "tid", json_count(row->tid), "thread",
         row->thread[0] == '\0' ? json_null() : json_text(row->thread, STREAM_NAME_SIZE),
         "procedure", json_text(row->procedure, PROCEDURE_NAME_SIZE), "module",
         json_text(row->module, MODULE_NAME_SIZE), "system_call",

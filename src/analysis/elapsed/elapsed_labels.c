@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* elapsed_labels.c: what tells processes of one name from each other: their command lines. See elapsed.h. */
+#include "analysis/elapsed/elapsed_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* The processes of all details, by origin and number. */
+struct labelled {
+    struct intern keys;
+    struct named_process *at; /* [keys.count] */
+    size_t room;
+};
+
+static int collect(const struct elapsed_analysis *analysis, struct labelled *processes)
+{
+    const struct identities *identities = history_identities(analysis->history);
+
+    for (uint32_t i = 0; i < analysis->detail_keys.count; i++) {
+        const struct detail *detail = &analysis->details[i];
+        uint32_t before = processes->keys.count;
+        int64_t index =
+            intern_add(&processes->keys, number_key(detail->origin, detail->process_number));
+        if (index < 0 || array_reserve(&processes->at, &processes->room, (size_t)index + 1,
+                                       sizeof(*processes->at)) < 0)
+            return -ENOMEM;
+        if (index == before)
+            processes->at[index] = (struct named_process){
+                .name = detail->process,
+                .command = identities_command(identities, detail->origin, detail->process_number)};
+    }
+    return processes_find_alike(processes->at, processes->keys.count);
+}
+
+int elapsed_find_labels(struct elapsed_analysis *analysis)
+{
+    struct labelled processes = {0};
+    int result = collect(analysis, &processes);
+
+    for (uint32_t i = 0; i < analysis->detail_keys.count && result == 0; i++) {
+        struct detail *detail = &analysis->details[i];
+        int64_t index =
+            intern_find(&processes.keys, number_key(detail->origin, detail->process_number));
+        const struct named_process *process = &processes.at[index];
+        if (process->alike && process->command != NULL)
+            process_label(detail->process, process->command, detail->label);
+    }
+    intern_done(&processes.keys);
+    free(processes.at);
+    return result;
+}
