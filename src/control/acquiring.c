@@ -176,8 +176,11 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     if (misses)
         command_say("note: %s", problem->text);
     say_refused(acquiring->refused);
-    say_left_out(acquiring);
-    return meter->begin(meter, ret_begun, problem);
+    /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
+    result = meter->begin(meter, ret_begun, problem);
+    if (result >= 0)
+        say_left_out(acquiring);
+    return result;
 }
 
 /* ---- later ---- */

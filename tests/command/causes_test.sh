@@ -11,7 +11,7 @@ seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 echo "# seed $seed"
 # python3 may be a wrapper, which would be a part of the command
 python=$(python3 -c 'import sys; print(sys.executable)')
-called='python[0-9.]*\[[0-9]*\]'
+called='python[0-9.]*[^[]*\[[0-9]*\]'
 cd "$scratch" || exit 1
 
 # draw LEAST MOST: another number for each run, in `drawn`.
@@ -47,7 +47,7 @@ cp "$(command -v sleep)" slow-tool
 printf 'all: quick slow\nquick:\n\tsleep 0.1\nslow: quick\n\t./slow-tool 0.%s\n' "$drawn" > Makefile
 if command -v make > found; then
     report_of make -j2
-    names "make with a slow rule" 'slow-tool\[[0-9]*\] slept' "$drawn"
+    names "make with a slow rule" 'slow-tool[^[]*\[[0-9]*\] slept' "$drawn"
 else
     skip "make with a slow rule" "make is not installed"
 fi

@@ -86,7 +86,7 @@ matches 'what it assumes' 'events are assumed to keep their order' pipe.txt
 
 "$dpm" path --json pipe.trace > path.json
 check_equal 'the path is as long as t_max' "$(row max one-each tmax_ns pipe.json)" "$(jq .tmax_ns path.json)"
-holds 'and the sum of its parts' path.json '.cpu_ns + .delay_ns + .outside_ns == .tmax_ns'
+holds 'and the sum of its parts' path.json '.cpu_ns + .delay_ns + .outside_ns == .path_ns'
 holds 'which are those of its processes' path.json \
     '([.processes[].path_cpu_ns] | add) == .cpu_ns and ([.processes[].path_outside_ns] | add) == .outside_ns'
 holds 'gzip is most of it' path.json \
@@ -141,7 +141,7 @@ check_equal 'assignments as asked for' 'one-each two.txt 2-per-machine' \
 printf 'machine fast 1 4\n* fast\n' > fast.txt
 "$dpm" path --json --assign fast.txt pipe.trace > fast.json
 holds 'the path on machines of another speed: its processor time stays that of the recording' fast.json \
-    '(.cpu_ns / 4 + .delay_ns + .outside_ns - .tmax_ns | fabs) < 1e-3 * .tmax_ns'
+    '(.cpu_ns / 4 + .delay_ns + .outside_ns - .path_ns | fabs) < 1e-3 * .path_ns'
 holds 'a machine of twice the speed' two.json \
     '[.rows[] | select(.step == "sharing") | .tmax_ns] | .[1] < .[0] * 0.8'
 "$dpm" parallelism --json --without gzip --step delay pipe.trace > without.json

@@ -38,7 +38,7 @@ wrong_names() {
     done
 }
 
-programs='pie static changing'
+programs='pie changing'
 ! long_ones || programs='pie fixed no-plt frames static changing'
 for program in $programs; do
     timeout 60 "$tracer" --unwind 20 $program.log ./$program ./libsmall.so ./liblarge.so ./libsmall.so \
