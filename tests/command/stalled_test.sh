@@ -15,11 +15,13 @@ echo "# seed $seed (DPM_SEED repeats it)"
 # $header.
 cat > edges.jq << 'END'
 (map(select(.event == "SEND") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $bytes |
+# one without a stream took a whole message unseen, with its header, while all were silent
+def size: if .stream == 0 then .bytes else .bytes + $header end;
 [.[] | select(.event == "RECEIVE" and .bytes > $header)] as $receives |
-[$receives[] | (.bytes + $header) as $received | .edges[]? |
+[$receives[] | size as $received | .edges[]? |
     {kind, right: ($bytes["\(.stream) \(.sequence)"] == $received)}] as $edges |
 {
-    missing: ([$receives[] | (.bytes + $header) as $received |
+    missing: ([$receives[] | size as $received |
         select(any(.edges[]?; $bytes["\(.stream) \(.sequence)"] == $received) | not)] | length),
     receives: ($receives | length),
     exact: ($edges | map(select(.kind == "exact")) | length),
