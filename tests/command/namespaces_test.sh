@@ -98,6 +98,15 @@ else
     check "in a cgroup namespace: what UDP lacks is said, or UDP needs no cgroup" \
         sh -c "grep -q 'UDP is metered only for processes in this container' err report ||
             $dpm check | grep -q 'ok  *udp_leaves'"
+    if grep -q 'UDP is metered only' err; then
+        check_not "... and of a process in the container the report does not say that UDP is missing" \
+            sh -c "'$dpm' stats cgroup.trace | grep 'not metered: .*udp'"
+        sleep 20 &
+        outside=$!
+        in_cgroup "$dpm" acquire -p $outside -o outside.trace --duration 200ms --report report 2> err
+        kill $outside
+        check "of a process outside of it, it does" sh -c "'$dpm' stats outside.trace | grep -q 'not metered: udp'"
+    fi
     in_cgroup "$dpm" check > checked
     check "dpm check explains it" grep -q "limited  *cgroup2 .*shows only this container's part" checked
 fi

@@ -62,6 +62,33 @@ static void note_acquired(struct meter *meter, pid_t pid)
     meter->acquired_count++;
 }
 
+struct beginning {
+    struct meter *meter;
+    uint64_t time;
+    struct intern processes;
+};
+
+/* Whether a process is outside of our cgroup namespace: its cgroup2 is then shown as "/../...". 0: any process. */
+static bool is_outside(pid_t pid)
+{
+    char cgroups[4096];
+
+    return pid == 0 || (process_read(pid, "cgroup", cgroups, sizeof(cgroups)) > 0 &&
+                        strstr(cgroups, "0::/..") != NULL);
+}
+
+/* FLAGS: the datagrams of some processes are not metered, so that nobody takes them for somebody else's. */
+static int tell_outside(struct beginning *beginning)
+{
+    const struct flags_record flags = {
+        .header = {.time = beginning->time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
+        .meter_flags = beginning->meter->flags,
+        .kinds_left_out = METER_EVERY_KIND & ~(beginning->meter->interface.kinds & ~METER_UDP),
+    };
+
+    return ring_reader_add(&beginning->meter->reader, &flags.header);
+}
+
 int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
     struct meter *meter = meter_of(interface);
@@ -79,9 +106,10 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
         return problem_set(problem, marked, "cannot meter process %d: %s", pid, strerror(-marked));
     if (meter->kernel->bss->unmarkable != 0)
         return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
-    if (marked > 0)
+    if (marked > 0) {
+        meter->outside |= meter->cgroup_is_part && is_outside(pid);
         note_acquired(meter, pid);
-    else if (first) /* nothing waits for a beginning: see silent() */
+    } else if (first) /* nothing waits for a beginning: see silent() */
         meter->kernel->bss->mark_generation = --meter->generation;
     if (marked == 0 && pid != 0 && interface->refused != 0)
         return problem_set(problem, -EPERM,
@@ -92,12 +120,6 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
 }
 
 /* ---- their identities and paths ---- */
-
-struct beginning {
-    struct meter *meter;
-    uint64_t time;
-    struct intern processes;
-};
 
 /* IMAGE of a process whose beginning was not seen. If the process has ended meanwhile, its name is lost. */
 static int tell_image(struct beginning *beginning, const struct survey_stream *stream)
@@ -223,6 +245,8 @@ int meter_begin(struct meter_interface *interface, struct meter_begun *ret_begun
     int result = iterate(meter->kernel->progs.survey_streams, 0, sizeof(struct survey_stream),
                          tell_stream, &beginning);
 
+    if (result == 0 && meter->outside)
+        result = tell_outside(&beginning);
     if (result == 0)
         result = tell_paths(&beginning);
     ret_begun->processes = beginning.processes.count;

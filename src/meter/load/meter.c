@@ -116,11 +116,13 @@ static void open_cgroup(struct meter *meter)
     meter->cgroup = cgroup_root_open();
     if (meter->cgroup < 0)
         leave_out_udp(meter, "the cgroup2 hierarchy: ", strerror(-meter->cgroup));
-    else if (!cgroup_is_machine_root(meter->cgroup))
+    else if (!cgroup_is_machine_root(meter->cgroup)) {
+        meter->cgroup_is_part = true;
         snprintf(meter->left_out, sizeof(meter->left_out),
                  "UDP is metered only for processes in this container: its hooks see no other "
                  "cgroups from here; start the container with the host's cgroup namespace "
                  "(docker run --cgroupns=host)");
+    }
 }
 
 static bool needs_udp(const struct meter *meter)

@@ -43,7 +43,9 @@ struct meter {
     size_t acquired_count;
     uint32_t generation; /* of marks whose metering has not begun yet */
     uint64_t flags;
-    int cgroup; /* of the root control group; negative: no hook needs it, or not allowed */
+    int cgroup;          /* of the root control group; negative: no hook needs it, or not allowed */
+    bool cgroup_is_part; /* ... of a container's own hierarchy, outside of which UDP has no hooks */
+    bool outside;        /* a process outside of it was acquired */
     bool exit_tells_last; /* the thread exit hook shows whether the thread is its process's last */
     char left_out[LEFT_OUT_SIZE]; /* what is not metered, and why; empty: nothing */
     bool detached;
