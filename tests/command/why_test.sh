@@ -119,6 +119,26 @@ why_of python3 unanswered.py
 check "a receive that times out is no peer's doing: $(spent)" is_so '.spent_on_ns.outside == 0 and .spent_on_ns.unknown >= 250e6'
 check "... parts add up" is_so "$adds_up"
 
+# A send finds the pipe full: the time is that of the receiver, which computes before it takes anything.
+cat > full.py << 'END'
+import os, sys, time
+one, other = os.pipe()
+if os.fork() == 0:
+    os.close(other)
+    end = time.process_time() + 0.3
+    while time.process_time() < end: pass
+    while os.read(one, 65536): pass
+    os._exit(0)
+os.close(one)
+for i in range(50): os.write(other, b"x" * 4096)
+END
+why_of python3 full.py
+check "a pipe that is full: $(spent)" is_so '.pid as $command |
+    ([.rows[] | select(.pid != $command and .spent_on == "computing") | .time_ns] | add) >= 290e6'
+check "... the sender waited for space" is_so '.pid as $command |
+    [.waits[] | select(.waited_for == "space" and .pid == $command and .ended_by_pid != null and .longest_ns > 250e6)] != []'
+check "... parts add up" is_so "$adds_up"
+
 # A process that ran before the recording: its end is seen, but not its beginning.
 if [ "$meter" = kernel ]; then
     rm -rf line why.trace

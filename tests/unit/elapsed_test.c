@@ -36,14 +36,15 @@ static struct record *at(struct scene *scene, uint32_t ms, uint32_t stream, uint
     return record;
 }
 
-static void message_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
-                       enum event_id id, uint32_t path, uint32_t offset, uint32_t bytes)
+static struct record *message_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
+                                 enum event_id id, uint32_t path, uint32_t offset, uint32_t bytes)
 {
     struct record *record = at(scene, ms, stream, cpu, id);
 
     record->message.path = path;
     record->message.offset = offset;
     record->message.bytes = bytes;
+    return record;
 }
 
 static struct record *block_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu,
@@ -97,7 +98,6 @@ static struct elapsed *read_tape(struct tape *tape, uint64_t *ret_events)
     tape->at = 0;
     tape->source.states = &tape->state;
     assert_int_equal(history_new(&source, 1, &history, &problem), 0);
-    history_find_rooms(history);
     if (elapsed_new(history, NULL, &reading, &problem) < 0)
         fail_msg("%s", problem.text);
     const struct analysis analysis = elapsed_analysis(reading);
@@ -326,6 +326,52 @@ static void a_wakeup(void **state)
     check_scene(&scene, "computing 48 no_cpu 2");
 }
 
+/* A send finds the buffer full until the receiver, which computes, takes what is there. Then the receiver waits for what
+ * is sent only now, though the send was called long ago. The command is the sender, or the receiver. */
+static void a_full_buffer(void **state)
+{
+    static const char *const expected[] = {"computing 75 no_cpu 5", "computing 85 no_cpu 5"};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t sender = 1 + i, receiver = 2 - i;
+        struct scene scene;
+        begin_scene(&scene, 2);
+        add_unix(&scene.tape, T0, sender, PATH_PIPE, sender, receiver);
+        add_unix(&scene.tape, T0, receiver, PATH_PIPE, receiver, sender);
+        at(&scene, 0, 1, 0, EVENT_EXEC);
+        at(&scene, 0, 2, 0, EVENT_EXEC);
+        message_at(&scene, 10, sender, 10, EVENT_SEND, sender, 0, 100);
+        message_at(&scene, 12, sender, 12, EVENT_SENDCALL, sender, 100, 0)->message.span = MS;
+        message_at(&scene, 60, receiver, 60, EVENT_RECEIVE, receiver, 0, 100);
+        message_at(&scene, 60, receiver, 60, EVENT_RECEIVECALL, receiver, 0, 0);
+        message_at(&scene, 65, sender, 12, EVENT_SEND, sender, 100, 100)->message.span = 54 * MS;
+        message_at(&scene, 65, receiver, 60, EVENT_RECEIVE, receiver, 100, 100);
+        end_at(&scene, 80, sender, 27);
+        end_at(&scene, 90, receiver, 85);
+        check_scene(&scene, expected[i]);
+    }
+}
+
+/* The first bytes are out, and the receiver takes them, while the rest waits for space. */
+static void a_send_in_pieces(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
+    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    message_at(&scene, 1, 2, 0, EVENT_RECEIVECALL, 2, 0, 0);
+    message_at(&scene, 12, 1, 12, EVENT_SENDCALL, 1, 100, 100)->message.span = 2 * MS;
+    message_at(&scene, 12, 2, 0, EVENT_RECEIVE, 2, 0, 50);
+    message_at(&scene, 60, 2, 48, EVENT_RECEIVE, 2, 50, 50);
+    message_at(&scene, 62, 1, 12, EVENT_SEND, 1, 0, 200)->message.span = 52 * MS;
+    end_at(&scene, 80, 1, 30);
+    check_scene(&scene, "computing 76 no_cpu 4");
+}
+
 /* ---- requests ---- */
 
 /* Of a client that is metered, as it sees them. Its own work between them is not part of them. */
@@ -521,6 +567,8 @@ int main(void)
         cmocka_unit_test(a_child),
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(a_full_buffer),
+        cmocka_unit_test(a_send_in_pieces),
         cmocka_unit_test(a_clients_requests),
         cmocka_unit_test(a_servers_requests),
         cmocka_unit_test(a_request_in_two_processes),

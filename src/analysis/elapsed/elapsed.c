@@ -107,7 +107,7 @@ static void find_cause(struct elapsed_analysis *analysis, const struct history_e
         uint32_t source = edge->kind == EDGE_CREATION ? 0 : source_of(analysis, edge);
         if (source == 0 || ((found_message || began == 0) && !is_message(edge)))
             continue;
-        uint64_t sent = interval_at(analysis, source)->end, arrival = sent;
+        uint64_t sent = begun_at(interval_at(analysis, source)), arrival = sent;
         if (is_message(edge) && arrived > sent)
             arrival = arrived;
         else if (is_message(edge) && event->came < event->event.header->time)
@@ -122,6 +122,11 @@ static void find_cause(struct elapsed_analysis *analysis, const struct history_e
         interval->arrival = arrival;
         interval->is_message = is_message(edge);
     }
+}
+
+static bool is_send(const struct history_event *event)
+{
+    return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
 }
 
 /* Whether the other end has ended a wait for it: with space, or with its answer to connect. */
@@ -144,6 +149,8 @@ static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
         return kind_of_call(record->block.system_call, record->block.state);
     if (event->joined && (record->header.flags & RECORD_END_OF_FILE))
         return ELAPSED_UNKNOWN; /* a metered process has closed the other end */
+    if (event->joined && is_send(event))
+        return ELAPSED_SPACE;
     if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
         (!thread->for_any && is_end_of_wait(record->header.id)))
         return ELAPSED_OUTSIDE;
@@ -215,6 +222,7 @@ static void note_sleep(struct elapsed_thread *thread, const struct record *recor
 
     thread->asleep = receives || sends;
     thread->for_any = receives && record->message.path == 0;
+    thread->unsent = sends && record->message.bytes == 0;
     thread->call = thread->for_any ? record->message.offset : NO_SYSTEM_CALL;
     thread->stopped = record->header.id == EVENT_STOPPROCESS;
 }
@@ -273,10 +281,27 @@ static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_t
     return 0;
 }
 
+/* A SEND happens when its first byte becomes visible, but its thread may wait for buffer space until the call ends. */
+static uint64_t end_of(const struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    return common_time(analysis, event->event.origin,
+                       is_send(event) ? event->event.header->time : event->when);
+}
+
+static uint64_t span_of(const struct elapsed_thread *thread, const struct history_event *event,
+                        const struct interval *interval)
+{
+    uint64_t span = is_send(event) ? event->event.header->time - event->when : 0;
+
+    if (thread->unsent && span > interval->cpu)
+        span = interval->cpu; /* it had found no space before */
+    return span;
+}
+
 static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                 const struct history_event *event, struct interval *interval)
 {
-    uint64_t end = common_time(analysis, event->event.origin, event->when);
+    uint64_t end = end_of(analysis, event);
     uint64_t arrived = event->event.header->id == EVENT_RECEIVE ? take_arrival(analysis, event) : 0;
     uint32_t creator = thread->last == 0 ? creator_of(analysis, event) : 0;
     uint32_t before = thread->last != 0 ? thread->last : creator;
@@ -300,6 +325,7 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
         find_cause(analysis, event, 0, arrived, interval);
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
+    interval->span = span_of(thread, event, interval);
     return describe_interval(analysis, thread, event, interval);
 }
 
@@ -312,8 +338,10 @@ static enum elapsed_kind waited_for(const struct elapsed_thread *thread,
 
     if (interval->source == 0)
         return unexplained(thread, event);
+    if (is_send(event) && thread->asleep && !thread->for_any)
+        return ELAPSED_SPACE;
     if (interval->is_message || (thread->asleep && !thread->for_any))
-        return ELAPSED_IN_FLIGHT; /* or for space, or an end of file */
+        return ELAPSED_IN_FLIGHT; /* or for an end of file, or for a connection */
     if (thread->asleep)
         return ELAPSED_EVENT;
     return record->header.id == EVENT_BLOCK
@@ -521,6 +549,7 @@ int elapsed_new(struct history *history, const char *directory,
         return result;
     }
     analysis->value = history_keep_values(history, sizeof(uint32_t), METER_EVENT_FLAGS);
+    history_find_rooms(history);
     *ret_analysis = analysis;
     return 0;
 }

@@ -36,6 +36,7 @@ enum elapsed_kind {
     ELAPSED_NO_CPU,    /* it could have run, but had no CPU: woken or preempted */
     ELAPSED_IN_FLIGHT, /* a message, from its send to its arrival in the receiver's queue */
     ELAPSED_QUEUED,  /* ... from then on, while its receiver did something else; of requests only */
+    ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
     ELAPSED_LOCK,    /* a lock or semaphore; which thread held it is not known */

@@ -13,6 +13,7 @@ static const struct {
     [ELAPSED_NO_CPU] = {"runnable, no CPU", "no_cpu"},
     [ELAPSED_IN_FLIGHT] = {"message in flight", "in_flight"},
     [ELAPSED_QUEUED] = {"message waiting for its receiver", "queued"},
+    [ELAPSED_SPACE] = {"buffer space", "space"},
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock", "lock"},

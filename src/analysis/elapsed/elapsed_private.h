@@ -22,7 +22,8 @@ struct interval {
     uint64_t wait;
     uint64_t queued; /* of the wait, at its end: it could have run, but had no CPU */
     uint64_t
-        arrival; /* of what ended the wait, or of the message that was received; 0: not known */
+        arrival;   /* of what ended the wait, or of the message that was received; 0: not known */
+    uint64_t span; /* SEND: from the moment when its first byte became visible to its end */
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
@@ -87,6 +88,7 @@ struct elapsed_thread {
     bool runs;    /* cpu is known */
     bool asleep;  /* since the end of `last`, in a call that waits for a message or space ... */
     bool for_any; /* ... or for any of several paths */
+    bool unsent;  /* ... or in a send without a byte out */
     bool stopped;
     uint32_t call;
     uint64_t runnable; /* of its latest SCHEDULE */
@@ -205,6 +207,12 @@ int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed);
 static inline struct interval *interval_at(const struct elapsed_analysis *analysis, uint32_t index)
 {
     return (struct interval *)analysis->intervals.at + (index - 1);
+}
+
+/* When what an interval has begun for others was visible to them. */
+static inline uint64_t begun_at(const struct interval *interval)
+{
+    return interval->end - interval->span;
 }
 
 #endif

@@ -170,7 +170,7 @@ static int note_call(struct elapsed_analysis *analysis, const struct history_eve
         return 0; /* more of it */
     result = end_exchange(analysis, exchange);
     if (result == 0 && !is_server(analysis, event))
-        begin_exchange(exchange, interval_at(analysis, index)->end);
+        begin_exchange(exchange, begun_at(interval_at(analysis, index)));
     return result;
 }
 

@@ -57,7 +57,7 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     if (part->kind == ELAPSED_COMPUTES)
         return row;
     row.call = detail->call;
-    if (part->kind == ELAPSED_OUTSIDE)
+    if (part->kind == ELAPSED_OUTSIDE || part->kind == ELAPSED_SPACE)
         name_connection(detail, &row);
     return row;
 }

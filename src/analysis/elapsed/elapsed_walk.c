@@ -102,7 +102,7 @@ static enum elapsed_kind kind_of(const struct walk *walk, uint32_t detail)
 static void charge_arrival(struct walk *walk, const struct interval *interval)
 {
     const struct interval *source = interval_at(walk->analysis, interval->source);
-    uint64_t sent = source->end < walk->now ? source->end : walk->now;
+    uint64_t begun = begun_at(source), sent = begun < walk->now ? begun : walk->now;
 
     charge(walk, interval->arrival > sent ? interval->arrival : sent, ELAPSED_NO_CPU,
            interval->computes);
@@ -120,6 +120,8 @@ static uint32_t step(struct walk *walk, const struct interval *interval)
         charge_awake(walk, begin, interval->cpu, interval->computes);
         return interval->source;
     }
+    if (begin >= walk->now)
+        return interval->previous; /* it had sent before */
     if (interval->wait == 0) {
         charge_awake(walk, begin, interval->cpu, interval->computes);
         return interval->previous;
@@ -181,7 +183,8 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 /* Along the message that was received. */
 static uint32_t step_to_sender(struct walk *walk, const struct interval *interval)
 {
-    uint64_t sent = interval->source == 0 ? 0 : interval_at(walk->analysis, interval->source)->end;
+    uint64_t sent =
+        interval->source == 0 ? 0 : begun_at(interval_at(walk->analysis, interval->source));
     uint64_t arrival = interval->arrival != 0 ? interval->arrival : sent;
 
     if (interval->asleep) {

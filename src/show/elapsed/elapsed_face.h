@@ -21,7 +21,8 @@ void elapsed_process_text(const struct elapsed_row *row, char text[ELAPSED_PROCE
 /* The thread: "postgres[12]", "java[12] worker-*", or, if it has no name of its own, "python3[12] 17". */
 void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE]);
 
-/* What a wait was for: as elapsed_kind_name, but "message", whose flight is only a part of the wait. */
+/* What a wait was for: as elapsed_kind_name, but "message", whose flight is only a part of the wait, and "child", which
+ * may be monitored. */
 const char *elapsed_wait_name(enum elapsed_kind kind);
 
 /* One request, hop by hop. `which`: its heading. `all`: short hops, too. */

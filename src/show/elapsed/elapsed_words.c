@@ -72,5 +72,7 @@ void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD
 
 const char *elapsed_wait_name(enum elapsed_kind kind)
 {
-    return kind == ELAPSED_IN_FLIGHT ? "message" : elapsed_kind_name(kind);
+    return kind == ELAPSED_IN_FLIGHT ? "message"
+           : kind == ELAPSED_CHILD   ? "child"
+                                     : elapsed_kind_name(kind);
 }

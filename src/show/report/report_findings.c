@@ -486,6 +486,7 @@ static void say_elapsed(const struct report *report, const struct finding *findi
         [ELAPSED_NO_CPU] = "could run, but had no CPU",
         [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
         [ELAPSED_QUEUED] = "did something else while messages waited for it",
+        [ELAPSED_SPACE] = "waited for buffer space to send",
         [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
         [ELAPSED_DISK] = "waited for the disk",
         [ELAPSED_LOCK] = "waited for a lock",
