@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The processes of all details, by origin and number. */
 struct labelled {
@@ -18,16 +19,14 @@ static int collect(const struct elapsed_analysis *analysis, struct labelled *pro
 
     for (uint32_t i = 0; i < analysis->detail_keys.count; i++) {
         const struct detail *detail = &analysis->details[i];
-        uint32_t before = processes->keys.count;
         int64_t index =
             intern_add(&processes->keys, number_key(detail->origin, detail->process_number));
         if (index < 0 || array_reserve(&processes->at, &processes->room, (size_t)index + 1,
                                        sizeof(*processes->at)) < 0)
             return -ENOMEM;
-        if (index == before)
-            processes->at[index] = (struct named_process){
-                .name = detail->process,
-                .command = identities_command(identities, detail->origin, detail->process_number)};
+        processes->at[index] = (struct named_process){
+            .name = detail->process, /* that of its latest program */
+            .command = identities_command(identities, detail->origin, detail->process_number)};
     }
     return processes_find_alike(processes->at, processes->keys.count);
 }
@@ -42,7 +41,8 @@ int elapsed_find_labels(struct elapsed_analysis *analysis)
         int64_t index =
             intern_find(&processes.keys, number_key(detail->origin, detail->process_number));
         const struct named_process *process = &processes.at[index];
-        if (process->alike && process->command != NULL)
+        if (process->alike && process->command != NULL &&
+            strcmp(detail->process, process->name) == 0)
             process_label(detail->process, process->command, detail->label);
     }
     intern_done(&processes.keys);
