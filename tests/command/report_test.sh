@@ -197,7 +197,10 @@ check "... which is next to it, and as long as it is" sh -c "paste -d ' ' bars d
         off(\$3, \$7) > 0.0051 || off(\$4, \$8) > 0.051 { wrong++ } END { exit NR == 0 || wrong }'"
 "$dpm" run -o asleep.trace --report asleep.txt -- sleep 0.2
 ends_with_findings asleep
-check "... its wait among it" grep -q '^Waits  *2[0-9][0-9] ms of .* were spent in [0-9]* waits* that' found
+check "... its wait among it" grep -q '^Time .* slept until a timer' found
+check_not "... and said once" grep -q '^Waits' found
+check "... but all say how many" sh -c "'$dpm' report --all asleep.trace |
+    grep -q '^Waits  *2[0-9][0-9] ms of .* were spent in [0-9]* waits* that'"
 if [ "$meter" = kernel ]; then
     "$dpm" run -o large.trace --ring 64M --report large.txt -- "$build/tests/programs/load" 240000 1 > said
     check_equal "a large trace is whole" 0 "$("$dpm" stats --json large.trace | jq .trace.lost)"

@@ -56,16 +56,21 @@ static void add_process(struct finding_values *values, uint32_t process)
         values->processes[values->process_count++] = process;
 }
 
-static void add_processes(struct finding_values *values, const struct finding_processes *who)
+static void add_all(struct finding_values *values, const uint32_t *processes, size_t count)
 {
-    for (size_t i = 0; i < who->count; i++)
-        add_process(values, who->at[i]);
+    for (size_t i = 0; i < count; i++)
+        add_process(values, processes[i]);
 }
 
-static void add_party(struct finding_values *values, const struct party *party)
+static void add_by_pid(struct finding_values *values, const struct communication *communication,
+                       uint32_t origin, uint32_t pid)
 {
-    for (uint32_t i = 0; i < party->count; i++)
-        add_process(values, party->processes[i]);
+    for (uint32_t i = 0; i < communication->process_count && pid != 0; i++)
+        if (communication->processes[i].origin == origin &&
+            communication->processes[i].pid == pid) {
+            add_process(values, i);
+            return;
+        }
 }
 
 static void set_time(struct finding_values *values, uint64_t time)
@@ -74,116 +79,97 @@ static void set_time(struct finding_values *values, uint64_t time)
     values->time = time;
 }
 
-/* Of a group the process with most of its time. */
-static void of_elapsed(const struct findings_from *from, const struct finding *finding,
-                       struct finding_values *values)
+static void of_one(struct finding_values *values, uint32_t process, uint64_t time)
 {
-    const struct elapsed_row *row = finding->elapsed.group.largest;
-    const struct communication *communication = from->communication;
-
-    set_time(values, finding->elapsed.group.time);
-    for (uint32_t i = 0; i < communication->process_count && row->pid != 0; i++)
-        if (communication->processes[i].origin == row->origin &&
-            communication->processes[i].pid == row->pid) {
-            add_process(values, i);
-            return;
-        }
+    add_process(values, process);
+    set_time(values, time);
 }
 
-static void of_pair(const struct finding *finding, struct finding_values *values)
+static void of_pair(struct finding_values *values, const struct finding *finding)
 {
+    const struct communication_pair *pair = finding->wait.pair;
+
     set_time(values, finding->wait.time);
-    add_party(values, &finding->wait.pair->from);
-    add_party(values, &finding->wait.pair->to);
-}
-
-static void of_work(const struct finding *finding, struct finding_values *values)
-{
-    switch (finding->kind) {
-    case FINDING_IDLE:
-        set_time(values, finding->idle.cpu);
-        add_processes(values, &finding->idle.who);
-        return;
-    case FINDING_CREATED:
-        add_process(values, finding->created.parent);
-        add_processes(values, &finding->created.who);
-        return;
-    case FINDING_SILENT:
-        add_processes(values, &finding->silent.who);
-        return;
-    default:
-        set_time(values, finding->work.cpu);
-        add_processes(values, &finding->work.who);
-    }
+    add_all(values, pair->from.processes, pair->from.count);
+    add_all(values, pair->to.processes, pair->to.count);
 }
 
 void finding_values(const struct findings_from *from, const struct finding *finding,
                     struct finding_values *ret_values)
 {
-    *ret_values = (struct finding_values){
-        .has_share = finding->weight > 0 && finding->kind != FINDING_REQUESTS &&
-                     finding->kind != FINDING_QUEUE,
-        .share = finding->weight > 1 ? 1 : finding->weight,
-    };
+    struct finding_values values = {.share = finding_share(finding)};
+
     switch (finding->kind) {
     case FINDING_ELAPSED:
-        of_elapsed(from, finding, ret_values);
+        set_time(&values, finding->elapsed.group.time);
+        add_by_pid(&values, from->communication, finding->elapsed.group.leader->origin,
+                   finding->elapsed.group.leader->pid);
         break;
     case FINDING_WORK_OF_FEW:
     case FINDING_WORK_SHARED:
+        set_time(&values, finding->work.cpu);
+        add_all(&values, finding->work.who.at, finding->work.who.count);
+        break;
     case FINDING_IDLE:
+        set_time(&values, finding->idle.cpu);
+        add_all(&values, finding->idle.who.at, finding->idle.who.count);
+        break;
     case FINDING_CREATED:
+        add_process(&values, finding->created.parent);
+        add_all(&values, finding->created.who.at, finding->created.who.count);
+        break;
     case FINDING_SILENT:
-        of_work(finding, ret_values);
+        add_all(&values, finding->silent.who.at, finding->silent.who.count);
         break;
     case FINDING_CRITICAL:
-        set_time(ret_values, finding->critical.cpu);
-        add_process(ret_values, finding->critical.row);
+        of_one(&values, finding->critical.row, finding->critical.cpu);
         break;
     case FINDING_PATH_WAITS:
     case FINDING_PATH_FLIGHTS:
-        set_time(ret_values, finding->path_waits.time);
+        set_time(&values, finding->path_waits.time);
         break;
     case FINDING_LATE_SENDER:
     case FINDING_BLOCKED_SENDER:
     case FINDING_LATE_RECEIVER:
-        of_pair(finding, ret_values);
+        of_pair(&values, finding);
         break;
     case FINDING_QUEUE:
-        add_process(ret_values, finding->queue.process);
+        add_process(&values, finding->queue.process);
         break;
     case FINDING_ANSWERS:
     case FINDING_ANSWER_LAG:
-        add_process(ret_values, finding->answers.process);
-        break;
-    case FINDING_FAILED:
-        add_process(ret_values, finding->failure->process);
+        add_process(&values, finding->answers.process);
         break;
     case FINDING_NAGLE:
-        set_time(ret_values, finding->nagle.time);
-        add_process(ret_values, finding->nagle.process);
+        of_one(&values, finding->nagle.process, finding->nagle.time);
+        break;
+    case FINDING_POOL:
+        set_time(&values, finding->pool->waited);
+        add_by_pid(&values, from->communication, finding->pool->origin, finding->pool->pid);
         break;
     case FINDING_BUSY:
-        set_time(ret_values, finding->pause.row->cpu);
-        add_process(ret_values, finding->pause.process);
+        of_one(&values, finding->pause.process, finding->pause.row->cpu);
         break;
     case FINDING_STOPPED:
-        set_time(ret_values, finding->pause.row->stopped);
-        add_process(ret_values, finding->pause.process);
+        of_one(&values, finding->pause.process, finding->pause.row->stopped);
+        break;
+    case FINDING_FAILED:
+        add_process(&values, finding->failure->process);
         break;
     case FINDING_FILES:
-        set_time(ret_values, finding->files.reads.time + finding->files.writes.time);
-        add_process(ret_values, finding->files.process);
+        of_one(&values, finding->files.process,
+               finding->files.reads.time + finding->files.writes.time);
         break;
     case FINDING_CPU_WAIT:
-        add_process(ret_values, finding->cpu_wait.process);
+        add_process(&values, finding->cpu_wait.process);
         break;
     case FINDING_WAITS_OUTSIDE:
     case FINDING_WAITS_UNEXPLAINED:
     case FINDING_WAITS_LOCKS:
-        set_time(ret_values, finding->waits.covered);
+        set_time(&values, finding->waits.covered);
         break;
     default:
         break;
     }
+    *ret_values = values;
 }

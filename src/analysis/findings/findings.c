@@ -63,8 +63,7 @@ int findings_of_elapsed(const struct findings_from *from, struct findings *findi
                : add_elapsed(&elapsed->requests.account, true, findings);
 }
 
-/* The share of the elapsed time that a finding explains. */
-static double explains(const struct finding *finding)
+double finding_share(const struct finding *finding)
 {
     if (finding->kind == FINDING_REQUESTS || finding->kind == FINDING_QUEUE)
         return 0; /* a share of something else */
@@ -79,7 +78,7 @@ static void sort(struct findings *findings)
         size_t at = i;
         for (; at > 0 && finding.kind != FINDING_ELAPSED; at--) {
             const struct finding *before = &findings->list[at - 1];
-            if (before->kind == FINDING_ELAPSED || explains(before) >= explains(&finding))
+            if (before->kind == FINDING_ELAPSED || finding_share(before) >= finding_share(&finding))
                 break;
             findings->list[at] = *before;
         }

@@ -261,8 +261,7 @@ const char *finding_key(enum finding_kind kind);
 #define FINDING_PROCESSES 32
 
 struct finding_values {
-    bool has_share;
-    double share; /* of the elapsed time, 0 to 1 */
+    double share; /* of the elapsed time, 0 to 1; 0: none */
     bool has_time;
     uint64_t time; /* ns that it is about */
     /* the processes that it names first: indexes into communication.processes */

@@ -12,11 +12,14 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
 
 double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is 0 */
 
+double finding_share(const struct finding *finding); /* of the elapsed time, 0 to 1; 0: none */
+
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);
 int findings_of_work(const struct findings_from *from, struct findings *findings);
 int findings_of_time(const struct findings_from *from, struct findings *findings);
-/* Those who wait for messages, but have no part in the critical path, wait for work: that explains nothing. */
+/* What explains nothing: waits for messages of processes that have no part in the critical path, as for work; queues that
+ * a process has to itself; waits for timers and disks, if the elapsed time is accounted for. */
 void findings_put_aside(const struct findings_from *from, struct findings *findings);
 int findings_of_path(const struct findings_from *from, struct findings *findings);
 int findings_of_pauses(const struct findings_from *from, struct findings *findings);

@@ -200,16 +200,35 @@ static bool has_part(const struct findings_from *from, uint32_t row)
            (to_it > 0 && (double)to_it >= PART_OF_PATH * (double)arcs);
 }
 
+static bool have_no_part(const struct findings_from *from, const struct party *party)
+{
+    for (uint32_t i = 0; from->path != NULL && i < party->count; i++)
+        if (has_part(from, party->processes[i]))
+            return false;
+    return from->path != NULL && party->count > 0;
+}
+
+/* A pipe of tokens, or one by which a process wakes itself. */
+static bool is_to_itself(const struct communication_pair *pair)
+{
+    return pair->from.count == 1 && pair->to.count == 1 &&
+           pair->from.processes[0] == pair->to.processes[0];
+}
+
 void findings_put_aside(const struct findings_from *from, struct findings *findings)
 {
-    for (size_t i = 0; from->path != NULL && i < findings->count; i++) {
+    bool accounted = false;
+
+    for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        if (finding->kind != FINDING_LATE_SENDER)
-            continue;
-        const struct party *to = &finding->wait.pair->to;
-        finding->aside = to->count > 0;
-        for (uint32_t k = 0; k < to->count && finding->aside; k++)
-            finding->aside = !has_part(from, to->processes[k]);
+        if (finding->kind == FINDING_ELAPSED)
+            accounted = true; /* these come first */
+        else if (finding->kind == FINDING_LATE_SENDER)
+            finding->aside = have_no_part(from, &finding->wait.pair->to);
+        else if (finding->kind == FINDING_LATE_RECEIVER)
+            finding->aside = is_to_itself(finding->wait.pair);
+        else if (finding->kind == FINDING_WAITS_UNEXPLAINED && accounted)
+            finding->aside = true;
     }
 }
 

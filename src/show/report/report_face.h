@@ -10,22 +10,16 @@
 #ifndef DPM_REPORT_FACE_H
 #define DPM_REPORT_FACE_H
 
+#include "analysis/findings/findings.h"
 #include "show/show.h"
 #include "show/text/table.h"
 
 #define FOUND_NOTHING "Nothing" /* topic of the finding that there is none */
 
-#define REPORT_PROCESSES 32
-
-/* A finding as figures, see findings.h. */
 struct report_values {
     const char *key; /* "critical" ... */
     bool aside;      /* shown only to those who ask for all */
-    bool has_share, has_time;
-    double share;                         /* of the elapsed time */
-    uint64_t time;                        /* ns */
-    uint32_t processes[REPORT_PROCESSES]; /* indexes */
-    size_t process_count;
+    struct finding_values of;
 };
 
 struct report_finding {

@@ -578,21 +578,11 @@ static const struct report_values *keep_values(const struct findings_from *from,
                                                struct report_content *content)
 {
     struct report_values *values = arena_allocate(&content->memory, sizeof(*values));
-    struct finding_values figures;
 
     if (values == NULL)
         return NULL;
-    finding_values(from, finding, &figures);
-    *values = (struct report_values){
-        .key = finding_key(finding->kind),
-        .aside = finding->aside,
-        .has_share = figures.has_share,
-        .share = figures.share,
-        .has_time = figures.has_time,
-        .time = figures.time,
-        .process_count = figures.process_count,
-    };
-    memcpy(values->processes, figures.processes, sizeof(values->processes));
+    *values = (struct report_values){.key = finding_key(finding->kind), .aside = finding->aside};
+    finding_values(from, finding, &values->of);
     return values;
 }
 

@@ -163,7 +163,7 @@ static json_t *process_json(const void *context, size_t index)
 {
     const struct report_values *values = context;
 
-    return json_count(values->processes[index]);
+    return json_count(values->of.processes[index]);
 }
 
 static json_t *finding_json(const struct report_finding *finding)
@@ -173,9 +173,10 @@ static json_t *finding_json(const struct report_finding *finding)
     return json_pack(
         "{s:s, s:s, s:s, s:b, s:o, s:o, s:o}", "topic", finding->topic, "text", finding->text,
         "kind", values == NULL ? "nothing" : values->key, "aside", values != NULL && values->aside,
-        "share", values != NULL && values->has_share ? json_real(values->share) : json_null(), "ns",
-        values != NULL && values->has_time ? json_count(values->time) : json_null(), "processes",
-        json_array_of(values, values == NULL ? 0 : values->process_count, process_json));
+        "share", values != NULL && values->of.share > 0 ? json_real(values->of.share) : json_null(),
+        "ns", values != NULL && values->of.has_time ? json_count(values->of.time) : json_null(),
+        "processes",
+        json_array_of(values, values == NULL ? 0 : values->of.process_count, process_json));
 }
 
 static json_t *findings_json(const struct report_content *content)
