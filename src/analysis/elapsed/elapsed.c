@@ -4,15 +4,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* ns: what has ended a wait may be noted this much before the wait began. */
-#define SOON 1000000u
 
 /* ---- threads ---- */
 
-static struct elapsed_thread *find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
-                                          uint32_t number)
+struct elapsed_thread *elapsed_find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
+                                           uint32_t number)
 {
     uint32_t index = lookup_find(&analysis->thread_numbers, number_key(origin, number));
 
@@ -22,7 +18,7 @@ static struct elapsed_thread *find_thread(const struct elapsed_analysis *analysi
 static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint32_t origin,
                                         uint32_t number)
 {
-    struct elapsed_thread *thread = find_thread(analysis, origin, number);
+    struct elapsed_thread *thread = elapsed_find_thread(analysis, origin, number);
 
     if (thread != NULL)
         return thread;
@@ -35,8 +31,8 @@ static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint3
     return thread;
 }
 
-/* A time of an origin, by the first origin's clock. */
-static uint64_t common_time(const struct elapsed_analysis *analysis, uint32_t origin, uint64_t time)
+uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t origin,
+                             uint64_t time)
 {
     int64_t offset;
     uint64_t error;
@@ -63,7 +59,7 @@ static void note_arrival(struct elapsed_analysis *analysis, const struct history
     uint64_t *arrived = arrival_at(analysis, event->end_place);
 
     if (arrived != NULL && *arrived == 0)
-        *arrived = common_time(analysis, event->event.origin, event->event.header->time);
+        *arrived = elapsed_common_time(analysis, event->event.origin, event->event.header->time);
 }
 
 static uint64_t take_arrival(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -75,97 +71,6 @@ static uint64_t take_arrival(struct elapsed_analysis *analysis, const struct his
     time = *arrived;
     *arrived = 0;
     return time;
-}
-
-/* ---- what ended a wait ---- */
-
-/* The interval at whose end an edge begins; 0: not known. */
-static uint32_t source_of(const struct elapsed_analysis *analysis, const struct history_edge *edge)
-{
-    const uint32_t *value = history_value_at(edge->value, analysis->value);
-
-    if (value != NULL)
-        return *value;
-    const struct elapsed_thread *thread = find_thread(analysis, edge->origin, edge->stream);
-    return thread == NULL ? 0 : thread->latest;
-}
-
-static bool is_message(const struct history_edge *edge)
-{
-    return edge->kind <= EDGE_INFERRED;
-}
-
-/* Chooses the edge that has ended the wait: of messages the one that was there first; they count before anything
- * else. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
-static void find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
-                       uint64_t began, uint64_t arrived, struct interval *interval)
-{
-    bool found_message = false;
-
-    for (uint32_t i = 0; i < event->edge_count; i++) {
-        const struct history_edge *edge = &event->edges[i];
-        uint32_t source = edge->kind == EDGE_CREATION ? 0 : source_of(analysis, edge);
-        if (source == 0 || ((found_message || began == 0) && !is_message(edge)))
-            continue;
-        uint64_t sent = begun_at(interval_at(analysis, source)), arrival = sent;
-        if (is_message(edge) && arrived > sent)
-            arrival = arrived;
-        else if (is_message(edge) && event->came < event->event.header->time)
-            arrival = common_time(analysis, event->event.origin, event->came);
-        if (edge->kind != EDGE_WAKEUP && arrival + SOON < began)
-            continue; /* it was there before the wait */
-        if (interval->source != 0 && found_message == is_message(edge) &&
-            (is_message(edge) ? arrival >= interval->arrival : arrival <= interval->arrival))
-            continue;
-        found_message = is_message(edge);
-        interval->source = source;
-        interval->arrival = arrival;
-        interval->is_message = is_message(edge);
-    }
-}
-
-static bool is_send(const struct history_event *event)
-{
-    return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
-}
-
-/* Whether the other end has ended a wait for it: with space, or with its answer to connect. */
-static bool is_end_of_wait(uint16_t id)
-{
-    return id == EVENT_SEND || id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
-}
-
-static enum elapsed_kind unexplained(const struct elapsed_thread *thread,
-                                     const struct history_event *event)
-{
-    const struct record *record = (const struct record *)event->event.header;
-
-    if (thread->stopped)
-        return ELAPSED_STOPPED;
-    if (record->header.id == EVENT_BLOCK && !thread->asleep &&
-        (record->header.flags & RECORD_TIME_LIMIT))
-        return ELAPSED_TIMER; /* nobody has woken it */
-    if (record->header.id == EVENT_BLOCK && !thread->asleep)
-        return kind_of_call(record->block.system_call, record->block.state);
-    if (event->joined && (record->header.flags & RECORD_END_OF_FILE))
-        return ELAPSED_UNKNOWN; /* a metered process has closed the other end */
-    if (event->joined && is_send(event))
-        return ELAPSED_SPACE;
-    if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
-        (!thread->for_any && is_end_of_wait(record->header.id)))
-        return ELAPSED_OUTSIDE;
-    /* none of several paths has woken it; or the call ended without a message: a timeout, a signal */
-    return thread->for_any ? ELAPSED_EVENT : ELAPSED_UNKNOWN;
-}
-
-/* The system call of a wait that ends with this event. */
-static uint32_t call_of_wait(const struct elapsed_thread *thread, const struct history_event *event)
-{
-    const struct record *record = (const struct record *)event->event.header;
-
-    if (thread->asleep)
-        return thread->call;
-    return record->header.id == EVENT_BLOCK ? record->block.system_call : NO_SYSTEM_CALL;
 }
 
 static uint32_t path_of(const struct history_event *event)
@@ -233,7 +138,7 @@ static uint32_t creator_of(const struct elapsed_analysis *analysis,
 {
     for (uint32_t i = 0; i < event->edge_count; i++)
         if (event->edges[i].kind == EDGE_CREATION)
-            return source_of(analysis, &event->edges[i]);
+            return elapsed_source_of(analysis, &event->edges[i]);
     return 0;
 }
 
@@ -253,7 +158,7 @@ static uint64_t arrival_of(const struct elapsed_analysis *analysis,
     if (arrived != 0)
         return arrived;
     return event->came != 0 && event->came < event->event.header->time
-               ? common_time(analysis, event->event.origin, event->came)
+               ? elapsed_common_time(analysis, event->event.origin, event->came)
                : 0;
 }
 
@@ -271,9 +176,10 @@ static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_t
 
     if (computes >= 0 && (interval->wait > 0 || interval->receives))
         waits = detail_of(analysis, event,
-                          interval->source == 0 && interval->wait > 0 ? unexplained(thread, event)
-                                                                      : ELAPSED_IN_FLIGHT,
-                          call_of_wait(thread, event), path_of(event));
+                          interval->source == 0 && interval->wait > 0
+                              ? elapsed_unexplained(thread, event)
+                              : ELAPSED_IN_FLIGHT,
+                          elapsed_call_of_wait(thread, event), path_of(event));
     if (computes < 0 || waits < 0)
         return -ENOMEM;
     interval->computes = (uint32_t)computes;
@@ -284,8 +190,8 @@ static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_t
 /* A SEND happens when its first byte becomes visible, but its thread may wait for buffer space until the call ends. */
 static uint64_t end_of(const struct elapsed_analysis *analysis, const struct history_event *event)
 {
-    return common_time(analysis, event->event.origin,
-                       is_send(event) ? event->event.header->time : event->when);
+    return elapsed_common_time(analysis, event->event.origin,
+                               is_send(event) ? event->event.header->time : event->when);
 }
 
 static uint64_t span_of(const struct elapsed_thread *thread, const struct history_event *event,
@@ -318,94 +224,15 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     if (creator != 0)
         interval->source = creator;
     else if (interval->wait > 0)
-        find_cause(analysis, event,
-                   interval->end - (interval->asleep ? interval->cpu : 0) - interval->wait, arrived,
-                   interval);
+        elapsed_find_cause(analysis, event,
+                           interval->end - (interval->asleep ? interval->cpu : 0) - interval->wait,
+                           arrived, interval);
     else if (interval->receives)
-        find_cause(analysis, event, 0, arrived, interval);
+        elapsed_find_cause(analysis, event, 0, arrived, interval);
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
     interval->span = span_of(thread, event, interval);
     return describe_interval(analysis, thread, event, interval);
-}
-
-/* What was waited for, whether or not a record tells what ended it. */
-static enum elapsed_kind waited_for(const struct elapsed_thread *thread,
-                                    const struct history_event *event,
-                                    const struct interval *interval)
-{
-    const struct record *record = (const struct record *)event->event.header;
-
-    if (interval->source == 0)
-        return unexplained(thread, event);
-    if (is_send(event) && thread->asleep && !thread->for_any)
-        return ELAPSED_SPACE;
-    if (interval->is_message || (thread->asleep && !thread->for_any))
-        return ELAPSED_IN_FLIGHT; /* or for an end of file, or for a connection */
-    if (thread->asleep)
-        return ELAPSED_EVENT;
-    return record->header.id == EVENT_BLOCK
-               ? kind_of_call(record->block.system_call, record->block.state)
-               : ELAPSED_UNKNOWN;
-}
-
-static void note_chosen(struct elapsed_analysis *analysis, const struct history_event *event,
-                        uint32_t index)
-{
-    const struct identities *identities = history_identities(analysis->history);
-    uint32_t origin = event->event.origin;
-    const struct stream_record *identity =
-        identities_stream(identities, origin, event->event.header->stream);
-    uint64_t end = interval_at(analysis, index)->end;
-
-    if (identity == NULL || end < analysis->root_time ||
-        !analysis->chosen(analysis->context, origin, identity))
-        return;
-    analysis->root_time = end;
-    analysis->root_end = index;
-    analysis->root_pid = identity->pid;
-    memcpy(analysis->root_name, identities_first_stream(identities, origin, identity)->name,
-           STREAM_NAME_SIZE);
-}
-
-void elapsed_end_with(struct elapsed_analysis *analysis,
-                      bool (*chosen)(void *context, uint32_t origin,
-                                     const struct stream_record *stream),
-                      void *context)
-{
-    analysis->chosen = chosen;
-    analysis->context = context;
-}
-
-static void note_command(struct elapsed_analysis *analysis, const struct history_event *event,
-                         uint32_t index)
-{
-    const struct identities *identities = history_identities(analysis->history);
-
-    if (!command_see(&analysis->command, identities, &event->event))
-        return;
-    const struct stream_record *identity =
-        identities_stream(identities, 0, event->event.header->stream);
-    analysis->root_end = index;
-    analysis->root_pid = identity->pid;
-    memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
-}
-
-static void note_last(struct elapsed_analysis *analysis, const struct history_event *event,
-                      uint32_t index)
-{
-    uint64_t end = interval_at(analysis, index)->end;
-
-    if (end >= analysis->last_time) {
-        analysis->last = index;
-        analysis->last_time = end;
-    }
-    if (analysis->first == 0 || end < analysis->first)
-        analysis->first = end;
-    if (analysis->chosen != NULL)
-        note_chosen(analysis, event, index);
-    else
-        note_command(analysis, event, index);
 }
 
 /* Whether a wait for any of several paths is over since some time: its end makes no record if it has found none. */
@@ -420,7 +247,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
                       const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    uint64_t end = common_time(analysis, event->event.origin, event->when);
+    uint64_t end = elapsed_common_time(analysis, event->event.origin, event->when);
     uint64_t begin = interval_at(analysis, thread->last)->end;
     int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
     int64_t waits = detail_of(analysis, event, ELAPSED_EVENT, thread->call, 0);
@@ -461,7 +288,8 @@ static int note_messages_and_waits(struct elapsed_analysis *analysis,
 
     if (result < 0 || interval->previous == 0 || is_within(thread, event))
         return result;
-    return elapsed_note_wait(analysis, event, interval, waited_for(thread, event, interval));
+    return elapsed_note_wait(analysis, event, interval,
+                             elapsed_waited_for(thread, event, interval));
 }
 
 static int add_of_thread(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -482,7 +310,7 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
     if (value != NULL)
         *value = (uint32_t)index + 1;
     thread->latest = (uint32_t)index + 1;
-    note_last(analysis, event, thread->latest);
+    elapsed_note_end(analysis, event, thread->latest);
     int result = note_messages_and_waits(analysis, event, thread, &interval);
     if (result < 0 || is_within(thread, event))
         return result;
@@ -501,9 +329,9 @@ static int note_delay(struct elapsed_analysis *analysis, const struct event *eve
 
     return thread == NULL
                ? -ENOMEM
-               : elapsed_note_delay(thread,
-                                    common_time(analysis, event->origin, record->header.time),
-                                    record->schedule.runnable);
+               : elapsed_note_delay(
+                     thread, elapsed_common_time(analysis, event->origin, record->header.time),
+                     record->schedule.runnable);
 }
 
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)

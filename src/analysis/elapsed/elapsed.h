@@ -21,8 +21,8 @@
  *      server   ==another request==| RECEIVE o==compute==o(back end)o==o SEND
  *
  * A request begins with the first message on a connection to the side that serves, and ends with the last byte of its
- * answer before the next request. A client that is metered and serves nobody has it on its own side; of others it
- * begins when the message arrives. What a process that serves asks of others is part of its requests.
+ * answer before the next request. If the client is metered and serves no others, its request begins when it sends;
+ * otherwise when the message arrives. What a server asks of other processes is part of its own requests.
  *
  * This is not the thesis' longest path (critical_path.h), which counts CPU time only, and serves for what-ifs.
  */
@@ -39,7 +39,7 @@ enum elapsed_kind {
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK,    /* a lock or semaphore; which thread held it is not known */
+    ELAPSED_LOCK,    /* a lock or semaphore */
     ELAPSED_TIMER,   /* asleep for a time that the program chose */
     ELAPSED_CHILD,   /* waits for an unmonitored child */
     ELAPSED_STOPPED, /* by a signal */
@@ -62,8 +62,8 @@ struct elapsed_row {
     uint32_t pid;
     uint32_t tid; /* 0: several threads, or not known */
     char process[STREAM_NAME_SIZE + 1];
-    /* Tells the process from others of its name: "python3 worker.py"; "": there is none, or its command line is not
-     * known. */
+    /* Tells the process from others of its name: "python3 worker.py"; "": no other has its name, or its command line
+     * is not known. */
     char label[PROCESS_LABEL_SIZE];
     /* The thread's own name; of several "worker-*"; "": that of the process. */
     char thread[STREAM_NAME_SIZE + 1];
@@ -111,7 +111,7 @@ struct elapsed_requests {
     struct elapsed_request typical, slowest; /* typical: the median one */
 };
 
-/* What threads waited for, wherever it was; waits of several threads overlap. */
+/* What threads waited for, on the way or not; waits of several threads overlap. */
 struct elapsed_wait {
     struct elapsed_row what; /* ELAPSED_IN_FLIGHT: a message */
     uint64_t longest;        /* ns */
@@ -125,7 +125,7 @@ struct elapsed {
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
-    bool from_start; /* ... and its beginning was recorded */
+    bool from_start; /* ... and its beginning was recorded, or it was chosen */
     bool
         chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */
     struct elapsed_requests requests;

@@ -139,6 +139,46 @@ struct elapsed_analysis {
     uint64_t last_time;
 };
 
+/* ---- elapsed.c ---- */
+
+/* NULL: it is not known yet. */
+struct elapsed_thread *elapsed_find_thread(const struct elapsed_analysis *analysis, uint32_t origin,
+                                           uint32_t number);
+
+/* A time of an origin, by the first origin's clock. */
+uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t origin,
+                             uint64_t time);
+
+/* ---- elapsed_causes.c ---- */
+
+/* The interval at whose end an edge begins; 0: not known. */
+uint32_t elapsed_source_of(const struct elapsed_analysis *analysis,
+                           const struct history_edge *edge);
+
+/* Chooses the edge that has ended the wait: of several messages the one that arrived first, and messages before anything
+ * else. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
+void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
+                        uint64_t began, uint64_t arrived, struct interval *interval);
+
+/* What a wait that ends with this event was for, if no record shows what ended it ... */
+enum elapsed_kind elapsed_unexplained(const struct elapsed_thread *thread,
+                                      const struct history_event *event);
+
+/* ... or whether or not one does. */
+enum elapsed_kind elapsed_waited_for(const struct elapsed_thread *thread,
+                                     const struct history_event *event,
+                                     const struct interval *interval);
+
+/* Its system call. */
+uint32_t elapsed_call_of_wait(const struct elapsed_thread *thread,
+                              const struct history_event *event);
+
+/* ---- elapsed_end.c ---- */
+
+/* An event of a thread, with its interval: the account may end with it. */
+void elapsed_note_end(struct elapsed_analysis *analysis, const struct history_event *event,
+                      uint32_t index);
+
 /* ---- elapsed_details.c ---- */
 
 /* Index of the detail, made if it is new; at most DETAILS_MOST - then without the PC, or 0. -ENOMEM. `path`: number of
@@ -157,6 +197,7 @@ int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t ru
 /* The delays in the thread's next interval become part of its wait, or of the one before. */
 void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                          struct interval *interval);
+
 /* ---- elapsed_requests.c ---- */
 
 /* An end of a path begins, or ends. Returns 0 or a negative errno. */
@@ -207,6 +248,11 @@ int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed);
 static inline struct interval *interval_at(const struct elapsed_analysis *analysis, uint32_t index)
 {
     return (struct interval *)analysis->intervals.at + (index - 1);
+}
+
+static inline bool is_send(const struct history_event *event)
+{
+    return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
 }
 
 /* When what an interval has begun for others was visible to them. */

@@ -76,7 +76,7 @@ int elapsed_end_requests(struct elapsed_analysis *analysis)
     return result;
 }
 
-/* If nothing else tells, whoever first sends on a connection calls. */
+/* If no record shows which end called, it is the one that sends first. */
 static enum side side_of(const struct elapsed_analysis *analysis, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;

@@ -6,9 +6,9 @@
  *       |  cpu  |  no CPU  | in flight |   cpu ...
  *       '-- of the receiver ----------' '-- of the sender, from its send backwards
  *
- * Of a request, from its last answer backwards to its beginning. In each process that it passes, the way leads no further
- * back than to where it was received, and from there along its message; what the thread received for others in between
- * is only work that comes first.
+ * A request is walked from its last answer back to its beginning. In each process that it passes, the way leads back to
+ * where the process received it, and from there along its message. What the thread received for other requests in
+ * between is work that comes first.
  *
  *      front   o<--(4) RECEIVE      call SEND o<--(3)    answer o<--- SEND (1): from here
  *              request 1                       \               / (2)
@@ -199,8 +199,8 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
     return interval->source;
 }
 
-/* The thread had the request, and waited for a lock that another thread held. What that one did is not the request's,
- * unlike what a thread did that handed the request over. */
+/* The thread had the request, and waited for a lock that another thread held. The other thread's work is not part of the
+ * request, unlike the work of a thread that hands the request over. */
 static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
 {
     return interval->in_request && interval->wait > 0 && !interval->asleep &&
@@ -218,7 +218,7 @@ static uint32_t step_over_lock(struct walk *walk, const struct interval *interva
     return interval->previous;
 }
 
-/* Something was received for another request, or a new one: the thread did not wait for this one's sake. */
+/* The thread received another request, or the next one: it did not wait for this one. */
 static uint32_t step_over_other(struct walk *walk, const struct interval *interval)
 {
     uint64_t begin = interval->previous == 0 ? walk->floor
@@ -330,7 +330,7 @@ static int describe_request(struct elapsed_analysis *analysis, const struct requ
     return result < 0 ? result : ended;
 }
 
-/* More are not followed one by one: evenly spread ones stand for all. */
+/* If there are more, only every second, third ... is followed. */
 #define REQUESTS_MOST 200000u
 
 struct length {

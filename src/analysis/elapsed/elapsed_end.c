@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* elapsed_end.c: the event with which the account ends: of the command, of the chosen process, or the last one. */
+#include "analysis/elapsed/elapsed_private.h"
+
+#include <string.h>
+
+static void note_chosen(struct elapsed_analysis *analysis, const struct history_event *event,
+                        uint32_t index)
+{
+    const struct identities *identities = history_identities(analysis->history);
+    uint32_t origin = event->event.origin;
+    const struct stream_record *identity =
+        identities_stream(identities, origin, event->event.header->stream);
+    uint64_t end = interval_at(analysis, index)->end;
+
+    if (identity == NULL || end < analysis->root_time ||
+        !analysis->chosen(analysis->context, origin, identity))
+        return;
+    analysis->root_time = end;
+    analysis->root_end = index;
+    analysis->root_pid = identity->pid;
+    memcpy(analysis->root_name, identities_first_stream(identities, origin, identity)->name,
+           STREAM_NAME_SIZE);
+}
+
+void elapsed_end_with(struct elapsed_analysis *analysis,
+                      bool (*chosen)(void *context, uint32_t origin,
+                                     const struct stream_record *stream),
+                      void *context)
+{
+    analysis->chosen = chosen;
+    analysis->context = context;
+}
+
+static void note_command(struct elapsed_analysis *analysis, const struct history_event *event,
+                         uint32_t index)
+{
+    const struct identities *identities = history_identities(analysis->history);
+
+    if (!command_see(&analysis->command, identities, &event->event))
+        return;
+    const struct stream_record *identity =
+        identities_stream(identities, 0, event->event.header->stream);
+    analysis->root_end = index;
+    analysis->root_pid = identity->pid;
+    memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
+}
+
+void elapsed_note_end(struct elapsed_analysis *analysis, const struct history_event *event,
+                      uint32_t index)
+{
+    uint64_t end = interval_at(analysis, index)->end;
+
+    if (end >= analysis->last_time) {
+        analysis->last = index;
+        analysis->last_time = end;
+    }
+    if (analysis->first == 0 || end < analysis->first)
+        analysis->first = end;
+    if (analysis->chosen != NULL)
+        note_chosen(analysis, event, index);
+    else
+        note_command(analysis, event, index);
+}
