@@ -40,9 +40,13 @@ void show_text(const char *from, size_t size, char *to);
 /* "name[pid]"; "unknown[pid]" if `name` is empty. `name` as in a STREAM record. */
 void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE]);
 
-/* The same of a process of which another has the name (`alike`): its command line tells them apart. */
+/* The same, but by its command line if another process has the same name (`alike`): "python3 worker.py[12]". */
 void show_process_of(const char *name, uint32_t pid, const char *command, bool alike,
                      char text[PROCESS_NAME_SIZE]);
+
+/* The same, by a label (process_label); "": it needs none. */
+void show_labelled_process(const char *name, uint32_t pid, const char *label,
+                           char text[PROCESS_NAME_SIZE]);
 
 #define UNIT_SIZE 32
 

@@ -58,8 +58,8 @@ enum attribution {
     ATTRIBUTION_LATEST,
     /* assumed: it answers the latest of several open requests of one connection */
     ATTRIBUTION_OVERLAP,
-    /* assumed: what the thread received last is answered; of the requests that are open, the one that has waited longest
-     * without a call of its own */
+    /* assumed: what the thread received last is answered, so the call belongs to the open request that has waited longest
+     * without a call */
     ATTRIBUTION_WAITING,
     ATTRIBUTION_COUNT,
 };

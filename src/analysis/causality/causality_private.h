@@ -408,8 +408,9 @@ void parties_call(struct causality_analysis *analysis, struct causality_end *end
 /* Notes that it has not called after all. */
 void parties_undo_call(struct causality_analysis *analysis, struct causality_end *end);
 
-/* Of the requests that are open in the stream, or else in its process, the one that has waited longest without a call;
- * if all have called, the one whose first call is oldest. Returns the end by which it came, or NULL: none is open. */
+/* Chooses among the requests that are open in the stream, or, if there are none, in its process: the one that has waited
+ * longest without a call, or, if all have called, the one that called first. Returns the end by which it came, or NULL:
+ * none is open. */
 struct causality_end *parties_longest_open(const struct causality_analysis *analysis,
                                            const struct causality_event *at);
 

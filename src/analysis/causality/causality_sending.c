@@ -108,7 +108,7 @@ static struct reference answering_step(const struct causality_analysis *analysis
                : at->end->latest;
 }
 
-/* Whether two requests that the stream has received are like each other but for their calls, and came in this order. */
+/* Whether two requests that the stream has received differ only in their calls, and came in this order. */
 static bool may_be_exchanged(const struct causality_analysis *analysis,
                              const struct causality_event *at, const struct causality_end *end,
                              const struct causality_end *later)

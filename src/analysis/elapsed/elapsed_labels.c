@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elapsed_labels.c: what tells processes of one name from each other: their command lines. See elapsed.h. */
+/* elapsed_labels.c: command lines, by which processes of one name differ. See elapsed.h. */
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>

@@ -52,7 +52,7 @@ static int add_nagle(const struct communication *communication,
     return 0;
 }
 
-/* Of the connections whose messages were held back longest. */
+/* The connections whose messages were held back longest. */
 static int find_nagle(const struct communication *communication, struct findings *findings)
 {
     uint64_t below = UINT64_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* finding_values.c: findings as figures, for those who do not want sentences. See findings.h. */
+/* finding_values.c: findings as figures, for programs. See findings.h. */
 #include "analysis/findings/findings_private.h"
 
 #include <string.h>

@@ -48,8 +48,8 @@ static int add_elapsed(const struct elapsed_account *account, bool of_requests,
     return result;
 }
 
-/* Of a process whose beginning and end were recorded; or else of requests, since what a service waits for between them
- * explains nothing. */
+/* The account of the command, if its beginning and end were recorded; otherwise that of requests: a service's waits
+ * between them explain nothing. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
 {
     const struct elapsed *elapsed = from->elapsed;

@@ -100,7 +100,7 @@ struct finding {
     enum finding_kind kind;
     /* share of the elapsed time that it concerns, 0 to 1; 0: not about time */
     double weight;
-    bool aside; /* it explains nothing: only for those who ask for all */
+    bool aside; /* it explains nothing, or repeats another one: shown only with all */
     union {
         struct {
             struct elapsed_group group; /* its row belongs to the result */

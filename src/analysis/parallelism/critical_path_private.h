@@ -9,7 +9,7 @@
 /*
  * What an arc to a chain means, where waits for timers and disks are on the path of one side. Their time is elapsed time,
  * and the CPU time of others is less than what elapsed meanwhile; so a thread that only sleeps would seem to be always
- * later than those who work. What was recorded decides instead:
+ * later than threads that work. What was recorded decides instead:
  */
 enum arc_rule {
     ARC_LATER, /* the later one of both counts, as the thesis has it */

@@ -215,7 +215,7 @@ static int note_signal(struct pauses_analysis *analysis, const struct event *eve
     return 0;
 }
 
-/* Of a process the first thread counts: all are stopped together. */
+/* The first thread of a process counts: all are stopped together. */
 static void note_stop(struct pauses_analysis *analysis, const struct history_event *event,
                       const struct pause_thread *thread)
 {

@@ -4,7 +4,7 @@
  *
  *      wait --(kind, process, peer)--> struct covered        sums of waits that overlap exceed the elapsed time
  *
- * Times are by the clock of the process's origin. Of waits beyond MOST_COVERINGS only the sums are known.
+ * Times are by the clock of the process's origin. Beyond MOST_COVERINGS, only the sums of waits are known.
  */
 #ifndef DPM_STATISTICS_COVERINGS_H
 #define DPM_STATISTICS_COVERINGS_H

@@ -39,28 +39,16 @@ void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
     }
 }
 
-void elapsed_process_text(const struct elapsed_row *row, char text[ELAPSED_PROCESS_SIZE])
-{
-    char label[PROCESS_LABEL_SIZE];
-
-    if (row->label[0] == '\0') {
-        show_process(row->process, row->pid, text);
-        return;
-    }
-    show_text(row->label, PROCESS_LABEL_SIZE - 1, label);
-    snprintf(text, ELAPSED_PROCESS_SIZE, "%s[%" PRIu32 "]", label, row->pid);
-}
-
 void elapsed_thread_text(const struct elapsed_row *row, char text[ELAPSED_THREAD_SIZE])
 {
     char name[STREAM_NAME_SIZE + 1];
-    char process[ELAPSED_PROCESS_SIZE];
+    char process[PROCESS_NAME_SIZE];
 
     if (row->pid == 0) {
         strcpy(text, "-");
         return;
     }
-    elapsed_process_text(row, process);
+    show_labelled_process(row->process, row->pid, row->label, process);
     show_text(row->thread, STREAM_NAME_SIZE, name);
     if (name[0] != '\0')
         snprintf(text, ELAPSED_THREAD_SIZE, "%s %s", process, name);

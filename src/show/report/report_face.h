@@ -18,7 +18,7 @@
 
 struct report_values {
     const char *key; /* "critical" ... */
-    bool aside;      /* shown only to those who ask for all */
+    bool aside;      /* shown only with all */
     struct finding_values of;
 };
 

@@ -438,7 +438,7 @@ static void say_waits(const struct report *report, const struct finding *finding
 static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
 {
     const struct elapsed_row *row = group->largest;
-    char name[STREAM_NAME_SIZE + 1], leader[ELAPSED_PROCESS_SIZE], share[UNIT_SIZE];
+    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
     size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
@@ -446,7 +446,7 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
         return;
     }
-    elapsed_process_text(group->leader, leader);
+    show_labelled_process(group->leader->process, group->leader->pid, group->leader->label, leader);
     show_percent(group->leader_time, group->time, share);
     if (others == 0 || group->leader_time * 100 >= group->time * 99)
         snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);

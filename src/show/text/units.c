@@ -137,18 +137,27 @@ void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE])
     snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", safe[0] == '\0' ? "unknown" : safe, pid);
 }
 
-void show_process_of(const char *name, uint32_t pid, const char *command, bool alike,
-                     char text[PROCESS_NAME_SIZE])
+void show_labelled_process(const char *name, uint32_t pid, const char *label,
+                           char text[PROCESS_NAME_SIZE])
 {
-    char label[PROCESS_LABEL_SIZE], safe[PROCESS_LABEL_SIZE];
+    char safe[PROCESS_LABEL_SIZE];
 
-    if (!alike || command == NULL) {
+    if (label[0] == '\0') {
         show_process(name, pid, text);
         return;
     }
-    process_label(name, command, label);
     show_text(label, PROCESS_LABEL_SIZE - 1, safe);
     snprintf(text, PROCESS_NAME_SIZE, "%s[%" PRIu32 "]", safe, pid);
+}
+
+void show_process_of(const char *name, uint32_t pid, const char *command, bool alike,
+                     char text[PROCESS_NAME_SIZE])
+{
+    char label[PROCESS_LABEL_SIZE] = "";
+
+    if (alike && command != NULL)
+        process_label(name, command, label);
+    show_labelled_process(name, pid, label, text);
 }
 
 /* ---- shares and rates ---- */
