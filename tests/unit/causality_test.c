@@ -228,17 +228,23 @@ static void connections_are_looked_back_for(void **state)
     }
 }
 
+/* Process 1 has threads 1 and 10, two clients and a back end. */
+static uint32_t begin_two_threads(struct world *world, uint32_t clients[2])
+{
+    begin(world, 2);
+    begin_thread(world, 10, 1);
+    clients[0] = connect_outside(world, PATH_ROLE_ACCEPTED);
+    clients[1] = connect_outside(world, PATH_ROLE_ACCEPTED);
+    return connect_to(world);
+}
+
 /* Two threads have one request each. */
 static void threads_are_told_apart(void **state)
 {
     struct world world;
+    uint32_t clients[2], back = begin_two_threads(&world, clients);
 
     (void)state;
-    begin(&world, 2);
-    begin_thread(&world, 10, 1);
-    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
-                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
-    uint32_t back = connect_to(&world);
     do_receive(&world, 1, clients[0], 10);
     do_receive(&world, 10, clients[1], 10);
     pass(&world, 1, back, 2);
@@ -700,13 +706,9 @@ static void work_goes_on_after_the_reply(void **state)
 static void ended_threads_wait_for_nothing(void **state)
 {
     struct world world;
+    uint32_t clients[2], back = begin_two_threads(&world, clients);
 
     (void)state;
-    begin(&world, 2);
-    begin_thread(&world, 10, 1);
-    uint32_t clients[] = {connect_outside(&world, PATH_ROLE_ACCEPTED),
-                          connect_outside(&world, PATH_ROLE_ACCEPTED)};
-    uint32_t back = connect_to(&world);
     do_receive(&world, 10, clients[1], 10);
     add_event(&world.tape, tick(&world), EVENT_TERMINATION, 10, world.sequences[10]++);
     do_receive(&world, 1, clients[0], 10);

@@ -138,7 +138,7 @@ void report_say_critical(const struct report *report, const struct finding *find
                          struct report_content *content)
 {
     char who[WHO_SIZE], share[UNIT_SIZE], less[UNIT_SIZE], most[UNIT_SIZE], part[UNIT_SIZE * 2];
-    char name[STREAM_NAME_SIZE + 1];
+    char name[STREAM_NAME_SIZE + 1], all[UNIT_SIZE] = "All ";
     bool several = finding->critical.on_it > 1;
 
     who_text(report, finding, who);
@@ -148,13 +148,14 @@ void report_say_critical(const struct report *report, const struct finding *find
     show_percent(finding->critical.less, finding->critical.elapsed, less);
     show_text(report->path->parallelism->processes[finding->critical.process].name,
               STREAM_NAME_SIZE, name);
+    if (finding->critical.on_it < finding->critical.named)
+        snprintf(all, sizeof(all), "%zu of the ", finding->critical.on_it);
     if (several)
         report_say(content, "Path",
-                   "%zu of the %zu %s processes are on the critical path and carry %s%% of it%s; "
+                   "%s%zu %s processes are on the critical path and carry %s%% of it%s; "
                    "%s has most, %s%%. If all of them ran twice as fast, the run would take %s%% "
                    "less.",
-                   finding->critical.on_it, finding->critical.named, name, share, part, who, most,
-                   less);
+                   all, finding->critical.named, name, share, part, who, most, less);
     else
         report_say(content, "Path",
                    "%s %s %s%% of the critical path%s. If %s ran twice as fast, the run would take "
