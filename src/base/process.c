@@ -2,14 +2,35 @@
 /* process.c: reads a process's files in /proc. See process.h. */
 #include "base/process.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+int process_each(int (*found)(pid_t pid, void *context), void *context, struct problem *problem)
+{
+    DIR *folder = opendir("/proc");
+    struct dirent *entry;
+    int result = 0;
+
+    if (folder == NULL)
+        return problem_set(problem, -errno, "cannot list /proc: %s", strerror(errno));
+    while (result >= 0 && (entry = readdir(folder)) != NULL) {
+        pid_t pid =
+            isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
+        if (pid != 0 && pid != getpid())
+            result = found(pid, context);
+    }
+    closedir(folder);
+    return result < 0 ? result : 0;
+}
 
 size_t process_read(pid_t pid, const char *name, char *text, size_t size)
 {

@@ -9,10 +9,16 @@
 #ifndef DPM_PROCESS_H
 #define DPM_PROCESS_H
 
+#include "base/base.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+/* Calls `found` for each process that /proc lists, except our own, until it returns a negative errno. Returns that, 0, or
+ * the error of listing /proc with a line in `problem`. */
+int process_each(int (*found)(pid_t pid, void *context), void *context, struct problem *problem);
 
 /* Reads the file /proc/PID/`name` as text, cut to `size` - 1 bytes. Returns the length of the text. If nothing can be
  * read, returns 0 and the text is empty. */

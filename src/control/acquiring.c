@@ -119,7 +119,7 @@ static void say_left_out(struct acquiring *acquiring)
  * than the passes. */
 #define MOST_PASSES 50
 
-static int take_all(struct acquiring *acquiring)
+static int take_all(struct acquiring *acquiring, struct process_choice *choice)
 {
     int result = 0;
 
@@ -129,8 +129,7 @@ static int take_all(struct acquiring *acquiring)
         if (acquiring->all)
             result = take(acquiring, 0);
         else
-            result =
-                process_choice_find(acquiring->choice, take_chosen, acquiring, acquiring->problem);
+            result = process_choice_find(choice, take_chosen, acquiring, acquiring->problem);
         if (result >= 0 && acquiring->descendants)
             result = take_descendants(acquiring);
         if (acquiring->marked == 0)
@@ -166,7 +165,7 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     acquiring->meter = meter;
     acquiring->problem = problem;
     acquiring->last = clock_now(CLOCK_MONOTONIC);
-    int result = take_all(acquiring);
+    int result = take_all(acquiring, acquiring->choice);
 
     if (result < 0)
         return result;
@@ -212,7 +211,7 @@ static void say_fresh(const struct acquiring *acquiring)
 
 int acquiring_step(struct acquiring *acquiring, struct problem *problem)
 {
-    /* processes chosen by pid are there from the beginning on */
+    /* processes chosen by pid are there from the beginning on; later the same pid may be another process */
     struct process_choice words = *acquiring->choice;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
     struct meter_begun begun;
@@ -223,11 +222,12 @@ int acquiring_step(struct acquiring *acquiring, struct problem *problem)
     acquiring->problem = problem;
     acquiring->marked = 0;
     words.pid_count = 0;
+    intern_done(&acquiring->chosen);
     intern_done(&acquiring->fresh);
     int result = process_choice_find(&words, take_new, acquiring, problem);
     if (result < 0 || acquiring->marked == 0)
         return result;
-    result = take_all(acquiring); /* what they have created meanwhile */
+    result = take_all(acquiring, &words); /* what they have created meanwhile */
     if (result == 0)
         result = acquiring->meter->begin(acquiring->meter, &begun, problem);
     if (result == 0)

@@ -222,11 +222,8 @@ static int command_causality(int argc, char **argv)
         status = take_option(option, &asked);
     if (status < 0 && optind == argc)
         status = command_usage_error("causality", "name a trace");
-    if (status <
-        0) /* a request belongs to all processes that it passes through: --server chooses these */
-        status =
-            selection_check("causality", &asked.selection,
-                            SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_NUMBER));
+    if (status < 0)
+        status = selection_check("causality", &asked.selection, false);
     if (status < 0)
         status = read_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     free(asked.list);
@@ -243,4 +240,6 @@ const struct command causality_command = {
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = causality_options,
     .selection = selection_options,
+    /* a request belongs to all processes that it passes through: --server chooses these */
+    .refused = SELECTION_BIT(SELECTION_PROCESS),
 };

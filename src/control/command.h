@@ -67,6 +67,8 @@ struct command {
     const struct command_option *options;        /* or NULL */
     const struct command_option *shared_options; /* shared with other commands; or NULL */
     const struct command_option *selection; /* selection_options, if it reads traces; or NULL */
+    unsigned
+        refused; /* bits (SELECTION_BIT) of those that have no meaning for it, and so are none of its options */
 };
 
 extern const struct command run_command, acquire_command, report_command, dump_command,

@@ -74,7 +74,7 @@ static void begin_dump(struct dump *dump, struct dump_options *options,
 
 static bool is_in_time(struct dump *dump, const struct event *event)
 {
-    const struct selection *selection = dump->selection;
+    struct selection *selection = dump->selection;
     int64_t time = (int64_t)event->header->time + event->wall_offset;
 
     if (!dump->begun)
@@ -82,8 +82,9 @@ static bool is_in_time(struct dump *dump, const struct event *event)
     dump->begun = true;
     /* another machine's clock may be behind by any time */
     int64_t since = time - dump->begin;
-    return (selection->from == 0 || since >= (int64_t)selection->from) &&
-           (selection->to == 0 || since < (int64_t)selection->to);
+    bool after = selection->from == 0 || since >= (int64_t)selection->from;
+    selection->reached = selection->reached || after;
+    return after && (selection->to == 0 || since < (int64_t)selection->to);
 }
 
 /* Prints the event if it is chosen. Returns whether to continue; if not, *result may be a negative errno. */
@@ -191,7 +192,7 @@ static int dump_traces(const char *const *traces, size_t count, struct dump_opti
         fflush(stdout); /* what is printed comes first */
         status = command_error("%s", problem.text);
     } else {
-        dump_choice_say_unmet(&options->selection.choice);
+        selection_say_unmet(&options->selection);
     }
     trace_close(control);
     identities_free(identities);
@@ -255,7 +256,7 @@ static int command_dump(int argc, char **argv)
             status = command_error("%s", problem.text);
     }
     if (status < 0)
-        status = selection_check("dump", &options.selection, 0);
+        status = selection_check("dump", &options.selection, true);
     if (status < 0 && optind == argc)
         status = command_usage_error("dump", "name a trace");
     if (status < 0)

@@ -173,7 +173,7 @@ static int command_graph(int argc, char **argv)
     if (status < 0)
         status = choose_format(&options);
     if (status < 0)
-        status = selection_check("graph", &options.selection, 0);
+        status = selection_check("graph", &options.selection, true);
     options.picture.choice.from = (int64_t)options.selection.from;
     options.picture.choice.to = (int64_t)options.selection.to;
     if (status < 0)

@@ -8,6 +8,7 @@
  */
 #include "control/command.h"
 #include "control/nearest.h"
+#include "control/selection.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -21,6 +22,12 @@
 
 static const struct command_option help_option = {"help", OPTION_HELP, {0}, "show this help"};
 
+static bool is_refused(const struct command *command, const struct command_option *option)
+{
+    return selection_has_option(option->value) &&
+           (command->refused & SELECTION_BIT(option->value)) != 0;
+}
+
 const struct command_option *command_option_at(const struct command *command, size_t index)
 {
     const struct command_option *const lists[] = {command->options, command->shared_options,
@@ -29,7 +36,7 @@ const struct command_option *command_option_at(const struct command *command, si
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (const struct command_option *option = lists[i]; option != NULL && option->name != NULL;
              option++)
-            if (index-- == 0)
+            if (!is_refused(command, option) && index-- == 0)
                 return option;
     return index == 0 ? &help_option : NULL;
 }
@@ -78,6 +85,28 @@ static void find_meant(const struct command *command, const char *name, size_t l
     nearest_text(&nearest, "--", meant);
 }
 
+/* Prints which commands take an option for part of a trace, if this one does not. Returns whether that is so. */
+static bool say_refused(const struct command *command, const char *name, size_t length)
+{
+    const struct command_option *option = command->selection;
+    const struct command *other;
+    char others[128] = "";
+
+    while (option != NULL && option->name != NULL &&
+           (!is_refused(command, option) || strlen(option->name) != length ||
+            strncmp(option->name, name, length) != 0))
+        option++;
+    if (option == NULL || option->name == NULL)
+        return false;
+    for (size_t i = 0; (other = command_at(i)) != NULL; i++)
+        if (other->selection != NULL && !is_refused(other, option))
+            snprintf(others + strlen(others), sizeof(others) - strlen(others), "%s%s",
+                     others[0] == '\0' ? "" : ", ", other->name);
+    command_usage_error(command->name, "--%s has no meaning here; it has one for %s", option->name,
+                        others);
+    return true;
+}
+
 /* Prints getopt_long's error in dpm's own style. `word`: the argument where it stopped; within combined letters
  * ("-ab"), the argument before. */
 static void refuse(const struct command *command, int result, const char *word)
@@ -90,7 +119,7 @@ static void refuse(const struct command *command, int result, const char *word)
         command_usage_error(command->name, "option '%s' requires an argument", word);
     } else if (optopt != 0 && !has_value(command, optopt)) {
         command_usage_error(command->name, "invalid option -- '%c'", optopt);
-    } else {
+    } else if (!say_refused(command, name, length)) {
         count = count_beginning(command, name, length);
         if (count == 0)
             find_meant(command, name, length, meant);

@@ -251,8 +251,8 @@ static int command_parallelism(int argc, char **argv)
         status = command_usage_error("parallelism", "name a trace");
     if (status < 0)
         status = check_search(&asked);
-    if (status < 0) /* without some messages it would be another computation */
-        status = selection_check("parallelism", &asked.selection, SELECTION_BIT(SELECTION_PATH));
+    if (status < 0)
+        status = selection_check("parallelism", &asked.selection, false);
     if (status < 0)
         status = choose_assignments(&asked);
     if (status < 0)
@@ -271,4 +271,6 @@ const struct command parallelism_command = {
     .options = parallelism_options,
     .shared_options = placement_options,
     .selection = selection_options,
+    .refused =
+        SELECTION_BIT(SELECTION_PATH), /* without some messages it would be another computation */
 };

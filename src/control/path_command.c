@@ -201,8 +201,7 @@ static int check_together(const struct asked *asked)
     if (asked->placements.count > 2) /* the first one is always there */
         return command_usage_error("path",
                                    "--as-recorded, --one-machine and --assign: give only one");
-    /* without some messages it would be another computation */
-    return selection_check("path", &asked->selection, SELECTION_BIT(SELECTION_PATH));
+    return selection_check("path", &asked->selection, false);
 }
 
 static int command_path(int argc, char **argv)
@@ -239,4 +238,6 @@ const struct command path_command = {
     .options = path_options,
     .shared_options = placement_options,
     .selection = selection_options,
+    .refused =
+        SELECTION_BIT(SELECTION_PATH), /* without some messages it would be another computation */
 };

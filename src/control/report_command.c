@@ -39,6 +39,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     whole.report.all = asked->all;
     if (result == 0)
         result = show(&whole, asked, &problem);
+    if (result == 0)
+        selection_say_unmet(&asked->selection);
     whole_report_done(&whole);
     return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
 }
@@ -64,9 +66,6 @@ static const struct command_option report_options[] = {
     {0},
 };
 
-/* What concerns one process or connection is not all that was found: the commands for each analysis show it. */
-#define REFUSED (SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_PATH))
-
 static int command_report(int argc, char **argv)
 {
     struct asked asked = {.parts = PARTS_ALL};
@@ -90,7 +89,7 @@ static int command_report(int argc, char **argv)
     if (status < 0 && asked.html != NULL && asked.json)
         status = command_usage_error("report", "--html and --json: give only one");
     if (status < 0)
-        status = selection_check("report", &asked.selection, REFUSED);
+        status = selection_check("report", &asked.selection, false);
     if (status < 0 && optind == argc)
         status = command_usage_error("report", "name a trace");
     if (status < 0)
@@ -107,4 +106,6 @@ const struct command report_command = {
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = report_options,
     .selection = selection_options,
+    /* what concerns one process or connection is not all that was found: the commands for each analysis show it */
+    .refused = SELECTION_BIT(SELECTION_PROCESS) | SELECTION_BIT(SELECTION_PATH),
 };

@@ -230,7 +230,7 @@ static int enter(struct selected_source *source)
 {
     int result = 0;
 
-    source->inside = true;
+    source->inside = source->selection->reached = true;
     if (source->from == 0)
         return 0;
     for (uint32_t i = 0; result == 0 && i < source->held_keys.count; i++) {

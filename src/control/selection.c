@@ -13,8 +13,8 @@ const struct command_option selection_options[] = {
     {"path",
      SELECTION_PATH,
      {"NUMBER|KIND|ADDRESS", ARGUMENT_WORD, dump_choice_kind_word},
-     "only connections with this text in an address, or of this kind\n(tcp, unix ...); dump: also "
-     "a number; repeatable"},
+     "only connections with this text in an address, or of this kind\n(tcp, unix ...); dump and "
+     "graph: also the number of one end; repeatable"},
     {"from", SELECTION_FROM, {"TIME"}, "begin at this time after the beginning: 200ms, 1.5s"},
     {"to", SELECTION_TO, {"TIME"}, "end at this time"},
     {0},
@@ -25,6 +25,15 @@ static int add(const char *command, int result, const struct problem *problem)
     return result == -EINVAL ? command_usage_error(command, "%s", problem->text)
            : result < 0      ? command_error("%s", problem->text)
                              : -1;
+}
+
+static int take_to(const char *command, struct selection *selection)
+{
+    int result = option_time(command, "to", &selection->to);
+
+    if (result < 0 && selection->to == 0)
+        result = command_usage_error(command, "--to must be later than the beginning");
+    return result;
 }
 
 int selection_take(const char *command, int option, struct selection *selection)
@@ -39,36 +48,14 @@ int selection_take(const char *command, int option, struct selection *selection)
     case SELECTION_FROM:
         return option_time(command, "from", &selection->from);
     default:
-        return option_time(command, "to", &selection->to);
+        return take_to(command, selection);
     }
 }
 
-static bool is_given(const struct selection *selection, int option)
+int selection_check(const char *command, const struct selection *selection, bool numbers)
 {
-    switch (option) {
-    case SELECTION_PROCESS:
-        return selection->choice.processes.count > 0;
-    case SELECTION_PATH:
-        return selection->choice.paths.count > 0;
-    case SELECTION_FROM:
-        return selection->from != 0;
-    default:
-        return selection->to != 0;
-    }
-}
-
-int selection_check(const char *command, const struct selection *selection, unsigned refused)
-{
-    static const char *const names[] = {"process", "path", "from", "to"};
-
-    for (int option = SELECTION_PROCESS; option < SELECTION_END; option++)
-        if ((refused & SELECTION_BIT(option)) != 0 && is_given(selection, option))
-            return command_usage_error(
-                command, "--%s has no meaning here (dpm(1): Selecting part of a trace)",
-                names[option - SELECTION_PROCESS]);
     for (size_t i = 0; i < selection->choice.paths.count; i++)
-        if ((refused & SELECTION_BIT(SELECTION_NUMBER)) != 0 &&
-            selection->choice.paths.items[i].is_number)
+        if (!numbers && selection->choice.paths.items[i].is_number)
             return command_usage_error(
                 command, "--path %s: give an address or a kind; a number is of one end only",
                 selection->choice.paths.items[i].text);
@@ -80,6 +67,8 @@ int selection_check(const char *command, const struct selection *selection, unsi
 void selection_say_unmet(const struct selection *selection)
 {
     dump_choice_say_unmet(&selection->choice);
+    if (selection->from != 0 && !selection->reached)
+        command_say("--from: the recording ends before this time");
 }
 
 void selection_done(struct selection *selection)

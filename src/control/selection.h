@@ -18,6 +18,7 @@
 struct selection {
     uint64_t from; /* ns after the beginning of the recording; 0: from there on */
     uint64_t to;   /* 0: up to its end */
+    bool reached;  /* a record at or after `from` was read */
     struct dump_choice choice;
 };
 
@@ -27,7 +28,6 @@ enum selection_option {
     SELECTION_FROM,
     SELECTION_TO,
     SELECTION_END,
-    SELECTION_NUMBER = SELECTION_END, /* no option: the number of a path, which is one end of it */
 };
 
 extern const struct command_option selection_options[];
@@ -40,10 +40,12 @@ static inline bool selection_has_option(int option)
 /* Parses one of these options. Returns as option_number does. */
 int selection_take(const char *command, int option, struct selection *selection);
 
-/* Call after the last option. `refused`: bits (SELECTION_BIT) of options that have no meaning for this command. Returns
- * -1, or the exit status after a usage error. */
+/* For struct command's `refused`. */
 #define SELECTION_BIT(option) (1u << ((option)-SELECTION_PROCESS))
-int selection_check(const char *command, const struct selection *selection, unsigned refused);
+
+/* Call after the last option. `numbers`: --path may name one end by its number. Returns -1, or the exit status after a
+ * usage error. */
+int selection_check(const char *command, const struct selection *selection, bool numbers);
 
 static inline bool selection_has_times(const struct selection *selection)
 {

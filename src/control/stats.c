@@ -243,7 +243,7 @@ static int check_together(const struct stats_options *asked)
     if (asked->show.csv && (asked->every > 0 || asked->show.histogram))
         return command_usage_error(
             "stats", "--csv prints one table: it does not go with --every or --histogram");
-    return selection_check("stats", &asked->selection, SELECTION_BIT(SELECTION_NUMBER));
+    return selection_check("stats", &asked->selection, false);
 }
 
 static int command_stats(int argc, char **argv)

@@ -33,7 +33,9 @@ int report_parts_take(const char *command, unsigned *ret_parts)
 {
     unsigned parts = optarg[0] == '-' ? PARTS_ALL : 0;
 
-    for (const char *at = optarg; *at != '\0';) {
+    const char *at = optarg;
+
+    do {
         bool removes = *at == '-';
         at += removes;
         size_t length = strcspn(at, ",");
@@ -46,7 +48,7 @@ int report_parts_take(const char *command, unsigned *ret_parts)
         parts = removes ? parts & ~named : parts | named;
         at += length;
         at += *at == ',';
-    }
+    } while (*at != '\0');
     *ret_parts = parts | PART_STATS;
     return -1;
 }

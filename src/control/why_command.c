@@ -63,8 +63,8 @@ static int command_why(int argc, char **argv)
     }
     if (status < 0 && optind == argc)
         status = command_usage_error("why", "name a trace");
-    if (status < 0) /* waits for other connections would count as something else */
-        status = selection_check("why", &selection, SELECTION_BIT(SELECTION_PATH));
+    if (status < 0)
+        status = selection_check("why", &selection, false);
     if (status < 0 && view != ELAPSED_VIEW_BEST && selection.choice.processes.count > 0)
         status = command_usage_error("why", "--process does not go with --requests or --waits");
     if (status < 0)
@@ -82,4 +82,6 @@ const struct command why_command = {
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = why_options,
     .selection = selection_options,
+    .refused = SELECTION_BIT(
+        SELECTION_PATH), /* waits for other connections would count as something else */
 };

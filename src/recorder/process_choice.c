@@ -5,7 +5,6 @@
 #include "event/event.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <mntent.h>
@@ -266,33 +265,29 @@ static bool is_chosen(struct process_choice *choice, pid_t pid)
     return chosen;
 }
 
-static int find_in_proc(struct process_choice *choice, int (*found)(pid_t pid, void *context),
-                        void *context, struct problem *problem)
-{
-    DIR *folder = opendir("/proc");
-    struct dirent *entry;
-    int result = 0;
+struct search {
+    struct process_choice *choice;
+    int (*found)(pid_t pid, void *context);
+    void *context;
+};
 
-    if (folder == NULL)
-        return problem_set(problem, -errno, "cannot list /proc: %s", strerror(errno));
-    while (result >= 0 && (entry = readdir(folder)) != NULL) {
-        pid_t pid = pid_of(entry->d_name);
-        if (pid != 0 && pid != getpid() && is_chosen(choice, pid))
-            result = found(pid, context);
-    }
-    closedir(folder);
-    return result < 0 ? result : 0;
+static int look_at(pid_t pid, void *context)
+{
+    struct search *search = context;
+
+    return is_chosen(search->choice, pid) ? search->found(pid, search->context) : 0;
 }
 
 int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem)
 {
+    struct search search = {choice, found, context};
     int result = 0;
 
     for (size_t i = 0; i < choice->pid_count && result >= 0; i++)
         result = found(choice->pids[i], context);
     if (result >= 0 && choice->word_count > 0)
-        result = find_in_proc(choice, found, context, problem);
+        result = process_each(look_at, &search, problem);
     return result < 0 ? result : 0;
 }
 

@@ -4,12 +4,8 @@
 
 #include "base/process.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define STAT_PARENT 4 /* field of /proc/PID/stat */
 
@@ -24,8 +20,9 @@ static pid_t parent_of(pid_t pid)
     return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
 }
 
-static int add(struct process_tree *tree, pid_t pid)
+static int add(pid_t pid, void *context)
 {
+    struct process_tree *tree = context;
     pid_t parent = parent_of(pid);
 
     if (parent == 0) /* it has ended, or has no parent */
@@ -41,21 +38,9 @@ static int add(struct process_tree *tree, pid_t pid)
 
 int process_tree_read(struct process_tree *tree, struct problem *problem)
 {
-    DIR *folder = opendir("/proc");
-    struct dirent *entry;
-    int result = 0;
-
     tree->count = 0;
-    if (folder == NULL)
-        return problem_set(problem, -errno, "cannot list /proc: %s", strerror(errno));
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
-        pid_t pid =
-            isdigit((unsigned char)entry->d_name[0]) ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
-        if (pid != 0 && pid != getpid())
-            result = add(tree, pid);
-    }
-    closedir(folder);
-    return result < 0 ? problem_set(problem, result, "out of memory") : 0;
+    int result = process_each(add, tree, problem);
+    return result == -ENOMEM ? problem_set(problem, result, "out of memory") : result;
 }
 
 void process_tree_done(struct process_tree *tree)

@@ -258,6 +258,7 @@ check_equal "... are there, and no other" 'causality findings path statistics' "
 runs "all but some" "$dpm" report --analyses -path,-why --json alpha
 check_equal "... are there" 'causality findings parallelism statistics' "$(jq -r 'keys[]' out | xargs)"
 fails "an unknown analysis" 2 "report: --analyses 'x': choose from" "$dpm" report --analyses x alpha
+fails "no analysis" 2 "report: --analyses '': choose from" "$dpm" report --analyses "" alpha
 
 cp "$(command -v cat)" '<b>&"x'
 "$dpm" run -o markup.trace --report markup.txt -- sh -c "echo hello | ./'<b>&\"x' | wc -c" > size

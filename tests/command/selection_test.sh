@@ -49,6 +49,8 @@ done
 for command in stats why path parallelism causality report; do
     runs "$command of a part" "$dpm" $command --from 10ms --to 60ms alpha
     runs "$command of what has no records" "$dpm" $command --from 5s alpha
+    check "... which is said" grep -qx 'dpm: --from: the recording ends before this time' err
+    fails "$command: an end at the beginning" 2 "$command: --to must be later than the beginning" "$dpm" $command --to 0 alpha
     fails "$command: times in the wrong order" 2 "$command: --to must be later than --from" \
         "$dpm" $command --from 2s --to 1s alpha
     fails "$command: no time" 2 "$command: --from 'soon': give a time" "$dpm" $command --from soon alpha
@@ -64,7 +66,10 @@ check_equal "... and no other connection" true "$("$dpm" stats --json --path :80
 "$dpm" stats --path :8888 alpha > out 2> err
 check "what matches nothing is reported" grep -qx 'dpm: --path :8888: nothing in the trace matches' err
 for command in why path parallelism report; do
-    fails "$command refuses --path" 2 "$command: --path has no meaning here" "$dpm" $command --path :80 alpha
+    fails "$command refuses --path" 2 "$command: --path has no meaning here; it has one for dump, stats, causality, graph" \
+        "$dpm" $command --path :80 alpha
+    "$dpm" $command --help > out
+    check "... and does not offer it" sh -c '! grep -q -e "--path " out'
 done
 fails "an end's number is no connection" 2 'stats: --path 1: give an address or a kind' "$dpm" stats --path 1 alpha
 
@@ -82,7 +87,11 @@ check_equal "the text has one process" 1 "$("$dpm" stats --process client alpha 
 check_equal "... and so has the CSV" 2 "$("$dpm" stats --csv --process client alpha 2> err | wc -l)"
 runs "groups of chosen processes" "$dpm" stats --by program --process client alpha
 for command in causality report; do
-    fails "$command refuses --process" 2 "$command: --process has no meaning here" "$dpm" $command --process client alpha
+    fails "$command refuses --process" 2 \
+        "$command: --process has no meaning here; it has one for dump, stats, why, parallelism, path, graph" \
+        "$dpm" $command --process client alpha
+    "$dpm" $command --help > out
+    check "... and does not offer it" sh -c '! grep -q -e --process out'
 done
 
 # ---- real programs: names by script and command line ----
