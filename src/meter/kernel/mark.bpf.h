@@ -24,11 +24,40 @@
 
 /* ---- marking ---- */
 
-/* The iterator runs for the recorder, which must not meter itself. */
+/* Addresses of the inodes of DPM's own program files: the one of who loads the meter, and of who reads it. */
+#define OWN_PROGRAMS 2
+uint64_t own_programs[OWN_PROGRAMS];
+
+static __always_inline uint64_t program_of(struct task_struct *task)
+{
+    return (uint64_t)BPF_CORE_READ(task, mm, exe_file, f_inode);
+}
+
+SEC("iter/task")
+int note_own(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    uint64_t program = task == NULL ? 0 : program_of(task);
+
+    if (own_programs[0] == 0)
+        own_programs[0] = program;
+    else if (own_programs[0] != program)
+        own_programs[1] = program;
+    return 0;
+}
+
+static __always_inline bool is_own(struct task_struct *task)
+{
+    uint64_t program = program_of(task);
+
+    return task->tgid == bpf_get_current_task_btf()->tgid ||
+           (mark_all && (program == own_programs[0] || program == own_programs[1]));
+}
+
+/* DPM does not meter itself, unless a user names one of its processes. */
 static __always_inline bool to_be_marked(struct task_struct *task)
 {
-    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 &&
-           task->tgid != bpf_get_current_task_btf()->tgid;
+    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 && !is_own(task);
 }
 
 /* A call that is already asleep: its RECEIVE did not find data at once. */
@@ -102,7 +131,7 @@ int mark_tasks(struct bpf_iter__task *context)
     if (task == NULL || !to_be_marked(task))
         return 0;
     /* before its exec the command is dpm itself */
-    if (!mark_from_exec && !may_meter(task)) {
+    if ((for_others || !mark_from_exec) && !may_meter(task)) {
         count_refused(task);
         return 0;
     }

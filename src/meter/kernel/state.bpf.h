@@ -719,6 +719,7 @@ const volatile bool calls_end = false;      /* the end of each system call is se
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
 uint32_t mark_from_exec;
+uint32_t mark_all; /* every process but our own */
 uint32_t mark_generation;
 
 /* Streams of a later generation are silent: the meter tracks their positions, but makes no records. The first

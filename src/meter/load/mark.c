@@ -12,6 +12,7 @@
 
 #include "meter/load/iterate.h"
 #include "meter/load/last_records.h"
+#include "meter/load/meter.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
@@ -50,6 +51,11 @@ static int mark(struct meter *meter, pid_t pid)
         all += meter->kernel->bss->marked - before;
     } while (meter->kernel->bss->marked != before);
     return (int)all;
+}
+
+int meter_note_own(struct meter_interface *interface, pid_t pid)
+{
+    return iterate(meter_of(interface)->kernel->progs.note_own, pid, 1, no_line, NULL);
 }
 
 /* Notes a process whose files are to be listed. */
@@ -97,6 +103,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     meter->generation += first;
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_from_exec = false;
+    meter->kernel->bss->mark_all = pid == 0;
     meter->kernel->bss->mark_generation = meter->generation;
     int marked = mark(meter, pid);
     interface->refused = meter->kernel->bss->refused;
@@ -225,6 +232,7 @@ int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *pro
 
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_from_exec = true;
+    meter->kernel->bss->mark_all = false;
     int result = mark(meter, pid);
     if (result == 0)
         result = -ESRCH;

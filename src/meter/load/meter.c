@@ -9,6 +9,8 @@
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
+#include "base/process.h"
+
 #include "meter.skel.h"
 
 #include <errno.h>
@@ -17,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,8 +35,7 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
-/* Bytes of each ring for a requested data ring of this size (0 = the default). */
-static void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
 
@@ -49,7 +49,7 @@ uint64_t meter_default_rings(void)
     uint32_t sizes[RING_COUNT];
     uint64_t all = 0;
 
-    ring_sizes(0, sizes);
+    meter_ring_sizes(0, sizes);
     for (size_t i = 0; i < RING_COUNT; i++)
         all += sizes[i];
     return all;
@@ -181,17 +181,25 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
 
 /* ---- loading ---- */
 
+int meter_ring(const struct meter_interface *interface, enum ring_id ring, uint32_t *ret_size)
+{
+    const struct meter_bpf *kernel = meter_of(interface)->kernel;
+    const struct bpf_map *map =
+        ring == RING_CONTROL ? kernel->maps.control_ring : kernel->maps.data_ring;
+
+    *ret_size = bpf_map__max_entries(map);
+    return bpf_map__fd(map);
+}
+
 static int open_rings(struct meter *meter)
 {
-    const struct bpf_map *maps[RING_COUNT] = {
-        [RING_CONTROL] = meter->kernel->maps.control_ring,
-        [RING_DATA] = meter->kernel->maps.data_ring,
-    };
     int result = 0;
 
-    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
-        result = ring_reader_open(&meter->reader, (enum ring_id)i, bpf_map__fd(maps[i]),
-                                  bpf_map__max_entries(maps[i]));
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++) {
+        uint32_t size;
+        int descriptor = meter_ring(&meter->interface, (enum ring_id)i, &size);
+        result = ring_reader_open(&meter->reader, (enum ring_id)i, descriptor, size);
+    }
     return result;
 }
 
@@ -225,14 +233,20 @@ static bool sees_calls_end(const struct meter *meter)
 }
 
 /* A user who is not root may meter what that user may trace, rights.bpf.h. */
-static void limit_to_user(struct meter_bpf *kernel)
+static void limit_to_user(struct meter_bpf *kernel, const struct meter_options *options)
 {
-    if (getuid() == 0 || have_capability(CAP_SYS_PTRACE))
+    const struct meter_user own = {getuid(), getgid(), permitted_capabilities()};
+    const struct meter_user *user = options->user;
+
+    kernel->rodata->for_others = options->served;
+    if (!options->served && getuid() != 0 && !have_capability(CAP_SYS_PTRACE))
+        user = &own;
+    if (user == NULL)
         return;
     kernel->rodata->own_only = true;
-    kernel->rodata->own_user = getuid();
-    kernel->rodata->own_group = getgid();
-    kernel->rodata->own_capabilities = permitted_capabilities();
+    kernel->rodata->own_user = user->user;
+    kernel->rodata->own_group = user->group;
+    kernel->rodata->own_capabilities = user->capabilities;
 }
 
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
@@ -248,21 +262,21 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
-    ring_sizes(options->ring_size, sizes);
+    meter_ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
         needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     meter->kernel->rodata->calls_end = sees_calls_end(meter);
-    limit_to_user(meter->kernel);
+    limit_to_user(meter->kernel, options);
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
-    result = open_rings(meter);
+    result = options->served ? 0 : open_rings(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
     return 0;
@@ -320,15 +334,13 @@ static uint32_t live(const struct meter_interface *interface)
 static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
 {
     (void)interface;
-    return waitpid(pid, ret_status, WNOHANG) == pid;
+    return process_has_ended(pid, ret_status);
 }
 
 static bool stopped(struct meter_interface *interface, pid_t pid)
 {
-    siginfo_t info = {0};
-
     (void)interface;
-    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+    return process_has_stopped(pid);
 }
 
 static int list_processes(struct meter_interface *interface, struct meter_process **ret_list,
@@ -444,15 +456,15 @@ static void report(const struct meter_interface *interface,
 
 /* ---- its records ---- */
 
-static int look(void *loader)
+int meter_look(struct meter_interface *interface)
 {
-    return skipped_look(loader);
+    return skipped_look(meter_of(interface));
 }
 
 /* Notes the sockets that the sweep looks for. */
-static int note(void *loader, const struct record_header *record)
+int meter_note(struct meter_interface *interface, const struct record_header *record)
 {
-    struct open_sockets *sockets = &((struct meter *)loader)->sockets;
+    struct open_sockets *sockets = &meter_of(interface)->sockets;
 
     if (record->id == EVENT_PATH)
         return open_sockets_add(sockets, (const struct path_record *)record);
@@ -461,9 +473,31 @@ static int note(void *loader, const struct record_header *record)
     return 0;
 }
 
+int meter_last_records(struct meter_interface *interface, uint64_t time,
+                       const uint64_t told_lost[RING_COUNT])
+{
+    return last_records_add(meter_of(interface), time, told_lost);
+}
+
+struct record_queue *meter_added(struct meter_interface *interface)
+{
+    return &meter_of(interface)->reader.own;
+}
+
+/* ring_extra's functions, for our own reader. */
+static int look(void *loader)
+{
+    return meter_look(loader);
+}
+
+static int note(void *loader, const struct record_header *record)
+{
+    return meter_note(loader, record);
+}
+
 static int last_records(void *loader, uint64_t time, const uint64_t told_lost[RING_COUNT])
 {
-    return last_records_add(loader, time, told_lost);
+    return meter_last_records(loader, time, told_lost);
 }
 
 static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
@@ -530,6 +564,8 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
         result = load(meter, options, problem);
     if (result == 0)
         result = attach_hooks(meter, problem);
+    if (result == 0 && meter_note_own(&meter->interface, getpid()) < 0)
+        result = problem_set(problem, -EIO, "cannot find our own program file in the kernel");
     if (result < 0) {
         close_meter(&meter->interface);
         return result;
