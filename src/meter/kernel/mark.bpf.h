@@ -301,6 +301,15 @@ static __always_inline int survey_pipe(struct file *file)
     return 0;
 }
 
+/* A command that has not executed its program yet is still DPM: what it holds for itself, it closes then. */
+static __always_inline bool is_closed_at_exec(struct task_struct *task, uint32_t descriptor)
+{
+    unsigned long *bits = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
+
+    bpf_probe_read_kernel(&word, sizeof(word), &bits[descriptor / 64]);
+    return (word & 1UL << descriptor % 64) != 0;
+}
+
 SEC("iter/task_file")
 int survey_files(struct bpf_iter__task_file *context)
 {
@@ -314,7 +323,8 @@ int survey_files(struct bpf_iter__task_file *context)
     if (task == NULL || file == NULL)
         return 0;
     stream = bpf_task_storage_get(&streams, task, NULL, 0);
-    if (stream == NULL || stream->flags == 0)
+    if (stream == NULL || stream->flags == 0 ||
+        (stream->from_exec && is_closed_at_exec(task, context->fd)))
         return 0;
     sk = sock_of_file(file);
     if (sk == NULL)

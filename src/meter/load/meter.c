@@ -479,6 +479,11 @@ int meter_last_records(struct meter_interface *interface, uint64_t time,
     return last_records_add(meter_of(interface), time, told_lost);
 }
 
+uint64_t meter_skipped(const struct meter_interface *interface)
+{
+    return meter_of(interface)->skipped.reported;
+}
+
 struct record_queue *meter_added(struct meter_interface *interface)
 {
     return &meter_of(interface)->reader.own;

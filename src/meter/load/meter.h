@@ -66,6 +66,9 @@ int meter_ring(const struct meter_interface *meter, enum ring_id ring, uint32_t 
 /* The records that were added since the last call. */
 struct record_queue *meter_added(struct meter_interface *meter);
 
+/* Skipped hooks so far, as reported by LOST records. */
+uint64_t meter_skipped(const struct meter_interface *meter);
+
 /* struct ring_extra's functions. Return 0 or a negative errno. */
 int meter_look(struct meter_interface *meter);
 int meter_note(struct meter_interface *meter, const struct record_header *record);

@@ -48,6 +48,9 @@ struct meter_interface {
      * descriptor (pidfd_open). */
     int descriptor;
 
+    /* CPU time in ns that a service has spent on this meter so far; 0: there is none. */
+    uint64_t service_time;
+
     /* How many processes the last `acquire` has left because the user may not meter them. */
     uint32_t refused;
 
