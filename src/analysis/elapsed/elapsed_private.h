@@ -61,6 +61,7 @@ struct request {
 struct detail {
     enum elapsed_kind kind;
     uint32_t origin;
+    uint32_t stream;
     uint32_t image;
     uint32_t call;
     uint32_t path; /* number of the PATH */
@@ -218,7 +219,7 @@ int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *
 
 /* ---- elapsed_labels.c ---- */
 
-/* After the last event, before rows are made. Returns 0 or -ENOMEM. */
+/* Command lines, and the names that threads gave themselves. After the last event, before rows are made. Returns 0 or -ENOMEM. */
 int elapsed_find_labels(struct elapsed_analysis *analysis);
 
 /* ---- elapsed_rows.c ---- */
