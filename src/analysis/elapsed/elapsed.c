@@ -444,6 +444,7 @@ void elapsed_free(struct elapsed *elapsed)
     if (elapsed == NULL)
         return;
     free(elapsed->run.rows);
+    free(elapsed->holders);
     free(elapsed->requests.account.rows);
     free(elapsed->requests.typical.hops);
     free(elapsed->requests.slowest.hops);

@@ -120,8 +120,18 @@ struct elapsed_wait {
     char ender[STREAM_NAME_SIZE + 1];
 };
 
+/* What threads did, in the account of a run, while others waited for them in futex or semop: for a lock or a condition, or
+ * for the end of a thread. At each moment only the wait that the account followed counts. */
+struct elapsed_holder {
+    struct elapsed_row did;    /* by the thread that ended the wait */
+    struct elapsed_row waited; /* by the others: where */
+    uint64_t threads;          /* how many others */
+};
+
 struct elapsed {
     struct elapsed_account run;
+    struct elapsed_holder *holders; /* most time first */
+    size_t holder_count;
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];

@@ -242,6 +242,23 @@ int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);
 
+/* ---- elapsed_holders.c ---- */
+
+struct hold_sum;
+
+/* All zero at first. */
+struct holds {
+    struct intern keys;
+    struct hold_sum *sums;
+    size_t room;
+};
+
+/* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
+int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
+int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
+                         struct elapsed *elapsed);
+void elapsed_forget_holds(struct holds *holds);
+
 /* ---- elapsed_walk.c ---- */
 
 int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed);

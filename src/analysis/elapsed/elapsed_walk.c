@@ -54,6 +54,7 @@ struct walk {
     /* waits for locks on the way here, since it last followed something else: intervals, the latest one last */
     uint32_t waiters[DEPTH_MOST];
     unsigned waiter_count;
+    struct holds holds;
     bool failed;
 };
 
@@ -69,6 +70,25 @@ static void keep_hop(struct walk *walk, uint64_t from, enum elapsed_kind kind, u
         walk->failed = true;
     else
         walk->hops[walk->hop_count++] = (struct hop){from, walk->now, kind, detail};
+}
+
+static uint64_t wait_began(const struct interval *interval)
+{
+    return interval->end - interval->wait;
+}
+
+/* Whether a thread waited for a lock until the one that is followed released it, from `from` or later until now. */
+static void note_hold(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
+{
+    for (unsigned i = walk->waiter_count; i > 0; i--) {
+        const struct interval *waiter = interval_at(walk->analysis, walk->waiters[i - 1]);
+        uint64_t began = wait_began(waiter);
+        if (began >= walk->now)
+            continue;
+        const struct part part = {detail, kind, walk->now - (began > from ? began : from), 1};
+        walk->failed = elapsed_note_hold(&walk->holds, &part, waiter->waits) < 0 || walk->failed;
+        return;
+    }
 }
 
 static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
@@ -90,6 +110,7 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     part->time += time;
     part->count++;
     walk->account->by_kind[kind] += time;
+    note_hold(walk, from, kind, detail);
     if (walk->keeps_hops)
         keep_hop(walk, from, kind, detail);
     walk->now = from;
@@ -137,15 +158,11 @@ static bool is_wait_for_lock(const struct walk *walk, const struct interval *int
            kind_of_call(walk->analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
 }
 
-static uint64_t wait_began(const struct interval *interval)
-{
-    return interval->end - interval->wait;
-}
-
 static void note_waiter(struct walk *walk, uint32_t index)
 {
     if (!is_wait_for_lock(walk, interval_at(walk->analysis, index))) {
-        walk->waiter_count = 0; /* a message or a new thread is what was waited for, with all that led to it */
+        walk->waiter_count =
+            0; /* a message or a new thread is what was waited for, with all that led to it */
         return;
     }
     if (walk->waiter_count == DEPTH_MOST)
@@ -223,6 +240,7 @@ static int end_account(struct walk *walk)
     intern_done(&walk->keys);
     free(walk->parts);
     free(walk->hops);
+    elapsed_forget_holds(&walk->holds);
     return result;
 }
 
@@ -248,7 +266,9 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->from_start = true;
         elapsed->chosen = analysis->chosen != NULL;
     }
-    return end_account(&walk);
+    int result = elapsed_make_holders(analysis, &walk.holds, elapsed);
+    int ended = end_account(&walk);
+    return result < 0 ? result : ended;
 }
 
 /* ---- requests ---- */

@@ -98,6 +98,52 @@ static int print_account(const struct elapsed_account *account, FILE *file, bool
 
 /* ---- the run ---- */
 
+/* Holders for less than this part of the elapsed time are left out. */
+#define SHORT_HOLD 20u
+
+static size_t holders_of(const struct elapsed *elapsed, bool all)
+{
+    size_t count = 0;
+
+    while (count < elapsed->holder_count &&
+           (all || elapsed->holders[count].did.time >= elapsed->run.time / SHORT_HOLD))
+        count++;
+    return count;
+}
+
+static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {
+        {"SHARE", true},   {"TIME", true},        {"PROCESS", false},  {"SPENT ON", false},
+        {"WAITING", true}, {"THREADS OF", false}, {"WAITED IN", false}};
+    size_t shown = holders_of(elapsed, all);
+    struct table table;
+
+    if (shown == 0)
+        return 0;
+    fputs("\nMeanwhile other threads waited for a lock or a condition, or for a thread to end:\n\n",
+          file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        char share[UNIT_SIZE + 1], time[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE], count[UNIT_SIZE];
+        char waiter[ELAPSED_THREAD_SIZE], what[ELAPSED_TEXT_SIZE];
+        share_text(holder->did.time, elapsed->run.time, share);
+        show_duration(holder->did.time, time);
+        elapsed_thread_text(&holder->did, thread);
+        show_count(holder->threads, count);
+        elapsed_thread_text(&holder->waited, waiter);
+        elapsed_what(&holder->waited, what);
+        result = table_add(&table, (const char *[]){share, time, thread,
+                                                    elapsed_kind_name(holder->did.kind), count,
+                                                    waiter, what});
+    }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
+}
+
 static void print_run_heading(const struct elapsed *elapsed, FILE *file)
 {
     char time[UNIT_SIZE], process[PROCESS_NAME_SIZE];
@@ -127,6 +173,8 @@ static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
     print_run_heading(elapsed, folding_begin(&folding, file));
     folding_end(&folding);
     int result = print_account(&elapsed->run, file, all);
+    if (result == 0)
+        result = print_holders(elapsed, file, all);
     FILE *into = folding_begin(&folding, file);
     show_counted(elapsed->run.intervals, "interval", text);
     fprintf(into, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);

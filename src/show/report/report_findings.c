@@ -478,6 +478,31 @@ static void time_of_account(const struct report *report, const struct finding *f
         snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
 }
 
+#define LOCK_SIZE (ELAPSED_TEXT_SIZE + UNIT_SIZE + 60)
+
+/* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
+static void lock_text(const struct elapsed *elapsed, const struct finding *finding,
+                      char text[LOCK_SIZE])
+{
+    const struct elapsed_group *group = &finding->elapsed.group;
+    char what[ELAPSED_TEXT_SIZE];
+
+    text[0] = '\0';
+    for (size_t i = 0; i < elapsed->holder_count && !finding->elapsed.of_requests; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        if (holder->did.time * 2 < group->time)
+            return;
+        if (holder->threads < 2 || holder->did.kind != group->largest->kind ||
+            holder->did.call != group->largest->call ||
+            strcmp(holder->did.process, group->largest->process) != 0)
+            continue;
+        elapsed_what(&holder->waited, what);
+        snprintf(text, LOCK_SIZE, "; meanwhile %" PRIu64 " threads waited for a lock%s%s%s",
+                 holder->threads, what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")");
+        return;
+    }
+}
+
 static void say_elapsed(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
@@ -500,9 +525,10 @@ static void say_elapsed(const struct report *report, const struct finding *findi
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
     char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
-    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE];
 
     group_text(group, who);
+    lock_text(report->elapsed, finding, lock);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
     elapsed_what(&largest, what);
@@ -513,17 +539,17 @@ static void say_elapsed(const struct report *report, const struct finding *findi
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_COMPUTES)
-        say(content, "Time", "%s%%%s: %s %s%s%s.", share, of, who, did[group->largest->kind],
+        say(content, "Time", "%s%%%s: %s %s%s%s%s.", share, of, who, did[group->largest->kind],
             what[0] == '\0'                  ? ""
             : largest.time > group->time / 2 ? ", most of it "
                                              : ", the largest part ",
-            what);
+            what, lock);
     else
-        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s.", share, of, who,
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who,
             largest.kind == ELAPSED_STOPPED && group->processes != 1 ? "were stopped by a signal"
                                                                      : did[largest.kind],
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
-            group->count == 1 ? "" : "s");
+            group->count == 1 ? "" : "s", lock);
 }
 
 /* ---- everything together ---- */
