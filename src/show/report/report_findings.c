@@ -478,29 +478,46 @@ static void time_of_account(const struct report *report, const struct finding *f
         snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
 }
 
-#define LOCK_SIZE (ELAPSED_TEXT_SIZE + UNIT_SIZE + 60)
+#define LOCK_SIZE (ELAPSED_TEXT_SIZE + COUNTED_SIZE + 60)
+
+static bool is_held_in(const struct elapsed_group *group, const struct elapsed_holder *holder)
+{
+    return holder->did.kind == group->largest->kind && holder->did.call == group->largest->call &&
+           strcmp(holder->did.process, group->largest->process) == 0;
+}
+
+static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_row *b)
+{
+    return a->pid == b->pid && a->call == b->call && strcmp(a->procedure, b->procedure) == 0;
+}
 
 /* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
 static void lock_text(const struct elapsed *elapsed, const struct finding *finding,
                       char text[LOCK_SIZE])
 {
     const struct elapsed_group *group = &finding->elapsed.group;
-    char what[ELAPSED_TEXT_SIZE];
+    const struct elapsed_holder *largest = NULL;
+    char what[ELAPSED_TEXT_SIZE], threads[COUNTED_SIZE];
+    uint64_t time = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < elapsed->holder_count && !finding->elapsed.of_requests; i++) {
+    for (size_t i = 0; i < elapsed->holder_count; i++) {
         const struct elapsed_holder *holder = &elapsed->holders[i];
-        if (holder->did.time * 2 < group->time)
-            return;
-        if (holder->threads < 2 || holder->did.kind != group->largest->kind ||
-            holder->did.call != group->largest->call ||
-            strcmp(holder->did.process, group->largest->process) != 0)
+        if (!is_held_in(group, holder))
             continue;
-        elapsed_what(&holder->waited, what);
-        snprintf(text, LOCK_SIZE, "; meanwhile %" PRIu64 " threads waited for a lock%s%s%s",
-                 holder->threads, what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")");
-        return;
+        if (largest == NULL)
+            largest = holder;
+        if (wait_in_one_place(&holder->waited, &largest->waited))
+            time += holder->did.time;
     }
+    if (largest == NULL || largest->threads < 2 || time * 2 < group->time ||
+        finding->elapsed.of_requests || group->largest->kind == ELAPSED_NO_CPU)
+        return;
+    elapsed_what(&largest->waited, what);
+    show_counted(largest->threads, "thread", threads);
+    snprintf(text, LOCK_SIZE, "; meanwhile %s waited for a lock or condition%s%s%s",
+             time == largest->did.time ? threads : "other threads", what[0] == '\0' ? "" : " (",
+             what, what[0] == '\0' ? "" : ")");
 }
 
 static void say_elapsed(const struct report *report, const struct finding *finding,
