@@ -138,6 +138,9 @@ struct elapsed {
     bool from_start; /* ... and its beginning was recorded, or it was chosen */
     bool
         chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */
+    uint64_t
+        flags_left_out; /* event types that say what ended a wait, and were not always recorded */
+    uint32_t kinds_left_out; /* METER_TCP ...: kinds of paths */
     struct elapsed_requests requests;
     struct elapsed_wait *waits; /* most time first */
     size_t wait_count;

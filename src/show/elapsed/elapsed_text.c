@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* elapsed_text.c: where the elapsed time went, as tables. See elapsed_face.h. */
 #include "show/elapsed/elapsed_face.h"
+#include "show/statistics/statistics_words.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
@@ -273,6 +274,46 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
     return result;
 }
 
+/* ---- what would tell more ---- */
+
+#define VAGUE_PART 100u /* smaller parts of the account do not matter */
+
+static bool matters(const struct elapsed_account *account, enum elapsed_kind kind)
+{
+    return account->by_kind[kind] > 0 && account->by_kind[kind] >= account->time / VAGUE_PART;
+}
+
+/* What the account leaves open, and how to record it. */
+static void print_hints(const struct elapsed *elapsed, const struct elapsed_account *account,
+                        FILE *file)
+{
+    char words[LEFT_OUT_TEXT_SIZE];
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    left_out_text(elapsed->flags_left_out, elapsed->kinds_left_out, words);
+    if (words[0] != '\0')
+        fprintf(
+            into,
+            "\nWhat ended a wait may be missing, because these were not metered: %s. --flags all "
+            "and --kinds all record them (with the kernel meter).\n",
+            words);
+    else if (matters(account, ELAPSED_UNKNOWN))
+        fputs("\nUnknown: a wait that no record ends, as a timeout of a socket does not, or what "
+              "was before the first record of a thread. dpm why --waits lists the waits.\n",
+              into);
+    if (matters(account, ELAPSED_OUTSIDE))
+        fputs("\nTo know what an unmonitored peer did, meter it at the same time (dpm acquire "
+              "--pid PID, on its machine), and give dpm why both traces.\n",
+              into);
+    if (matters(account, ELAPSED_CHILD))
+        fputs(
+            "\nTo know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
+            "dpm run.\n",
+            into);
+    folding_end(&folding);
+}
+
 /* ---- together ---- */
 
 static void print_lost(const struct recorded *recorded, FILE *file)
@@ -306,5 +347,11 @@ int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded,
     else
         result = print_waits(elapsed, false, file, options->all);
     print_lost(recorded, file);
+    if (view != ELAPSED_VIEW_WAITS && result == 0)
+        print_hints(elapsed,
+                    view != ELAPSED_VIEW_REQUESTS && elapsed->from_start
+                        ? &elapsed->run
+                        : &elapsed->requests.account,
+                    file);
     return result;
 }
