@@ -136,8 +136,8 @@ struct elapsed_analysis {
     struct wait_sum *wait_sums;
     size_t wait_room;
     struct recorded_types recorded; /* by all origins */
-    uint64_t first; /* time of the first event */
-    uint32_t last;  /* the interval that ends last */
+    uint64_t first;                 /* time of the first event */
+    uint32_t last;                  /* the interval that ends last */
     uint64_t last_time;
 };
 
