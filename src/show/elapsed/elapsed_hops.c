@@ -56,9 +56,9 @@ static int add_hop(struct table *table, const struct elapsed_request *request,
 int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,
                           bool all)
 {
-    static const struct table_column columns[] = {{"AT", true},        {"TIME", true},
-                                                  {"", false},         {"PROCESS", false},
-                                                  {"SPENT ON", false}, {"WHAT", false}};
+    static const struct table_column columns[] = {{"AT", true},           {"TIME", true},
+                                                  {"", false, .rank = 1}, {"PROCESS", false},
+                                                  {"SPENT ON", false},    {"WHAT", false}};
     char took[UNIT_SIZE], rest[UNIT_SIZE];
     uint64_t left_time = 0, left = 0;
     struct table table;
@@ -66,6 +66,7 @@ int elapsed_print_request(const struct elapsed_request *request, const char *whi
 
     show_duration(request->time, took);
     fprintf(file, "\n%s, of %s:\n\n", which, took);
+    table.whole = all;
     for (size_t i = 0; i < request->hop_count && result == 0; i++) {
         const struct elapsed_hop *hop = &request->hops[i];
         if (all || hop->part.time >= request->time / SHORT_PART) {
