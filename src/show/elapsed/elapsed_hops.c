@@ -8,6 +8,7 @@
  */
 #include "show/elapsed/elapsed_face.h"
 #include "show/text/table.h"
+#include "show/text/terminal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -61,6 +62,7 @@ int elapsed_print_request(const struct elapsed_request *request, const char *whi
                                                   {"SPENT ON", false},    {"WHAT", false}};
     char took[UNIT_SIZE], rest[UNIT_SIZE];
     uint64_t left_time = 0, left = 0;
+    struct folding folding;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
@@ -80,8 +82,11 @@ int elapsed_print_request(const struct elapsed_request *request, const char *whi
         result = table_print(&table, file);
     table_done(&table);
     show_duration(left_time, rest);
-    if (left > 0)
-        fprintf(file, "(%" PRIu64 " shorter than 1%% of it, %s together: --all)\n", left, rest);
+    if (left > 0) {
+        fprintf(folding_begin(&folding, file),
+                "(%" PRIu64 " shorter than 1%% of it, %s together: --all)\n", left, rest);
+        folding_end(&folding);
+    }
     if (request->cut)
         fprintf(file, "(the last %u only)\n", ELAPSED_HOPS_MOST);
     return result;

@@ -117,6 +117,16 @@ static void is_named_alike(const struct communication *all, const void *row,
     value->amount = process->named_alike && all->by == BY_PROCESS;
 }
 
+/* Not of groups, whose processes have several. */
+static void own_command(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    set_text(value, all->by == BY_PROCESS ? process->command : NULL, SIZE_MAX);
+    value->known = value->known && process->command[0] != '\0';
+}
+
 static void user_for_people(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -498,7 +508,7 @@ static const struct result_column of_process[] = {
     {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
     {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
     {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
-    {"command", "COMMAND", RESULT_TEXT, PROCESS(command), .flags = RESULT_PROCESSES},
+    {"command", "COMMAND", RESULT_TEXT, .get = own_command, .flags = RESULT_PROCESSES},
     {"named_alike", NULL, RESULT_COUNT, .get = is_named_alike, .flags = RESULT_PEOPLE},
     {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
      .flags = RESULT_PROCESSES},
@@ -761,7 +771,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "received.messages received.bytes failed.sends "
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
-                "switches.involuntary response_last_byte_ns request_last_byte_ns",
+                "switches.involuntary response_last_byte_ns request_last_byte_ns command",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
