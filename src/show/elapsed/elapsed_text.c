@@ -62,13 +62,14 @@ static int print_kinds(const struct elapsed_account *account, FILE *file)
 
 static int print_rows(const struct elapsed_account *account, FILE *file, bool all)
 {
-    static const struct table_column columns[] = {{"SHARE", true},     {"TIME", true},
-                                                  {"TIMES", true},     {"PROCESS", false},
-                                                  {"SPENT ON", false}, {"WHAT", false}};
+    static const struct table_column columns[] = {
+        {"SHARE", true},    {"TIME", true},      {"TIMES", true, .rank = 1},
+        {"PROCESS", false}, {"SPENT ON", false}, {"WHAT", false}};
     size_t shown = shown_of(account->row_count, all);
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_row *row = &account->rows[i];
         char share[UNIT_SIZE + 1], time[UNIT_SIZE], count[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
@@ -242,9 +243,13 @@ static void print_waits_heading(bool chosen, FILE *file)
 
 static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, bool all)
 {
-    static const struct table_column columns[] = {
-        {"TIME", true},        {"TIMES", true}, {"LONGEST", true},  {"PROCESS", false},
-        {"WAITED FOR", false}, {"WHAT", false}, {"ENDED BY", false}};
+    static const struct table_column columns[] = {{"TIME", true},
+                                                  {"TIMES", true, .rank = 1},
+                                                  {"LONGEST", true, .rank = 2},
+                                                  {"PROCESS", false},
+                                                  {"WAITED FOR", false},
+                                                  {"WHAT", false},
+                                                  {"ENDED BY", false, .rank = 1}};
     size_t shown = shown_of(elapsed->wait_count, all);
     struct folding folding;
     struct table table;
@@ -252,6 +257,7 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
 
     print_waits_heading(chosen, folding_begin(&folding, file));
     folding_end(&folding);
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_wait *wait = &elapsed->waits[i];
         char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
