@@ -374,21 +374,23 @@ static void draw_arc(const struct picture *picture, const struct graph_event *ev
     fputs("</path>\n", picture->file);
 }
 
-/* The elapsed time of an answer stands at its arc, if there is space. */
+/* The elapsed time of an answer stands at its arc, if there is space: outside of a bend, else right of its middle, where
+ * no label of CPU time can be. */
 static void label_answer(const struct picture *picture, const struct graph_event *from,
                          const struct graph_event *event)
 {
     double begin = time_y(picture, from->time), end = time_y(picture, event->time);
-    double x = line_x(picture, event->line), from_x = line_x(picture, from->line);
+    double middle = (line_x(picture, event->line) + line_x(picture, from->line)) / 2;
+    bool bent = from->line == event->line;
     char unit[UNIT_SIZE];
 
     if (end - begin < 24)
         return;
     show_duration(event->marks.took, unit);
     fprintf(picture->file,
-            "<text class=\"small\" x=\"%.1f\" y=\"%.2f\" text-anchor=\"end\">%s</text>\n",
-            (x + from_x) / 2 - (from->line == event->line ? ANSWER_BEND / 2 + 4 : 4),
-            (begin + end) / 2 + 3, unit);
+            "<text class=\"small\" x=\"%.1f\" y=\"%.2f\" text-anchor=\"%s\">%s</text>\n",
+            bent ? middle - ANSWER_BEND / 2 - 4 : middle + 6, (begin + end) / 2 + (bent ? 3 : -1),
+            bent ? "end" : "start", unit);
 }
 
 /* Beside the stream's own line, which shows CPU time (thesis, figure 5.3). */
