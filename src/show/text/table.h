@@ -21,7 +21,7 @@ struct table_column {
     bool figures; /* right-aligned */
 };
 
-#define MAX_TABLE_COLUMNS 16
+#define MAX_TABLE_COLUMNS 20
 
 /* A column whose heading is NULL is left out with its cells. */
 struct table {
