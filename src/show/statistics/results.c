@@ -371,6 +371,16 @@ static void events_left_out(const struct communication *all, const void *row,
             value->json = with_name(value->json, event_type(id)->name);
 }
 
+static void events_partly(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)row;
+    value->json = json_array();
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if ((all->flags_partly & EVENT_FLAG(id)) != 0)
+            value->json = with_name(value->json, event_type(id)->name);
+}
+
 static void own_cost(const struct communication *all, const void *row, struct result_value *value)
 {
     (void)row;
@@ -450,6 +460,7 @@ static const struct result_column of_recording[] = {
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
+    {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
     {"duration_ns", NULL, RESULT_NS, ALL(duration)},
     {"complete", NULL, RESULT_BOOL, ALL(complete)},
