@@ -80,6 +80,7 @@ enum {
     OPTION_EACH,
     OPTION_JSON,
     OPTION_ONE_EACH,
+    OPTION_OTHER_LOAD,
     OPTION_PER_MACHINE,
     OPTION_SEARCH,
     OPTION_SEEN_DELAYS,
@@ -110,6 +111,10 @@ static const struct command_option parallelism_options[] = {
     {"search", OPTION_SEARCH, {"N"}, "search a good assignment to N machines; repeatable"},
     {"cores", OPTION_CORES, {"N"}, "processors of each machine (as recorded, else 1)"},
     {"seen-delays", OPTION_SEEN_DELAYS, {0}, "take delays from the traces (TCP and UDP)"},
+    {"other-load",
+     OPTION_OTHER_LOAD,
+     {"seen|N"},
+     "in step sharing, N other tasks on each machine, or as the traces show (0)"},
     {"streams",
      OPTION_STREAMS,
      {"WHICH", ARGUMENT_WORD, streams_word},
@@ -156,6 +161,26 @@ static int take_cores(struct asked *asked)
     return status;
 }
 
+#define OTHER_TASKS_MOST 1e6
+
+static int take_other_load(struct asked *asked)
+{
+    struct parallelism_options *options = &asked->options;
+    char *end = optarg;
+
+    if (strcmp(optarg, "seen") == 0) {
+        options->other_load = OTHER_LOAD_SEEN;
+        return -1;
+    }
+    options->other_load = OTHER_LOAD_GIVEN;
+    options->other_tasks = isdigit((unsigned char)optarg[0]) ? strtod(optarg, &end) : 0;
+    return end > optarg && *end == '\0' && options->other_tasks <= OTHER_TASKS_MOST
+               ? -1
+               : command_usage_error("parallelism",
+                                     "--other-load '%s': give 'seen' or a number of tasks, e.g. 1.5",
+                                     optarg);
+}
+
 /* Options whose argument is a word. */
 static int take_word(int option, struct asked *asked)
 {
@@ -189,6 +214,8 @@ static int take_option(int option, struct asked *asked)
         return add_numbered(asked, option == OPTION_SEARCH);
     case OPTION_CORES:
         return take_cores(asked);
+    case OPTION_OTHER_LOAD:
+        return take_other_load(asked);
     case OPTION_EACH:
         asked->each = true;
         return -1;

@@ -65,6 +65,7 @@ void parallelism_free(struct parallelism *parallelism)
         free(parallelism->processes[i].command);
     free(parallelism->processes);
     free(parallelism->paths);
+    free(parallelism->other_loads);
     free(parallelism->rows);
     free(parallelism);
 }
@@ -253,6 +254,8 @@ int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism
 
     if (finished < 0)
         return graph_explain(finished, problem);
+    if (analysis->options.other_load == OTHER_LOAD_SEEN && other_load_find(&analysis->graph) < 0)
+        return graph_explain(-ENOMEM, problem);
     finished = make_rows(&analysis->graph, analysis->result, problem);
     if (finished < 0)
         return finished;

@@ -100,6 +100,13 @@ struct assignment {
 
 /* ---- options ---- */
 
+/* Tasks of others on the machines of step sharing. */
+enum other_load {
+    OTHER_LOAD_NONE,
+    OTHER_LOAD_GIVEN, /* `other_tasks` on each machine */
+    OTHER_LOAD_SEEN,  /* as the records show: on a machine of the recording its own, elsewhere the mean */
+};
+
 struct parallelism_options {
     const struct assignment *assignments;
     size_t assignment_count;
@@ -108,6 +115,8 @@ struct parallelism_options {
     bool messages_only; /* the thesis' graph: only arcs of messages, none of waits for outside */
     bool sharing;       /* also step 3 */
     bool appendix_a;    /* ... and the thesis' algorithm for it, as printed */
+    enum other_load other_load;
+    double other_tasks;
     /* directory for its copy of the graph; NULL: $TMPDIR, or /var/tmp */
     const char *directory;
     /* Whether a process is left out, by the identity of its first stream. NULL: none is left out. */
@@ -181,6 +190,14 @@ struct parallelism_search {
     uint64_t bound;
 };
 
+/* How many tasks of others ran or waited for a CPU of a machine, on average while the computation used CPU time. */
+struct parallelism_other_load {
+    char name[MACHINE_NAME_SIZE + 1];
+    uint32_t cpus; /* 0: not known */
+    bool known;    /* some record of the machine tells its load */
+    double tasks;
+};
+
 struct parallelism {
     uint64_t total;    /* T, ns */
     uint64_t duration; /* ns from first to last event: the elapsed time */
@@ -197,6 +214,9 @@ struct parallelism {
     uint32_t machines; /* of the recording */
     struct parallelism_search *searches;
     size_t search_count;
+    struct parallelism_other_load *other_loads; /* OTHER_LOAD_SEEN: of the machines of the recording */
+    size_t other_load_count;
+    double other_load; /* of all of them */
 
     uint64_t messages;   /* arcs of messages ... */
     uint64_t ordered;    /* ... of these with several possible senders ... */

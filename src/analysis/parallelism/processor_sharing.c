@@ -2,8 +2,8 @@
 /*
  * processor_sharing.c: step 3: how long it takes if streams share the processors of their machines.
  *
- *      With k chains running on c cores of speed s, each advances s * min(1, c / k) of its CPU time in a unit of
- *      elapsed time. A machine counts the CPU time that a chain which always ran would have got. So a chain that
+ *      With k chains and L tasks of others on c cores of speed s, each chain advances s * min(1, c / (k + L)) of its CPU
+ *      time in a unit of elapsed time. A machine counts the CPU time that a chain which always ran would have got. So a chain that
  *      needs `cpu` ends when the count has grown by `cpu`, however many others come and go meanwhile:
  *
  *      machine   count ----------> 120     chains by the count at which they end: 125, 140, 300
@@ -53,6 +53,7 @@ struct processors {
     double weighed;     /* appendix A: ns that this CPU time weighs */
     double cores;
     double speed;
+    double others;  /* tasks that are not of the computation, and always want a processor */
     uint32_t place; /* index in the heap of machines, or NO_INDEX */
 };
 
@@ -165,6 +166,7 @@ static int64_t find_machine(struct simulation *simulation, uint32_t number)
     simulation->machines[count] = (struct processors){
         .cores = cores_of(simulation, number),
         .speed = placed_speed(simulation->placed, number),
+        .others = other_load_of(simulation->graph, simulation->placed, number),
         .place = NO_INDEX,
     };
     return simulation->machine_count++;
@@ -173,7 +175,7 @@ static int64_t find_machine(struct simulation *simulation, uint32_t number)
 /* The part of a processor that each chain of a machine has. */
 static double share_of(const struct processors *machine)
 {
-    double share = machine->cores / machine->chains.count;
+    double share = machine->cores / (machine->chains.count + machine->others);
 
     return machine->speed * (share < 1 ? share : 1);
 }

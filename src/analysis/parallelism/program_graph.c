@@ -37,6 +37,7 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
         .lengths = 1 + (uint32_t)count,
         .keeps = options->sharing,
         .stretches = {.file = -1},
+        .moments = {.file = -1},
     };
     size_t lengths = graph->lengths * sizeof(uint64_t);
     graph->streams.size = sizeof(struct graph_stream) + lengths;
@@ -54,7 +55,11 @@ int graph_init(struct graph *graph, const struct parallelism_options *options,
     if (made < 0)
         return problem_set(problem, made, "out of memory");
     listen_to(graph, history);
-    return graph->keeps ? stretches_open(&graph->stretches, options->directory, problem) : 0;
+    if (options->other_load == OTHER_LOAD_SEEN)
+        made = other_load_open(graph, problem);
+    return made == 0 && graph->keeps
+               ? stretches_open(&graph->stretches, options->directory, problem)
+               : made;
 }
 
 static void forget_everybody(struct graph *graph)
@@ -75,6 +80,7 @@ void graph_done(struct graph *graph)
     forget_everybody(graph);
     lookup_done(&graph->turn_rows);
     stretches_close(&graph->stretches);
+    scratch_close(&graph->moments);
     free(graph->turn_places);
     free(graph->again.processes);
     free(graph->placed);
@@ -148,7 +154,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
     if (!event_is_metered(id) || (record->header.flags & RECORD_NO_STREAM) ||
         record->header.stream == 0) {
         leave_out(graph, event);
-        return 0;
+        return other_load_add(graph, &event->event);
     }
     struct graph_stream *stream = graph_find_or_add_stream(graph, origin, record->header.stream);
     if (stream == NULL || array_reserve(&graph->origins, &graph->origin_room, (size_t)origin + 1,
@@ -164,7 +170,8 @@ int graph_add(struct graph *graph, const struct history_event *event)
         leave_out(graph, event);
         return 0;
     }
-    return graph_add_event(graph, stream, event);
+    int result = other_load_add(graph, &event->event);
+    return result < 0 ? result : graph_add_event(graph, stream, event);
 }
 
 int graph_finish(struct graph *graph)

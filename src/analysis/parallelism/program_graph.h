@@ -20,6 +20,7 @@
 #include "analysis/parallelism/parallelism.h"
 #include "base/covered.h"
 #include "base/lookup.h"
+#include "base/scratch.h"
 
 /* ---- stretches ---- */
 
@@ -189,6 +190,9 @@ struct graph_stream {
     uint64_t sent_turn; /* ... CPU time from the send before that to it */
     uint64_t used;      /* ... and CPU time used since, until it waited */
     uint32_t sent_row;  /* ... and the row of the result for it */
+    uint32_t moments;   /* other_load.c: its number + 1; 0: it has none */
+    bool seen_born;     /* ... it was created during the recording */
+    uint64_t waited_cpu; /* ... how long it had waited for a CPU at its latest SCHEDULE */
     struct reached at;  /* where it fell asleep or ended */
 };
 
@@ -282,6 +286,8 @@ struct graph {
     uint64_t *longest;         /* [lengths] of chains that have ended */
     uint64_t *arrive;          /* [lengths], scratch for one event */
     struct reached *here;      /* scratch for one arc */
+    struct scratch moments;    /* other_load.c ... */
+    uint32_t moment_streams;   /* ... of so many streams */
     size_t value;              /* offset of its bytes in the values that the history keeps */
     struct covered outside, asleep, locks; /* of the result's waits, by wall clocks */
     struct parallelism *result;
@@ -324,6 +330,20 @@ int appendix_a_reweight(const struct graph *graph, const struct placed *placed,
 /* Its first half: every chain advances by the same slices of process time. Fills in what the CPU time of each stretch
  * then weighs, ns; `weights`: [stretches], all zero. Errors as in sharing_simulate. */
 int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights);
+
+/* ---- tasks of others (OTHER_LOAD_SEEN) ---- */
+
+/* Errors: those of scratch_open. */
+int other_load_open(struct graph *graph, struct problem *problem);
+
+/* For each event, before it is added; does nothing unless that is wanted. Errors: those of scratch_add. */
+int other_load_add(struct graph *graph, const struct event *event);
+
+/* After the last event: fills in the result's. Returns 0 or -ENOMEM. */
+int other_load_find(struct graph *graph);
+
+/* On a machine of an assignment, also if they are given. */
+double other_load_of(const struct graph *graph, const struct placed *placed, uint32_t machine);
 
 /* ---- t_max of each process ---- */
 

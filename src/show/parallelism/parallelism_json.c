@@ -91,6 +91,16 @@ static json_t *search_json(const void *context, size_t index)
                      json_count(search->bound));
 }
 
+static json_t *other_load_json(const void *context, size_t machine)
+{
+    const struct parallelism_runs *runs = context;
+    const struct parallelism_other_load *load = &runs->at[0].threads->other_loads[machine];
+
+    return json_pack("{s:o, s:o, s:o}", "machine", json_text(load->name, MACHINE_NAME_SIZE), "cpus",
+                     json_count(load->cpus), "tasks",
+                     load->known ? json_real(load->tasks) : json_null());
+}
+
 static bool are_complete(const struct parallelism_runs *runs)
 {
     bool complete = true;
@@ -120,7 +130,8 @@ int show_parallelism_json(const struct parallelism_runs *runs, FILE *file)
 {
     const struct parallelism *first = runs->at[0].threads;
     json_t *all =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "trace", trace_json(runs),
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "trace", trace_json(runs),
+                  "other_load", json_array_of(runs, first->other_load_count, other_load_json),
                   "searches", json_array_of(runs, first->search_count, search_json), "rows",
                   json_array_of(runs, first->row_count, row_json), "efficiency",
                   json_array_of(runs, runs->options->assignment_count, efficiency_json),

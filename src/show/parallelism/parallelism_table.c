@@ -359,6 +359,28 @@ static void print_waits(FILE *file, const struct waits *waits, const char *what)
     fprintf(file, "%s %s: %s with at least one.\n", count, what, time);
 }
 
+/* What step sharing counts besides the computation. */
+static void print_other_load(const struct parallelism_runs *runs, FILE *file)
+{
+    const struct parallelism *first = runs->at[0].threads;
+
+    if (runs->options->other_load == OTHER_LOAD_GIVEN)
+        fprintf(file, "Step sharing: %.3g other tasks want a processor of each machine.\n",
+                runs->options->other_tasks);
+    for (size_t i = 0; i < first->other_load_count; i++) {
+        const struct parallelism_other_load *load = &first->other_loads[i];
+        char name[MACHINE_NAME_SIZE + 1];
+        show_text(load->name, MACHINE_NAME_SIZE, name);
+        if (load->known)
+            fprintf(file,
+                    "%s: while this run used CPU time, %.1f other tasks ran or waited for the "
+                    "%" PRIu32 " CPUs on average; step sharing counts them.\n",
+                    name, load->tasks, load->cpus);
+        else
+            fprintf(file, "%s: other load is unknown; step sharing counts none.\n", name);
+    }
+}
+
 static bool has_delays(const struct parallelism_options *options)
 {
     return options->delays.local.count + options->delays.remote.count +
@@ -395,6 +417,7 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
             "Step appendix-a: the thesis' appendix A as printed, which counts process time on all "
             "machines together; step sharing counts elapsed time.\n",
             file);
+    print_other_load(runs, file);
     if (!has_delays(runs->options))
         fputs("Without delays messages take no time: step delay is the same as step max.\n", file);
     fputs("Other assignments: events are assumed to keep their order.\n", file);
