@@ -176,9 +176,9 @@ static int take_other_load(struct asked *asked)
     options->other_tasks = isdigit((unsigned char)optarg[0]) ? strtod(optarg, &end) : 0;
     return end > optarg && *end == '\0' && options->other_tasks <= OTHER_TASKS_MOST
                ? -1
-               : command_usage_error("parallelism",
-                                     "--other-load '%s': give 'seen' or a number of tasks, e.g. 1.5",
-                                     optarg);
+               : command_usage_error(
+                     "parallelism", "--other-load '%s': give 'seen' or a number of tasks, e.g. 1.5",
+                     optarg);
 }
 
 /* Options whose argument is a word. */

@@ -120,8 +120,7 @@ static void together_among_others(void **state)
         for (uint32_t quarters = 0; quarters < 12; quarters += 1 + quarters) {
             rows_with(computation, OTHER_LOAD_GIVEN, quarters / 4.0, rows);
             uint64_t now = longest(rows, 1, STEP_SHARING);
-            double wanted =
-                (double)total + quarters / 4.0 * (double)longest(rows, 1, STEP_MAX);
+            double wanted = (double)total + quarters / 4.0 * (double)longest(rows, 1, STEP_MAX);
             if (fabs((double)now - wanted) > 2 || now < before)
                 fail_msg("DPM_SEED=%" PRIu64 ", %u quarters: %" PRIu64 ", not %.2f", first,
                          quarters, now, wanted);

@@ -74,9 +74,8 @@ static int begin(struct graph *graph, struct graph_stream *stream, uint64_t time
         return 0;
     stream->moments = ++graph->moment_streams;
     stream->seen_born = first != 0 && stream->start > first;
-    return stream->seen_born
-               ? add_moment(graph, stream, STREAM_IS_BORN, stream->start, NULL)
-               : add_moment(graph, stream, STREAM_WAKES, time, NULL);
+    return stream->seen_born ? add_moment(graph, stream, STREAM_IS_BORN, stream->start, NULL)
+                             : add_moment(graph, stream, STREAM_WAKES, time, NULL);
 }
 
 static int add_schedule(struct graph *graph, struct graph_stream *stream,
@@ -104,24 +103,31 @@ static bool sleeps_on(const struct graph_stream *stream, const struct record *re
                                        (id == EVENT_BLOCK && (record->block.state & 1) == 0));
 }
 
-/* It was asleep until it began to use the CPU time that it has used since. */
+/* It slept until `end`, but for the CPU time that it has used since it fell asleep. */
+static int end_sleep(struct graph *graph, const struct graph_stream *stream,
+                     const struct record_header *header, uint64_t end)
+{
+    uint64_t used = proc_time_used(stream->proc_time & PROC_TIME_MASK, record_proc_time(header));
+    uint64_t asleep = stream->sleeps == AWAKE ? stream->stopped : stream->since;
+    uint64_t since = end > asleep ? end - asleep : 0;
+
+    if (stream->sleeps == AWAKE && stream->stopped == 0)
+        return 0;
+    return add_moment(graph, stream, STREAM_WAKES, end - (used < since ? used : since), NULL);
+}
+
 static int wake(struct graph *graph, const struct graph_stream *stream, const struct record *record)
 {
     uint64_t time = record->header.time;
-    uint64_t used = proc_time_used(stream->proc_time & PROC_TIME_MASK,
-                                   record_proc_time(&record->header));
-    uint64_t asleep = stream->sleeps == AWAKE ? stream->stopped : stream->since;
-    uint64_t since = time > asleep ? time - asleep : 0;
-    int result = 0;
+    int result;
 
-    if (record->header.id == EVENT_BLOCK && stream->sleeps == AWAKE) {
-        if (record->block.duration < time)
-            result = add_moment(graph, stream, STREAM_SLEEPS, time - record->block.duration, NULL);
-        return result < 0 ? result : add_moment(graph, stream, STREAM_WAKES, time, NULL);
-    }
-    if (stream->sleeps == AWAKE && stream->stopped == 0)
-        return 0;
-    return add_moment(graph, stream, STREAM_WAKES, time - (used < since ? used : since), NULL);
+    if (record->header.id != EVENT_BLOCK || record->block.duration >= time)
+        return end_sleep(graph, stream, &record->header, time);
+    uint64_t began = time - record->block.duration;
+    result = end_sleep(graph, stream, &record->header, began);
+    if (result == 0)
+        result = add_moment(graph, stream, STREAM_SLEEPS, began, NULL);
+    return result < 0 ? result : add_moment(graph, stream, STREAM_WAKES, time, NULL);
 }
 
 static bool falls_asleep(const struct record *record)
@@ -161,8 +167,7 @@ int other_load_add(struct graph *graph, const struct event *event)
     if (graph->options->other_load != OTHER_LOAD_SEEN || event->origin >= graph->origin_room)
         return 0;
     if (id == EVENT_WAKEUP) {
-        struct graph_stream *woken =
-            graph_find_stream(graph, event->origin, record->wakeup.woken);
+        struct graph_stream *woken = graph_find_stream(graph, event->origin, record->wakeup.woken);
         if (counts(woken) && woken->moments != 0)
             result = add_moment(graph, woken, STREAM_WAKES, record->header.time, NULL);
     }

@@ -104,7 +104,7 @@ struct assignment {
 enum other_load {
     OTHER_LOAD_NONE,
     OTHER_LOAD_GIVEN, /* `other_tasks` on each machine */
-    OTHER_LOAD_SEEN,  /* as the records show: on a machine of the recording its own, elsewhere the mean */
+    OTHER_LOAD_SEEN, /* as the records show: on a machine of the recording its own, elsewhere the mean */
 };
 
 struct parallelism_options {
@@ -214,7 +214,8 @@ struct parallelism {
     uint32_t machines; /* of the recording */
     struct parallelism_search *searches;
     size_t search_count;
-    struct parallelism_other_load *other_loads; /* OTHER_LOAD_SEEN: of the machines of the recording */
+    struct parallelism_other_load
+        *other_loads; /* OTHER_LOAD_SEEN: of the machines of the recording */
     size_t other_load_count;
     double other_load; /* of all of them */
 

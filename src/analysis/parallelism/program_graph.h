@@ -182,18 +182,18 @@ struct graph_stream {
     uint64_t told_time; /* ... at this time, and the latest ... */
     uint64_t told_last; /* ... at this time */
     uint64_t proc_time;
-    uint64_t since;     /* when it fell asleep */
-    uint64_t slept;     /* ... and how long it has slept, ns */
-    uint64_t stopped;   /* when a signal stopped it; 0: it is not stopped */
-    uint64_t sent;      /* CPU time at its latest send ... */
-    uint64_t sent_when; /* ... time of that send, by its origin's clock */
-    uint64_t sent_turn; /* ... CPU time from the send before that to it */
-    uint64_t used;      /* ... and CPU time used since, until it waited */
-    uint32_t sent_row;  /* ... and the row of the result for it */
-    uint32_t moments;   /* other_load.c: its number + 1; 0: it has none */
-    bool seen_born;     /* ... it was created during the recording */
+    uint64_t since;      /* when it fell asleep */
+    uint64_t slept;      /* ... and how long it has slept, ns */
+    uint64_t stopped;    /* when a signal stopped it; 0: it is not stopped */
+    uint64_t sent;       /* CPU time at its latest send ... */
+    uint64_t sent_when;  /* ... time of that send, by its origin's clock */
+    uint64_t sent_turn;  /* ... CPU time from the send before that to it */
+    uint64_t used;       /* ... and CPU time used since, until it waited */
+    uint32_t sent_row;   /* ... and the row of the result for it */
+    uint32_t moments;    /* other_load.c: its number + 1; 0: it has none */
+    bool seen_born;      /* ... it was created during the recording */
     uint64_t waited_cpu; /* ... how long it had waited for a CPU at its latest SCHEDULE */
-    struct reached at;  /* where it fell asleep or ended */
+    struct reached at;   /* where it fell asleep or ended */
 };
 
 /* The latest SEND into a path without a known metered receiver. */
