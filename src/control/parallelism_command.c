@@ -19,6 +19,7 @@ struct asked {
     struct placements placements;
     struct show_options show;
     enum streams streams;
+    const char *slices; /* file of the picture; NULL: none */
     uint32_t cores;
     bool seen; /* take the delays from the traces */
     bool each; /* each trace is a run of its own */
@@ -45,6 +46,32 @@ static int read_runs(const char *const *names, size_t count, struct asked *asked
     return result;
 }
 
+struct drawing {
+    const struct parallelism *parallelism;
+    const char *assignment;
+};
+
+static int write_slices(const void *what, FILE *file)
+{
+    const struct drawing *drawing = what;
+
+    return show_parallelism_slices(drawing->parallelism, drawing->assignment, file);
+}
+
+/* Those of the first run. */
+static int draw_slices(const struct asked *asked, const struct parallelism_runs *runs,
+                       struct problem *problem)
+{
+    const struct parallelism *parallelism = runs->at[0].threads;
+
+    if (asked->slices == NULL)
+        return 0;
+    const struct drawing drawing = {
+        parallelism, asked->options.assignments[parallelism->slices->assignment].name};
+    int result = command_write_file(asked->slices, write_slices, &drawing, problem);
+    return result == -ENOMEM ? problem_set(problem, result, "out of memory") : result;
+}
+
 static int show_traces(const char *const *names, size_t count, struct asked *asked)
 {
     struct parallelism_run *at = calloc(count, sizeof(*at));
@@ -53,6 +80,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     int result = at == NULL ? problem_set(&problem, -ENOMEM, "out of memory")
                             : read_runs(names, count, asked, at, &problem);
 
+    if (result == 0)
+        result = draw_slices(asked, &runs, &problem);
     if (result == 0) {
         result = show_parallelism(&runs, stdout, &asked->show);
         if (result < 0)
@@ -84,6 +113,7 @@ enum {
     OPTION_PER_MACHINE,
     OPTION_SEARCH,
     OPTION_SEEN_DELAYS,
+    OPTION_SLICES,
     OPTION_STEP,
     OPTION_STREAMS,
 };
@@ -123,6 +153,10 @@ static const struct command_option parallelism_options[] = {
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
      "last step after max: delay, sharing or appendix-a (sharing)"},
+    {"slices",
+     OPTION_SLICES,
+     {"FILE", ARGUMENT_FILE},
+     "draw step sharing of the last assignment into FILE (SVG)"},
     {"each", OPTION_EACH, {0}, "each TRACE is a separate run: show median and spread"},
     {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
@@ -216,6 +250,10 @@ static int take_option(int option, struct asked *asked)
         return take_cores(asked);
     case OPTION_OTHER_LOAD:
         return take_other_load(asked);
+    case OPTION_SLICES:
+        asked->slices = optarg;
+        asked->options.slices = true;
+        return -1;
     case OPTION_EACH:
         asked->each = true;
         return -1;
@@ -246,9 +284,11 @@ static int choose_assignments(struct asked *asked)
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
 }
 
-/* A search minimises the time of step sharing, so it needs that step. */
-static int check_search(const struct asked *asked)
+/* A search minimises the time of step sharing, so it needs that step; and slices are a part of it. */
+static int check_sharing(const struct asked *asked)
 {
+    if (asked->slices != NULL && !asked->options.sharing)
+        return command_usage_error("parallelism", "--slices needs --step sharing or appendix-a");
     for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
         if (asked->placements.assignments[i].kind == SEARCHED)
             return command_usage_error("parallelism",
@@ -282,7 +322,7 @@ static int command_parallelism(int argc, char **argv)
     if (status < 0 && optind == argc)
         status = command_usage_error("parallelism", "name a trace");
     if (status < 0)
-        status = check_search(&asked);
+        status = check_sharing(&asked);
     if (status < 0)
         status = selection_check("parallelism", &asked.selection, false);
     if (status < 0)

@@ -76,6 +76,9 @@ void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE]);
 double show_share(uint64_t part, uint64_t whole);     /* 0 to 1; 0 if `whole` is 0 */
 double show_rate(uint64_t amount, uint64_t duration); /* per second; `duration` in ns */
 
+/* The smallest of 1, 2 and 5 times a power of ten that is at least `least`: between two marks of a scale. */
+double show_tick_step(double least);
+
 /* SVG is a picture; DOT is a graph for Graphviz. */
 enum graph_format { GRAPH_SVG, GRAPH_DOT };
 
@@ -138,6 +141,11 @@ struct parallelism_runs {
  * and greatest P. Returns 0 or -ENOMEM; write errors stay in the file. */
 int show_parallelism(const struct parallelism_runs *runs, FILE *file,
                      const struct show_options *options);
+
+/* Draws its slices (SVG), which must be there, of the assignment with this name. Returns 0 or -ENOMEM; write errors stay
+ * in the file. */
+int show_parallelism_slices(const struct parallelism *parallelism, const char *assignment,
+                            FILE *file);
 
 /* ---- where the elapsed time went ---- */
 

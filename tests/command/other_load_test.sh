@@ -48,4 +48,12 @@ for wrong in -1 some 1x nan 1e9; do
     check_equal "refused: $wrong" "2 dpm: parallelism: --other-load '$wrong'" "$? $(cut -d: -f1-3 wrong.txt |
         head -n 1 | grep -o "^dpm: parallelism: --other-load '[^']*'")"
 done
+
+# ---- slices: what is drawn ----
+
+"$dpm" parallelism --slices slices.svg --one-machine --cores 1 --other-load 2 busy.trace > slices.txt
+check 'slices are drawn: one thread beside two tasks has a third' grep -q '>1/3</text>' slices.svg
+check 'of the last assignment' grep -q 'Step sharing, one-machine' slices.svg
+"$dpm" parallelism --slices slices.svg --step delay busy.trace > wrong.txt 2>&1
+check_equal 'they need step sharing' 2 $?
 finish

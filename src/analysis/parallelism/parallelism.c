@@ -66,6 +66,7 @@ void parallelism_free(struct parallelism *parallelism)
     free(parallelism->processes);
     free(parallelism->paths);
     free(parallelism->other_loads);
+    slices_free(parallelism->slices);
     free(parallelism->rows);
     free(parallelism);
 }
@@ -257,6 +258,10 @@ int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism
     if (analysis->options.other_load == OTHER_LOAD_SEEN && other_load_find(&analysis->graph) < 0)
         return graph_explain(-ENOMEM, problem);
     finished = make_rows(&analysis->graph, analysis->result, problem);
+    if (finished < 0)
+        return finished;
+    if (analysis->options.slices)
+        finished = slices_find(&analysis->graph, analysis->result, problem);
     if (finished < 0)
         return finished;
     if (analysis->options.sharing)

@@ -115,6 +115,7 @@ struct parallelism_options {
     bool messages_only; /* the thesis' graph: only arcs of messages, none of waits for outside */
     bool sharing;       /* also step 3 */
     bool appendix_a;    /* ... and the thesis' algorithm for it, as printed */
+    bool slices;        /* the slices of step 3 of the last assignment */
     enum other_load other_load;
     double other_tasks;
     /* directory for its copy of the graph; NULL: $TMPDIR, or /var/tmp */
@@ -198,6 +199,33 @@ struct parallelism_other_load {
     double tasks;
 };
 
+/* The simulated run of step sharing (thesis, figure 5.5). In a slice each stream advances at one rate, and in the next
+ * one some stream does at another one. Times are ns from the beginning of the simulation. */
+struct parallelism_slices {
+    uint32_t assignment;
+    struct parallelism_lane {
+        uint32_t process; /* index */
+        uint32_t machine; /* number in the assignment */
+        char machine_name[MACHINE_NAME_SIZE + 1];
+        double begin, end;
+    } * lanes; /* of the streams */
+    uint32_t lane_count;
+    double *ends; /* [count]; the first slice begins at 0 */
+    double *
+        rates; /* [count * lane_count]: CPU time in a unit of time; 0: it waits, or does not exist */
+    uint32_t count;
+    struct parallelism_slice_arc {
+        uint32_t from, to; /* lanes */
+        double sent, came;
+        bool message; /* else a creation, an end, buffer space ... */
+    } * arcs;
+    uint32_t arc_count;
+};
+
+#define PARALLELISM_SLICES_MOST     300u
+#define PARALLELISM_LANES_MOST      200u
+#define PARALLELISM_SLICE_ARCS_MOST 3000u
+
 struct parallelism {
     uint64_t total;    /* T, ns */
     uint64_t duration; /* ns from first to last event: the elapsed time */
@@ -217,7 +245,8 @@ struct parallelism {
     struct parallelism_other_load
         *other_loads; /* OTHER_LOAD_SEEN: of the machines of the recording */
     size_t other_load_count;
-    double other_load; /* of all of them */
+    double other_load;                 /* of all of them */
+    struct parallelism_slices *slices; /* NULL: not asked for */
 
     uint64_t messages;   /* arcs of messages ... */
     uint64_t ordered;    /* ... of these with several possible senders ... */

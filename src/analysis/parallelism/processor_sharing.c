@@ -79,7 +79,8 @@ struct simulation {
     struct lookup end_numbers;
     struct pool ends;
     uint32_t living;
-    double *weights; /* appendix A: [stretches]; NULL: chains share processors */
+    double *weights;         /* appendix A: [stretches]; NULL: chains share processors */
+    struct slicing *slicing; /* NULL: not asked for */
 };
 
 /* ---- heaps ---- */
@@ -267,6 +268,34 @@ static double arc_delay(const struct simulation *simulation, const struct stretc
     return (double)placed_delay_of_arc(simulation->graph, simulation->placed, stretch);
 }
 
+/* ---- slices ---- */
+
+/* Nothing changes until then. */
+static int note_slice(struct simulation *simulation, double until)
+{
+    if (simulation->slicing == NULL || until <= simulation->now)
+        return 0;
+    for (uint32_t i = 0; i < simulation->machine_count; i++) {
+        const struct processors *machine = &simulation->machines[i];
+        for (uint32_t k = 0; k < machine->chains.count; k++)
+            simulation->slicing->rates[machine->chains.at[k].what] = share_of(machine);
+    }
+    return slices_pass(simulation->slicing, until);
+}
+
+/* A chain continues at `time`, because of what happened in another one at `since`. */
+static int note_arc(struct simulation *simulation, uint32_t chain, double since, double time)
+{
+    const struct stretch *stretches = simulation->graph->stretches.at;
+    const struct stretch *stretch = &stretches[simulation->chains[chain].stretch];
+
+    if (simulation->slicing == NULL || stretch->wait == STRETCH_SINCE)
+        return 0;
+    return slices_arc(simulation->slicing, stretches[stretch->source].chain, chain, since,
+                      time > simulation->now ? time : simulation->now,
+                      stretch->wait == STRETCH_MESSAGE);
+}
+
 /* ---- chains ---- */
 
 static int begin_stretch(struct simulation *simulation, uint32_t chain);
@@ -286,6 +315,11 @@ static int start_chain(struct simulation *simulation, uint32_t chain)
     running->stretch = graph->starts[chain].first;
     running->machine = (uint32_t)machine;
     simulation->living++;
+    if (simulation->slicing != NULL)
+        slices_begin_chain(
+            simulation->slicing, chain,
+            graph_machine_of(graph, simulation->placed, graph->starts[chain].process),
+            simulation->now);
     return begin_stretch(simulation, chain);
 }
 
@@ -306,7 +340,11 @@ static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t
         uint32_t next = running->next_waiter;
         running->next_waiter = 0;
         const struct stretch *waiting = &simulation->graph->stretches.at[running->stretch];
-        if (wait_until(simulation, waiter - 1, end->time + arc_delay(simulation, waiting)) < 0)
+        double time = end->time + arc_delay(simulation, waiting);
+        int noted = note_arc(simulation, waiter - 1, end->time, time);
+        if (noted < 0)
+            return noted;
+        if (wait_until(simulation, waiter - 1, time) < 0)
             return -ENOMEM;
         leave_end(simulation, end, stretch);
         waiter = next;
@@ -327,13 +365,21 @@ static int end_stretch(struct simulation *simulation, uint32_t chain)
             end->time = simulation->now;
         else
             end = add_end(simulation, index, simulation->now);
-        if (end == NULL || wake_waiters(simulation, end, index) < 0)
-            return -ENOMEM;
+        int woken = end == NULL ? -ENOMEM : wake_waiters(simulation, end, index);
+        if (woken < 0)
+            return woken;
     }
-    if (stretch->wait == STRETCH_CREATES && stretch->weight != 0 &&
-        start_chain(simulation, stretch->weight - 1) < 0)
-        return -ENOMEM;
+    if (stretch->wait == STRETCH_CREATES && stretch->weight != 0) {
+        int started = start_chain(simulation, stretch->weight - 1);
+        if (started == 0 && simulation->slicing != NULL)
+            started = slices_arc(simulation->slicing, chain, stretch->weight - 1, simulation->now,
+                                 simulation->now, false);
+        if (started < 0)
+            return started;
+    }
     if (stretch->next == 0) {
+        if (simulation->slicing != NULL)
+            slices_end_chain(simulation->slicing, chain, simulation->now);
         simulation->living--;
         return 0;
     }
@@ -360,8 +406,9 @@ static int begin_wait(struct simulation *simulation, uint32_t chain)
         return 0;
     }
     double time = end->time + arc_delay(simulation, stretch);
+    int noted = note_arc(simulation, chain, end->time, time);
     leave_end(simulation, end, stretch->source);
-    return wait_until(simulation, chain, time);
+    return noted < 0 ? noted : wait_until(simulation, chain, time);
 }
 
 static int begin_stretch(struct simulation *simulation, uint32_t chain)
@@ -403,9 +450,13 @@ static int run(struct simulation *simulation)
 
     while (result == 0 && next->count + timers->count > 0) {
         if (next->count > 0 && (timers->count == 0 || next->at[0].key < timers->at[0].key)) {
+            if ((result = note_slice(simulation, next->at[0].key)) < 0)
+                break;
             simulation->now = next->at[0].key;
             result = end_next(simulation, next->at[0].what);
         } else {
+            if ((result = note_slice(simulation, timers->at[0].key)) < 0)
+                break;
             simulation->now = timers->at[0].key;
             result = end_stretch(simulation, pop(timers, NULL).what);
         }
@@ -414,9 +465,10 @@ static int run(struct simulation *simulation)
 }
 
 static int simulate(const struct graph *graph, const struct placed *placed, double *weights,
-                    uint64_t *ret_longest)
+                    struct slicing *slicing, uint64_t *ret_longest)
 {
-    struct simulation simulation = {.graph = graph, .placed = placed, .weights = weights};
+    struct simulation simulation = {
+        .graph = graph, .placed = placed, .weights = weights, .slicing = slicing};
     int result = 0;
 
     simulation.ends.size = sizeof(struct end);
@@ -444,12 +496,19 @@ static int simulate(const struct graph *graph, const struct placed *placed, doub
 
 int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest)
 {
-    return simulate(graph, placed, NULL, ret_longest);
+    return simulate(graph, placed, NULL, NULL, ret_longest);
 }
 
 int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights)
 {
     uint64_t process_time;
 
-    return simulate(graph, placed, weights, &process_time);
+    return simulate(graph, placed, weights, NULL, &process_time);
+}
+
+int sharing_slice(const struct graph *graph, const struct placed *placed, struct slicing *slicing)
+{
+    uint64_t longest;
+
+    return simulate(graph, placed, NULL, slicing, &longest);
 }

@@ -331,6 +331,35 @@ int appendix_a_reweight(const struct graph *graph, const struct placed *placed,
  * then weighs, ns; `weights`: [stretches], all zero. Errors as in sharing_simulate. */
 int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights);
 
+/* ---- slices of step 3 ---- */
+
+/* Collects them during a simulation. */
+struct slicing {
+    const struct graph *graph;
+    const struct placed *placed;
+    struct parallelism_slices *slices;
+    double *rates; /* of all chains now: filled in before slices_pass, which sets them to 0 */
+};
+
+/* Fills in the result's. Errors: those of sharing_simulate; -E2BIG: there is more than a picture can show. */
+int slices_find(const struct graph *graph, struct parallelism *parallelism,
+                struct problem *problem);
+
+void slices_begin_chain(struct slicing *slicing, uint32_t chain, uint32_t machine, double now);
+void slices_end_chain(struct slicing *slicing, uint32_t chain, double now);
+
+/* Time passes until then. Returns 0, -ENOMEM or -E2BIG. */
+int slices_pass(struct slicing *slicing, double until);
+
+/* A stretch waits for one that has ended `sent`, or is created at its end. Returns as above. */
+int slices_arc(struct slicing *slicing, uint32_t from, uint32_t to, double sent, double came,
+               bool message);
+
+void slices_free(struct parallelism_slices *slices);
+
+/* As sharing_simulate; errors also those of slices_pass. */
+int sharing_slice(const struct graph *graph, const struct placed *placed, struct slicing *slicing);
+
 /* ---- tasks of others (OTHER_LOAD_SEEN) ---- */
 
 /* Errors: those of scratch_open. */

@@ -248,16 +248,6 @@ static void draw_columns(const struct picture *picture)
     }
 }
 
-/* The smallest of 1, 2 and 5 times a power of ten that is at least `least`; ns. */
-static double tick_step(double least)
-{
-    double step = 1;
-
-    for (unsigned i = 0; step < least; i++)
-        step *= i % 3 == 1 ? 2.5 : 2;
-    return step;
-}
-
 /* The time scale, counted from the top of the picture. Its unit is the largest of which a step is at least a tenth. */
 static void draw_scale(const struct picture *picture)
 {
@@ -266,7 +256,7 @@ static void draw_scale(const struct picture *picture)
         double ns;
     } units[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
     double span = (double)(picture->end - picture->begin);
-    double step = tick_step(span * TICK_GAP / picture->height);
+    double step = show_tick_step(span * TICK_GAP / picture->height);
     size_t unit = 0;
 
     while (unit + 1 < ARRAY_SIZE(units) && step < units[unit].ns / 10)

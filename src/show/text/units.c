@@ -193,3 +193,12 @@ void show_percent(uint64_t part, uint64_t whole, char text[UNIT_SIZE])
     else
         snprintf(text, UNIT_SIZE, percent < 9.95 ? "%.1f" : "%.0f", percent);
 }
+
+double show_tick_step(double least)
+{
+    double step = 1;
+
+    for (unsigned i = 0; step < least; i++)
+        step *= i % 3 == 1 ? 2.5 : 2;
+    return step;
+}
