@@ -2,19 +2,24 @@
 /* request.c: checks requests. See request.h. */
 #include "dpmd/request.h"
 
+#include "meter/load/meter.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
 static int check_open(const struct session_request *request, uint32_t ring_most,
                       struct problem *problem)
 {
+    uint32_t sizes[RING_COUNT];
+
     if ((request->open.flags & ~(METER_ALL_FLAGS)) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these flags: %#" PRIx64,
                            request->open.flags);
     if ((request->open.kinds & ~METER_EVERY_KIND) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these kinds: %#" PRIx32,
                            request->open.kinds);
-    if (request->open.ring_size > ring_most)
+    meter_ring_sizes(request->open.ring_size, sizes);
+    if (request->open.ring_size != 0 && sizes[RING_DATA] > ring_most)
         return problem_set(problem, -EINVAL,
                            "dpmd gives a user rings of at most %" PRIu32
                            " MiB (dpmd --ring): ask for less with --ring",
