@@ -30,7 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SESSION_MEMORY (128u << 20) /* bytes, of a session's process */
+#define SESSION_MEMORY (64u << 20) /* bytes, of a session's process */
 #define ROOT_RING      (1u << 30)   /* bytes */
 
 struct limits {
