@@ -5,6 +5,7 @@ CASE: RESULT TEXT, where RESULT is that of dpmd's reply (0, or a negative errno)
 The messages are those of src/meter/shared/session_protocol.h, written a second time."""
 import array
 import os
+import random
 import socket
 import struct
 import sys
@@ -162,6 +163,49 @@ def case_others():
     connection = opened()
     process = os.pidfd_open(int(os.environ["OTHERS_PROCESS"]))
     return exchange(connection, request(ACQUIRE), [process])
+
+
+def case_all():
+    return exchange(opened(), request(ACQUIRE, struct.pack("=I", 1)))
+
+
+def case_default():
+    """The size of a data ring that is not asked for."""
+    connection = connect()
+    connection.sendmsg([request(OPEN)])
+    reply = connection.recv(REPLY_SIZE)
+    return str(max(struct.unpack_from("=II", reply, 24)))
+
+
+def case_hold():
+    """A session until it is killed. (Its line comes when the session has begun.)"""
+    connection = opened()
+    print("hold: held", flush=True)
+    time.sleep(60)
+    return connection.fileno()
+
+
+def case_random():
+    """Requests in any order, with random content."""
+    seed = int(os.environ.get("DPM_SEED", time.time_ns()))
+    print(f"# DPM_SEED={seed}", file=sys.stderr)
+    numbers = random.Random(seed)
+    connection = opened()
+    process = os.pidfd_open(os.getpid())
+    for _ in range(200):
+        operation = numbers.choice([MARK, ACQUIRE, BEGIN, LOOK, NOTE, SWEEP, PROCESSES, REPORT, LAST, OPEN])
+        named = operation in (MARK, ACQUIRE)
+        content = numbers.randbytes(numbers.choice([0, 8, 64, 2560]))
+        if operation == NOTE:
+            content = struct.pack("=II", numbers.randrange(65), 0) + numbers.randbytes(2560)
+        send(connection, request(operation, bytes(4) if named else content), [process] if named else [])
+        reply, descriptors = receive(connection)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if reply == "closed":
+            return f"closed after operation {operation}"
+    last = [exchange(connection, request(operation, numbers.randbytes(24))) for operation in (DETACH, LAST)]
+    return f"answered {last[0]} {last[1]}"
 
 
 def case_sockets():
