@@ -139,9 +139,15 @@ check "... and dpm run takes ptrace" grep -q '^dpm: metering with ptrace' err
 "$dpm" run --meter kernel -o recordings/root -- ./talk 300 0 > root.out 2> err
 check_equal "root needs no dpmd" "$(grep -v : root.out | grep -x '[0-9]* [0-9]*')" "$(counted recordings/root)"
 
+check_equal "... and dpm check says how to start it" \
+    "limited as root: systemctl enable --now dpmd.socket, once for all users; or start dpmd by hand (dpmd(8))" \
+    "$(./by $one ./dpm check --json | jq -r '.checks[] | select(.name == "dpmd") | "\(.state) \(.advice)"')"
+
 # ---- with it ----
 
 start_service
+check_equal "with dpmd: dpm check says that it works" "0 kernel dpm run and dpm acquire work here for all flags: dpmd loads the meter" \
+    "$(./by $one ./dpm check --json > out; echo "$? $(jq -r '"\(.run_meter) \(.summary)"' out)")"
 check "dpmd gives up what it does not need, for good" wait_for 10 sh -c "
     grep -qx 'NoNewPrivs:.1' /proc/$service/status && grep -qx 'CapBnd:.0*' /proc/$service/status &&
     [ \$(( 0x\$(sed -n 's/^CapPrm:[^0-9a-f]*//p' /proc/$service/status) & ~(1 << 39 | 1 << 38 | 1 << 12 | 1 << 21) )) = 0 ]"
@@ -176,6 +182,7 @@ check_not "... and not among all" sh -c "'$dpm' dump --json recordings/others | 
 touch stop # talk ends
 wait $talk
 rm stop
+wait_for 20 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/first -- ./talk 0 2000 stop > first.out 2> first.err &
 first=$!
 wait_for 10 pgrep -x talk
@@ -255,6 +262,7 @@ check_equal "memory that a session takes has a limit" "flood_of_sockets: -12 Can
 
 # ---- dpmd is killed ----
 
+wait_for 20 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/killed -- ./talk 0 200 stop > killed.out 2> err &
 recording=$!
 wait_for 10 pgrep -x talk
@@ -284,6 +292,7 @@ wait_for 20 no_servers
 check_equal "a peer is told why it is refused, whether it asks early or late" \
     "refused: $(for i in 1 2; do echo "-87 you have as many sessions as dpmd gives a user, 1: end one first, or raise dpmd --sessions"; done | paste -sd '|' | sed 's/|/ | /')" \
     "$(says $one refused)"
+wait_for 20 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/held -- sleep 30 > out 2> held.err &
 held=$!
 wait_for 20 pgrep -P $held sleep
@@ -309,6 +318,7 @@ check_equal "... whose users are told" "dpm: recording stopped: dpmd has ended t
 pkill -P $held sleep
 wait $held 2> wait.err
 check_not "... and removes its socket" test -e "$DPM_SOCKET"
+wait_for 20 no_servers
 start_service --sessions 3 --ring 8 --all-sessions 3
 check_equal "rings that are kept count as sessions, until they are given back" \
     "kept_rings: 3 | -87 you have as many sessions as dpmd gives a user, 3: end one first, or raise dpmd --sessions | then one more" \
