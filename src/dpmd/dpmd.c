@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #define SESSION_MEMORY (64u << 20) /* bytes, of a session's process */
-#define ROOT_RING      (1u << 30)   /* bytes */
+#define ROOT_RING      (1u << 30)  /* bytes */
 
 struct limits {
     unsigned sessions_all;

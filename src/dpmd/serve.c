@@ -359,8 +359,8 @@ static bool wait_for_request(struct service *service)
 
 void serve(int connection, const struct peer *peer, uint32_t ring_most)
 {
-    struct service service = {.connection = connection, .peer = peer, .ring_most = ring_most,
-                              .rings = HELD_RINGS_NONE};
+    struct service service = {
+        .connection = connection, .peer = peer, .ring_most = ring_most, .rings = HELD_RINGS_NONE};
 
     while (wait_for_request(&service) && exchange_once(&service))
         ;

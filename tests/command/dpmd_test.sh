@@ -295,8 +295,9 @@ fi
 # ---- limits ----
 
 wait_for 20 no_servers
+too_many="-87 you have as many sessions as dpmd gives a user, 1: end one first, or raise dpmd --sessions"
 check_equal "a peer is told why it is refused, whether it asks early or late" \
-    "refused: $(for i in 1 2; do echo "-87 you have as many sessions as dpmd gives a user, 1: end one first, or raise dpmd --sessions"; done | paste -sd '|' | sed 's/|/ | /')" \
+    "refused: $too_many | $too_many" \
     "$(says $one refused)"
 wait_for 20 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/held -- sleep 30 > out 2> held.err &
@@ -306,7 +307,7 @@ kill -STOP "$service"
 says $one slow_to_close > said
 kill -CONT "$service"
 check_equal "a peer that is refused passes a socket that closes in a minute: dpmd does not wait for it" \
-    "first: -87 you have as many sessions as dpmd gives a user, 1: end one first, or raise dpmd --sessions" \
+    "first: $too_many" \
     "$(./by $one timeout 20 "$python" session_client.py "$DPM_SOCKET" first)"
 record more run -o recordings/more -- true
 check "dpm says so, and takes ptrace" grep -q '^dpm: metering with ptrace.*you have as many sessions' err

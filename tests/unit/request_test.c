@@ -137,8 +137,7 @@ static void test_size(void **context)
         size_t given = size < sizeof(request) ? size : sizeof(request);
         void *copy = malloc(given > 0 ? given : 1); /* a sanitizer sees what is read beyond */
         memcpy(copy, &request, given);
-        assert_int_equal(check(copy, size, 0, SESSION_NEW),
-                         size == sizeof(request) ? 0 : -EPROTO);
+        assert_int_equal(check(copy, size, 0, SESSION_NEW), size == sizeof(request) ? 0 : -EPROTO);
         free(copy);
     }
 }
@@ -182,11 +181,11 @@ static void test_ring(void **context)
 
     (void)context;
     request.open.ring_size = 40u << 20;
-    assert_int_equal(
-        request_check(&request, sizeof(request), 0, SESSION_NEW, 48u << 20, &problem), -EINVAL);
+    assert_int_equal(request_check(&request, sizeof(request), 0, SESSION_NEW, 48u << 20, &problem),
+                     -EINVAL);
     request.open.ring_size = 32u << 20;
-    assert_int_equal(
-        request_check(&request, sizeof(request), 0, SESSION_NEW, 48u << 20, &problem), 0);
+    assert_int_equal(request_check(&request, sizeof(request), 0, SESSION_NEW, 48u << 20, &problem),
+                     0);
     request.open.ring_size = 0; /* the default, or what is allowed of it */
     assert_int_equal(request_check(&request, sizeof(request), 0, SESSION_NEW, 1u << 20, &problem),
                      0);
@@ -209,9 +208,8 @@ static void test_states(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random), cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_size),   cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_ring),   cmocka_unit_test(test_states),
+        cmocka_unit_test(test_random), cmocka_unit_test(test_noise), cmocka_unit_test(test_size),
+        cmocka_unit_test(test_fields), cmocka_unit_test(test_ring),  cmocka_unit_test(test_states),
     };
 
     state = seed_of_run("request");
