@@ -119,7 +119,7 @@ static const struct command_option parallelism_options[] = {
      {"STEP", ARGUMENT_WORD, step_word},
      "highest model to compute after max: delay or sharing (sharing)"},
     {"each", OPTION_EACH, {0}, "each TRACE is a separate run: show median and spread"},
-    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };

@@ -10,11 +10,17 @@
 static int check_open(const struct session_request *request, uint32_t ring_most,
                       struct problem *problem)
 {
+<<<<<<< HEAD
     uint32_t sizes[RING_COUNT];
 
     if ((request->open.flags & ~(METER_ALL_FLAGS)) != 0)
+=======
+    uint64_t flags = request->open.flags | request->open.later_flags;
+
+    if ((flags & ~METER_ALL_FLAGS) != 0)
+>>>>>>> main
         return problem_set(problem, -EINVAL, "dpmd does not know all of these flags: %#" PRIx64,
-                           request->open.flags);
+                           flags);
     if ((request->open.kinds & ~METER_EVERY_KIND) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these kinds: %#" PRIx32,
                            request->open.kinds);
@@ -30,8 +36,10 @@ static int check_open(const struct session_request *request, uint32_t ring_most,
 static int check_content(const struct session_request *request, size_t descriptors,
                          uint32_t ring_most, struct problem *problem)
 {
-    size_t wanted = request->operation == SESSION_MARK ||
-                    (request->operation == SESSION_ACQUIRE && request->all == 0);
+    size_t wanted =
+        request->operation == SESSION_MARK ||
+        ((request->operation == SESSION_ACQUIRE || request->operation == SESSION_CHANGE) &&
+         request->of.all == 0);
 
     if (descriptors != wanted)
         return problem_set(problem, -EPROTO, "%zu descriptors came with the request instead of %zu",

@@ -107,6 +107,7 @@ static int serve_open(struct service *service, struct exchange *exchange)
     const struct session_request *request = exchange->request;
     const struct meter_options options = {
         .flags = request->open.flags,
+        .later_flags = request->open.later_flags,
         .kinds = request->open.kinds,
         .ring_size = ring_size(service, request->open.ring_size),
         .served = true,
@@ -163,6 +164,15 @@ static int serve_acquire(struct service *service, struct exchange *exchange)
     int result = service->meter->acquire(service->meter, pid, &exchange->problem);
     exchange->reply.refused = service->meter->refused;
     return result;
+}
+
+static int serve_change(struct service *service, struct exchange *exchange)
+{
+    pid_t pid = process_of(exchange);
+
+    return pid < 0 ? pid
+                   : service->meter->change(service->meter, pid, exchange->request->of.flags,
+                                            &exchange->problem);
 }
 
 static int serve_begin(struct service *service, struct exchange *exchange)
@@ -269,12 +279,12 @@ static int serve_last(struct service *service, struct exchange *exchange)
 }
 
 static int (*const operations[SESSION_OPERATIONS])(struct service *, struct exchange *) = {
-    [SESSION_OPEN] = serve_open,       [SESSION_MARK] = serve_mark,
-    [SESSION_ACQUIRE] = serve_acquire, [SESSION_BEGIN] = serve_begin,
-    [SESSION_LOOK] = serve_look,       [SESSION_NOTE] = serve_note,
-    [SESSION_SWEEP] = serve_sweep,     [SESSION_PROCESSES] = serve_processes,
-    [SESSION_REPORT] = serve_report,   [SESSION_DETACH] = serve_detach,
-    [SESSION_LAST] = serve_last,
+    [SESSION_OPEN] = serve_open,           [SESSION_MARK] = serve_mark,
+    [SESSION_ACQUIRE] = serve_acquire,     [SESSION_CHANGE] = serve_change,
+    [SESSION_BEGIN] = serve_begin,         [SESSION_LOOK] = serve_look,
+    [SESSION_NOTE] = serve_note,           [SESSION_SWEEP] = serve_sweep,
+    [SESSION_PROCESSES] = serve_processes, [SESSION_REPORT] = serve_report,
+    [SESSION_DETACH] = serve_detach,       [SESSION_LAST] = serve_last,
 };
 
 /* ---- requests and replies ---- */

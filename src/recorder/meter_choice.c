@@ -33,6 +33,7 @@ static int open_session(const struct meter_choice *choice, struct meter_interfac
 {
     const struct session_options options = {
         .flags = choice->options.flags,
+        .later_flags = choice->options.later_flags,
         .kinds = choice->options.kinds,
         .ring_size = choice->options.ring_size,
     };

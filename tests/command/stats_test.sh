@@ -480,12 +480,27 @@ for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machi
         python3 "$tests/on_terminal.py" $columns "$dpm" stats "$@" > out 2> err
         check "stats $options fits a terminal of $columns columns: $(longest out)" \
             test "$(longest out)" -le $columns
+        figures out > found
+        python3 "$tests/on_terminal.py" $columns "$dpm" stats --all "$@" > out 2> err
+        check "... with --all, too: $(longest out)" test "$(longest out)" -le $columns
+        check_not "... which leaves out no column" grep -q 'left out to fit' out
         figures whole > wanted
-        figures out > found # and what looks like a figure at the end of a folded name
-        check_equal "... and no figure is cut" "" "$(comm -23 wanted found)"
+        figures out > all # and what looks like a figure at the end of a folded name
+        check_equal "... and cuts no figure" "" "$(comm -23 wanted all)"
+        [ $columns -lt 80 ] || # narrower, folded names look like figures
+            check_equal "... nor does it without --all" "" "$(comm -23 found all)"
     done
 done
-python3 "$tests/on_terminal.py" 90 "$dpm" stats alpha > out 2> err
+python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha > out 2> err
+check_equal "the least useful columns are left out, and named" '(left out to fit: PARENT; --all shows them)' \
+    "$(grep -m 1 '^(left out' out)"
+check_not "... not those of a table that fits" grep -q '^(left out.* MODULE' out
+COLUMNS=80 "$dpm" stats alpha > forced 2> err
+check "COLUMNS makes a file as narrow" cmp out forced
+COLUMNS=80 "$dpm" stats --json alpha > forced 2> err
+"$dpm" stats --json alpha > out 2> err
+check "... but no JSON" cmp out forced
+python3 "$tests/on_terminal.py" 90 "$dpm" stats --all alpha > out 2> err
 check_not "a part of a table does not begin with a figure that belongs to one in the part before" \
     grep -qE '^(FROM +TO|KIND +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
 check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
@@ -494,15 +509,15 @@ check_equal "COLUMNS is believed more than the terminal" 1 \
     "$([ "$(longest out)" -le 90 ] && [ "$(longest out)" -gt 80 ]; echo $((! $?)))"
 check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B
 127.0.0.1:4000 twin[400]
-127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha 2> err |
+127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats --all alpha 2> err |
     grep -m 1 -A 2 'server\[100\],  *2  *175 B$' | squeeze | sed 's/^ //; s/ $//')"
 
 # On a terminal of 60 columns: no "[pid]" is broken, and each part of a table repeats the row names.
-python3 "$tests/on_terminal.py" 60 "$dpm" stats alpha > out 2> err
+python3 "$tests/on_terminal.py" 60 "$dpm" stats --all alpha > out 2> err
 check_equal "no process is broken" "" "$(sed 's/\[[0-9:/]*\]//g; s/{}\[\]//; s/@q.*\[2J//' out | grep '[][]')"
 check_equal "parts of the table of processes have their pids" "$(sed -n '/^Processes$/,/^$/p' whole.all | awk '{ print $2 }' | grep '^[0-9]' | sort)" \
     "$(sed -n '/^Processes$/,/^How/p' out | awk '/^PROCESS/ { part++ } part == 2 { print $2 }' | grep '^[0-9]' | sort)"
-for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report check; do
+for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report why 'why --waits' check; do
     [ "$command" = check ] && trace= || trace=alpha
     [ "$command" = check ] && widths=60 || widths='40 60'
     for columns in $widths; do

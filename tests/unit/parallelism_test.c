@@ -877,6 +877,66 @@ static void an_answer_waits_itself(void **state)
     parallelism_free(parallelism);
 }
 
+/* What is told of answers while the history is read. */
+struct listener {
+    const struct parallelism_analysis *analysis;
+    uint64_t sent, received; /* numbers of the events of the latest one */
+    uint64_t time;
+    unsigned count;
+};
+
+static int listen_for_answers(void *self, const struct history_event *event,
+                              struct problem *problem)
+{
+    struct listener *listener = self;
+    struct outside_arc arc;
+
+    (void)problem;
+    if (!parallelism_answers(listener->analysis, &arc))
+        return 0;
+    assert_int_equal(event->event.header->id, EVENT_RECEIVE);
+    listener->sent = arc.from;
+    listener->received = event->number;
+    listener->time = arc.time;
+    listener->count++;
+    return 0;
+}
+
+/* Each arc of an answer is told of, with its events, when its RECEIVE is added. */
+static void answers_are_told_of(void **state)
+{
+    struct computation *computation = *state;
+    const struct parallelism_options options = plain_options();
+    struct source *source = &computation->tape.source;
+    struct history *history = NULL;
+    struct parallelism_analysis *analysis = NULL;
+    struct listener listener = {0};
+    struct problem problem = {""};
+
+    begin(computation, 1);
+    add_internet(&computation->tape, computation->now, 990, PATH_TCP, 1, 1, 9, 2);
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    tell(computation, 0, EVENT_SEND, 990, 0, 5);
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    tell(computation, 0, EVENT_RECEIVECALL, 990, 0, 0);
+    computation->now += 499;
+    tell(computation, 0, EVENT_RECEIVE, 990, 0, 5);
+    tell(computation, 0, EVENT_EXEC, 0, 0, 0);
+    computation->tape.at = 0;
+    computation->tape.source.states = &computation->tape.state;
+    assert_int_equal(history_new(&source, 1, &history, &problem), 0);
+    assert_int_equal(parallelism_new(history, &options, &analysis, &problem), 0);
+    listener.analysis = analysis;
+    const struct analysis reads[] = {parallelism_analysis(analysis),
+                                     {"a listener", &listener, listen_for_answers}};
+    assert_int_equal(analyses_read_all(history, reads, 2, &problem), 0);
+    assert_int_equal(listener.count, 1);
+    assert_int_equal(listener.received - listener.sent, 3);
+    assert_in_range(listener.time, 499, 503);
+    parallelism_analysis_free(analysis);
+    history_free(history);
+}
+
 /* The ptrace meter records a wait when it is over. */
 static void a_wait_is_told_when_it_is_over(void **state)
 {
@@ -1418,6 +1478,7 @@ int main(void)
         TEST(nothing_in_common),
         TEST(messages_take_time),
         TEST(outside_takes_elapsed_time),
+        TEST(answers_are_told_of),
         TEST(pieces_of_an_answer_are_one_wait),
         TEST(sleeping_is_an_arc),
         TEST(a_path_is_met_in_a_wait),

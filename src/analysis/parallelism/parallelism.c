@@ -217,6 +217,12 @@ static int add_event(void *analysis, const struct history_event *event, struct p
     return parallelism_add(analysis, event, problem);
 }
 
+bool parallelism_answers(const struct parallelism_analysis *analysis, struct outside_arc *ret_arc)
+{
+    *ret_arc = analysis->graph.answer;
+    return analysis->graph.answers;
+}
+
 struct analysis parallelism_analysis(struct parallelism_analysis *analysis)
 {
     return (struct analysis){"the parallelism", analysis, add_event};

@@ -228,6 +228,13 @@ bool parallelism_has_threads(const struct parallelism *parallelism);
 
 struct parallelism_analysis;
 
+/* An arc within a process beside that of its CPU time: from a SEND to an unmonitored peer to a RECEIVE of its answer
+ * (thesis, figure 5.3). */
+struct outside_arc {
+    uint64_t from; /* number of the SEND in the history */
+    uint64_t time; /* ns; its length: the elapsed time from the SEND until the answer had come */
+};
+
 /* For a history from which nothing has been read. What the options point to stays the caller's, and must outlive the
  * analysis. Errors: -ENOMEM; others if the copy of the graph cannot be made; with a line in `problem`. */
 int parallelism_new(struct history *history, const struct parallelism_options *options,
@@ -239,6 +246,9 @@ void parallelism_analysis_free(struct parallelism_analysis *analysis);
 int parallelism_add(struct parallelism_analysis *analysis, const struct history_event *event,
                     struct problem *problem);
 struct analysis parallelism_analysis(struct parallelism_analysis *analysis);
+
+/* Whether such an arc leads to the event added last. */
+bool parallelism_answers(const struct parallelism_analysis *analysis, struct outside_arc *ret_arc);
 
 /* Makes the result after the last event; afterwards only parallelism_analysis_free is allowed. Errors as in
  * parallelism_add. The result needs neither history nor analysis; free it with parallelism_free. */

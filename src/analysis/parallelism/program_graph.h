@@ -190,6 +190,7 @@ struct graph_stream {
 
 /* The latest SEND into a path without a known metered receiver. */
 struct request {
+    uint64_t number; /* of that event */
     uint64_t time;
     uint64_t heard; /* until when its answer, maybe in pieces, has been counted; 0: none has come */
     struct reached at;
@@ -269,13 +270,15 @@ struct graph {
     struct stretches stretches;
     see_stretch_function *see; /* NULL: no replay */
     void *context;
-    uint32_t replayed;        /* stretches so far */
-    uint32_t edge;            /* of the present event, while it is processed */
-    struct parallelism again; /* the result of the replay */
-    uint64_t *longest;        /* [lengths] of chains that have ended */
-    uint64_t *arrive;         /* [lengths], scratch for one event */
-    struct reached *here;     /* scratch for one arc */
-    size_t value;             /* offset of its bytes in the values that the history keeps */
+    uint32_t replayed; /* stretches so far */
+    uint32_t edge;     /* of the present event, while it is processed */
+    bool answers;      /* the arc of an answer from outside leads to the event added last: ... */
+    struct outside_arc answer; /* ... this one */
+    struct parallelism again;  /* the result of the replay */
+    uint64_t *longest;         /* [lengths] of chains that have ended */
+    uint64_t *arrive;          /* [lengths], scratch for one event */
+    struct reached *here;      /* scratch for one arc */
+    size_t value;              /* offset of its bytes in the values that the history keeps */
     struct covered outside, asleep, locks; /* of the result's waits, by wall clocks */
     struct parallelism *result;
 };

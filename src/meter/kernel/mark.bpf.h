@@ -153,11 +153,51 @@ int mark_tasks(struct bpf_iter__task *context)
     stream->mark = mark_generation;
     stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
-    enliven(stream, mark_flags);
+    enliven(stream, mark_flags, mark_told);
     /* the hooks of its exit or exec may have run before it was alive */
     if ((task->flags & PF_EXITING) || (!mark_from_exec && !may_meter(task)))
         end_stream(stream);
     __sync_fetch_and_add(&marked, 1);
+    return 0;
+}
+
+/* ---- what they record ---- */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct survey_change);
+} change_line SEC(".maps");
+
+/* Makes streams record something else from now on, or lets them go. Lists those that it has changed. */
+SEC("iter/task")
+int change_tasks(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    struct stream *stream = task == NULL ? NULL : stream_of(task);
+    uint32_t zero = 0;
+    struct survey_change *line = bpf_map_lookup_elem(&change_line, &zero);
+    uint64_t told;
+
+    if (stream == NULL || stream->life != STREAM_ALIVE || line == NULL)
+        return 0;
+    told = change_told == CHANGE_LEAVE ? 0 : change_told & stream->flags;
+    if (change_told != CHANGE_LEAVE && stream->told == told)
+        return 0;
+    stream->told = told;
+    line->stream = stream->number;
+    line->process = stream->process;
+    line->sequence = stream->sequence;
+    line->lost[0] = stream->lost[0];
+    line->lost[1] = stream->lost[1];
+    bpf_seq_write(context->meta->seq, line, sizeof(*line));
+    if (change_told != CHANGE_LEAVE)
+        return 0;
+    if (kinds_in_force & METER_PIPE)
+        __sync_fetch_and_add(&watched_pipes, 1); /* it may hold any of the pipes */
+    end_stream(stream);
+    bpf_task_storage_delete(&streams, task);
     return 0;
 }
 

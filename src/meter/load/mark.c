@@ -88,7 +88,7 @@ static int tell_outside(struct beginning *beginning)
 {
     const struct flags_record flags = {
         .header = {.time = beginning->time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
-        .meter_flags = beginning->meter->flags,
+        .meter_flags = beginning->meter->told,
         .kinds_left_out = METER_EVERY_KIND & ~(beginning->meter->interface.kinds & ~METER_UDP),
     };
 
@@ -102,6 +102,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     bool first = meter->generation == meter->kernel->bss->begun; /* of its generation */
     meter->generation += first;
     meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_told = meter->told;
     meter->kernel->bss->mark_from_exec = false;
     meter->kernel->bss->mark_all = pid == 0;
     meter->kernel->bss->mark_generation = meter->generation;
@@ -179,7 +180,7 @@ static int tell_path(const void *line, void *context)
 
     path.header.stream = 0;
     int result = ring_reader_add(&beginning->meter->reader, &path.header);
-    if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
+    if (result < 0 || (beginning->meter->told & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
         return result;
     return ring_reader_add(&beginning->meter->reader, &creation.header);
 }
@@ -231,6 +232,7 @@ int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *pro
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
 
     meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_told = meter->told;
     meter->kernel->bss->mark_from_exec = true;
     meter->kernel->bss->mark_all = false;
     int result = mark(meter, pid);

@@ -2,6 +2,7 @@
 /* meter.c: loads the kernel meter, attaches its hooks, and lists what is metered. See meter.h. */
 #include "meter/load/meter.h"
 
+#include "meter/load/change.h"
 #include "meter/load/iterate.h"
 #include "meter/load/last_records.h"
 #include "meter/load/libbpf_ways.h"
@@ -80,21 +81,35 @@ static struct bpf_program *program_of(const struct meter *meter, const struct ho
     return bpf_object__find_program_by_name(meter->kernel->obj, hook->program);
 }
 
-static int attach_hooks(struct meter *meter, struct problem *problem)
+static int attach_hook(struct meter *meter, size_t i, struct problem *problem)
 {
-    for (size_t i = 0; i < hook_count; i++) {
-        if (meter->choices[i] != HOOK_CHOSEN)
-            continue;
-        struct bpf_program *program = program_of(meter, &hooks[i]);
-        struct bpf_link *link = hooks[i].way == WAY_CGROUP
-                                    ? bpf_program__attach_cgroup(program, meter->cgroup)
-                                    : bpf_program__attach(program);
-        if (link == NULL)
-            return problem_set(problem, -errno, "cannot attach to the hook %s: %s (see dpm check)",
-                               hooks[i].program, strerror(errno));
-        meter->links[meter->link_count++] = link;
-    }
+    struct bpf_program *program = program_of(meter, &hooks[i]);
+    struct bpf_link *link = hooks[i].way == WAY_CGROUP
+                                ? bpf_program__attach_cgroup(program, meter->cgroup)
+                                : bpf_program__attach(program);
+    if (link == NULL)
+        return problem_set(problem, -errno, "cannot attach to the hook %s: %s (see dpm check)",
+                           hooks[i].program, strerror(errno));
+    meter->links[i] = link;
     return 0;
+}
+
+int meter_attach(struct meter *meter, uint64_t told, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < hook_count && result == 0; i++) {
+        bool needed =
+            meter->choices[i] == HOOK_CHOSEN &&
+            (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, meter->interface.kinds));
+        if (needed && meter->links[i] == NULL)
+            result = attach_hook(meter, i, problem);
+        if (!needed && meter->links[i] != NULL) {
+            bpf_link__destroy(meter->links[i]);
+            meter->links[i] = NULL;
+        }
+    }
+    return result;
 }
 
 /* ---- choice of hooks ---- */
@@ -172,6 +187,7 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
         snprintf(meter->left_out, sizeof(meter->left_out),
                  "SCHEDULE is not recorded: this kernel is built without CONFIG_SCHED_INFO");
     meter->flags &= ~meter->interface.unknown_flags;
+    meter->told &= meter->flags;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)
         return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
@@ -259,6 +275,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
         return cannot_load(-errno, problem);
     meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
     meter->kernel->rodata->flags_in_force = meter->flags;
+    meter->kernel->bss->told_now = meter->told;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
@@ -372,9 +389,10 @@ static void detach(struct meter_interface *interface)
     /* Silences all streams first. Hooks are detached one after the other, some milliseconds each, and the remaining
      * ones would record events incompletely. */
     __atomic_store_n(&meter->kernel->bss->begun, 0, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < meter->link_count; i++)
+    for (size_t i = 0; i < hook_count; i++) {
         bpf_link__destroy(meter->links[i]);
-    meter->link_count = 0;
+        meter->links[i] = NULL;
+    }
     meter->detached = true;
     if (meter->interface.kinds & METER_FILE) {
         meter->kernel->bss->metering_ends = 1;
@@ -533,6 +551,7 @@ static const struct meter_interface kernel_meter = {
     .mark = meter_mark,
     .acquire = meter_acquire,
     .begin = meter_begin,
+    .change = meter_change,
     .ended = ended,
     .stopped = stopped,
     .live = live,
@@ -556,7 +575,8 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
         return problem_set(problem, -ENOMEM, "out of memory");
     meter->cost.counting = -1;
     meter->skipped.before = options->first_skipped;
-    meter->flags = options->flags;
+    meter->flags = options->flags | options->later_flags;
+    meter->told = options->flags;
     meter->interface = kernel_meter;
     meter->interface.source = (struct source){next_record, 1, &meter->interface.state};
     meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
@@ -568,7 +588,7 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     if (result == 0)
         result = load(meter, options, problem);
     if (result == 0)
-        result = attach_hooks(meter, problem);
+        result = meter_attach(meter, meter->told, problem);
     if (result == 0 && meter_note_own(&meter->interface, getpid()) < 0)
         result = problem_set(problem, -EIO, "cannot find our own program file in the kernel");
     if (result < 0) {

@@ -22,6 +22,9 @@ struct meter_user {
 
 struct meter_options {
     uint64_t flags; /* EVENT_FLAG bits and METER_FLAG_PC, for all marked processes */
+    /* Flags that `change` may set later: what it takes to follow the processes for these is done from the beginning. The
+     * flags above are always among them. */
+    uint64_t later_flags;
     uint32_t kinds; /* METER_TCP ...: the meter ignores all other paths; 0 = all */
     /* Bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The control ring has a quarter of it, at least
      * 1 MiB. */

@@ -193,10 +193,11 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
 }
 
 /* Asks something about a process. */
-static int ask_of(struct session *session, uint32_t operation, pid_t pid,
+static int ask_of(struct session *session, uint32_t operation, pid_t pid, uint64_t flags,
                   struct session_reply *ret_reply, struct problem *problem)
 {
-    struct session_request request = {.operation = operation, .all = pid == 0};
+    struct session_request request = {.operation = operation,
+                                      .of = {.flags = flags, .all = pid == 0}};
     int descriptor = pid == 0 ? -1 : process_open(pid);
 
     if (pid != 0 && descriptor < 0)
@@ -211,7 +212,7 @@ static int ask_of(struct session *session, uint32_t operation, pid_t pid,
 static int mark(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
     struct session_reply reply;
-    int result = ask_of(session_of(interface), SESSION_MARK, pid, &reply, problem);
+    int result = ask_of(session_of(interface), SESSION_MARK, pid, 0, &reply, problem);
 
     return result < 0 ? result : 0;
 }
@@ -219,7 +220,7 @@ static int mark(struct meter_interface *interface, pid_t pid, struct problem *pr
 static int acquire(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
     struct session_reply reply = {0};
-    int result = ask_of(session_of(interface), SESSION_ACQUIRE, pid, &reply, problem);
+    int result = ask_of(session_of(interface), SESSION_ACQUIRE, pid, 0, &reply, problem);
 
     interface->refused = reply.refused;
     return result == -ESRCH ? 0 : result; /* it has ended */
@@ -237,6 +238,14 @@ static int begin(struct meter_interface *interface, struct meter_begun *ret_begu
         return result;
     *ret_begun = (struct meter_begun){reply.begin.processes, reply.begin.unsettled};
     return 0;
+}
+
+static int change(struct meter_interface *interface, pid_t pid, uint64_t flags,
+                  struct problem *problem)
+{
+    struct session_reply reply;
+
+    return ask_of(session_of(interface), SESSION_CHANGE, pid, flags, &reply, problem);
 }
 
 static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
@@ -339,6 +348,7 @@ static const struct meter_interface session_meter = {
     .mark = mark,
     .acquire = acquire,
     .begin = begin,
+    .change = change,
     .ended = ended,
     .stopped = stopped,
     .live = live,
@@ -387,6 +397,7 @@ int session_open(const struct session_options *options, struct meter_interface *
     struct session *session = calloc(1, sizeof(*session));
     struct session_request request = {.operation = SESSION_OPEN,
                                       .open = {.flags = options->flags,
+                                               .later_flags = options->later_flags,
                                                .kinds = options->kinds,
                                                .ring_size = options->ring_size}};
     struct session_reply reply;

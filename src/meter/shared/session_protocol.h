@@ -32,6 +32,7 @@ enum session_operation {
     SESSION_MARK,      /* with a pidfd: records from its next exec on */
     SESSION_ACQUIRE,   /* with a pidfd, or `all` */
     SESSION_BEGIN,     /* of the acquired processes */
+    SESSION_CHANGE,    /* with a pidfd, or `all`: of what is recorded */
     SESSION_LOOK,      /* adds records that are due */
     SESSION_NOTE,      /* sockets that the reader has found in its records */
     SESSION_SWEEP,     /* adds records of closed paths */
@@ -61,10 +62,14 @@ struct session_request {
     union {
         struct {
             uint64_t flags;
+            uint64_t later_flags; /* that CHANGE may set, besides these */
             uint32_t kinds;
             uint32_t ring_size; /* 0: the default */
         } open;
-        uint32_t all;     /* ACQUIRE: everything that the user may meter; else 0 */
+        struct {
+            uint64_t flags; /* CHANGE: as meter_interface.change takes them */
+            uint32_t all;   /* 1: everything that the user may meter, or that is metered; else 0 */
+        } of;
         uint64_t records; /* LOOK: how many the reader has taken */
         struct {
             uint32_t count;
@@ -81,7 +86,7 @@ struct session_request {
 
 struct session_reply {
     uint32_t version;
-    int32_t result; /* a negative errno: `text` says why; ACQUIRE: how many threads were marked */
+    int32_t result; /* a negative errno: `text` says why; ACQUIRE, CHANGE: how many threads */
     uint64_t bytes; /* of the file that comes with it; 0: none */
     uint64_t cpu;   /* time in ns that dpmd has spent on this session */
     union {

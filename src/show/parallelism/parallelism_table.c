@@ -94,21 +94,22 @@ static int add_factor_row(struct table *table, const struct parallelism_runs *ru
                                              cells[2], cells[3], cells[4], cells[5]});
 }
 
-static int print_factors(const struct parallelism_runs *runs, FILE *file)
+static int print_factors(const struct parallelism_runs *runs, FILE *file, bool all)
 {
     const struct table_column columns[] = {
         {"ASSIGNMENT", false},
         {"STEP", false},
         {"P", true},
         {has_threads(runs) ? "P OF PROCESSES" : NULL, true},
-        {runs->count > 1 ? "LEAST" : NULL, true},
-        {runs->count > 1 ? "GREATEST" : NULL, true},
-        {"% OF STREAMS", true},
+        {runs->count > 1 ? "LEAST" : NULL, true, .rank = 2},
+        {runs->count > 1 ? "GREATEST" : NULL, true, .rank = 2},
+        {"% OF STREAMS", true, .rank = 3},
         {"T_MAX", true},
     };
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    table.whole = all;
     for (size_t i = 0; result == 0 && i < runs->at[0].threads->row_count; i++)
         result = add_factor_row(&table, runs, i);
     if (result == 0)
@@ -396,7 +397,7 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
 
     print_heading(runs, folding_begin(&folding, file));
     folding_end(&folding);
-    int result = print_factors(runs, file);
+    int result = print_factors(runs, file, options->all);
     if (result == 0 && !ferror(file)) {
         print_results(runs, folding_begin(&folding, file));
         folding_end(&folding);

@@ -135,7 +135,10 @@ static void choose_columns(struct result_view *view, const struct communication 
         if (!is_shown(view, cell, all))
             continue;
         result_heading(cell, i == 0 ? NULL : cell - 1, view->texts[i]);
-        view->headings[i] = (struct table_column){view->texts[i], !is_name(cell->column->unit)};
+        bool part = i > 0 && cell->column == cell[-1].column;
+        view->headings[i] = (struct table_column){view->texts[i], !is_name(cell->column->unit),
+                                                  part ? result_rank(cell) : cell->column->rank,
+                                                  part || cell->column->detail};
         shown++;
         if (cell->column->unit == RESULT_NUMBER) /* e.g. a pid, which is part of the name */
             view->leading = shown;
