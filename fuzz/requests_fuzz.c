@@ -16,7 +16,8 @@
 static bool needs_descriptor(const struct session_request *request)
 {
     return request->operation == SESSION_MARK ||
-           (request->operation == SESSION_ACQUIRE && request->all == 0);
+           ((request->operation == SESSION_ACQUIRE || request->operation == SESSION_CHANGE) &&
+            request->of.all == 0);
 }
 
 static void check_accepted(const struct session_request *request, size_t size, size_t descriptors,
@@ -34,6 +35,7 @@ static void check_accepted(const struct session_request *request, size_t size, s
     if (request->operation != SESSION_OPEN)
         return;
     PROMISE((request->open.flags & ~(uint64_t)METER_ALL_FLAGS) == 0);
+    PROMISE((request->open.later_flags & ~(uint64_t)METER_ALL_FLAGS) == 0);
     PROMISE((request->open.kinds & ~METER_EVERY_KIND) == 0);
     meter_ring_sizes(request->open.ring_size, sizes);
     PROMISE(sizes[RING_DATA] <= RING_MOST);

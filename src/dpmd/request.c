@@ -10,15 +10,10 @@
 static int check_open(const struct session_request *request, uint32_t ring_most,
                       struct problem *problem)
 {
-<<<<<<< HEAD
+    uint64_t flags = request->open.flags | request->open.later_flags;
     uint32_t sizes[RING_COUNT];
 
-    if ((request->open.flags & ~(METER_ALL_FLAGS)) != 0)
-=======
-    uint64_t flags = request->open.flags | request->open.later_flags;
-
     if ((flags & ~METER_ALL_FLAGS) != 0)
->>>>>>> main
         return problem_set(problem, -EINVAL, "dpmd does not know all of these flags: %#" PRIx64,
                            flags);
     if ((request->open.kinds & ~METER_EVERY_KIND) != 0)

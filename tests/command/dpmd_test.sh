@@ -239,29 +239,31 @@ fi
 
 # ---- wrong messages ----
 
-says $one short empty long version operation flags kinds ring first descriptors many > said
+says $one short empty long version operation flags later_flags kinds ring first descriptors many > said
 check_equal "wrong messages are refused: each with its reason" \
 "short: -71 not a request: 1 bytes instead of 2576
 empty: closed
 long: -71 not a request
 version: -71 dpm is of another version than dpmd: install the same of both
-operation: -71 no such operation: 12
+operation: -71 no such operation: 13
 flags: -22 dpmd does not know all of these flags: 0x8000000000000000
+later_flags: -22 dpmd does not know all of these flags: 0x8000000000000000
 kinds: -22 dpmd does not know all of these kinds: 0x80000000
 ring: -22 dpmd gives a user rings of at most 64 MiB (dpmd --ring): ask for less with --ring
-first: -1 the session is not in a state for operation 5
+first: -1 the session is not in a state for operation 6
 descriptors: -71 not a request
 many: -71 not a request" "$(cat said says.err)"
 says $one in_session without_pidfd sockets after_detach > said
 check_equal "... also in a session" \
 "in_session: -1 the session is not in a state for operation 1
--1 the session is not in a state for operation 11
+-1 the session is not in a state for operation 12
+-22 the meter was not opened for all of these flags: 0x8000000000000000
 -9 the descriptor is no pidfd
 -9 the descriptor is no pidfd
 -3 the process has ended
 without_pidfd: -71 0 descriptors came with the request instead of 1
 sockets: -71 too many sockets in one request
-after_detach: 0 | -1 the session is not in a state for operation 7 | 0 | 0" "$(cat said says.err)"
+after_detach: 0 | -1 the session is not in a state for operation 8 | 0 | 0" "$(cat said says.err)"
 says $one random > said
 check "requests in any order, with any content: each is answered" grep -qx 'random: answered 0 0' said || cat said
 check_equal "memory that a session takes has a limit" "flood_of_sockets: -12 Cannot allocate memory" "$(says $one flood_of_sockets)"

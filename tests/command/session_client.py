@@ -14,7 +14,7 @@ import time
 REQUEST_SIZE = 2576
 REPLY_SIZE = 568
 VERSION = 1
-OPEN, MARK, ACQUIRE, BEGIN, LOOK, NOTE, SWEEP, PROCESSES, REPORT, DETACH, LAST = range(1, 12)
+OPEN, MARK, ACQUIRE, BEGIN, CHANGE, LOOK, NOTE, SWEEP, PROCESSES, REPORT, DETACH, LAST = range(1, 13)
 
 
 def connect():
@@ -59,7 +59,7 @@ def exchange(connection, message, descriptors=()):
 def open_session():
     """A connection, the reply, and the rings, which are small."""
     connection = connect()
-    send(connection, request(OPEN, struct.pack("=QII", 0, 0, 1 << 20)))
+    send(connection, request(OPEN, struct.pack("=QQII", 0, 0, 0, 1 << 20)))
     return connection, *receive(connection)
 
 
@@ -98,19 +98,23 @@ def case_version():
 
 
 def case_operation():
-    return once(request(12))
+    return once(request(13))
 
 
 def case_flags():
-    return once(request(OPEN, struct.pack("=QII", 1 << 63, 0, 0)))
+    return once(request(OPEN, struct.pack("=QQII", 1 << 63, 0, 0, 0)))
+
+
+def case_later_flags():
+    return once(request(OPEN, struct.pack("=QQII", 0, 1 << 63, 0, 0)))
 
 
 def case_kinds():
-    return once(request(OPEN, struct.pack("=QII", 0, 1 << 31, 0)))
+    return once(request(OPEN, struct.pack("=QQII", 0, 0, 1 << 31, 0)))
 
 
 def case_ring():
-    return once(request(OPEN, struct.pack("=QII", 0, 0, 65 << 20)))
+    return once(request(OPEN, struct.pack("=QQII", 0, 0, 0, 65 << 20)))
 
 
 def case_first():
@@ -135,6 +139,7 @@ def case_in_session():
     os.waitpid(child, 0)
     with open("/dev/null", encoding="ascii") as file:
         answers = [exchange(connection, request(OPEN)), exchange(connection, request(LAST)),
+                   exchange(connection, request(CHANGE, struct.pack("=QI", 1 << 63, 1))),
                    exchange(connection, request(MARK), [file.fileno()]), exchange(connection, request(ACQUIRE), [file.fileno()]),
                    exchange(connection, request(MARK), [process])]
     return "\n".join(answers)
@@ -152,7 +157,7 @@ def case_others():
 
 
 def case_all():
-    return exchange(opened(), request(ACQUIRE, struct.pack("=I", 1)))
+    return exchange(opened(), request(ACQUIRE, struct.pack("=QI", 0, 1)))
 
 
 def case_default():
@@ -179,12 +184,14 @@ def case_random():
     connection = opened()
     process = os.pidfd_open(os.getpid())
     for _ in range(200):
-        operation = numbers.choice([MARK, ACQUIRE, BEGIN, LOOK, NOTE, SWEEP, PROCESSES, REPORT, LAST, OPEN])
+        operation = numbers.choice([MARK, ACQUIRE, BEGIN, CHANGE, LOOK, NOTE, SWEEP, PROCESSES, REPORT, LAST, OPEN])
         named = operation in (MARK, ACQUIRE)
         content = numbers.randbytes(numbers.choice([0, 8, 64, 2560]))
         if operation == NOTE:
             content = struct.pack("=II", numbers.randrange(65), 0) + numbers.randbytes(2560)
-        send(connection, request(operation, bytes(4) if named else content), [process] if named else [])
+        elif operation == CHANGE:
+            content = struct.pack("=QI", numbers.choice([0, 1, 0xFFFF, numbers.getrandbits(64), (1 << 64) - 1]), 1)
+        send(connection, request(operation, bytes(12) if named else content), [process] if named else [])
         reply, descriptors = receive(connection)
         for descriptor in descriptors:
             os.close(descriptor)

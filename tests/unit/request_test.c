@@ -28,6 +28,7 @@ static const struct rule {
     [SESSION_OPEN] = {IN(SESSION_NEW), 0},
     [SESSION_MARK] = {IN(SESSION_OPENED), 1},
     [SESSION_ACQUIRE] = {IN(SESSION_OPENED), 1}, /* 0 for all */
+    [SESSION_CHANGE] = {IN(SESSION_OPENED), 1},  /* likewise */
     [SESSION_BEGIN] = {IN(SESSION_OPENED), 0},
     [SESSION_LOOK] = {IN(SESSION_OPENED), 0},
     [SESSION_NOTE] = {IN(SESSION_OPENED), 0},
@@ -45,11 +46,16 @@ static bool is_valid(const struct session_request *request, size_t descriptors,
         request->operation >= SESSION_OPERATIONS)
         return false;
     const struct rule *rule = &rules[request->operation];
-    size_t wanted = request->operation == SESSION_ACQUIRE && request->all ? 0 : rule->descriptors;
+    size_t wanted =
+        (request->operation == SESSION_ACQUIRE || request->operation == SESSION_CHANGE) &&
+                request->of.all
+            ? 0
+            : rule->descriptors;
     if ((rule->states & IN(state)) == 0 || descriptors != wanted)
         return false;
     if (request->operation == SESSION_OPEN)
-        return (request->open.flags & ~(uint64_t)METER_ALL_FLAGS) == 0 &&
+        return ((request->open.flags | request->open.later_flags) & ~(uint64_t)METER_ALL_FLAGS) ==
+                   0 &&
                (request->open.kinds & ~METER_EVERY_KIND) == 0 &&
                request->open.ring_size <= RING_MOST;
     return request->operation != SESSION_NOTE || request->note.count <= SESSION_SOCKETS_MOST;
@@ -91,13 +97,16 @@ static void make_request(struct session_request *request)
     if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
         request->open.flags &= METER_ALL_FLAGS;
     if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
+        request->open.later_flags &= METER_ALL_FLAGS;
+    if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
         request->open.kinds &= METER_EVERY_KIND;
     if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
         request->open.ring_size = (uint32_t)random_below(&state, RING_MOST + 1);
     if (request->operation == SESSION_NOTE)
         request->note.count = (uint32_t)random_below(&state, 2 * SESSION_SOCKETS_MOST);
-    if (request->operation == SESSION_ACQUIRE && random_below(&state, 2) != 0)
-        request->all = 0;
+    if (random_below(&state, 2) != 0 &&
+        (request->operation == SESSION_ACQUIRE || request->operation == SESSION_CHANGE))
+        request->of.all = 0;
 }
 
 static void test_random(void **context)
@@ -154,6 +163,11 @@ static void test_fields(void **context)
         request.open.flags = 1ULL << bit;
         assert_int_equal(check(&request, sizeof(request), 0, SESSION_NEW),
                          METER_ALL_FLAGS >> bit & 1 ? 0 : -EINVAL);
+        request.open.later_flags = request.open.flags;
+        request.open.flags = 0;
+        assert_int_equal(check(&request, sizeof(request), 0, SESSION_NEW),
+                         METER_ALL_FLAGS >> bit & 1 ? 0 : -EINVAL);
+        request.open.later_flags = 0;
     }
     request.open.flags = METER_ALL_FLAGS;
     for (unsigned bit = 0; bit < 32; bit++) {
