@@ -21,7 +21,7 @@ service=
 start_service() {
     ./dpmd --socket "$DPM_SOCKET" --folder run/sessions "$@" >> service.log 2>&1 &
     service=$!
-    wait_for 10 listens
+    wait_for 60 listens
 }
 
 # Whether somebody listens at the socket: 00010000 are the flags of such a socket.
@@ -37,11 +37,13 @@ trap 'kill -KILL $service $(servers) 2> end.err; rm -rf "$scratch"' EXIT
 
 # servers: the processes that serve sessions.
 servers() {
-    cat run/sessions/* 2> servers.err | cut -d ' ' -f 2 | grep -vx 0
+    cat run/sessions/* 2> servers.err | cut -d ' ' -f 2 | while read -r server_pid; do
+        [ ! -d "/proc/$server_pid" ] || echo "$server_pid"
+    done
 }
 
 no_servers() {
-    [ -z "$(servers)" ] || [ -z "$(ps -o pid= -p "$(servers | paste -sd ,)")" ]
+    [ -z "$(servers)" ]
 }
 
 # by USER COMMAND...
@@ -148,7 +150,7 @@ check_equal "... and dpm check says how to start it" \
 start_service
 check_equal "with dpmd: dpm check says that it works" "0 kernel dpm run and dpm acquire work here for all flags: dpmd loads the meter" \
     "$(./by $one ./dpm check --json > out; echo "$? $(jq -r '"\(.run_meter) \(.summary)"' out)")"
-check "dpmd gives up what it does not need, for good" wait_for 10 sh -c "
+check "dpmd gives up what it does not need, for good" wait_for 60 sh -c "
     grep -qx 'NoNewPrivs:.1' /proc/$service/status && grep -qx 'CapBnd:.0*' /proc/$service/status &&
     [ \$(( 0x\$(sed -n 's/^CapPrm:[^0-9a-f]*//p' /proc/$service/status) & ~(1 << 39 | 1 << 38 | 1 << 12 | 1 << 21) )) = 0 ]"
 run_one() {
@@ -164,7 +166,7 @@ check "... the records are those of root's own meter" sh -c 'cmp one.story root.
 check "... none of them is lost" sh -c "'$dpm' dump recordings/one | grep -q 'END .* 0 lost, complete'"
 ./by $one ./talk 0 1000 stop > talk.out &
 talk=$!
-wait_for 10 pgrep -P $talk -x talk
+wait_for 60 pgrep -P $talk -x talk
 record acquired acquire -o recordings/acquired --duration 0.5 --kinds pipe --pid $talk
 check "a user acquires a running process" sh -c "'$dpm' dump --json recordings/acquired | jq -e -s '[.[] | select(.event == \"SEND\")] | length > 0'"
 record acquired acquire -o recordings/acquired --duration 0.2 --kinds pipe --all
@@ -179,7 +181,7 @@ check_equal "another user's process is refused" "1 dpm: cannot meter process $ta
 check_equal "... also if the request names it without dpm" "others: -1 cannot meter process $$: $refusal" "$(says $one others)"
 ./by $other sleep 60 &
 sleeper=$!
-wait_for 10 pgrep -U $other -x sleep
+wait_for 60 pgrep -U $other -x sleep
 ./by $other ./dpm acquire -o recordings/others --duration 0.2 --kinds pipe --all > out 2> err
 check "... and not among all" sh -c "'$dpm' dump --json recordings/others | jq -e -s '
     map(select(.event == \"STREAM\") | .user) | unique == [$other]'"
@@ -188,10 +190,10 @@ wait $sleeper 2> wait.err
 touch stop # talk ends
 wait $talk
 rm stop
-wait_for 20 no_servers
+wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/first -- ./talk 0 2000 stop > first.out 2> first.err &
 first=$!
-wait_for 10 pgrep -x talk
+wait_for 60 pgrep -x talk
 server=$(servers)
 ./by $other ./dpm run --meter kernel -o recordings/second -- ./talk 100 0 > second.out 2> second.err
 check_equal "two users record at once: the one has every message" "$(grep -x '[0-9]* [0-9]*' second.out)" "$(counted recordings/second)"
@@ -270,10 +272,10 @@ check_equal "memory that a session takes has a limit" "flood_of_sockets: -12 Can
 
 # ---- dpmd is killed ----
 
-wait_for 20 no_servers
+wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/killed -- ./talk 0 200 stop > killed.out 2> err &
 recording=$!
-wait_for 10 pgrep -x talk
+wait_for 60 pgrep -x talk
 server=$(servers)
 programs_of "$server" > programs
 for round in 1 2 3; do
@@ -289,22 +291,22 @@ rm stop
 check_equal "... which has every message" "$(grep -x '[0-9]* [0-9]*' killed.out)" "$(counted recordings/killed)"
 check "... and none is lost" sh -c "'$dpm' dump recordings/killed | grep -q 'END .* 0 lost, complete'"
 if command -v bpftool > bpftool.path; then
-    check "nothing of it is left in the kernel" wait_for 20 are_freed programs
+    check "nothing of it is left in the kernel" wait_for 60 are_freed programs
 else
     skip "nothing of it is left in the kernel" "bpftool is not installed"
 fi
 
 # ---- limits ----
 
-wait_for 20 no_servers
+wait_for 60 no_servers
 too_many="-87 you have as many sessions as dpmd gives a user, 1: end one first, or raise dpmd --sessions"
 check_equal "a peer is told why it is refused, whether it asks early or late" \
     "refused: $too_many | $too_many" \
     "$(says $one refused)"
-wait_for 20 no_servers
+wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/held -- sleep 30 > out 2> held.err &
 held=$!
-wait_for 20 pgrep -P $held sleep
+wait_for 60 pgrep -P $held sleep
 kill -STOP "$service"
 says $one slow_to_close > said
 kill -CONT "$service"
@@ -321,13 +323,13 @@ check_equal "... or fails, if it must not" \
 
 end_service
 check_equal "stopped by SIGTERM, it ends well" 0 $?
-check "... and ends the sessions" wait_for 20 no_servers
-wait_for 10 grep -q ended held.err
+check "... and ends the sessions" wait_for 60 no_servers
+wait_for 60 grep -q ended held.err
 check_equal "... whose users are told" "dpm: recording stopped: dpmd has ended the session; the command runs on" "$(grep ended held.err)"
 pkill -P $held sleep
 wait $held 2> wait.err
 check_not "... and removes its socket" test -e "$DPM_SOCKET"
-wait_for 20 no_servers
+wait_for 60 no_servers
 start_service --sessions 3 --ring 8 --all-sessions 3
 check_equal "rings that are kept count as sessions, until they are given back" \
     "kept_rings: 3 | -87 you have as many sessions as dpmd gives a user, 3: end one first, or raise dpmd --sessions | then one more" \
@@ -337,7 +339,7 @@ check_equal "... one that is larger is refused" \
     "ring: -22 dpmd gives a user rings of at most 8 MiB (dpmd --ring): ask for less with --ring" "$(says $one ring)"
 ./by $other "$python" session_client.py "$DPM_SOCKET" hold > hold.out &
 hold=$!
-wait_for 20 grep -q hold: hold.out
+wait_for 60 grep -q hold: hold.out
 check_equal "all users together have a limit, too" \
     "kept_rings: 2 | -87 dpmd has as many sessions as it gives all users together, 3: wait until one ends, or raise dpmd --all-sessions | then one more" \
     "$(says $one kept_rings)"
@@ -346,10 +348,10 @@ wait $hold 2> wait.err
 
 # ---- a session's process is killed ----
 
-wait_for 20 no_servers
+wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel -o recordings/cut -- ./talk 0 1000 stop > cut.out 2> err &
 recording=$!
-wait_for 10 pgrep -x talk
+wait_for 60 pgrep -x talk
 sleep 0.5
 kill -KILL "$(servers)"
 sleep 0.3
@@ -403,7 +405,7 @@ END_OF_PYTHON
 export DPM_SOCKET="$scratch/run/passed"
 python3 activate.py SOCK_SEQPACKET "$DPM_SOCKET" &
 service=$!
-wait_for 10 listens
+wait_for 60 listens
 record passed run --meter kernel -o recordings/passed -- ./talk 20 0
 check_equal "a socket that systemd passes" "20 210" "$(counted recordings/passed)"
 end_service
