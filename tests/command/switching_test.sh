@@ -51,4 +51,5 @@ if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
     kill $service
     wait $service
 fi
+check_not "no process is left over" pgrep -f "^./switching --load"
 finish

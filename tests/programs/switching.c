@@ -88,6 +88,7 @@ static int load(void)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     int ends[2];
 
+    signal(SIGTERM, SIG_DFL);
     if (pipe(ends) < 0)
         err(EXIT_FAILURE, "pipe");
     begin_pair(ends[1], ends[0], true);
@@ -97,7 +98,7 @@ static int load(void)
     connect_pair(ends);
     begin_pair(ends[0], ends[1], false);
     poll(&input, 1, 60000);
-    kill(0, SIGTERM);
+    kill(0, SIGTERM); /* all of the group: the recording ignores it */
     return 0;
 }
 
