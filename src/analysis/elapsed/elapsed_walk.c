@@ -51,7 +51,9 @@ struct walk {
     /* intervals that received the request, in the processes that it is in now: the latest one last */
     uint32_t received[DEPTH_MOST];
     unsigned depth;
-    /* waits for locks on the way here, since it last followed something else: intervals, the latest one last */
+    /* Of a run, waits for locks on the way here, since it last followed something else: intervals, the latest one last.
+     * (A request's own waits for locks are not left for the holder.) */
+    bool notes_waiters;
     uint32_t waiters[DEPTH_MOST];
     unsigned waiter_count;
     struct holds holds;
@@ -160,6 +162,8 @@ static bool is_wait_for_lock(const struct walk *walk, const struct interval *int
 
 static void note_waiter(struct walk *walk, uint32_t index)
 {
+    if (!walk->notes_waiters)
+        return;
     if (!is_wait_for_lock(walk, interval_at(walk->analysis, index))) {
         walk->waiter_count =
             0; /* a message or a new thread is what was waited for, with all that led to it */
@@ -248,7 +252,7 @@ static int end_account(struct walk *walk)
 
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
-    struct walk walk = {.analysis = analysis, .account = &elapsed->run};
+    struct walk walk = {.analysis = analysis, .account = &elapsed->run, .notes_waiters = true};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     if (index != 0) {

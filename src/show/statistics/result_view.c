@@ -207,7 +207,7 @@ static void sum_text(const struct result_view *view, const struct communication 
         return;
     for (size_t i = first; i < view->count; i++) {
         result_cell_value(cell, all, view->rows[i], &value);
-        sum.whole = value.whole;
+        sum.whole = value.whole > sum.whole ? value.whole : sum.whole; /* rates: the longest life */
         if (!value.known)
             continue;
         sum.known = true;

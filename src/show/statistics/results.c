@@ -267,6 +267,43 @@ static void limit_is_there(const struct communication *all, const void *row,
     value->known = value->known && cgroup->quota != 0 && cgroup->quota != NOT_KNOWN;
 }
 
+/* Rates and queues of a process are over its life (thesis, 5.2.2); of a pair, over that of its sender. */
+static void over_life(struct result_value *value, uint64_t life)
+{
+    value->whole = life;
+    value->known = life > 0;
+}
+
+static void over_process_life(const struct communication *all, const void *row,
+                              struct result_value *value)
+{
+    (void)all;
+    over_life(value, process_life(row));
+}
+
+static void over_pair_life(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    over_life(value, pair_life(all, row));
+}
+
+static void life_of(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    value->amount = process_life(row);
+}
+
+/* Only what chosen processes sent is part of all that was sent. */
+static void part_of_all(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct party *from = &((const struct communication_pair *)row)->from;
+
+    value->known = from->count > 0;
+    for (uint32_t i = 0; i < from->count; i++)
+        value->known = value->known && !all->processes[from->processes[i]].aside;
+}
+
 /* ---- values for JSON only ---- */
 
 static json_t *process_list(const void *context, size_t index)
@@ -378,22 +415,29 @@ static void matching(const struct communication *all, const void *row, struct re
                                                                               .rank = 1            \
     }
 
-#define RATES(OF)                                                                                  \
-    {"sent_messages_per_s", "SENT/S", RESULT_RATE, OF(sent.messages), .sum = SUM_ADD},             \
+/* OVER: sets the time that they are over, if that is not the whole recording. */
+#define RATES(OF, OVER)                                                                            \
+    {"sent_messages_per_s", "SENT/S",      RESULT_RATE,                                            \
+     OF(sent.messages),     .get = (OVER), .sum = SUM_ADD},                                        \
         {"sent_bytes_per_s", "BYTES/S",      RESULT_BYTE_RATE, OF(sent.bytes),                     \
-         .sum = SUM_ADD,     .detail = true, .rank = 1},                                           \
-        {"received_messages_per_s", "RECEIVED/S",   RESULT_RATE,                                   \
-         OF(received.messages),     .sum = SUM_ADD, .rank = 2},                                    \
+         .get = (OVER),      .sum = SUM_ADD, .detail = true,   .rank = 1},                         \
+        {"received_messages_per_s",                                                                \
+         "RECEIVED/S",                                                                             \
+         RESULT_RATE,                                                                              \
+         OF(received.messages),                                                                    \
+         .get = (OVER),                                                                            \
+         .sum = SUM_ADD,                                                                           \
+         .rank = 2},                                                                               \
     {                                                                                              \
         "received_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(received.bytes),                   \
-            .sum = SUM_ADD, .detail = true, .rank = 2                                              \
+            .get = (OVER), .sum = SUM_ADD, .detail = true, .rank = 2                               \
     }
 
 /* Mean queue length over time, and over message operations, as in the thesis. */
-#define QUEUE(OF)                                                                                   \
+#define QUEUE(OF, OVER)                                                                             \
     {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},      \
-        {"queue.messages_mean",   "MEAN",         RESULT_MEAN,    OF(queue.wait),                   \
-         .of_all = ALL(duration), .sum = SUM_ADD, .detail = true, .rank = 1},                       \
+        {"queue.messages_mean", "MEAN",         RESULT_MEAN,    OF(queue.wait),                     \
+         .get = (OVER),         .sum = SUM_ADD, .detail = true, .rank = 1},                         \
         {"queue.messages_mean_over_operations",                                                     \
          "MEAN AT OPERATIONS",                                                                      \
          RESULT_MEAN,                                                                               \
@@ -484,6 +528,7 @@ static const struct result_column of_process[] = {
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
     {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES, .rank = 7},
     {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
+    {"life_ns", "LIFE", RESULT_NS, .get = life_of, .sum = SUM_MAX},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
     {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS,
@@ -508,8 +553,8 @@ static const struct result_column of_process[] = {
     {"failed.receives", "FAILED RECEIVES", RESULT_COUNT, PROCESS(failed_receives), .sum = SUM_ADD},
     {"failed_calls", "FAILED", RESULT_COUNT, .get = failed_calls, .sum = SUM_ADD, .when = WHEN_SOME,
      .flags = RESULT_PEOPLE, .rank = 2},
-    RATES(PROCESS),
-    QUEUE(PROCESS),
+    RATES(PROCESS, over_process_life),
+    QUEUE(PROCESS, over_process_life),
     ANSWER_TIMES(PROCESS),
     WAITS(PROCESS),
     {"user", NULL, RESULT_NUMBER, PROCESS(user), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
@@ -536,11 +581,18 @@ static const struct result_column of_pair[] = {
     {"to", "TO", RESULT_PARTY, PAIR(to), .flags = RESULT_NAMES},
     {"messages", "MESSAGES", RESULT_COUNT, PAIR(sent.messages), .sum = SUM_ADD, .rank = 3},
     {"bytes", "BYTES", RESULT_BYTES, PAIR(sent.bytes), .sum = SUM_ADD},
-    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .sum = SUM_ADD},
-    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .sum = SUM_ADD, .detail = true,
-     .rank = 6},
-    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_bytes), .detail = true,
+    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .get = over_pair_life,
+     .sum = SUM_ADD},
+    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .get = over_pair_life,
+     .sum = SUM_ADD, .detail = true, .rank = 6},
+    {"messages_share", "%", RESULT_SHARE, PAIR(sent.messages), .whole = PAIR(from_sent.messages),
+     .detail = true, .rank = 4},
+    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_sent.bytes), .detail = true,
      .rank = 4},
+    {"messages_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.messages),
+     .of_all = ALL(sent.messages), .get = part_of_all, .sum = SUM_ADD, .rank = 6},
+    {"bytes_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.bytes), .of_all = ALL(sent.bytes),
+     .get = part_of_all, .sum = SUM_ADD, .rank = 6},
     {"size", "SIZE", RESULT_SIZES, PAIR(sizes), .rank = 5},
     {"local", "LOCAL", RESULT_BOOL, PAIR(local)},
     {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
@@ -574,7 +626,7 @@ static const struct result_column of_path[] = {
     {"connections", "CONNECTIONS", RESULT_COUNT, PATH(connections), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .rank = 3},
     {"ended", "ENDED", RESULT_COUNT, PATH(ended), .sum = SUM_ADD},
-    RATES(PATH),
+    RATES(PATH, NULL),
     {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",
      .rank = 3},
@@ -588,7 +640,7 @@ static const struct result_column of_path[] = {
     {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
     {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
     {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
-    QUEUE(PATH),
+    QUEUE(PATH, NULL),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
     {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN, .flags = RESULT_PEOPLE,
@@ -760,10 +812,10 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .tables =
              {{NULL, "name_for_people processes pid parent machine user_for_people "
                      "container_for_people cpu_ns share.cpu waited_for_cpu_ns sent.messages "
-                     "sent.bytes share.bytes "
+                     "share.messages sent.bytes share.bytes "
                      "received.messages received.bytes failed_calls"},
               {rates,
-               "id sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
+               "id life_ns sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
                " received_messages_per_s received_bytes_per_s",
                .needs = "sent.messages received.messages", .rates = true},
               {"How long it takes", "id", .times = true},
@@ -782,7 +834,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "received.messages received.bytes failed.sends "
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
-                "switches.involuntary response_last_byte_ns request_last_byte_ns command",
+                "switches.involuntary response_last_byte_ns request_last_byte_ns command share.cpu "
+                "share.messages share.bytes life_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
@@ -794,10 +847,12 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          COLUMNS(of_pair),
          ROWS(communication_pair, pairs, pair_count),
          .table = TABLE_PAIRS,
-         .tables = {{"Who sent to whom", "from to messages bytes share bytes_per_s size.p50 "
-                                         "size.p99 size.max where"},
-                    {rates, "from to messages_per_s bytes_per_s " SIZE_PARTS, .needs = "messages",
-                     .rates = true},
+         .tables = {{"Who sent to whom", "from to messages messages_share bytes share bytes_per_s "
+                                         "size.p50 size.p99 size.max where"},
+                    {rates,
+                     "from to messages_per_s messages_share_of_all bytes_per_s "
+                     "bytes_share_of_all " SIZE_PARTS,
+                     .needs = "messages", .rates = true},
                     {"Who waits for whom",
                      "from to receiver_wait_ns.sum receiver_wait_ns.p50 message_wait_ns.sum "
                      "message_wait_ns.p50 sender_blocked_ns.sum delivery_ns.p50 late",
@@ -807,7 +862,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                     "from to messages bytes share receiver_wait_ns.sum message_wait_ns.sum late",
                     .more = "dpm stats --all --by pair", .order = ORDER_BYTES},
          .csv = "from to messages bytes local shared size message_wait_ns receiver_wait_ns "
-                "delivery_ns messages_per_s bytes_per_s sender_blocked_ns",
+                "delivery_ns messages_per_s bytes_per_s sender_blocked_ns messages_share share "
+                "messages_share_of_all bytes_share_of_all",
          .order = {[ORDER_BYTES] = "bytes",
                    [ORDER_MESSAGES] = "messages",
                    [ORDER_RESPONSE] = "size.p99",

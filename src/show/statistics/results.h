@@ -26,7 +26,7 @@ enum result_unit {
     RESULT_NS,
     RESULT_SIGNED, /* ns, int64_t */
     RESULT_NUMBER, /* an identifier such as a pid: no separators; CSV leaves an unknown one empty */
-    RESULT_RATE,   /* `value` per second of the recording */
+    RESULT_RATE,   /* `value` per second of `whole`; ns: else of the recording */
     RESULT_BYTE_RATE, /* bytes per second */
     RESULT_SHARE,     /* value / whole: 0 to 1; text shows % */
     RESULT_MEAN,      /* value / whole */

@@ -25,7 +25,7 @@ struct table_column {
     bool detail;        /* of the column before it, whose heading its own needs: SENT, % */
 };
 
-#define MAX_TABLE_COLUMNS 16
+#define MAX_TABLE_COLUMNS 20
 
 struct shown_column {
     bool figures;
