@@ -11,12 +11,12 @@ switching=$1/tests/programs/switching
 seed=${DPM_SEED:-$(($(date +%s) % 100000))}
 cd "$scratch" || exit 1
 
-# switched NAME CHANGES COMMAND...: the program, run by the command.
+# switched NAME CHANGES "dpmd"|"" COMMAND...: the program, run by the command.
 switched() {
-    name=$1 changes=$2
-    shift 2
+    name=$1 changes=$2 service=$3
+    shift 3
     rm -rf switched.trace
-    check "$name: flags change while processes run, seed $seed" sh -c "timeout 60 $* ./switching switched.trace $changes $seed > out"
+    check "$name: flags change while processes run, seed $seed" sh -c "timeout 60 $* ./switching switched.trace $changes $seed $service > out"
     "$dpm" dump --matched --json switched.trace > records 2> dump.err
 }
 
@@ -29,7 +29,7 @@ agrees() {
 }
 
 cp "$switching" .
-repeat switched "our meter" 1000 env
+repeat switched "our meter" 1000 "" env
 agrees 1000
 "$dpm" stats switched.trace > out
 check "the report says so" grep -q '^Events of these kinds were metered only for a time, or for some processes: send,' out
@@ -43,13 +43,13 @@ if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
     chmod 777 user
     cp switching user
     "$1/dpmd" --socket "$scratch/socket" --folder "$scratch/sessions" 2> dpmd.err &
-    service=$!
+    dpmd=$!
     wait_for 10 test -S socket
     cd user || exit 1
-    repeat switched "dpmd's meter" 200 setpriv --reuid 65534 --regid 65534 --clear-groups env DPM_SOCKET="$scratch/socket"
+    repeat switched "dpmd's meter" 200 dpmd setpriv --reuid 65534 --regid 65534 --clear-groups env DPM_SOCKET="$scratch/socket"
     agrees 200
-    kill $service
-    wait $service
+    kill $dpmd
+    wait $dpmd
 fi
 check_not "no process is left over" pgrep -f "^./switching --load"
 finish

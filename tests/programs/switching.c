@@ -2,8 +2,8 @@
 /*
  * switching.c: changes what a computation records while it runs.
  *
- *      usage: switching TRACE CHANGES SEED     records itself, with --load, as `dpm run` does, by dpmd's meter if DPM_SOCKET is
- *                                              set; changes the flags of all processes or of one CHANGES times, at random;
+ *      usage: switching TRACE CHANGES SEED [dpmd]   records itself, with --load, as `dpm run` does, by our own meter or by
+ *                                              dpmd's; changes the flags of all processes or of one CHANGES times, at random;
  *                                              lets a process leave
  *             switching --load                 sends messages of known sizes until its standard input ends
  *
@@ -150,13 +150,13 @@ static uint64_t random_flags(void)
     return random() % 4 == 0 ? METER_EVENT_FLAGS : flags & METER_EVENT_FLAGS;
 }
 
-static int open_meter(struct meter_interface **ret_meter, struct problem *problem)
+static int open_meter(bool own, struct meter_interface **ret_meter, struct problem *problem)
 {
     const struct meter_options options = {.flags = METER_EVENT_FLAGS};
     const struct session_options session = {.flags = METER_EVENT_FLAGS};
 
-    return getenv("DPM_SOCKET") == NULL ? meter_open(&options, ret_meter, problem)
-                                        : session_open(&session, ret_meter, problem);
+    return own ? meter_open(&options, ret_meter, problem)
+               : session_open(&session, ret_meter, problem);
 }
 
 int main(int argc, char **argv)
@@ -172,8 +172,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--load") == 0)
         return load();
-    if (argc != 4)
-        errx(2, "usage: switching TRACE CHANGES SEED");
+    if (argc != 4 && argc != 5)
+        errx(2, "usage: switching TRACE CHANGES SEED [dpmd]");
     srandom((unsigned)strtoul(argv[3], NULL, 10));
     setpgid(0, 0);
     signal(SIGTERM, SIG_IGN);
@@ -181,7 +181,8 @@ int main(int argc, char **argv)
         err(EXIT_FAILURE, "pipe");
     machine_describe(&machine);
     machine.meter_flags = METER_EVENT_FLAGS;
-    if (launch_suspended(&launch, &command, &problem) < 0 || open_meter(&meter, &problem) < 0 ||
+    if (launch_suspended(&launch, &command, &problem) < 0 ||
+        open_meter(argc == 4, &meter, &problem) < 0 ||
         trace_writer_new(argv[1], &machine, 4ULL << 30, &writer, &problem) < 0 ||
         meter->mark(meter, command.pid, &problem) < 0 || launch_release(&command, &problem) < 0)
         give_up(&problem);
