@@ -25,11 +25,22 @@ static const char *cpu_time_word(size_t index)
     return index < ARRAY_SIZE(cpu_times) ? cpu_times[index] : NULL;
 }
 
+static const char *const stores[] = {[STORE_ALL] = "all", [STORE_NONE] = "none"};
+
+static const char *store_word(size_t index)
+{
+    return index < ARRAY_SIZE(stores) ? stores[index] : NULL;
+}
+
 const struct command_option recording_options[] = {
     {"output",
      'o',
      {"TRACE", ARGUMENT_TRACE},
      "record into the directory TRACE (./dpm-NAME-PID.trace)"},
+    {"store",
+     RECORDING_STORE,
+     {"WHAT", ARGUMENT_WORD, store_word},
+     "all: a trace; none: no trace, only the report (all)"},
     {"flags",
      RECORDING_FLAGS,
      {"LIST", ARGUMENT_LIST, meter_flag_word},
@@ -80,6 +91,16 @@ static int read_max_size(const char *command, struct recording_command_options *
     return -1;
 }
 
+static int read_store(const char *command, struct recording_command_options *options)
+{
+    size_t store;
+    int result = option_word(command, "store", store_word, &store);
+
+    if (result < 0)
+        options->recording.store = (enum recording_store)store;
+    return result;
+}
+
 static int read_ring_size(const char *command, struct recording_command_options *options)
 {
     uint64_t size;
@@ -118,6 +139,8 @@ int recording_option(const char *command, int option, struct recording_command_o
     case RECORDING_HTML:
         options->html = optarg;
         return -1;
+    case RECORDING_STORE:
+        return read_store(command, options);
     case RECORDING_MAX_SIZE:
         return read_max_size(command, options);
     case RECORDING_RING:
@@ -136,10 +159,23 @@ int recording_option(const char *command, int option, struct recording_command_o
     }
 }
 
+/* Options that ask for something of a trace, where there is none. */
+static int check_store(const char *command, const struct recording_command_options *options)
+{
+    if (options->recording.store != STORE_NONE)
+        return -1;
+    if (options->recording.trace != NULL)
+        return command_usage_error(command, "--store none writes no trace: leave out --output");
+    return -1;
+}
+
 int recording_options_done(const char *command, struct recording_command_options *options)
 {
     struct problem problem;
+    int result = check_store(command, options);
 
+    if (result >= 0)
+        return result;
     if (meter_flags_parse(options->flags, &options->recording.meter.options.flags, &problem) < 0 ||
         meter_kinds_parse(options->kinds, &options->recording.meter.options.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);

@@ -24,6 +24,7 @@ enum recording_option_value {
     RECORDING_HTML,
     RECORDING_RING,
     RECORDING_MAX_SIZE,
+    RECORDING_STORE,
     RECORDING_INTERVAL_OPTION,
     RECORDING_CPU_TIME,
     RECORDING_OPTION_END, /* a command's own options begin here */

@@ -34,8 +34,9 @@ static void tell_result(const struct recording_command *command, const struct an
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
     char skips[SKIPPED_TEXT_SIZE];
 
-    command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
-                   found->records, found->run.recorded.lost, recording->path);
+    command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, %s%s", found->records,
+                   found->run.recorded.lost, recording->path[0] == '\0' ? "not stored" : "in ",
+                   recording->path);
     if (unnamed > 0)
         command_say_to(command->messages, "%" PRIu64 " of %" PRIu64 " call sites have no name: %s",
                        unnamed, noted, why_unnamed(recording->reason));
@@ -95,7 +96,7 @@ static unsigned parts_of(const struct recording_command *command)
     return command->recording.records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
 }
 
-int recording_report(struct recording_command *command, struct problem *problem)
+static int report_on_trace(const struct recording_command *command, struct problem *problem)
 {
     const char *paths[] = {command->recording.path};
     struct whole_report whole = {
@@ -110,4 +111,14 @@ int recording_report(struct recording_command *command, struct problem *problem)
         result = report(command, &whole, problem);
     whole_report_done(&whole);
     return result;
+}
+
+int recording_report(struct recording_command *command, struct problem *problem)
+{
+    if (command->options->recording.store != STORE_NONE)
+        return report_on_trace(command, problem);
+    if (command->whole == NULL)
+        return problem_set(problem, -ENODATA, "there is no report: the analyses ended early");
+    int result = recording_command_finish_report(command, problem);
+    return result < 0 ? result : report(command, command->whole, problem);
 }

@@ -28,12 +28,21 @@ static int give_up(struct recording *recording, int error)
     return error;
 }
 
+/* Writes a record into the trace, if there is one. */
+static int append(struct recording *recording, const struct record_header *record,
+                  struct problem *problem)
+{
+    if (event_type(record->id)->ring == RING_CONTROL)
+        recording->last_control = record->time;
+    recording->records++;
+    return recording->writer == NULL ? 0 : trace_writer_append(recording->writer, record, problem);
+}
+
 static int store_one(struct recording *recording, const struct record_header *record,
                      int64_t wall_offset, struct problem *problem)
 {
-    int result = trace_writer_append(recording->writer, record, problem);
+    int result = append(recording, record, problem);
 
-    recording->records++;
     live_add(recording->live, record, wall_offset);
     return result;
 }
@@ -79,7 +88,7 @@ static int store(struct recording *recording, const struct event *event, struct 
 
 static void note_lost(struct recording *recording)
 {
-    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+    for (unsigned ring = 0; recording->writer != NULL && ring < RING_COUNT; ring++)
         trace_writer_lost(recording->writer, ring,
                           recording->meter->lost(recording->meter, (enum ring_id)ring));
 }
@@ -128,9 +137,10 @@ static int tell_cost(struct recording *recording, struct problem *problem)
 
     if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
         return 0;
-    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
-    recording->cost_told = ++recording->records;
-    return trace_writer_append(recording->writer, &cost.header, problem);
+    cost.header.time = recording->last_control;
+    int result = append(recording, &cost.header, problem);
+    recording->cost_told = recording->records;
+    return result;
 }
 
 /* The first COST: what it took to load the meter. Errors show with the next record. */
@@ -140,8 +150,8 @@ static void tell_load(struct recording *recording)
     struct problem problem;
 
     cost.cost.wakeups = cost.cost.hook = 0;
-    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
-    recording->records += trace_writer_append(recording->writer, &cost.header, &problem) == 0;
+    cost.header.time = recording->last_control;
+    store_one(recording, &cost.header, recording->wall_offset, &problem);
 }
 
 /* Records closed paths for which there may be no hook. */
@@ -165,7 +175,7 @@ static bool only_state_is_new(const struct recording *recording)
 /* Records command lines that have become titles: of programs that are `age` ns old, at least. */
 static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
 {
-    uint64_t time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    uint64_t time = recording->last_control;
     int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
     struct name_record name;
     int result = 0;
@@ -194,7 +204,7 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
         return result;
     recording->flushed = recording->records;
     recording->state.unflushed = 0;
-    return trace_writer_flush(recording->writer, problem);
+    return recording->writer == NULL ? 0 : trace_writer_flush(recording->writer, problem);
 }
 
 int recording_step(struct recording *recording, struct problem *problem)
@@ -260,12 +270,12 @@ int recording_analyse(struct recording *recording, const struct analysis *analys
 {
     struct live *live = recording->live;
 
-    follow_cost(recording);
+    if (!live->ended)
+        follow_cost(recording);
     live->complete = recording->complete;
     live->state.lost = recording->meter->state.lost;
     live->state.skipped = recording->meter->state.skipped;
-    int result = live_read(live, analyses, count, problem);
-    return result < 0 ? result : 0;
+    return live_read(live, analyses, count, problem);
 }
 
 void recording_unfollow(struct recording *recording)
@@ -310,19 +320,29 @@ static void describe(struct recording *recording)
     machine->meter = meter->kind;
 }
 
+static int open_trace(struct recording *recording, const char *name, pid_t pid,
+                      struct problem *problem)
+{
+    int result = name_trace(recording, name, pid, problem);
+
+    return result < 0 ? result
+                      : trace_writer_new(recording->path, &recording->machine,
+                                         recording->options->max_size, &recording->writer, problem);
+}
+
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem)
 {
     const struct recording_options *options = recording->options;
-    int result = name_trace(recording, name, pid, problem);
+    int result = recording_open_meter(recording, problem);
 
-    if (result >= 0)
-        result = recording_open_meter(recording, problem);
     if (result < 0)
         return result;
     describe(recording);
-    result = trace_writer_new(recording->path, &recording->machine, options->max_size,
-                              &recording->writer, problem);
+    recording->last_control = recording->machine.header.time;
+    recording->records = recording->flushed = 1; /* MACHINE */
+    if (options->store != STORE_NONE)
+        result = open_trace(recording, name, pid, problem);
     if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
@@ -346,7 +366,7 @@ static int append_names(struct recording *recording, struct problem *problem)
     int result = 0;
 
     while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
-        result = trace_writer_append(recording->writer, record, problem);
+        result = store_one(recording, record, recording->wall_offset, problem);
     return result;
 }
 
@@ -367,6 +387,19 @@ static int store_rest(struct recording *recording, struct problem *problem)
     return result < 0 ? result : append_names(recording, problem);
 }
 
+/* Closes the trace. */
+static int end_trace(struct recording *recording, const struct record *cost,
+                     struct problem *problem)
+{
+    if (recording->writer == NULL)
+        return 0;
+    trace_writer_set_last(recording->writer, cost);
+    note_lost(recording);
+    int result = trace_writer_close(recording->writer, recording->reason, problem);
+    recording->writer = NULL;
+    return result;
+}
+
 int recording_end(struct recording *recording, struct problem *problem)
 {
     struct problem of_end;
@@ -375,10 +408,8 @@ int recording_end(struct recording *recording, struct problem *problem)
     if (result < 0)
         give_up(recording, result);
     const struct record cost = cost_so_far(recording);
-    trace_writer_set_last(recording->writer, &cost);
-    note_lost(recording);
-    int closed = trace_writer_close(recording->writer, recording->reason, &of_end);
-    recording->writer = NULL;
+    live_end(recording->live, &cost, recording->reason);
+    int closed = end_trace(recording, &cost, &of_end);
     if (result < 0 || closed >= 0)
         return result;
     *problem = of_end;

@@ -193,8 +193,8 @@ struct report {
     const struct pauses *pauses;   /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
-    const char *traces;                /* trace names, quoted for a shell, for suggested commands */
-    bool all; /* also findings that explain nothing (JSON always has them) */
+    const char *traces; /* trace names, quoted for a shell, for suggested commands; NULL: none */
+    bool all;           /* also findings that explain nothing (JSON always has them) */
 };
 
 /* Prints the findings, most important first. Returns 1 if there are any, else 0, or -ENOMEM. Here and below, write
