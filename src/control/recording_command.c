@@ -129,6 +129,8 @@ static void stop_intervals(struct recording_command *command)
 {
     statistics_free(command->statistics);
     command->statistics = NULL;
+    communication_free(command->before);
+    command->before = NULL;
 }
 
 static void stop_following(struct recording_command *command)
@@ -141,19 +143,37 @@ static void stop_following(struct recording_command *command)
     recording_unfollow(&command->recording);
 }
 
-/* Prints a report on what has been recorded so far. */
+/* Prints what has happened since the last report. */
+static int report_last_interval(struct recording_command *command)
+{
+    struct communication *since;
+    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, 1, &since);
+
+    if (result != 0) /* the first interval is the whole */
+        return result < 0 ? result : 0;
+    result = communication_since(since, command->before);
+    if (result == 0)
+        result = show_last_interval(since, command->messages);
+    communication_free(since);
+    return result;
+}
+
+/* Prints a report on what has been recorded so far, and on the last interval. */
 static int report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
     int result = statistics_finish(command->statistics, 1, &communication);
 
-    if (result == 0) {
-        result = show_statistics(communication, command->messages, &options);
-        communication_free(communication);
-        fputc('\n', command->messages);
-        fflush(command->messages);
-    }
+    if (result < 0)
+        return problem_set(problem, result, "out of memory for the report");
+    result = show_statistics(communication, command->messages, &options);
+    if (result == 0)
+        result = report_last_interval(command);
+    communication_free(command->before);
+    command->before = communication;
+    fputc('\n', command->messages);
+    fflush(command->messages);
     return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
 }
 

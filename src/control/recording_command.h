@@ -28,6 +28,7 @@ struct recording_command {
     /* analyses that follow the recording; NULL: none */
     struct history *history;
     struct statistics *statistics; /* for interval reports */
+    struct communication *before;  /* what the last interval report said; NULL: there was none */
     uint64_t last_report;
     struct whole_report
         *whole; /* for the report at the end, if there is no trace to read it from */

@@ -112,6 +112,9 @@ struct show_options {
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options);
 
+/* Prints the processes of a result that communication_since has reduced to its last interval. Returns as above. */
+int show_last_interval(const struct communication *since, FILE *file);
+
 /* ---- parallelism ---- */
 
 /* How much of the run the traces hold. */
