@@ -372,6 +372,8 @@ static void note_losses(const struct readings *readings)
         recorded->lost += state->lost;
         recorded->complete = recorded->complete && source_is_whole(state);
         found->records += state->records;
+        found->removed += state->removed;
+        found->removed_time += state->removed_time;
     }
 }
 

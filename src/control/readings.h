@@ -55,6 +55,7 @@ struct analyses_found {
     struct elapsed *elapsed;
     struct pauses *pauses;
     uint64_t records;
+    uint64_t removed, removed_time; /* as in struct source_state, of all traces */
     /* With `goes_on`: why a result is missing; "" if it is not. */
     struct problem parallelism_problem, path_problem, causality_problem, elapsed_problem;
 };

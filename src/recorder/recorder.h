@@ -51,14 +51,19 @@ int meter_choose(const struct meter_choice *choice, struct meter_interface **ret
 /* ---- the recording ---- */
 
 enum recording_store {
-    STORE_ALL,  /* a trace, which ends at its limit */
-    STORE_NONE, /* no trace: only what follows the recording sees the records */
+    STORE_ALL,    /* a trace, which ends at its limit */
+    STORE_NEWEST, /* a trace that keeps only the newest records within its limits */
+    STORE_NONE,   /* no trace: only what follows the recording sees the records */
 };
+
+/* A trace that keeps only the newest needs to know which identities are still valid. */
+#define STORE_NEWEST_FLAGS (EVENT_FLAG(EVENT_TERMINATION) | EVENT_FLAG(EVENT_DESTROYPATH))
 
 struct recording_options {
     enum recording_store store;
     const char *trace; /* NULL: ./dpm-NAME-PID.trace */
     uint64_t max_size; /* limit on the trace, bytes */
+    struct trace_limits limits; /* STORE_NEWEST; then the meter has STORE_NEWEST_FLAGS, too */
     struct meter_choice meter;
 };
 
@@ -86,7 +91,9 @@ struct recording {
     struct trace_writer *writer;             /* NULL: nothing is stored */
     struct machine_record machine;
     struct names names;      /* of users and cgroups recorded so far */
+    uint32_t files;          /* of the trace, when they were reported */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
+    bool names_cut;          /* not all of these are in the trace */
     struct live *live;       /* NULL: no analyses follow it */
     struct recording_state state;
     uint64_t records;      /* so far */

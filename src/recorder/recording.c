@@ -38,6 +38,13 @@ static int append(struct recording *recording, const struct record_header *recor
     return recording->writer == NULL ? 0 : trace_writer_append(recording->writer, record, problem);
 }
 
+/* A new control record of our own is no earlier than this. */
+static uint64_t last_control(const struct recording *recording)
+{
+    return recording->writer == NULL ? recording->last_control
+                                     : trace_writer_last_time(recording->writer, RING_CONTROL);
+}
+
 static int store_one(struct recording *recording, const struct record_header *record,
                      int64_t wall_offset, struct problem *problem)
 {
@@ -67,10 +74,22 @@ static int store_state(struct recording *recording, uint64_t before, struct prob
     return result;
 }
 
+/* A trace that keeps only the newest repeats names of users and cgroups only while they are used. */
+static void begin_names_again(struct recording *recording)
+{
+    uint32_t files = recording->writer == NULL ? 0 : trace_writer_files(recording->writer);
+
+    if (files != recording->files)
+        names_again(&recording->names);
+    recording->files = files;
+}
+
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
     struct name_record names[3];
+
+    begin_names_again(recording);
     size_t count = names_before(&recording->names, event->header, names);
     int result;
 
@@ -137,7 +156,7 @@ static int tell_cost(struct recording *recording, struct problem *problem)
 
     if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
         return 0;
-    cost.header.time = recording->last_control;
+    cost.header.time = last_control(recording);
     int result = append(recording, &cost.header, problem);
     recording->cost_told = recording->records;
     return result;
@@ -150,7 +169,7 @@ static void tell_load(struct recording *recording)
     struct problem problem;
 
     cost.cost.wakeups = cost.cost.hook = 0;
-    cost.header.time = recording->last_control;
+    cost.header.time = last_control(recording);
     store_one(recording, &cost.header, recording->wall_offset, &problem);
 }
 
@@ -175,7 +194,7 @@ static bool only_state_is_new(const struct recording *recording)
 /* Records command lines that have become titles: of programs that are `age` ns old, at least. */
 static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
 {
-    uint64_t time = recording->last_control;
+    uint64_t time = last_control(recording);
     int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
     struct name_record name;
     int result = 0;
@@ -323,11 +342,16 @@ static void describe(struct recording *recording)
 static int open_trace(struct recording *recording, const char *name, pid_t pid,
                       struct problem *problem)
 {
+    const struct recording_options *options = recording->options;
     int result = name_trace(recording, name, pid, problem);
 
-    return result < 0 ? result
-                      : trace_writer_new(recording->path, &recording->machine,
-                                         recording->options->max_size, &recording->writer, problem);
+    if (result == 0)
+        result = trace_writer_new(recording->path, &recording->machine, options->max_size,
+                                  &recording->writer, problem);
+    if (result == 0 && options->store == STORE_NEWEST)
+        result = trace_writer_keep_newest(recording->writer, &options->limits, &recording->machine,
+                                          problem);
+    return result;
 }
 
 int recording_open(struct recording *recording, const char *name, pid_t pid,
@@ -359,14 +383,37 @@ void recording_begin(struct recording *recording)
     recording->last_flush = clock_now(CLOCK_MONOTONIC);
 }
 
+/* Of a trace that keeps only the newest, no more than this part makes room for names. */
+#define NAMES_PART 4
+
+/* Bytes for names. */
+static uint64_t room_for_names(struct recording *recording)
+{
+    uint64_t most = recording->options->max_size / NAMES_PART, noted;
+
+    if (recording->writer == NULL || recording->symbols == NULL)
+        return UINT64_MAX;
+    symbols_unnamed(recording->symbols, &noted);
+    /* a PC in a library is not among these, and may need a name for each program */
+    uint64_t wanted = (2 * noted + 256) * sizeof(struct module_record);
+    return trace_writer_settle(recording->writer, wanted < most ? wanted : most);
+}
+
 /* The names of program counters follow the last record. */
 static int append_names(struct recording *recording, struct problem *problem)
 {
+    uint64_t room = room_for_names(recording);
     const struct record_header *record;
     int result = 0;
 
-    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
+    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL) {
+        size_t size = event_size(record->id);
+        recording->names_cut = recording->names_cut || size > room;
+        if (recording->names_cut)
+            continue; /* the rest is counted as unnamed */
+        room -= size;
         result = store_one(recording, record, recording->wall_offset, problem);
+    }
     return result;
 }
 

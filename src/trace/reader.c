@@ -40,6 +40,13 @@ struct origin {
     struct stream_file *head; /* the file whose record is next; NULL: none is left */
     int64_t wall;             /* wall-clock time of that record */
     bool ended;               /* END has been returned */
+    /* of a trace that keeps only the newest records: what BEGIN says */
+    uint64_t before;   /* records in removed files */
+    uint64_t repeated; /* records returned that are among these */
+    uint64_t lost;     /* records that were lost before */
+    uint64_t cpu;      /* the recorder's before */
+    uint32_t wakeups;
+    bool has_begun; /* BEGIN has been returned */
     unsigned format;
     struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];
@@ -97,15 +104,26 @@ static uint64_t add_saturating(uint64_t one, uint64_t other)
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
 
+static uint64_t subtract_saturating(uint64_t one, uint64_t other)
+{
+    return one > other ? one - other : 0;
+}
+
+/* Records of the recording so far, in removed files, too. */
+static uint64_t counted(const struct origin *origin, const struct source_state *state)
+{
+    return add_saturating(origin->before, subtract_saturating(state->records, origin->repeated));
+}
+
 /* END counts all records. If there are fewer, a file was truncated after it was written, for example by a copy to a
  * full disk. Those records count as lost. */
 static int note_end(struct origin *origin, struct source_state *state, struct problem *problem)
 {
-    uint64_t records = state->records + 1; /* including END, which is returned next */
+    uint64_t records = counted(origin, state) + 1; /* including END, which is returned next */
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct end_record *end = (const struct end_record *)control->record;
 
-    if (end->records < records)
+    if (end->records < records || state->records + 1 < origin->repeated)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "END counts fewer records than the file has", problem);
     if (end->reason < END_COMPLETE || end->reason > END_REPAIRED)
@@ -113,7 +131,7 @@ static int note_end(struct origin *origin, struct source_state *state, struct pr
                                    "END has an unknown reason", problem);
     uint64_t missing = end->records - records;
     origin->ended = true;
-    state->lost = add_saturating(end->lost, missing);
+    state->lost = add_saturating(subtract_saturating(end->lost, origin->lost), missing);
     state->complete = missing == 0;
     state->end_reason = state->complete ? end->reason : 0;
     return 0;
@@ -137,6 +155,30 @@ static int read_beginning(struct origin *origin, struct problem *problem)
     return choose_head(origin, problem);
 }
 
+static int open_files(struct origin *origin, int directory, unsigned rings,
+                      const uint8_t uuid[TRACE_UUID_SIZE], struct problem *problem)
+{
+    struct trace_numbers numbers;
+    int result = trace_numbers_find(directory, origin->name, &numbers, problem);
+
+    /* Control first: if the trace is being written, the data that it refers to are then already there. */
+    for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
+        result = stream_file_open(&origin->files[ring], directory, origin->name, ring, numbers,
+                                  uuid, problem);
+    return result;
+}
+
+static void close_files(struct origin *origin)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        const uint16_t *sizes = origin->files[ring].sizes;
+        stream_file_close(&origin->files[ring]);
+        origin->files[ring] = (struct stream_file){.sizes = sizes, .file = -1};
+    }
+}
+
+#define TRIES 100 /* to open files before the writer removes them */
+
 static int open_origin(struct trace_source *traces, struct origin *origin, const char *path,
                        unsigned rings, struct problem *problem)
 {
@@ -151,10 +193,11 @@ static int open_origin(struct trace_source *traces, struct origin *origin, const
     for (enum ring_id ring = 0; ring < RING_COUNT && result == 0; ring++)
         origin->files[ring].sizes =
             origin->format == 2 ? traces->sizes_of_2[ring] : traces->sizes[ring];
-    /* Control first: if the trace is being written, the data that it refers to are then already there. */
-    for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
-        result =
-            stream_file_open(&origin->files[ring], directory, origin->name, ring, uuid, problem);
+    bool known = result == 0;
+    for (int i = 0; known && (i == 0 || (i < TRIES && result == -ENOENT)); i++) {
+        close_files(origin);
+        result = open_files(origin, directory, rings, uuid, problem);
+    }
     close(directory);
     return result < 0 ? result : read_beginning(origin, problem);
 }
@@ -162,7 +205,8 @@ static int open_origin(struct trace_source *traces, struct origin *origin, const
 /* The writer holds a lock while it writes (writer.c). */
 static bool is_being_written(const struct origin *origin)
 {
-    int file = origin->files[RING_CONTROL].file;
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    int file = control->files[control->count - 1];
 
     if (flock(file, LOCK_SH | LOCK_NB) == 0) {
         flock(file, LOCK_UN);
@@ -218,8 +262,10 @@ static void note_lost(struct trace_source *traces, uint32_t number)
     const struct origin *origin = &traces->origins[number];
 
     if (!origin->ended)
-        traces->source.states[number].lost = add_saturating(origin->files[RING_CONTROL].discarded,
-                                                            origin->files[RING_DATA].discarded);
+        traces->source.states[number].lost =
+            subtract_saturating(add_saturating(origin->files[RING_CONTROL].discarded,
+                                               origin->files[RING_DATA].discarded),
+                                origin->lost);
 }
 
 /* The time before which data of `origin` come next, if its head is data; otherwise 0. At that time control comes
@@ -262,8 +308,21 @@ static int leave_record(struct trace_source *traces, uint64_t packets)
     return 0;
 }
 
+/* A sleep that began in a removed file: it is known from here on. */
+static void clamp_sleep(const struct stream_file *file)
+{
+    /* the window is memory of our own */
+    struct record *record = (struct record *)(uintptr_t)file->record;
+
+    if (record->header.id == EVENT_BLOCK &&
+        record->block.duration > record->header.time - file->least)
+        record->block.duration = record->header.time - file->least;
+}
+
 static void give(struct event *ret_event, const struct stream_file *file, uint32_t number)
 {
+    if (file->least != 0)
+        clamp_sleep(file);
     ret_event->header = (const struct record_header *)file->record;
     ret_event->origin = number;
     ret_event->wall_offset = file->wall_offset;
@@ -301,6 +360,63 @@ static void note_skipped(const struct stream_file *control, struct source_state 
         state->skipped = add_saturating(state->skipped, record->lost.count);
 }
 
+/* The first file that is left begins: says what was removed. */
+static int note_begin(struct trace_source *traces, uint32_t number)
+{
+    struct origin *origin = &traces->origins[number];
+    struct source_state *state = &traces->source.states[number];
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct begin_record *begin = (const struct begin_record *)control->record;
+
+    if (origin->has_begun || state->records != 1 || control->first == 0)
+        return stream_file_damaged(control, stream_file_offset(control),
+                                   "BEGIN is not the second record of a numbered file",
+                                   &traces->problem);
+    origin->has_begun = true;
+    origin->before = state->removed = begin->records;
+    state->removed_time = subtract_saturating(begin->header.time, begin->began);
+    origin->repeated = 2 + (uint64_t)begin->repeated;
+    origin->lost = add_saturating(begin->lost_control, begin->lost_data);
+    origin->cpu = begin->cpu;
+    origin->wakeups = begin->wakeups;
+    origin->files[RING_DATA].least = begin->header.time;
+    note_lost(traces, number);
+    return 0;
+}
+
+/* A COST counts since the recording began: takes off what removed files have told. */
+static void reduce_cost(const struct origin *origin)
+{
+    struct record *record = (struct record *)(uintptr_t)origin->files[RING_CONTROL].record;
+
+    record->cost.cpu = subtract_saturating(record->cost.cpu, origin->cpu);
+    record->cost.wakeups =
+        (uint32_t)subtract_saturating(record->cost.wakeups, origin->wakeups);
+}
+
+/* What a control record says of the trace itself. Returns 0 or -EBADMSG. */
+static int note_control(struct trace_source *traces, uint32_t number)
+{
+    struct origin *origin = &traces->origins[number];
+    struct source_state *state = &traces->source.states[number];
+
+    switch (record_id(origin->head)) {
+    case EVENT_BEGIN:
+        return note_begin(traces, number);
+    case EVENT_END:
+        return note_end(origin, state, &traces->problem);
+    case EVENT_LOST:
+        note_skipped(origin->head, state);
+        return 0;
+    case EVENT_COST:
+        if (origin->has_begun)
+            reduce_cost(origin);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
 /* Returns the record at the head of heap[0], and counts it. */
 static int hand_out(struct trace_source *traces, struct event *ret_event)
 {
@@ -308,13 +424,11 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
     struct origin *origin = &traces->origins[number];
     struct source_state *state = &traces->source.states[number];
 
-    if (record_id(origin->head) == EVENT_END) {
-        int result = note_end(origin, state, &traces->problem);
+    if (origin->head == &origin->files[RING_CONTROL]) {
+        int result = note_control(traces, number);
         if (result < 0)
             return result;
     }
-    if (record_id(origin->head) == EVENT_LOST)
-        note_skipped(origin->head, state);
     state->records++;
     traces->handed = true;
     traces->until = data_until(traces, origin);
@@ -460,7 +574,9 @@ int trace_rewind(struct source *source, struct problem *problem)
         source->states[number] =
             (struct source_state){.being_written = source->states[number].being_written};
         origin->head = NULL;
-        origin->ended = false;
+        origin->ended = origin->has_begun = false;
+        origin->before = origin->repeated = origin->lost = origin->cpu = 0;
+        origin->wakeups = 0;
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_rewind(&origin->files[ring]);
         int result = read_beginning(origin, problem);
@@ -484,6 +600,15 @@ void trace_close(struct source *source)
     free(traces->origins);
     free(traces->heap);
     free(traces);
+}
+
+void trace_source_counts(const struct source *source, uint32_t origin, uint64_t *ret_records,
+                         uint64_t *ret_lost)
+{
+    const struct origin *one = &((const struct trace_source *)source)->origins[origin];
+
+    *ret_records = counted(one, &source->states[origin]);
+    *ret_lost = add_saturating(source->states[origin].lost, one->lost);
 }
 
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin)
