@@ -145,6 +145,9 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
     const struct trace_tail *control = &repair->tails[RING_CONTROL];
     const struct trace_tail *data = &repair->tails[RING_DATA];
     uint64_t time = control->time > data->time ? control->time : data->time;
+
+    /* the last packet may hold only what a file repeats: babeltrace2 needs the next one to begin later */
+    time += repair->numbers.last > 0;
     struct end_record end = {
         .header = {.time = time, .id = EVENT_END, .flags = RECORD_NO_STREAM},
         .records = repair->records + 1,

@@ -24,8 +24,8 @@ check_not "... nor is the trace called incomplete" grep -Eq 'not complete|cut|da
 "$dpm" stats --json size.trace > stats.json 2> err
 check_equal "the trace is complete" true "$(jq .trace.complete stats.json)"
 check_equal "no receive or send is unmatched" "0 0" \
-    "$(jq -r '.matching | "\(.unmatched_receives) \(.unmatched_sends)"' stats.json)"
-check "... and most receives are exact" jq -e '.matching.exact > 1000' stats.json
+    "$(jq -r '.trace.matching | "\(.unmatched_receives) \(.unmatched_sends)"' stats.json)"
+check "... and most receives are exact" jq -e '.trace.matching.exact > 1000' stats.json
 check_equal "program counters have names" main "$(jq -r '.procedures[0].procedure' stats.json)"
 
 # the records are the last ones of the whole recording
@@ -38,7 +38,7 @@ check_equal "the records removed and kept are all of the recording" \
     "$(($(echo "$begin" | jq .records) + $(wc -l < records) - 2 - $(echo "$begin" | jq .repeated)))"
 last=$(jq -s 'map(select(.event == "RECEIVE" and .bytes == 64)) | .[-1].offset' records)
 check_equal "the last message is there" $((60000 * 64 - 64)) "$last"
-for command in report why parallelism causality path graph; do
+for command in report why parallelism causality path; do
     "$dpm" $command size.trace > out 2> err
     check_equal "dpm $command reads it" "0 0" "$? $(grep -vc 'only the newest\|^$' err)"
 done
@@ -76,6 +76,7 @@ if [ "$meter" = kernel ]; then
         "$dpm" repair "killed$try.trace" > out 2>&1
         "$dpm" stats --json "killed$try.trace" > stats.json 2> err
         check_equal "... repair closes it" "true" "$(jq '.trace.records > 0 or .trace.events > 0' stats.json)"
+        command -v babeltrace2 > /dev/null || continue
         check_equal "... for babeltrace2, too" 0 "$(babeltrace2 "killed$try.trace" 2>&1 > /dev/null | wc -l)"
     done
 fi
