@@ -61,8 +61,8 @@ enum recording_store {
 
 struct recording_options {
     enum recording_store store;
-    const char *trace; /* NULL: ./dpm-NAME-PID.trace */
-    uint64_t max_size; /* limit on the trace, bytes */
+    const char *trace;          /* NULL: ./dpm-NAME-PID.trace */
+    uint64_t max_size;          /* limit on the trace, bytes */
     struct trace_limits limits; /* STORE_NEWEST; then the meter has STORE_NEWEST_FLAGS, too */
     struct meter_choice meter;
 };
@@ -98,6 +98,7 @@ struct recording {
     struct recording_state state;
     uint64_t records;      /* so far */
     uint64_t last_control; /* time of the last control record */
+    uint64_t last_time;    /* of the last record */
     uint32_t wakeups;      /* how often recording_step looked for records */
     uint64_t cost_told;    /* `records` when the last COST was written; 0: none yet */
     uint64_t last_flush;

@@ -32,6 +32,8 @@ static int give_up(struct recording *recording, int error)
 static int append(struct recording *recording, const struct record_header *record,
                   struct problem *problem)
 {
+    if (record->time > recording->last_time)
+        recording->last_time = record->time;
     if (event_type(record->id)->ring == RING_CONTROL)
         recording->last_control = record->time;
     recording->records++;
@@ -43,6 +45,15 @@ static uint64_t last_control(const struct recording *recording)
 {
     return recording->writer == NULL ? recording->last_control
                                      : trace_writer_last_time(recording->writer, RING_CONTROL);
+}
+
+/* The meter's records come in order of time, so none is before this. It is later than last_control() if there are data:
+ * babeltrace2 puts packets of a stream that begin at one time in any order. */
+static uint64_t last_of_all(const struct recording *recording)
+{
+    uint64_t control = last_control(recording);
+
+    return recording->last_time > control ? recording->last_time : control;
 }
 
 static int store_one(struct recording *recording, const struct record_header *record,
@@ -156,7 +167,7 @@ static int tell_cost(struct recording *recording, struct problem *problem)
 
     if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
         return 0;
-    cost.header.time = last_control(recording);
+    cost.header.time = last_of_all(recording);
     int result = append(recording, &cost.header, problem);
     recording->cost_told = recording->records;
     return result;
@@ -169,7 +180,7 @@ static void tell_load(struct recording *recording)
     struct problem problem;
 
     cost.cost.wakeups = cost.cost.hook = 0;
-    cost.header.time = last_control(recording);
+    cost.header.time = last_control(recording) + 1; /* a packet of its own: see last_of_all */
     store_one(recording, &cost.header, recording->wall_offset, &problem);
 }
 

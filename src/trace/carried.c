@@ -17,7 +17,7 @@ struct shelf {
 
 /* Names and images outlive their use by one file: whoever records them says them again after that. */
 struct used {
-    bool now;      /* since the last file began, or by a stream */
+    bool now;     /* since the last file began, or by a stream */
     bool always;  /* a cgroup whose limits are recorded */
     uint8_t idle; /* files for which nothing has used it */
 };
@@ -130,8 +130,7 @@ static int keep_name(struct carried *carried, const struct name_record *record)
 /* A CGROUP may come again after any time, and only the first one has a NAME. */
 static void note_cgroup(struct carried *carried, const struct cgroup_record *cgroup)
 {
-    struct kept_name *name =
-        find(&carried->shelves[NAMES], name_key(NAME_CGROUP, cgroup->cgroup));
+    struct kept_name *name = find(&carried->shelves[NAMES], name_key(NAME_CGROUP, cgroup->cgroup));
 
     if (name != NULL)
         name->used.always = true;

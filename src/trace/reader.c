@@ -8,7 +8,7 @@
  *
  * stream_file.c reads the files.
  */
-#include "trace/stream_file.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,37 +33,6 @@ struct machine_of_2 {
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];
     char addresses[MACHINE_ADDRESSES_SIZE];
-};
-
-struct origin {
-    struct stream_file files[RING_COUNT];
-    struct stream_file *head; /* the file whose record is next; NULL: none is left */
-    int64_t wall;             /* wall-clock time of that record */
-    bool ended;               /* END has been returned */
-    /* of a trace that keeps only the newest records: what BEGIN says */
-    uint64_t before;   /* records in removed files */
-    uint64_t repeated; /* records returned that are among these */
-    uint64_t lost;     /* records that were lost before */
-    uint64_t cpu;      /* the recorder's before */
-    uint32_t wakeups;
-    bool has_begun; /* BEGIN has been returned */
-    unsigned format;
-    struct machine_record machine; /* MACHINE of format 2, in the layout of today */
-    char name[TRACE_NAME_SIZE];
-};
-
-struct trace_source {
-    struct source source;
-    struct origin *origins;
-    uint32_t *heap; /* numbers of origins with a head; heap[0] is next */
-    uint32_t heap_count;
-    const struct origin *second; /* next after heap[0]; NULL: none */
-    bool handed;                 /* the head of heap[0] has been returned */
-    uint64_t until;              /* data of heap[0] before this time come before all else */
-    int failed;                  /* the error that ended the source; see `problem` */
-    struct problem problem;
-    uint16_t sizes[RING_COUNT][RECORD_TYPES];
-    uint16_t sizes_of_2[RING_COUNT][RECORD_TYPES]; /* in format 2 */
 };
 
 /* ---- one trace ---- */
@@ -203,7 +172,7 @@ static int open_origin(struct trace_source *traces, struct origin *origin, const
 }
 
 /* The writer holds a lock while it writes (writer.c). */
-static bool is_being_written(const struct origin *origin)
+bool reader_is_being_written(const struct origin *origin)
 {
     const struct stream_file *control = &origin->files[RING_CONTROL];
     int file = control->files[control->count - 1];
@@ -360,6 +329,18 @@ static void note_skipped(const struct stream_file *control, struct source_state 
         state->skipped = add_saturating(state->skipped, record->lost.count);
 }
 
+/* A trace that is followed has lost files before they were read. MACHINE has been counted already. */
+static int note_gap(struct origin *origin, struct source_state *state,
+                    const struct begin_record *begin)
+{
+    uint64_t read = counted(origin, state) - 1;
+
+    state->overtaken = add_saturating(state->overtaken, subtract_saturating(begin->records, read));
+    origin->before = begin->records;
+    origin->repeated = state->records + 1 + begin->repeated;
+    return 0;
+}
+
 /* The first file that is left begins: says what was removed. */
 static int note_begin(struct trace_source *traces, uint32_t number)
 {
@@ -368,6 +349,8 @@ static int note_begin(struct trace_source *traces, uint32_t number)
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct begin_record *begin = (const struct begin_record *)control->record;
 
+    if (origin->directory >= 0 && state->records > 1)
+        return note_gap(origin, state, begin);
     if (origin->has_begun || state->records != 1 || control->first == 0)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "BEGIN is not the second record of a numbered file",
@@ -390,8 +373,7 @@ static void reduce_cost(const struct origin *origin)
     struct record *record = (struct record *)(uintptr_t)origin->files[RING_CONTROL].record;
 
     record->cost.cpu = subtract_saturating(record->cost.cpu, origin->cpu);
-    record->cost.wakeups =
-        (uint32_t)subtract_saturating(record->cost.wakeups, origin->wakeups);
+    record->cost.wakeups = (uint32_t)subtract_saturating(record->cost.wakeups, origin->wakeups);
 }
 
 /* What a control record says of the trace itself. Returns 0 or -EBADMSG. */
@@ -463,11 +445,16 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
     struct trace_source *traces = (struct trace_source *)source;
     int result = traces->failed;
 
-    (void)ret_complete; /* a finished trace never has SOURCE_NONE_YET */
     if (result == 0 && traces->handed)
         result = hand_out_next(traces, ret_event);
-    if (result == 0 && traces->heap_count == 0)
-        return SOURCE_END;
+    if (result == 0 && traces->heap_count == 0) {
+        int more =
+            traces->origins[0].directory < 0 ? SOURCE_END : follow_next(traces, &traces->problem);
+        *ret_complete = traces->origins[0].files[RING_CONTROL].time;
+        if (more == SOURCE_END || more == SOURCE_NONE_YET)
+            return more;
+        result = more < 0 ? more : 0;
+    }
     if (result == 0)
         result = hand_out(traces, ret_event);
     if (result > 0)
@@ -506,6 +493,8 @@ static struct trace_source *allocate_source(size_t count)
     traces->source.origins = (uint32_t)count;
     fill_sizes(traces);
     for (size_t number = 0; number < count; number++)
+        traces->origins[number].directory = -1;
+    for (size_t number = 0; number < count; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             traces->origins[number].files[ring].file = -1;
     return traces;
@@ -529,9 +518,24 @@ static void begin(struct trace_source *traces)
         note_lost(traces, number);
 }
 
-/* Opens the first `rings` files of each trace. A file that is not opened has no records. */
-static int open_traces(const char *const *paths, size_t count, unsigned rings,
-                       struct source **ret_source, struct problem *problem)
+int reader_continue(struct trace_source *traces, struct problem *problem)
+{
+    struct origin *origin = &traces->origins[0];
+
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        int result = stream_file_begin(&origin->files[ring], problem);
+        if (result < 0)
+            return result;
+    }
+    int result = choose_head(origin, problem);
+    if (result < 0 || origin->head == NULL)
+        return result;
+    begin(traces);
+    return 1;
+}
+
+int reader_open(const char *const *paths, size_t count, unsigned rings, struct source **ret_source,
+                struct problem *problem)
 {
     if (count == 0 || count > ORIGINS_MOST)
         return problem_set(problem, -EINVAL, "name 1 to %u traces, not %zu", ORIGINS_MOST, count);
@@ -544,7 +548,8 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
             trace_close(&traces->source);
             return result;
         }
-        traces->source.states[number].being_written = is_being_written(&traces->origins[number]);
+        traces->source.states[number].being_written =
+            reader_is_being_written(&traces->origins[number]);
     }
     begin(traces);
     *ret_source = &traces->source;
@@ -554,13 +559,13 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
 int trace_open(const char *const *paths, size_t count, struct source **ret_source,
                struct problem *problem)
 {
-    return open_traces(paths, count, RING_COUNT, ret_source, problem);
+    return reader_open(paths, count, RING_COUNT, ret_source, problem);
 }
 
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem)
 {
-    return open_traces(paths, count, RING_CONTROL + 1, ret_source, problem);
+    return reader_open(paths, count, RING_CONTROL + 1, ret_source, problem);
 }
 
 int trace_rewind(struct source *source, struct problem *problem)
@@ -596,6 +601,9 @@ void trace_close(struct source *source)
     for (uint32_t number = 0; number < traces->source.origins; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_close(&traces->origins[number].files[ring]);
+    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL; number++)
+        if (traces->origins[number].directory >= 0)
+            close(traces->origins[number].directory);
     free(traces->source.states);
     free(traces->origins);
     free(traces->heap);

@@ -37,8 +37,8 @@ static int open_stream(struct repair *repair, enum ring_id ring, struct problem 
     uint64_t size;
 
     trace_file_name(ring, repair->numbers.last, name);
-    int file = trace_file_open(repair->directory, repair->name, name, O_RDWR | O_NOFOLLOW, &size,
-                               problem);
+    int file =
+        trace_file_open(repair->directory, repair->name, name, O_RDWR | O_NOFOLLOW, &size, problem);
 
     if (file < 0)
         return file;

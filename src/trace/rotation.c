@@ -42,11 +42,11 @@ struct rotation {
     uint32_t wakeups;
     struct pair *pairs; /* [count], the last one is being written */
     size_t capacity, count;
-    uint32_t first;     /* number of pairs[0] */
-    uint64_t block;     /* bytes that the current pair repeats */
-    uint64_t due;       /* time at which to look again */
-    bool numbered;      /* the metadata says that there are several files */
-    bool settled;       /* no more new files */
+    uint32_t first; /* number of pairs[0] */
+    uint64_t block; /* bytes that the current pair repeats */
+    uint64_t due;   /* time at which to look again */
+    bool numbered;  /* the metadata says that there are several files */
+    bool settled;   /* no more new files */
 };
 
 void trace_file_name(enum ring_id ring, uint32_t number, char ret_name[TRACE_FILE_NAME_SIZE])
@@ -120,8 +120,7 @@ static bool is_too_old(const struct rotation *rotation, uint64_t time)
 {
     uint64_t most = rotation->limits.max_age;
 
-    return most != 0 && time > rotation->pairs[0].begin &&
-           time - rotation->pairs[0].begin > most;
+    return most != 0 && time > rotation->pairs[0].begin && time - rotation->pairs[0].begin > most;
 }
 
 static void remove_what_is_beyond(struct trace_writer *writer, uint64_t time)
@@ -191,7 +190,7 @@ static int repeat(struct trace_writer *writer, uint64_t time)
     if (result == 0)
         result = carried_each(rotation->carried, time, put_again, writer);
     writer->least_time++;
-    return result < 0 ? result : writer_write_buffer(writer, RING_CONTROL, NULL);
+    return result < 0 ? result : writer_write_buffers(writer, NULL);
 }
 
 static int say_numbered(struct trace_writer *writer, struct problem *problem)
@@ -249,15 +248,6 @@ static int make_control(struct trace_writer *writer, uint32_t number, uint64_t t
     return 0;
 }
 
-static int write_buffers(struct trace_writer *writer, struct problem *problem)
-{
-    int result = 0;
-
-    for (enum ring_id ring = 0; result == 0 && ring < RING_COUNT; ring++)
-        result = writer_write_buffer(writer, ring, problem);
-    return result;
-}
-
 /* Ends the current pair of files and begins the next one. */
 static int begin_files(struct trace_writer *writer, uint64_t time, struct problem *problem)
 {
@@ -267,7 +257,7 @@ static int begin_files(struct trace_writer *writer, uint64_t time, struct proble
     if (array_reserve(&rotation->pairs, &rotation->capacity, rotation->count + 1,
                       sizeof(*rotation->pairs)) < 0)
         return problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
-    int result = write_buffers(writer, problem);
+    int result = writer_write_buffers(writer, problem);
     if (result == 0)
         result = say_numbered(writer, problem);
     if (result < 0)
@@ -351,6 +341,12 @@ int rotation_advance(struct trace_writer *writer, uint64_t time, struct problem 
     if (result == 0 && !has_space(writer, TRACE_PAGE_SIZE))
         result = writer_stop_for_size(writer, problem);
     return result;
+}
+
+void rotation_end(struct trace_writer *writer, uint64_t time)
+{
+    while (writer->rotation->count > 1 && is_too_old(writer->rotation, time))
+        remove_oldest(writer);
 }
 
 bool rotation_is_due(const struct trace_writer *writer, uint64_t time)

@@ -236,7 +236,8 @@ static void go_to_file(struct stream_file *file, uint32_t at)
     file->next = file->window_offset = 0;
     file->filled = 0;
     file->repeats = at > 0 && file->ring == RING_CONTROL;
-    trace_file_name(file->ring, file->first + at, name);
+    file->here = file->first + at;
+    trace_file_name(file->ring, file->here, name);
     snprintf(file->name, sizeof(file->name), "%s/%s", file->trace, name);
 }
 
@@ -468,6 +469,36 @@ int stream_file_open(struct stream_file *file, int directory, const char *trace,
     file->numbered = file->first == 0;
     go_to_file(file, 0);
     return 0;
+}
+
+int stream_file_look_again(struct stream_file *file, struct problem *problem)
+{
+    struct stat status;
+
+    if (fstat(file->file, &status) < 0)
+        return problem_set(problem, -errno, "%s: cannot be examined: %s", file->name,
+                           strerror(errno));
+    if ((uint64_t)status.st_size < file->size)
+        return problem_set(problem, -ENODATA, "%s: became shorter while it was read", file->name);
+    file->size = file->sizes_of_files[file->at] = (uint64_t)status.st_size;
+    file->filled = 0; /* what was read behind the last packet may have been half of the next one */
+    return 0;
+}
+
+/* Only the last file is kept open: a trace may be followed for years. */
+int stream_file_go_on(struct stream_file *file, int descriptor, uint32_t number, bool gap,
+                      struct problem *problem)
+{
+    for (uint32_t i = 0; i < file->count; i++)
+        close(file->files[i]);
+    file->files[0] = descriptor;
+    file->first = number;
+    file->count = 1;
+    file->sizes_of_files[0] = 0;
+    go_to_file(file, 0);
+    file->repeats = !gap && file->ring == RING_CONTROL;
+    file->numbered = file->numbered && !gap;
+    return stream_file_look_again(file, problem);
 }
 
 void stream_file_rewind(struct stream_file *file)

@@ -155,6 +155,12 @@ int trace_rewind(struct source *source, struct problem *problem);
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem);
 
+/* Opens one trace to read it while it grows. next() returns SOURCE_NONE_YET while nothing more has been flushed (once a
+ * second), and SOURCE_END when the recording has ended. If files are removed before they were read, the state has how
+ * many records that concerns, and what is still valid comes again, beginning with another MACHINE and BEGIN. It
+ * cannot be rewound. */
+int trace_follow(const char *path, struct source **ret_source, struct problem *problem);
+
 /* Bytes of partial packets that were skipped at the ends of the origin's files; known once the source has ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
 

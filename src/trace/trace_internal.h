@@ -11,10 +11,10 @@
 #define TRACE_FORMAT          4
 #define TRACE_FORMAT_PLAIN    3 /* of a trace with one file for each stream */
 #define TRACE_FORMAT_NUMBERED 4 /* of one with several, which keeps only the newest records */
-#define TRACE_FORMAT_LEAST 2 /* the oldest that we read */
-#define TRACE_UUID_SIZE    16
-#define TRACE_CONTENT      (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
-#define TRACE_LAST_PACKET  (1u << 20) /* bytes; the largest packet of any writer that we read */
+#define TRACE_FORMAT_LEAST    2 /* the oldest that we read */
+#define TRACE_UUID_SIZE       16
+#define TRACE_CONTENT         (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
+#define TRACE_LAST_PACKET     (1u << 20) /* bytes; the largest packet of any writer that we read */
 
 _Static_assert(TRACE_CONTENT == 88, "records begin at byte 88 of a packet");
 

@@ -109,7 +109,8 @@ int writer_stop_for_disk(struct trace_writer *writer, enum ring_id ring, int err
                        writer->name, trace_file_names[ring], strerror(-error));
 }
 
-int writer_write_buffer(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
+/* Writes the buffer, if it contains records, as one packet, and empties it, even on error. */
+static int write_packet(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
 {
     struct stream_buffer *stream = &writer->streams[ring];
     size_t size = stream->room;
@@ -136,6 +137,14 @@ int writer_write_buffer(struct trace_writer *writer, enum ring_id ring, struct p
     return 0;
 }
 
+int writer_write_buffers(struct trace_writer *writer, struct problem *problem)
+{
+    int control = write_packet(writer, RING_CONTROL, problem);
+    int data = write_packet(writer, RING_DATA, control < 0 ? NULL : problem);
+
+    return control < 0 ? control : data;
+}
+
 /* ---- appending ---- */
 
 int writer_stop_for_size(struct trace_writer *writer, struct problem *problem)
@@ -155,7 +164,7 @@ static int make_room(struct trace_writer *writer, enum ring_id ring, size_t size
     struct stream_buffer *stream = &writer->streams[ring];
 
     if (stream->used + size > TRACE_PACKET_SIZE) {
-        int result = writer_write_buffer(writer, ring, problem);
+        int result = writer_write_buffers(writer, problem);
         if (result < 0)
             return result;
     }
@@ -354,7 +363,8 @@ int trace_writer_append_without(struct trace_writer *writer, const struct record
     if (result < 0 || absent == 0)
         return result < 0 ? result : trace_writer_append(writer, record, problem);
     if (writer->rotation != NULL)
-        return problem_set(problem, -ENOTSUP, "%s: a trace that keeps only the newest has whole records",
+        return problem_set(problem, -ENOTSUP,
+                           "%s: a trace that keeps only the newest has whole records",
                            writer->name);
     if (!class_is_possible(record->id, absent))
         return problem_set(problem, -EINVAL, "%s: a %s cannot lack these fields", writer->name,
@@ -383,12 +393,7 @@ void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t 
 
 int trace_writer_flush(struct trace_writer *writer, struct problem *problem)
 {
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int result = writer_write_buffer(writer, ring, problem);
-        if (result < 0)
-            return result;
-    }
-    return 0;
+    return writer_write_buffers(writer, problem);
 }
 
 uint64_t trace_writer_bytes(const struct trace_writer *writer)
@@ -531,7 +536,7 @@ static int write_machine(struct trace_writer *writer, const struct machine_recor
         return result;
     put_record(writer, RING_CONTROL, &record.header, sizeof(record));
     /* Written at once: from now on the trace is readable, whatever happens. */
-    return writer_write_buffer(writer, RING_CONTROL, problem);
+    return writer_write_buffers(writer, problem);
 }
 
 static void remove_trace(const struct trace_writer *writer, const char *path)
@@ -600,8 +605,7 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
 
     control->room = TRACE_PAGE_SIZE;
     if (last->header.id != 0) {
-        last->header.time =
-            later(last->header.time, trace_writer_last_time(writer, RING_CONTROL));
+        last->header.time = later(last->header.time, trace_writer_last_time(writer, RING_CONTROL));
         put_record(writer, RING_CONTROL, &last->header, sizeof(*last));
     }
     struct end_record end = {
@@ -615,8 +619,10 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
         .reason = writer->stopped != 0 ? writer->stopped : reason,
     };
 
+    if (writer->rotation != NULL)
+        rotation_end(writer, end.header.time);
     put_record(writer, RING_CONTROL, &end.header, sizeof(end));
-    int result = writer_write_buffer(writer, RING_CONTROL, NULL);
+    int result = writer_write_buffers(writer, NULL);
     if (result < 0)
         return problem_set(problem, result,
                            "%s/control: cannot write the end of the trace: %s; it can still be "
@@ -645,12 +651,7 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason, stru
     if (writer == NULL)
         return 0;
     /* Each step is tried even if an earlier one failed. The first error is reported. */
-    int result = 0;
-    /* Control first: if the disk is nearly full, the space that is left goes to the identities. */
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int written = writer_write_buffer(writer, ring, result < 0 ? NULL : problem);
-        result = result < 0 ? result : written;
-    }
+    int result = writer_write_buffers(writer, problem);
     int ended = write_end(writer, reason, result < 0 ? NULL : problem);
     result = result < 0 ? result : ended;
     int closed = close_files(writer, result < 0 ? NULL : problem);

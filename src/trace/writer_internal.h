@@ -20,7 +20,6 @@ struct stream_buffer {
 
 struct rotation;
 
-
 struct trace_writer {
     struct stream_buffer streams[RING_COUNT];
     uint8_t uuid[TRACE_UUID_SIZE];
@@ -34,7 +33,7 @@ struct trace_writer {
     struct record last;      /* written just before END; its ID is 0: none */
     int directory;
     char name[TRACE_NAME_SIZE];
-    char *metadata; /* [metadata_size] the text as written */
+    char *metadata;            /* [metadata_size] the text as written */
     struct rotation *rotation; /* NULL: everything is kept */
     uint64_t least_time;       /* when the current files began; 0: they are the first */
     uint64_t repeated;         /* of `accepted`: records that were in earlier files, too */
@@ -43,8 +42,9 @@ struct trace_writer {
 
 /* ---- writer.c ---- */
 
-/* Writes the buffer, if it contains records, as one packet, and empties it, even on error. */
-int writer_write_buffer(struct trace_writer *writer, enum ring_id ring, struct problem *problem);
+/* Writes the buffers that contain records, each as one packet, and empties them, even on error. Control comes first:
+ * whoever reads a packet of data finds what it refers to, after a kill, too. */
+int writer_write_buffers(struct trace_writer *writer, struct problem *problem);
 
 /* Appends `size` bytes to a ring, without rotation. */
 int writer_put(struct trace_writer *writer, enum ring_id ring, const struct record_header *record,
@@ -72,6 +72,9 @@ int rotation_advance(struct trace_writer *writer, uint64_t time, struct problem 
 
 /* Whether a record of that time needs rotation_advance although it fits its packet. */
 bool rotation_is_due(const struct trace_writer *writer, uint64_t time);
+
+/* Removes what is too old at that time, which is the trace's last. */
+void rotation_end(struct trace_writer *writer, uint64_t time);
 
 void rotation_free(struct rotation *rotation);
 

@@ -62,6 +62,31 @@ check "... but newer ones" test "$("$dpm" stats --json age.trace 2> err | jq '[.
 check_equal "a trace in which nothing was removed is as ever" "control data metadata" "$(ls whole.trace | xargs)"
 check_not "... and nothing is said" grep -q 'only the newest' err
 
+# followed while it grows
+"$dpm" run -o followed.trace --max-size 1M -- sh -c "
+    for i in 1 2 3; do '$load' 200 64; sleep 0.3; done; '$load' 100000 64; sleep 0.3" > out 2> err &
+pid=$!
+wait_for 20 test -s followed.trace/control
+timeout 60 "$dpm" dump --follow --json followed.trace > followed 2> follow.err
+check_equal "a reader that follows ends with the recording" 0 $?
+wait $pid
+check_equal "... and has its last record" END "$(tail -n 1 followed | jq -r .event)"
+# what it has read, and what it says it has not, are all
+said=$(sed -n 's/^dpm: \([0-9,]*\) records\{0,1\} .* before they were read.*/\1/p' follow.err | tr -d , | awk '{ s += $1 } END { print s + 0 }')
+check_equal "... each record was read or is said to be missing" "$(tail -n 1 followed | jq .records)" \
+    "$(jq -s --argjson said "$said" 'length - ([.[] | select(.event == "BEGIN") | .repeated + 2] | add // 0) + $said' followed)"
+"$dpm" run -o plain.trace -- sh -c "'$load' 200 64; sleep 1.5; '$load' 200 64" > out 2> err &
+pid=$!
+wait_for 20 test -s plain.trace/control
+timeout 60 "$dpm" dump --follow --json plain.trace > followed 2> err
+wait $pid
+check_equal "a trace that is not rotated is followed, too" \
+    "$("$dpm" dump --json plain.trace | jq -r .event | sort | uniq -c)" "$(jq -r .event followed | sort | uniq -c)"
+"$dpm" dump --follow plain.trace > again
+check_equal "one that has ended is listed" END "$(tail -n 1 again | awk '{ print $5 }')"
+"$dpm" dump --follow plain.trace age.trace > out 2> err
+check_equal "only one is followed" "2 dpm: dump: --follow reads one trace, without --matched (try: dpm dump --help)" "$? $(cat err)"
+
 # killed while it rotates: everything up to the last flush is there, and can be closed
 if [ "$meter" = kernel ]; then
     for try in 1 2 3; do

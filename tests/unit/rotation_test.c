@@ -23,8 +23,8 @@
 
 #include <cmocka.h>
 
-#define LIVE_MOST   40
-#define USERS       5
+#define LIVE_MOST    40
+#define USERS        5
 #define NUMBERS_MOST 200000
 
 static uint64_t seed;
@@ -79,9 +79,8 @@ static int remove_one(const char *name, const struct stat *status, int type, str
 
 static void remember(const struct record_header *header)
 {
-    assert_int_equal(array_reserve(&world.written, &world.capacity, world.count + 1,
-                                   sizeof(*world.written)),
-                     0);
+    assert_int_equal(
+        array_reserve(&world.written, &world.capacity, world.count + 1, sizeof(*world.written)), 0);
     memcpy(&world.written[world.count++], header, event_size(header->id));
 }
 
@@ -118,8 +117,8 @@ static void append_event(unsigned id, struct live_stream *stream, uint32_t numbe
 
 static void begin_stream(void)
 {
-    struct image_record image = {
-        .header = {.id = EVENT_IMAGE, .flags = RECORD_NO_STREAM}, .image = ++world.images};
+    struct image_record image = {.header = {.id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
+                                 .image = ++world.images};
     uint32_t user = (uint32_t)random_below(&seed, USERS);
     struct name_record name = {.header = {.id = EVENT_NAME, .flags = RECORD_NO_STREAM},
                                .number = user,
@@ -555,6 +554,94 @@ static void a_kill_leaves_a_trace(void **unused)
     }
 }
 
+/* ---- following ---- */
+
+static struct following {
+    struct source *source;
+    size_t next;       /* index in `written` of the record that must come next */
+    uint64_t repeated; /* still to come */
+    uint64_t overtaken, begins;
+    bool machine; /* came last */
+} following;
+
+/* A record comes once and in order, unless its file was removed unread; and that is counted. */
+static void follow_record(const struct record_header *header)
+{
+    union any_record any;
+
+    memset(&any, 0, sizeof(any));
+    memcpy(&any, header, event_size(header->id));
+    if (any.header.id == EVENT_BEGIN) {
+        assert_true(following.machine);
+        assert_true(any.begin.records > following.next);
+        following.overtaken += any.begin.records - following.next;
+        following.next = any.begin.records;
+        following.repeated = any.begin.repeated;
+        following.begins++;
+        assert_int_equal(following.source->states[0].overtaken, following.overtaken);
+    } else if (following.repeated > 0) {
+        following.repeated--;
+    } else if (any.header.id != EVENT_MACHINE && any.header.id != EVENT_END) {
+        assert_true(following.next < world.count);
+        assert_memory_equal(&world.written[following.next], &any, event_size(any.header.id));
+        following.next++;
+    }
+    following.machine = any.header.id == EVENT_MACHINE;
+}
+
+/* Reads up to `most` records. Returns how the source ended. */
+static int follow(uint64_t most)
+{
+    struct problem problem;
+    struct event event;
+    uint64_t complete;
+    int result = SOURCE_RECORD;
+
+    for (uint64_t i = 0; result == SOURCE_RECORD && i < most; i++) {
+        result = following.source->next(following.source, &event, &complete, &problem);
+        if (result < 0)
+            fail_msg("%s", problem.text);
+        if (result == SOURCE_RECORD)
+            follow_record(event.header);
+    }
+    return result;
+}
+
+static void a_reader_follows(void **unused)
+{
+    struct problem problem;
+    uint64_t overtaken = 0;
+
+    (void)unused;
+    seed = seed_of_run("follow");
+    for (unsigned round = 0; round < 40; round++) {
+        const struct trace_limits limits = {.max_files = 2 + (uint32_t)random_below(&seed, 10)};
+        size_t steps = random_below(&seed, 40000);
+        uint64_t most = 1 + random_below(&seed, 3000);
+        unsigned calm = (unsigned)random_below(&seed, 1000);
+        begin_world(1 << 20, &limits);
+        following = (struct following){.next = 1};
+        if (trace_follow(path, &following.source, &problem) < 0)
+            fail_msg("%s", problem.text);
+        for (size_t i = 0; i < steps; i++) {
+            happen(calm);
+            if (random_below(&seed, 300) == 0)
+                assert_int_equal(trace_writer_flush(world.writer, &problem), 0);
+            if (random_below(&seed, 500) == 0)
+                assert_int_not_equal(follow(most), SOURCE_END);
+        }
+        assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+        assert_int_equal(follow(UINT64_MAX), SOURCE_END);
+        assert_int_equal(following.next, world.count);
+        assert_true(following.source->states[0].complete);
+        assert_false(following.source->states[0].being_written);
+        assert_int_equal(following.source->states[0].overtaken, following.overtaken);
+        overtaken += following.overtaken;
+        trace_close(following.source);
+    }
+    print_message("# overtaken: %" PRIu64 "\n", overtaken);
+}
+
 static void limits_are_checked(void **unused)
 {
     const struct trace_limits limits = {0};
@@ -610,6 +697,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_are_kept),
         cmocka_unit_test(a_kill_leaves_a_trace),
+        cmocka_unit_test(a_reader_follows),
         cmocka_unit_test(limits_are_checked),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
     };
