@@ -261,8 +261,9 @@ void command_removed_text(uint64_t removed, uint64_t time, char text[REMOVED_TEX
 
     show_counted(removed, "record", count);
     show_duration(time, duration);
-    snprintf(text, REMOVED_TEXT_SIZE, "only the newest records are kept: %s of %s before them %s removed",
-             count, duration, removed == 1 ? "was" : "were");
+    snprintf(text, REMOVED_TEXT_SIZE,
+             "only the newest records are kept: %s of %s before them %s removed", count, duration,
+             removed == 1 ? "was" : "were");
 }
 
 static void report_removed(const struct source_state *state, const char *name)

@@ -13,8 +13,8 @@ struct recording_command_options {
     const char *kinds;
     const char *html; /* file of the page with drawings; NULL: none */
     unsigned parts;   /* of the report (whole_report.h); 0: what the size of the recording allows */
-    bool store_given;  /* --store */
-    bool bounded;      /* one of --max-size, --max-files, --max-age */
+    bool store_given; /* --store */
+    bool bounded;     /* one of --max-size, --max-files, --max-age */
     uint64_t interval; /* ns between interval reports; 0: none */
 };
 
