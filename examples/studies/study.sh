@@ -7,7 +7,8 @@
 #                                                    median ◄───┘
 #                               a table of medians ──► the papers' statements about it: "ok", or "NOT"
 #
-# From the environment: RUNS (5), and DPM, the program (BUILD_FOLDER/dpm).
+# From the environment: RUNS (5); DPM, the program (BUILD_FOLDER/dpm); CURVES, the folder for pictures of curves
+# (BUILD_FOLDER/examples/studies).
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -24,6 +25,7 @@ if [ -z "${STUDY_IN_SHORT_SLICES-}" ]; then
 fi
 dpm=${DPM:-$build/dpm}
 runs=${RUNS:-5}
+curves=${CURVES:-$build/examples/studies}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -144,6 +146,15 @@ median() {
 # spread KEY: the least and the largest.
 spread() {
     sort -n "$scratch/figure.$1" | awk 'NR == 1 { least = $1 } { last = $1 } END { print least, last }'
+}
+
+# ---- curves ----
+
+# draw FIGURE TITLE OVER: a picture of the points in $scratch/points (curves.awk); OVER is what is counted from left to
+# right. CURVES: the folder to put it.
+draw() {
+    mkdir -p "$curves"
+    awk -v title="Figure $1: $2" -v over="$3" -f "$(dirname "$0")/curves.awk" "$scratch/points" > "$curves/figure-$1.svg"
 }
 
 # ---- what must hold ----

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tsp.sh BUILD_FOLDER: the study of the travelling salesman computation, section 5.3.3 of Miller's thesis: the tables of
-# figures 5.20 and 5.21 (5.22 to 5.27 are their curves), 5.28 and 5.29, and whether the thesis' statements about them
+# figures 5.20 and 5.21, the curves of 5.22 to 5.27 as pictures, the tables of 5.28 and 5.29, and whether the thesis' statements about them
 # hold here.
 #
 #     max         a machine for each process, messages take no time
@@ -158,6 +158,65 @@ for p in $servers; do
     done
     echo
 done
+
+# ---- the curves ----
+
+# thesis CITIES SERVERS: a cell of the thesis' figure 5.20: max, 1/machine, 2/machine.
+thesis() {
+    awk -v cities="$1" -v servers="$2" '$1 == cities && $2 == servers { print $3, $4, $5 }' << END
+4 4 1.4 .3 .3
+8 4 2.1 .8 .7
+12 4 2.4 1.3 1.0
+16 4 2.5 1.6 1.2
+20 4 2.6 1.9 1.3
+8 8 2.7 1.1 1.0
+12 8 3.6 2.0 1.6
+16 8 3.8 2.6 1.9
+20 8 3.9 3.0 2.1
+12 12 3.7 2.2 1.8
+16 12 4.1 3.0 2.3
+20 12 4.5 3.6 2.7
+16 16 4.4 3.2 2.5
+20 16 5.0 4.1 3.1
+END
+}
+
+# point CURVE X KIND CITIES SERVERS FIELD: a line for curves.awk, and one for the thesis' value, its field of `thesis`.
+point() {
+    printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$(median "$3.$4.$5.1")" "$(spread "$3.$4.$5.1" | tr ' ' '\t')"
+    thesis "$4" "$5" | awk -v curve="$1" -v x="$2" -v field="$6" -v OFS='\t' '{ print curve, x, $field }'
+}
+
+# curves_over_cities KIND FIELD, curves_over_servers KIND FIELD: all points.
+curves_over_cities() {
+    for p in $servers; do
+        for n in $sizes; do
+            ! fits "$n" "$p" || point "$p servers" "$n" "$1" "$n" "$p" "$2"
+        done
+    done
+}
+
+curves_over_servers() {
+    for n in $sizes; do
+        for p in $servers; do
+            ! fits "$n" "$p" || point "$n cities" "$p" "$1" "$n" "$p" "$2"
+        done
+    done
+}
+
+# draw_both KIND FIELD FIGURE FIGURE TITLE: a kind of P over the number of cities, and over that of servers.
+draw_both() {
+    curves_over_cities "$1" "$2" > "$scratch/points"
+    draw "$3" "$5" cities
+    curves_over_servers "$1" "$2" > "$scratch/points"
+    draw "$4" "$5" servers
+}
+
+draw_both max 1 5.22 5.25 "largest possible P"
+draw_both one 2 5.23 5.26 "P, one server on each machine"
+draw_both two 3 5.24 5.27 "P, two servers on each machine"
+echo
+echo "Figures 5.22 to 5.27: $curves/figure-5.22.svg to figure-5.27.svg"
 
 version_size=
 for n in $sizes; do

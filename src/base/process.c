@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int process_each(int (*found)(pid_t pid, void *context), void *context, struct problem *problem)
@@ -105,4 +106,23 @@ bool process_program(pid_t pid, char *path, size_t size)
     if (length > (ssize_t)more && strcmp(path + length - more, deleted) == 0)
         path[(size_t)length - more] = '\0';
     return length > 0;
+}
+
+int process_open(pid_t pid)
+{
+    int descriptor = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+bool process_has_ended(pid_t pid, int *ret_status)
+{
+    return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+bool process_has_stopped(pid_t pid)
+{
+    siginfo_t info = {0};
+
+    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
 }

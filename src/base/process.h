@@ -36,4 +36,13 @@ const char *process_stat_field(const char *stat, unsigned field);
  * be read, returns false and the path is empty. */
 bool process_program(pid_t pid, char *path, size_t size);
 
+/* Opens a pidfd. Returns it or a negative errno. */
+int process_open(pid_t pid);
+
+/* Whether our child has ended. If so, *ret_status is as wait(2) returns it, and the child is reaped. */
+bool process_has_ended(pid_t pid, int *ret_status);
+
+/* Whether a signal has stopped our child since the last call. */
+bool process_has_stopped(pid_t pid);
+
 #endif

@@ -129,7 +129,7 @@ static const struct command_option causality_options[] = {
      {"FILE", ARGUMENT_FILE},
      "draw the states of requests to FILE: .svg (picture), or .dot or\n.gv (Graphviz)"},
     {"slowest", OPTION_SLOWEST, {"N"}, "also the N slowest requests with their events, 1-1000"},
-    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };

@@ -227,6 +227,8 @@ static void report_end(const struct source_state *state, const char *name)
         command_say("%s: the recording stopped at its largest size (--max-size)", name);
     else if (state->end_reason == END_DISK)
         command_say("%s: the recording stopped because the trace could not be written", name);
+    else if (state->end_reason == END_METER)
+        command_say("%s: the recording stopped because dpmd ended the session", name);
 }
 
 void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE])

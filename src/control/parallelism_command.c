@@ -89,7 +89,7 @@ enum {
 
 static const char *step_word(size_t index)
 {
-    static const char *const words[] = {"delay", "sharing"};
+    static const char *const words[] = {"delay", "sharing", "appendix-a"};
 
     return index < ARRAY_SIZE(words) ? words[index] : NULL;
 }
@@ -117,9 +117,9 @@ static const struct command_option parallelism_options[] = {
     {"step",
      OPTION_STEP,
      {"STEP", ARGUMENT_WORD, step_word},
-     "highest model to compute after max: delay or sharing (sharing)"},
+     "last step after max: delay, sharing or appendix-a (sharing)"},
     {"each", OPTION_EACH, {0}, "each TRACE is a separate run: show median and spread"},
-    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };
@@ -163,10 +163,14 @@ static int take_word(int option, struct asked *asked)
     int status = option == OPTION_STEP ? option_word("parallelism", "step", step_word, &word)
                                        : option_word("parallelism", "streams", streams_word, &word);
 
-    if (status < 0 && option == OPTION_STEP)
-        asked->options.sharing = word == 1;
-    else if (status < 0)
+    if (status >= 0)
+        return status;
+    if (option == OPTION_STEP) {
+        asked->options.sharing = word >= 1;
+        asked->options.appendix_a = word == 2;
+    } else {
         asked->streams = (enum streams)word;
+    }
     return status;
 }
 
@@ -220,7 +224,8 @@ static int check_search(const struct asked *asked)
 {
     for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
         if (asked->placements.assignments[i].kind == SEARCHED)
-            return command_usage_error("parallelism", "--search needs --step sharing");
+            return command_usage_error("parallelism",
+                                       "--search needs --step sharing or appendix-a");
     return -1;
 }
 

@@ -113,7 +113,7 @@ static const struct command_option path_options[] = {
      OPTION_LONGEST,
      {0},
      "the longest path of the whole graph (t_max), even if a helper's\ntimers are that path"},
-    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {0},
 };

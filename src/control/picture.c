@@ -22,6 +22,12 @@ int picture_begin(struct picture *picture, struct traces *traces,
     picture->choice.accepts = was_accepted;
     picture->choice.context = picture;
     history_find_rooms(traces->history);
+    if (path == NULL) {
+        const struct parallelism_options options = {.threads = true};
+        int result = parallelism_new(traces->history, &options, &picture->arcs, problem);
+        if (result < 0)
+            return result;
+    }
     return identities_new(&picture->identities) < 0 ||
                    history_graph_new(&picture->choice, picture->identities, &picture->graph) < 0
                ? problem_set(problem, -ENOMEM, "out of memory for the picture")
@@ -30,25 +36,43 @@ int picture_begin(struct picture *picture, struct traces *traces,
 
 void picture_done(struct picture *picture)
 {
+    parallelism_analysis_free(picture->arcs);
     history_graph_free(picture->graph);
     identities_free(picture->identities);
+}
+
+/* What the analyses say of the present event. */
+static struct graph_marks marks_of(const struct picture *picture)
+{
+    struct graph_marks marks = {0};
+    struct outside_arc arc = {0};
+
+    if (picture->path != NULL) {
+        marks.critical = critical_path_passes(picture->path, &marks.edge);
+        marks.answers = critical_path_answers(picture->path, &arc);
+    } else {
+        marks.answers = parallelism_answers(picture->arcs, &arc);
+    }
+    marks.sent = arc.from;
+    marks.took = arc.time;
+    return marks;
 }
 
 static int draw(void *self, const struct history_event *event, struct problem *problem)
 {
     struct picture *picture = self;
     struct history_event shown = *event;
-    uint32_t edge;
+    int result = picture->path == NULL ? parallelism_add(picture->arcs, event, problem) : 0;
 
-    (void)problem; /* the caller reports that memory ran out */
+    if (result < 0)
+        return result;
     if (identities_add(picture->identities, &event->event) < 0)
-        return -ENOMEM;
+        return -ENOMEM; /* the caller reports that */
     picture->accepted = picture->processes == NULL ||
                         dump_choice_accepts(picture->processes, picture->identities, &event->event);
     shown.event.wall_offset = traces_wall_offset(picture->traces, &event->event);
-    return picture->path != NULL && critical_path_passes(picture->path, &edge)
-               ? history_graph_add_critical(picture->graph, &shown, edge)
-               : history_graph_add(picture->graph, &shown);
+    const struct graph_marks marks = marks_of(picture);
+    return history_graph_add(picture->graph, &shown, &marks);
 }
 
 struct analysis picture_analysis(struct picture *picture)

@@ -2,7 +2,7 @@
 /*
  * picture.h: a picture of the program history, drawn while traces are read. Private to control/.
  *
- *      history --> every event --> chosen? on the critical path? --> history_graph --> SVG, DOT
+ *      history --> every event --> chosen? on the critical path? an answer? --> history_graph --> SVG, DOT
  */
 #ifndef DPM_PICTURE_H
 #define DPM_PICTURE_H
@@ -22,7 +22,8 @@ struct picture {
     /* while drawing: */
     const struct traces *traces;
     const struct critical_path_reading *path;
-    bool accepted; /* the event that is being drawn */
+    struct parallelism_analysis *arcs; /* without a path: knows answers from outside */
+    bool accepted;                     /* the event that is being drawn */
 };
 
 /* Starts a picture of the traces, which must be at their beginning. `path` (or NULL) marks the events on the critical

@@ -61,7 +61,7 @@ static const struct command_option report_options[] = {
     {"all",
      OPTION_ALL,
      {0},
-     "also findings that explain nothing: silent, created and idle\nprocesses"},
+     "also findings that explain nothing: silent, created and idle\nprocesses; all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
     {0},
 };

@@ -218,7 +218,7 @@ static const struct command_option stats_options[] = {
      OPTION_SORT,
      {"WHAT", ARGUMENT_WORD, order_word},
      "order of rows: bytes (default), messages, cpu, response (p99), name"},
-    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest"},
+    {"all", OPTION_ALL, {0}, "all rows, not only the 100 largest, and all columns"},
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},

@@ -159,6 +159,44 @@ static void shorten(char *text, size_t most)
     memcpy(text + head, dots, strlen(dots));
 }
 
+static bool has_extension(struct word word, const char *const *extensions, size_t count)
+{
+    size_t dot = word.length;
+
+    while (dot > 0 && word.at[dot - 1] != '.' && word.at[dot - 1] != '/')
+        dot--;
+    if (dot < 2 || word.at[dot - 1] != '.' || word.at[0] == '-')
+        return false; /* -dumpbase-ext .c */
+    for (size_t i = 0; i < count; i++)
+        if (is_text((struct word){word.at + dot, word.length - dot}, extensions[i]))
+            return true;
+    return false;
+}
+
+/* What a compiler compiles, or else what an assembler makes: temporary files say nothing. In this command slow.c:
+ * cc1 -quiet -imultiarch x86_64-linux-gnu slow.c -quiet -dumpbase slow.c ... -o /tmp/ccxW45Rl.s */
+static struct word source_of(const char *command)
+{
+    static const char *const sources[] = {"c",    "cc", "cpp", "cxx", "C",   "m",   "s",
+                                          "S",    "f",  "F",   "f90", "F90", "adb", "rs",
+                                          "java", "go", "hs",  "ml",  "d",   "cu",  "tex"};
+    static const char *const objects[] = {"o"};
+    struct word object = {0}, word = next_word(command);
+
+    if (word.at == NULL)
+        return word;
+    for (word = next_word(word.at + word.length); word.at != NULL;
+         word = next_word(word.at + word.length)) {
+        if (begins_with(word, "/tmp/"))
+            continue;
+        if (has_extension(word, sources, ARRAY_SIZE(sources)))
+            return word;
+        if (has_extension(word, objects, ARRAY_SIZE(objects)) && object.at == NULL)
+            object = word;
+    }
+    return object;
+}
+
 void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE])
 {
     char text[STREAM_NAME_SIZE + 1 + NAME_SIZE];
@@ -170,9 +208,15 @@ void process_label(const char *name, const char *command, char label[PROCESS_LAB
         snprintf(text, sizeof(text), "%.*s", NAME_SIZE - 1, first.at);
     } else {
         const char *arguments = arguments_of(name, command);
+        struct word source = script_of(command).at == NULL ? source_of(command) : (struct word){0};
         arguments += strspn(arguments, " ");
-        snprintf(text, sizeof(text), "%.*s%s%.*s", STREAM_NAME_SIZE, name,
-                 *arguments == '\0' ? "" : " ", NAME_SIZE - 1, arguments);
+        bool fits = strnlen(name, STREAM_NAME_SIZE) + 1 + strlen(arguments) < PROCESS_LABEL_SIZE;
+        if (!fits && source.at != NULL)
+            snprintf(text, sizeof(text), "%.*s %.*s", STREAM_NAME_SIZE, name,
+                     (int)(source.length < NAME_SIZE ? source.length : NAME_SIZE - 1), source.at);
+        else
+            snprintf(text, sizeof(text), "%.*s%s%.*s", STREAM_NAME_SIZE, name,
+                     *arguments == '\0' ? "" : " ", NAME_SIZE - 1, arguments);
     }
     for (size_t length = strlen(text); length > 0 && text[length - 1] == ' ';)
         text[--length] = '\0';

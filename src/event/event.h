@@ -160,6 +160,12 @@ static inline bool recorded_leaves_out(const struct recorded_types *recorded, un
     return recorded->known && (recorded->always & EVENT_FLAG(id)) == 0;
 }
 
+/* Whether its flag was set for some process at some time, but not for all of them always. */
+static inline bool recorded_partly(const struct recorded_types *recorded, unsigned id)
+{
+    return recorded_leaves_out(recorded, id) && (recorded->ever & EVENT_FLAG(id)) != 0;
+}
+
 /* ---- sources ---- */
 
 /* A record as a source returns it, valid until the next call of next(). */

@@ -92,7 +92,10 @@ void ends_note_flags(struct history *history, uint32_t origin, const struct reco
 
     recorded_note(&of->recorded, record);
     of->tells = recorded_always(&of->recorded, EVENT_SENDCALL);
-    of->leaves_out_receives = recorded_leaves_out(&of->recorded, EVENT_RECEIVE);
+    of->receives_partly = recorded_partly(&of->recorded, EVENT_RECEIVE);
+    of->sends_partly = recorded_partly(&of->recorded, EVENT_SEND);
+    of->leaves_out_receives =
+        recorded_leaves_out(&of->recorded, EVENT_RECEIVE) && !of->receives_partly;
     of->leaves_out_terminations = recorded_leaves_out(&of->recorded, EVENT_TERMINATION);
 }
 

@@ -102,7 +102,9 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
         return !end_leads_away(history, end);
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
-    *ret_count = &history->counts.unmatched_sends;
+    *ret_count = history->origins[partner->origin].receives_partly
+                     ? &history->counts.unselected
+                     : &history->counts.unmatched_sends;
     return !history->origins[partner->origin].ended || partner->held > 0;
 }
 
@@ -148,7 +150,8 @@ static void count_dropped(struct history *history, const struct end *end, const 
         return;
     if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
-    else if (history->origins[end->partner->origin].discards)
+    else if (history->origins[end->partner->origin].discards ||
+             history->origins[end->partner->origin].receives_partly)
         history->counts.unselected++;
     else
         history->counts.unmatched_sends++;

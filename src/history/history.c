@@ -512,7 +512,7 @@ static int take_record(struct history *history, const struct event *event,
 
     *ret_event = (struct history_event){0};
     history->edge_count = 0;
-    if (is_any_of(record->header.id, EVENT_IDENTITY_FLAGS)) {
+    if (is_any_of(record->header.id, EVENT_IDENTITY_FLAGS | EVENT_FLAG(EVENT_FLAGS))) {
         result = note_identity(history, event);
         if (result == 0)
             result = hand_out(history, NULL, end_without_stream(history, event), event, ret_event);

@@ -82,10 +82,10 @@ struct history_edge {
 
 /* Why bytes of a RECEIVE have no edge. */
 enum history_rest {
-    REST_NONE,       /* every byte has an edge */
-    REST_EXTERNAL,   /* the other end is not metered, or was used before metering began */
-    REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED) */
-    REST_UNMATCHED,  /* lost, or sent by an unmonitored process that shares the path */
+    REST_NONE,     /* every byte has an edge */
+    REST_EXTERNAL, /* the other end is not metered, or was used before metering began */
+    REST_UNSELECTED, /* a selection has removed what sent them (DISCARDED), or its flag was off then (FLAGS) */
+    REST_UNMATCHED, /* lost, or sent by an unmonitored process that shares the path */
 };
 
 /* "external", "unselected", "unmatched"; "none". */

@@ -307,8 +307,10 @@ struct origin {
     bool ended;
     bool idle; /* live, and has nothing now */
     struct recorded_types recorded;
-    bool tells; /* SENDCALL is always in force: after a MOMENT, silence is proof */
-    bool leaves_out_receives;
+    bool tells;               /* SENDCALL is always in force: after a MOMENT, silence is proof */
+    bool leaves_out_receives; /* none is recorded */
+    bool receives_partly;     /* some are not: the flag was off for a process or for a time */
+    bool sends_partly;
     bool leaves_out_terminations; /* a silent stream may have terminated */
     bool discards;                /* DISCARDED was seen */
     bool loses;                   /* LOST was seen */

@@ -3,8 +3,10 @@
 #include "recorder/recorder.h"
 
 #include "check/check.h"
+#include "meter/session/session.h"
 #include "ptracemeter/ptracemeter.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +25,36 @@ static bool try_kernel(const struct meter_choice *choice, struct meter_interface
     else
         return true;
     return false;
+}
+
+/* dpmd's meter, for who may not load one. */
+static int open_session(const struct meter_choice *choice, struct meter_interface **ret_meter,
+                        struct problem *problem)
+{
+    const struct session_options options = {
+        .flags = choice->options.flags,
+        .later_flags = choice->options.later_flags,
+        .kinds = choice->options.kinds,
+        .ring_size = choice->options.ring_size,
+    };
+
+    return session_open(&options, ret_meter, problem);
+}
+
+/* The same, or appends why not. */
+static bool try_session(const struct meter_choice *choice, struct meter_interface **ret_meter,
+                        char refused[METER_REFUSED_SIZE])
+{
+    struct problem problem;
+    size_t length = strlen(refused);
+
+    if (!session_is_offered())
+        return false;
+    if (open_session(choice, ret_meter, &problem) < 0)
+        snprintf(refused + length, METER_REFUSED_SIZE - length, "; %s", problem.text);
+    else
+        refused[0] = '\0';
+    return refused[0] == '\0';
 }
 
 static int open_ptrace(const struct meter_choice *choice, struct meter_interface **ret_meter,
@@ -50,9 +82,13 @@ int meter_choose(const struct meter_choice *choice, struct meter_interface **ret
                  char refused[METER_REFUSED_SIZE], struct problem *problem)
 {
     refused[0] = '\0';
-    if (choice->wish == WISH_KERNEL)
-        return meter_open(&choice->options, ret_meter, problem);
-    if (choice->wish == WISH_AUTO && try_kernel(choice, ret_meter, refused))
+    if (choice->wish == WISH_KERNEL) {
+        int result = meter_open(&choice->options, ret_meter, problem);
+        return result == -EPERM && session_is_offered() ? open_session(choice, ret_meter, problem)
+                                                        : result;
+    }
+    if (choice->wish == WISH_AUTO &&
+        (try_kernel(choice, ret_meter, refused) || try_session(choice, ret_meter, refused)))
         return 0;
     int result = open_ptrace(choice, ret_meter, problem);
     if (result < 0 && refused[0] != '\0')

@@ -23,7 +23,7 @@
 static int give_up(struct recording *recording, int error)
 {
     recording->active = false;
-    recording->reason = error == -EFBIG ? END_SIZE : END_DISK;
+    recording->reason = error == -EFBIG ? END_SIZE : error == -ECONNRESET ? END_METER : END_DISK;
     recording->meter->stop(recording->meter);
     return error;
 }
@@ -153,9 +153,10 @@ static struct record cost_so_far(const struct recording *recording)
 
     if (meter->time_per_record != NULL)
         cost.cost.hook = meter->time_per_record(meter);
+    cost.cost.cpu = meter->service_time;
     if (getrusage(RUSAGE_SELF, &used) == 0)
-        cost.cost.cpu = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
-                        (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
+        cost.cost.cpu += (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000000 +
+                         (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1000;
     return cost;
 }
 
@@ -461,7 +462,12 @@ static int end_trace(struct recording *recording, const struct record *cost,
 int recording_end(struct recording *recording, struct problem *problem)
 {
     struct problem of_end;
-    int result = recording->active ? store_rest(recording, problem) : 0;
+    int result = 0;
+
+    if (recording->active)
+        result = store_rest(recording, problem);
+    else if (recording->reason == END_METER)
+        result = append_names(recording, problem);
 
     if (result < 0)
         give_up(recording, result);

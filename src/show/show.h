@@ -254,13 +254,19 @@ int history_graph_new(const struct graph_choice *choice, const struct identities
                       struct history_graph **ret_graph);
 void history_graph_free(struct history_graph *graph);
 
-/* Add every event of the history, in its order. Times of several machines agree as well as the wall_offset of their
- * events does. Returns 0 or -ENOMEM. */
-int history_graph_add(struct history_graph *graph, const struct history_event *event);
+/* What analyses say of an event. */
+struct graph_marks {
+    bool critical; /* it is on the critical path ... */
+    uint32_t edge; /* ... which reaches it by this edge; UINT32_MAX: along the event's own stream */
+    bool answers;  /* it receives an answer from outside ... */
+    uint64_t sent; /* ... to the SEND with this number ... */
+    uint64_t took; /* ... which took so long, ns */
+};
 
-/* Adds an event on the critical path. The path reaches it by this edge; UINT32_MAX: along the event's own stream. */
-int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,
-                               uint32_t edge);
+/* Add every event of the history, in its order. Times of several machines agree as well as the wall_offset of their
+ * events does. `marks` may be NULL. Returns 0 or -ENOMEM. */
+int history_graph_add(struct history_graph *graph, const struct history_event *event,
+                      const struct graph_marks *marks);
 
 /* Events in the picture, and events left out because of the limit `most`. */
 size_t history_graph_events(const struct history_graph *graph);

@@ -95,7 +95,7 @@ static int note_end(struct origin *origin, struct source_state *state, struct pr
     if (end->records < records || state->records + 1 < origin->repeated)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "END counts fewer records than the file has", problem);
-    if (end->reason < END_COMPLETE || end->reason > END_REPAIRED)
+    if (end->reason < END_COMPLETE || end->reason > END_METER)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "END has an unknown reason", problem);
     uint64_t missing = end->records - records;

@@ -12,6 +12,7 @@ echo "# seed $seed"
 # python3 may be a wrapper, which would be a part of the command
 python=$(python3 -c 'import sys; print(sys.executable)')
 called='python[0-9.]*[^[]*\[[0-9]*\]'
+programs=$1/tests/programs
 cd "$scratch" || exit 1
 
 # draw LEAST MOST: another number for each run, in `drawn`.
@@ -107,6 +108,19 @@ END
 report_of "$python" locked.py
 names "threads of a service that sleep with a lock held" "$called slept" "$(cat out)"
 
+# ---- a lock whose holder computes ----
+
+draw 15 25
+report_of "$programs/holders" 4 10 "$drawn"
+names "threads that compute with a lock held" 'holders\[[0-9]*\] computed' "$(cat out)"
+check "... and the procedure that waits for the lock" \
+    grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
+check "... in JSON, too" jq -e '[.holders[] | select(.spent_on == "computing" and .waiting_threads >= 2 and
+    .waiter_name == "holders" and .waiter_procedure == "wait_for_table" and .waiter_system_call == "futex")] |
+    length > 0' why.json
+"$dpm" why cause.trace > text
+check "... dpm why has a table of it" grep -qE '^ *[0-9.]+% .*holders.* computing +[0-9]+ holders.*futex in wait_for_table' text
+
 # ---- a JVM ----
 
 draw 15 25
@@ -139,6 +153,42 @@ if command -v java > found && command -v javac > found && javac Locked.java 2> e
     names "threads of a JVM that sleep in a synchronized block" 'java\[[0-9]*\] slept' "$(cat out)"
 else
     skip "threads of a JVM that sleep in a synchronized block" "no JDK is installed"
+fi
+
+# Longer than a second: then the VM thread stops the others for a moment.
+cat > Computing.java << END
+// Four threads compute in a synchronized block, 20 times each. Prints for how many ms of CPU time they did, together.
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+public class Computing {
+    static final ThreadMXBean clock = ManagementFactory.getThreadMXBean();
+    static long held;
+    static synchronized void work() {
+        long begin = clock.getCurrentThreadCpuTime();
+        while (clock.getCurrentThreadCpuTime() < begin + ${drawn}000000L) ;
+        held += clock.getCurrentThreadCpuTime() - begin;
+    }
+    public static void main(String[] arguments) throws Exception {
+        Thread[] threads = new Thread[4];
+        for (int i = 0; i < 4; i++)
+            threads[i] = new Thread(() -> { for (int k = 0; k < 20; k++) work(); }, "worker-" + i);
+        for (Thread thread : threads) thread.start();
+        for (Thread thread : threads) thread.join();
+        System.out.println(held / 1e6);
+    }
+}
+END
+if command -v java > found && command -v javac > found && javac Computing.java 2> err; then
+    report_of java Computing
+    cp out computed
+    names "threads of a JVM that compute in a synchronized block" 'java\[[0-9]*\] computed' "$(cat computed)"
+    check "... the screen says that others waited for a lock" grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition' screen
+    check "... the threads by name have that share" jq -e --slurpfile ms computed '.elapsed_ns as $elapsed |
+        ([.rows[] | select(.spent_on == "computing" and .thread == "worker-*").time_ns] | add) / $elapsed -
+        $ms[0] * 1e6 / $elapsed | fabs < 0.1' why.json
+    check "... and hardly anything is unknown" jq -e '.spent_on_ns.unknown <= 0.05 * .elapsed_ns' why.json
+else
+    skip "threads of a JVM that compute in a synchronized block" "no JDK is installed"
 fi
 
 # ---- an event loop ----

@@ -45,6 +45,39 @@ for wrong in "x" "1 2 3 4 5 6 7" "1 1 1 0"; do
     check_equal "timer-server refuses: $wrong" "2 0" "$? $(wc -c < out)"
 done
 
+# ---- curves: positions follow from values ----
+
+printf 'a\t%s\t%s\t%s\t%s\n' 4 1.5 1.2 1.7 8 3 2.9 3.1 20 4.5 4.5 4.6 > measured
+printf 'a\t4\t2.5\nb & c\t20\t6.5\n' | cat measured - > all
+awk -v title='1 < 2 & 3' -v over=cities -f "$studies/curves.awk" all > curves.svg
+check "curves are drawn as they are" python3 - curves.svg << 'END'
+import re, sys, xml.etree.ElementTree as tree
+n = "{http://www.w3.org/2000/svg}"
+root = tree.parse(sys.argv[1]).getroot()
+texts = [e.text for e in root.iter(n + "text")]
+assert "1 < 2 & 3" in texts and "b & c" in texts, texts
+number = lambda e, k: float(e.get(k))
+# the scales, from the texts at the axes
+scale = {float(e.text): number(e, "y") - 4 for e in root.iter(n + "text")
+         if e.get("text-anchor") == "end" and re.fullmatch("[0-9.]+", e.text)}
+places = {int(e.text): number(e, "x") for e in root.iter(n + "text")
+          if e.get("text-anchor") == "middle" and e.text.isdigit()}
+assert set(places) == {4, 8, 20} and len(scale) >= 3, (places, scale)
+low, high = min(scale), max(scale)
+y = lambda value: scale[low] + (scale[high] - scale[low]) * (value - low) / (high - low)
+near = lambda a, b: abs(a - b) < .15
+marks = [(number(e, "cx"), number(e, "cy"), e.find(n + "title").text) for e in root.iter(n + "circle")]
+assert len(marks) == 5, marks
+for cx, cy, title in marks:
+    x, value = re.search(r", (\d+) cities: ([0-9.]+)", title).groups()
+    assert near(cx, places[int(x)]) and near(cy, y(float(value))), (title, cx, cy)
+assert near((places[8] - places[4]) * 4, places[20] - places[4]), places
+spreads = [(number(e, "x1"), number(e, "y1"), number(e, "y2")) for e in root.iter(n + "line") if e.get("class") == "spread"]
+for found, (x, least, largest) in zip(spreads, [(4, 1.2, 1.7), (8, 2.9, 3.1), (20, 4.5, 4.6)]):
+    assert all(map(near, found, (places[x], y(least), y(largest)))), (found, x)
+assert len(spreads) == 3
+END
+
 # ---- as DPM sees them ----
 
 # between TRACE: messages and bytes between each two programs of the trace.
@@ -76,11 +109,26 @@ check "and that those before the slow consumer wait for room" sh -c "'$dpm' stat
 # ---- the studies: only that they run; the results of one run prove nothing ----
 
 if only_kernel "a study" "its stops are most of what would be studied"; then
-    SIZES="4 8" SERVERS=4 RUNS=1 sh "$studies/tsp.sh" "$1" > study 2> err
+    CURVES=$scratch/curves SIZES="4 8" SERVERS=4 RUNS=1 sh "$studies/tsp.sh" "$1" > study 2> err
     check_equal "the study of the travelling salesman prints its tables" "5.21 5.20" \
         "$(sed -n 's/^Figure \(5...\): .*/\1/p' study | paste -sd ' ')"
     check "... of values" grep -Eq '^4 +[0-9.]+/[0-9.]+/[0-9.]+ +[0-9.]+/[0-9.]+/[0-9.]+$' study
     check "... and how much of what the thesis says holds" grep -q '^[0-9]* of 5 hold$' study
     check_equal "... and nothing else is said" "" "$(cat err)"
+    check_equal "... and draws six figures of curves" "5.22 5.23 5.24 5.25 5.26 5.27" \
+        "$(cd curves && printf '%s\n' figure-*.svg | sed 's/figure-\(.*\).svg/\1/' | paste -sd ' ')"
+    # points NUMBER: those of the study in a figure, as "CITIES SERVERS P".
+    points() {
+        sed -n -E 's/.*<title>(([0-9]+) servers, ([0-9]+) cities|([0-9]+) cities, ([0-9]+) servers): ([0-9.]+), from.*/\3\4 \2\5 \6/p' \
+            "curves/figure-$1.svg" | sort -n
+    }
+    # row FIELD: the same from the table.
+    row() {
+        sed -n 's/^4  *\([0-9]\)/\1/p' study | tail -n 1 | tr ' /' '\n\n' | grep . |
+            awk -v field="$1" 'NR % 3 == field % 3 { print 4 * ++cell, 4, $1 }'
+    }
+    for figure in 1:5.22 1:5.25 2:5.23 2:5.26 3:5.24 3:5.27; do
+        check_equal "... figure ${figure#*:} has the values of the table" "$(row "${figure%:*}")" "$(points "${figure#*:}")"
+    done
 fi
 finish

@@ -55,6 +55,9 @@ holds 'no machine is quicker than its work' pipe.json \
 holds 'without delays step delay is step max' pipe.json '.rows[0].tmax_ns == .rows[1].tmax_ns'
 holds 'the share of P is that of the streams' pipe.json \
     '.trace.streams as $streams | $streams > 3 and all(.rows[]; (.P_share * $streams - .P | fabs) < 1e-9)'
+holds 't_max of each process lies between its CPU time and t_max' pipe.json \
+    '.rows[0].tmax_ns as $most | ([.processes[].tmax_ns] | max) == $most and
+     all(.processes[]; .cpu_ns <= .tmax_ns and .tmax_ns <= $most)'
 for delay in 100us 1ms 10ms; do
     "$dpm" parallelism --json --step delay --remote-delay $delay pipe.trace
 done > delays.json
@@ -79,8 +82,22 @@ check_equal 'T is what the shell says its children used' near "$(jq -r --argjson
 
 "$dpm" parallelism pipe.trace > pipe.txt
 matches 'a table' '^one-machine +max +[0-9.]+ +[0-9]+ ' pipe.txt
+matches 't_max of each process' '^PROCESS +STREAMS +CPU TIME +% +T_MAX +% SYNCHRONOUS$' pipe.txt
 matches 'what it rests on' 'Based on [0-9,]+ events, 0 lost; [0-9,]+ edges of messages' pipe.txt
 matches 'what it assumes' 'events are assumed to keep their order' pipe.txt
+
+# ---- the thesis' appendix A ----
+
+"$dpm" parallelism --json --edges messages --step appendix-a pipe.trace > appendix.json
+holds 'appendix A: a fourth step' appendix.json \
+    '[.rows[0:4][].step] == ["max", "delay", "sharing", "appendix-a"] and (.rows | length) == 12'
+holds 'appendix A agrees with sharing on one machine without delays, and with a machine for each process' \
+    appendix.json 'all(.rows | group_by(.assignment)[] | select(.[0].assignment != "as-recorded");
+        (map({(.step): .tmax_ns}) | add) as $at | ($at.sharing - $at["appendix-a"] | fabs) < 1000)'
+"$dpm" parallelism --step appendix-a pipe.trace > appendix.txt
+matches 'appendix A: what it is' "^Step appendix-a: the thesis' appendix A as printed" appendix.txt
+"$dpm" parallelism --step delay --json pipe.trace > delay.json
+holds 'without the copy of the graph t_max of processes is unknown' delay.json 'all(.processes[]; .tmax_ns == null)'
 
 # ---- the path itself ----
 

@@ -21,26 +21,26 @@ cp out alpha.text
 check_equal "the heading: machine, duration, events, losses" \
     '1 trace, machine alpha, 75.0 ms, 51 events, 3 lost' "$(sed -n 1p alpha.text)"
 check_equal "processes, those with most bytes first" \
-    "PROCESS PID PARENT CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
-client 200 server[100] 21.0 us 40 8 1.46 KiB 92 3 74 B 2
-$hostile 300 client[200] 8.00 us 15 3 15 B 0.9 4 1009 B 1
-server 100 - 16.0 us 30 1 10 B 0.6 4 179 B 0
-twin 400 server[100] 7.00 us 13 2 32 B 2.0 2 86 B 0
-unknown - - 1.00 us 1.9 1 77 B 4.7 0 0 B 0" "$(table Processes alpha.text)"
+    "PROCESS PID PARENT CPU TIME % SENT % BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+client 200 server[100] 21.0 us 40 8 53 1.46 KiB 92 3 74 B 2
+$hostile 300 client[200] 8.00 us 15 3 20 15 B 0.9 4 1009 B 1
+server 100 - 16.0 us 30 1 6.7 10 B 0.6 4 179 B 0
+twin 400 server[100] 7.00 us 13 2 13 32 B 2.0 2 86 B 0
+unknown - - 1.00 us 1.9 1 6.7 77 B 4.7 0 0 B 0" "$(table Processes alpha.text)"
 check_equal "pairs, those with most bytes first" \
-    "FROM TO MESSAGES BYTES % BYTES/S SIZE P50 P99 MAX WHERE
-client[200] ${hostile}[300] 3 1009 B 68 13.1 KiB 9 B 996 B 1000 B local
-client[200] 10.0.0.2:9000 1 300 B 20 3.91 KiB 300 B 300 B 300 B remote
-client[200] server[100], twin[400] 2 175 B 12 2.28 KiB 100 B 100 B 100 B local, shared
-10.0.0.7:3333 server[100] 1 60 B 100 800 B 60 B 60 B 60 B local
-10.0.0.2:9000 client[200] 1 40 B 100 533 B 40 B 40 B 40 B remote
-twin[400] client[200] 1 20 B 62 266 B 20 B 20 B 20 B local
-twin[400] server[100] 1 12 B 38 160 B 12 B 12 B 12 B local
-${hostile}[300] twin[400] 2 11 B 73 146 B 6 B 6 B 6 B local
-server[100] client[200] 1 10 B 100 133 B 10 B 10 B 10 B local
-client[200] server[100] 1 7 B 0.5 93 B 7 B 7 B 7 B local
-${hostile}[300] client[200] 1 4 B 27 53 B 4 B 4 B 4 B local
-client[200] unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' alpha.text)"
+    "FROM TO MESSAGES % BYTES % BYTES/S SIZE P50 P99 MAX WHERE
+client[200] ${hostile}[300] 3 38 1009 B 68 14.5 KiB 9 B 996 B 1000 B local
+client[200] 10.0.0.2:9000 1 12 300 B 20 4.31 KiB 300 B 300 B 300 B remote
+client[200] server[100], twin[400] 2 25 175 B 12 2.51 KiB 100 B 100 B 100 B local, shared
+10.0.0.7:3333 server[100] 1 100 60 B 100 800 B 60 B 60 B 60 B local
+10.0.0.2:9000 client[200] 1 100 40 B 100 588 B 40 B 40 B 40 B remote
+twin[400] client[200] 1 50 20 B 62 307 B 20 B 20 B 20 B local
+twin[400] server[100] 1 50 12 B 38 184 B 12 B 12 B 12 B local
+${hostile}[300] twin[400] 2 67 11 B 73 169 B 6 B 6 B 6 B local
+server[100] client[200] 1 100 10 B 100 133 B 10 B 10 B 10 B local
+client[200] server[100] 1 12 7 B 0.5 102 B 7 B 7 B 7 B local
+${hostile}[300] client[200] 1 33 4 B 27 61 B 4 B 4 B 4 B local
+client[200] unknown 1 12 3 B 0.2 44 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' alpha.text)"
 check_equal "connections, with who used its ends" \
     "KIND LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED LATENCY P50 P99 RTT RETRANSMITS IN FLIGHT
 tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B - - - - -
@@ -166,7 +166,7 @@ same "what rows have besides" '[
      {"cpu_ns": 15000000, "load_cpu_ns": null, "records": 80, "records_per_wakeup": 10,
       "bpf_ns_per_record": 900, "bpf_ns": 72000}],
     [{"sends": 0, "receives": 2}, true, 0.396, 0.533, 0.918],
-    [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 996, "p99": 996}, 0.675, 13453],
+    [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 996, "p99": 996}, 0.675, 14838],
     [{"count": 2, "min": 2000000, "max": 5000000, "mean": 3500000, "p50": 4990368, "p90": 4990368,
       "p99": 4990368}, 1]]' '[
     [.trace | .local, .remote, .connections, .ended, (.own_cost | .records_per_wakeup |= floor)],
@@ -193,12 +193,31 @@ check_equal "sizes of a path are those of both directions" true "$(jq '.paths | 
     (.size.mean * .size.count | round) == .sent.bytes + .received.bytes) | all' alpha.json)"
 check_equal "sizes of a group are those of its processes" '[[15,0,1000]]' "$("$dpm" stats --json --by machine \
     alpha 2> err | jq -c '[.groups[].size | [.count, .min, .max]]')"
-check_equal "rates are what there was in all in 75 ms" true "$(jq '(.trace.duration_ns / 1e9) as $seconds |
-    def holds($all; $rate): ($rate * $seconds - $all) | fabs < 1e-6;
-    [(.pairs[] | holds(.messages; .messages_per_s), holds(.bytes; .bytes_per_s)),
-        ((.processes[], .paths[]) | holds(.sent.messages; .sent_messages_per_s),
-            holds(.sent.bytes; .sent_bytes_per_s), holds(.received.messages; .received_messages_per_s),
-            holds(.received.bytes; .received_bytes_per_s))] | length > 30 and all' alpha.json)"
+# From dump, for each process with an identity: from its creation to the end of its last thread, or of the recording.
+"$dpm" dump --json --type machine,stream,termination,end alpha 2> err | jq -s -c '.[0].time_ns as $begin | .[-1].time_ns as $final |
+    (map(select(.event == "TERMINATION" and .last) | {key: "\(.pid)", value: .time_ns}) | from_entries) as $ended |
+    map(select(.event == "STREAM" and .tid == .pid)) | group_by(.pid) |
+    map(.[0].pid as $pid | [$pid, ($ended["\($pid)"] // $final) - ([$begin, (map(.start) | min)] | max)]) | .[]' > wanted
+check_equal "lives of processes are those of their records" "$(cat wanted)" \
+    "$(jq -c '.processes | map(select(.pid)) | sort_by(.pid) | .[] | [.pid, .life_ns]' alpha.json)"
+check "... and differ" grep -q '^.200,68000000' wanted
+check_equal "rates are over the lives of processes (pairs: of the sender), of connections over all 75 ms" true \
+    "$(jq '.trace.duration_ns as $all_of_it | (.processes | map({key: "\(.id)", value: .life_ns}) | from_entries) as $lives |
+    def life: if type == "number" then $lives["\(.)"] elif type == "string" then null else empty end;
+    def holds($all; $rate; $ns): ($rate * $ns / 1e9 - $all) | fabs < 1e-6;
+    [(.pairs[] | ((.from | life) // (.to | life)) as $ns |
+        holds(.messages; .messages_per_s; $ns), holds(.bytes; .bytes_per_s; $ns)),
+        ((.processes[], .paths[]) | (.life_ns // $all_of_it) as $ns | holds(.sent.messages; .sent_messages_per_s; $ns),
+            holds(.sent.bytes; .sent_bytes_per_s; $ns), holds(.received.messages; .received_messages_per_s; $ns),
+            holds(.received.bytes; .received_bytes_per_s; $ns))] | length > 30 and all' alpha.json)"
+check_equal "shares by destination are of what the sender sent (figure 5.12), and of all" true "$(jq '.pairs as $pairs |
+    ([.processes[].sent.messages] | add) as $messages | ([.processes[].sent.bytes] | add) as $bytes |
+    def is($share; $part; $whole): ($share * $whole - $part) | fabs < 1e-6;
+    [$pairs[] | .from as $from | ($pairs | map(select(.from == $from))) as $own |
+        is(.messages_share; .messages; $own | map(.messages) | add), is(.share; .bytes; $own | map(.bytes) | add),
+        if ($from | type) == "string" then .messages_share_of_all == null and .bytes_share_of_all == null
+        else is(.messages_share_of_all; .messages; $messages) and is(.bytes_share_of_all; .bytes; $bytes) end] |
+    length > 30 and all' alpha.json)"
 
 # ---- several traces ----
 
@@ -207,13 +226,13 @@ cp out both.text
 check_equal "the heading names both machines" \
     '2 traces, machines beta, alpha, 75.0 ms, 56 events, 3 lost' "$(sed -n 1p both.text)"
 check_equal "machines distinguish processes" \
-    "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
-sink 100 - beta alice sink.service 5.00 us 8.6 1 40 B 2.4 1 300 B 0
-server 100 - alpha 1000 cgroup 77 16.0 us 28 1 10 B 0.6 4 179 B 0" \
+    "PROCESS PID PARENT MACHINE USER CONTAINER CPU TIME % SENT % BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+sink 100 - beta alice sink.service 5.00 us 8.6 1 6.2 40 B 2.4 1 300 B 0
+server 100 - alpha 1000 cgroup 77 16.0 us 28 1 6.2 10 B 0.6 4 179 B 0" \
     "$(table Processes both.text | grep -e PROCESS -e ' 100 ')"
 check_equal "the connection between them has both ends" \
-    'client[200]@alpha sink[100]@beta 1 300 B 20 3.91 KiB 300 B 300 B 300 B remote
-sink[100]@beta client[200]@alpha 1 40 B 100 533 B 40 B 40 B 40 B remote' \
+    'client[200]@alpha sink[100]@beta 1 12 300 B 20 4.31 KiB 300 B 300 B 300 B remote
+sink[100]@beta client[200]@alpha 1 100 40 B 100 4.34 KiB 40 B 40 B 40 B remote' \
     "$(table 'Who sent to whom' both.text | grep sink)"
 "$dpm" stats --json alpha beta > both.json 2> err
 check_equal "as in JSON" '{"kind":"tcp","local":"10.0.0.1:7000","remote":"10.0.0.2:9000",'\
@@ -237,16 +256,16 @@ check_equal "... is one machine, with each process twice" '["beta"] [100,100]' \
 runs "--by user" "$dpm" stats --by user beta alpha
 cp out by.text
 check_equal "sums the processes of each user, on each machine" \
-    "USER PROCESSES MACHINE CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
-1000 4 alpha 52.0 us 90 14 1.51 KiB 93 13 1.32 KiB 3
-alice 1 beta 5.00 us 8.6 1 40 B 2.4 1 300 B 0
-unknown 1 alpha 1.00 us 1.7 1 77 B 4.6 0 0 B 0" "$(table Users by.text)"
+    "USER PROCESSES MACHINE CPU TIME % SENT % BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+1000 4 alpha 52.0 us 90 14 88 1.51 KiB 93 13 1.32 KiB 3
+alice 1 beta 5.00 us 8.6 1 6.2 40 B 2.4 1 300 B 0
+unknown 1 alpha 1.00 us 1.7 1 6.2 77 B 4.6 0 0 B 0" "$(table Users by.text)"
 check_equal "... and what they sent to each other" \
-    "1000@alpha 1000@alpha 12 1.22 KiB 80 16.2 KiB 10 B 996 B 1000 B local
-1000@alpha alice@beta 1 300 B 19 3.91 KiB 300 B 300 B 300 B remote
-10.0.0.7:3333 1000@alpha 1 60 B 100 800 B 60 B 60 B 60 B local
-alice@beta 1000@alpha 1 40 B 100 533 B 40 B 40 B 40 B remote
-1000@alpha unknown 1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
+    "1000@alpha 1000@alpha 12 86 1.22 KiB 80 16.2 KiB 10 B 996 B 1000 B local
+1000@alpha alice@beta 1 7.1 300 B 19 3.91 KiB 300 B 300 B 300 B remote
+10.0.0.7:3333 1000@alpha 1 100 60 B 100 800 B 60 B 60 B 60 B local
+alice@beta 1000@alpha 1 100 40 B 100 4.34 KiB 40 B 40 B 40 B remote
+1000@alpha unknown 1 7.1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
 check_equal "... with who used the ends of paths" \
     'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B' \
     "$(table Connections by.text | grep ':4000')"
@@ -254,13 +273,13 @@ check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.servi
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out
     table Containers out | grep -o -e '^sink.*beta' -e '^cgroup.*alpha' | sort -r)"
 check_equal "--by machine: all processes of each" \
-    "MACHINE PROCESSES CPU TIME % SENT BYTES SENT % RECEIVED BYTES RECEIVED FAILED
-alpha 5 53.0 us 91 15 1.59 KiB 98 13 1.32 KiB 3
-beta 1 5.00 us 8.6 1 40 B 2.4 1 300 B 0" "$("$dpm" stats --by machine alpha beta 2> err > out
+    "MACHINE PROCESSES CPU TIME % SENT % BYTES SENT % RECEIVED BYTES RECEIVED FAILED
+alpha 5 53.0 us 91 15 94 1.59 KiB 98 13 1.32 KiB 3
+beta 1 5.00 us 8.6 1 6.2 40 B 2.4 1 300 B 0" "$("$dpm" stats --by machine alpha beta 2> err > out
     table Machines out)"
-check_equal "... and what they sent to each other" 'alpha alpha 12 1.22 KiB
-alpha beta 1 300 B
-beta alpha 1 40 B' "$(table 'Who sent to whom' out | grep -E '^(alpha|beta) (alpha|beta) ' | cut -d ' ' -f 1-5)"
+check_equal "... and what they sent to each other" 'alpha alpha 12 86 1.22 KiB
+alpha beta 1 7.1 300 B
+beta alpha 1 100 40 B' "$(table 'Who sent to whom' out | grep -E '^(alpha|beta) (alpha|beta) ' | cut -d ' ' -f 1-6)"
 check_equal "--by program: without an image, the name" 'client 1 server 1 twin 1 unknown 1' \
     "$("$dpm" stats --by program alpha 2> err > out
     table Programs out | sed 1d | grep -o '^[a-z]* [0-9]*' | sort | xargs)"
@@ -290,9 +309,9 @@ fails "--by what there is not" 2 "stats: --by 'colour': choose one of process, u
 
 runs "105 processes" "$dpm" stats crowd
 check_equal "of processes the 100 largest are shown, and a row of others" \
-    'p105 10105 - 1.00 us 1.0 1 105 B 1.9 0 0 B
-others (5) 5.00 us 4.8 5 15 B 0.3 0 0 B' "$(table Processes out | sed -n '2p; $p')"
-check_equal "of pairs, too" 'p6[10006] 192.0.2.2:1006 1 6 B 100 19 B 6 B 6 B 6 B remote
+    'p105 10105 - 1.00 us 1.0 1 1.0 105 B 1.9 0 0 B
+others (5) 5.00 us 4.8 5 4.8 15 B 0.3 0 0 B' "$(table Processes out | sed -n '2p; $p')"
+check_equal "of pairs, too" 'p6[10006] 192.0.2.2:1006 1 100 6 B 100 20 B 6 B 6 B 6 B remote
 others (5) 5 15 B 47 B 5 B' "$(table 'Who sent to whom' out | tail -n 2)"
 check_equal "of paths, too" 'tcp p6[10006] 192.0.2.1:1006 192.0.2.2:1006 1 6 B 0 0 B
 others (5) 5 15 B 0 0 B' "$(table Connections out | tail -n 2)"
@@ -422,11 +441,11 @@ check_equal "--by path has a row of waits for each path of JSON that has any" \
 # Rates and sizes in the table, against JSON: "NAME SENT/S RECEIVED/S MIN MAX" for each.
 "$dpm" stats --by process alpha 2> err | sed -n '/^Rates and sizes of messages$/,/^$/p' |
     sed -E '1,2d; /^$/d; s/ (B|KiB)( |$)/\1\2/g; s/ (B|KiB)( |$)/\1\2/g; s/^(unknown)\[stream [0-9]*\]/\1[null]/' > rates
-check_equal "--by process has rates and sizes of each that sent or received" "$(jq -r '(.trace.duration_ns / 1e9) as $s |
-    def frequency: . / $s | if . < 9.995 then . * 100 | round / 100 elif . < 99.95 then . * 10 | round / 10 else round end;
+check_equal "--by process has rates and sizes of each that sent or received" "$(jq -r '
+    def frequency: if . < 9.995 then . * 100 | round / 100 elif . < 99.95 then . * 10 | round / 10 else round end;
     .processes[] | select(.sent.messages + .received.messages > 0) | "\(if .name == "" then "unknown" else .name end)[\(.pid)] \(
-        .sent.messages | frequency) \(.received.messages | frequency) \(.size.min // "-")B \(.size.max // "-")B"' alpha.json | sort)" \
-    "$(awk '{ print $1, $2 + 0, $10 + 0, $4, $9 }' rates | sort)"
+        .sent_messages_per_s | frequency) \(.received_messages_per_s | frequency) \(.size.min // "-")B \(.size.max // "-")B"' alpha.json | sort)" \
+    "$(awk '{ print $1, $4 + 0, $12 + 0, $6, $11 }' rates | sort)"
 check_equal "--by pair shows pairs" 1 \
     "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Connections)')"
 for every in 1ms 7ms 1s; do
@@ -480,12 +499,27 @@ for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machi
         python3 "$tests/on_terminal.py" $columns "$dpm" stats "$@" > out 2> err
         check "stats $options fits a terminal of $columns columns: $(longest out)" \
             test "$(longest out)" -le $columns
+        figures out > found
+        python3 "$tests/on_terminal.py" $columns "$dpm" stats --all "$@" > out 2> err
+        check "... with --all, too: $(longest out)" test "$(longest out)" -le $columns
+        check_not "... which leaves out no column" grep -q 'left out to fit' out
         figures whole > wanted
-        figures out > found # and what looks like a figure at the end of a folded name
-        check_equal "... and no figure is cut" "" "$(comm -23 wanted found)"
+        figures out > all # and what looks like a figure at the end of a folded name
+        check_equal "... and cuts no figure" "" "$(comm -23 wanted all)"
+        [ $columns -lt 80 ] || # narrower, folded names look like figures
+            check_equal "... nor does it without --all" "" "$(comm -23 found all)"
     done
 done
-python3 "$tests/on_terminal.py" 90 "$dpm" stats alpha > out 2> err
+python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha > out 2> err
+check_equal "the least useful columns are left out, and named" '(left out to fit: PARENT; --all shows them)' \
+    "$(grep -m 1 '^(left out' out)"
+check_not "... not those of a table that fits" grep -q '^(left out.* MODULE' out
+COLUMNS=80 "$dpm" stats alpha > forced 2> err
+check "COLUMNS makes a file as narrow" cmp out forced
+COLUMNS=80 "$dpm" stats --json alpha > forced 2> err
+"$dpm" stats --json alpha > out 2> err
+check "... but no JSON" cmp out forced
+python3 "$tests/on_terminal.py" 90 "$dpm" stats --all alpha > out 2> err
 check_not "a part of a table does not begin with a figure that belongs to one in the part before" \
     grep -qE '^(FROM +TO|KIND +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
 check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
@@ -494,15 +528,15 @@ check_equal "COLUMNS is believed more than the terminal" 1 \
     "$([ "$(longest out)" -le 90 ] && [ "$(longest out)" -gt 80 ]; echo $((! $?)))"
 check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B
 127.0.0.1:4000 twin[400]
-127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats alpha 2> err |
+127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats --all alpha 2> err |
     grep -m 1 -A 2 'server\[100\],  *2  *175 B$' | squeeze | sed 's/^ //; s/ $//')"
 
 # On a terminal of 60 columns: no "[pid]" is broken, and each part of a table repeats the row names.
-python3 "$tests/on_terminal.py" 60 "$dpm" stats alpha > out 2> err
+python3 "$tests/on_terminal.py" 60 "$dpm" stats --all alpha > out 2> err
 check_equal "no process is broken" "" "$(sed 's/\[[0-9:/]*\]//g; s/{}\[\]//; s/@q.*\[2J//' out | grep '[][]')"
 check_equal "parts of the table of processes have their pids" "$(sed -n '/^Processes$/,/^$/p' whole.all | awk '{ print $2 }' | grep '^[0-9]' | sort)" \
     "$(sed -n '/^Processes$/,/^How/p' out | awk '/^PROCESS/ { part++ } part == 2 { print $2 }' | grep '^[0-9]' | sort)"
-for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report check; do
+for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report why 'why --waits' check; do
     [ "$command" = check ] && trace= || trace=alpha
     [ "$command" = check ] && widths=60 || widths='40 60'
     for columns in $widths; do

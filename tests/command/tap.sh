@@ -9,6 +9,7 @@
 #   skip "what could not be tried" "the reason"
 #   finish
 
+unset COLUMNS # of the terminal of the caller: what files have must not depend on it
 tap_count=0
 tap_failed=0
 scratch=$(mktemp -d)

@@ -123,6 +123,36 @@ check "... parts add up" is_so "$adds_up"
 why_of sh -c 'seq 300000 | tac | sort'
 check "processes with names of their own need no labels" is_so '[.rows[].label // empty] == [] and ([.rows[].name] | unique | length) >= 2'
 
+# ---- what would tell more ----
+
+"$dpm" why why.trace > text
+if [ "$meter" = kernel ]; then
+    check_not "all is recorded: no hint of flags" grep -q 'not metered' text
+fi
+rm -rf why.trace
+"$dpm" run --meter "$meter" --flags all,-block,-wakeup -o why.trace --report report -- sleep 0.1 > out 2> err
+"$dpm" why why.trace > text
+check "events that were not metered are named, and what records them" sh -c "tr -s '\n ' '  ' < text |
+    grep -q 'not metered: .*block.*--flags all'"
+cat > unmonitored.py << 'END'
+# An unmonitored server answers after 200 ms.
+import socket, sys
+peer = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+peer.recv(1)
+END
+port=$(free_port)
+python3 -c 'import socket, sys, time
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+peer, _ = server.accept()
+time.sleep(0.2)
+peer.send(b"x")' "$port" > served 2>&1 &
+wait_for 20 grep -q ready served
+rm -rf why.trace
+"$dpm" run --meter "$meter" -o why.trace --report report -- python3 unmonitored.py "$port" > out 2> err
+"$dpm" why why.trace > text
+check "how to know what an unmonitored peer did" sh -c "tr -s '\n ' '  ' < text | grep -q 'dpm acquire --pid PID'"
+
 # A send finds the pipe full: the time is that of the receiver, which computes before it takes anything.
 cat > full.py << 'END'
 import os, sys, time

@@ -777,8 +777,21 @@ static inline bool begins_at_creation(const struct world *world, uint32_t chain)
     return world->computation->is_created[chain] && !world->messages_only;
 }
 
-/* When each step ends, in the order in which they happened: by definition. */
-static inline double longest_path(const struct world *world)
+/* Where a chain begins, for paths from the beginning of `process` (ALL: of any); -INFINITY: no path leads there. */
+static inline double beginning_of(const struct world *world, uint32_t chain, uint32_t process,
+                                  double ends[STREAMS][STEPS])
+{
+    const struct computation *computation = world->computation;
+    const struct place_of_step *creator = &computation->creator[chain];
+    bool begins = process == ALL || process == computation->process_of[chain];
+    double at = begins_at_creation(world, chain) ? ends[creator->chain][creator->step] : -INFINITY;
+
+    return begins && at < 0 ? 0 : at;
+}
+
+/* When each step ends, in the order in which they happened: by definition. Only paths from the beginning of `process`
+ * count; ALL: of any. */
+static inline double longest_path_of(const struct world *world, uint32_t process)
 {
     const struct computation *computation = world->computation;
     double ends[STREAMS][STEPS], longest = 0;
@@ -786,14 +799,11 @@ static inline double longest_path(const struct world *world)
     for (uint32_t k = 0; k < computation->step_count; k++) {
         uint32_t chain = computation->order[k].chain, index = computation->order[k].step;
         const struct step *step = &computation->steps[chain][index];
-        double own = 0, arrive = 0;
+        double own, arrive = -INFINITY;
         double speed = world->free ? 1 : world->speed[machine_of(world, chain)];
         double cpu = floor((double)step->cpu / speed);
 
-        if (index > 0)
-            own = ends[chain][index - 1];
-        else if (begins_at_creation(world, chain))
-            own = ends[computation->creator[chain].chain][computation->creator[chain].step];
+        own = index > 0 ? ends[chain][index - 1] : beginning_of(world, chain, process, ends);
         for (uint32_t i = 0; i < step->source_count; i++) {
             double delay = delay_of_arc(world, step, i, chain);
             double length = ends[step->sources[i].chain][step->sources[i].step] + delay;
@@ -806,6 +816,11 @@ static inline double longest_path(const struct world *world)
         longest = ends[chain][index] > longest ? ends[chain][index] : longest;
     }
     return longest;
+}
+
+static inline double longest_path(const struct world *world)
+{
+    return longest_path_of(world, ALL);
 }
 
 /* Prints what failed, a line for each step. */

@@ -126,6 +126,20 @@ static void check_account(const struct elapsed_account *account)
     assert_int_equal(rows, account->time);
 }
 
+/* Parts of the run, each at most once. */
+static void check_holders(const struct elapsed *elapsed)
+{
+    uint64_t time = 0;
+
+    for (size_t i = 0; i < elapsed->holder_count; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        time += holder->did.time;
+        assert_true(holder->threads > 0 && holder->did.count > 0);
+        assert_true(i == 0 || holder->did.time <= elapsed->holders[i - 1].did.time);
+    }
+    assert_true(time <= elapsed->run.time);
+}
+
 /* Hops follow each other from the beginning to the end. */
 static void check_hops(const struct elapsed_request *request)
 {
@@ -146,6 +160,7 @@ static void check_sums(const struct elapsed *elapsed, uint64_t events)
     const struct elapsed_requests *requests = &elapsed->requests;
 
     check_account(&elapsed->run);
+    check_holders(elapsed);
     assert_true(elapsed->run.intervals <= events);
     check_account(&requests->account);
     assert_int_equal(requests->followed, requests->count);
@@ -324,6 +339,63 @@ static void a_wakeup(void **state)
              37); /* computes 5, sleeps from 5 on, runs 2 ms after the wakeup */
     end_at(&scene, 50, 1, 13);
     check_scene(&scene, "computing 48 no_cpu 2");
+}
+
+/* A helper sleeps for 100 ms, and then holds a lock for 6, which the command waits for. If the command began to wait only
+ * when the helper was awake, the sleep has cost nothing, and the command computed meanwhile. What the helper did while the
+ * command waited is known by itself. */
+static void a_holder_that_had_slept(void **state)
+{
+    static const struct {
+        uint32_t wait;
+        uint64_t asleep, awake; /* of the helper, while the command waited */
+        const char *expected;
+    } cases[] = {{4, 0, 4, "computing 120"},
+                 {6, 0, 6, "computing 120"},
+                 {8, 2, 6, "computing 20 timer 100"}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        uint32_t cpu = 106 - cases[i].wait;
+        struct scene scene;
+        char found[400];
+        begin_scene(&scene, 2);
+        at(&scene, 0, 1, 0, EVENT_EXEC);
+        at(&scene, 0, 2, 0, EVENT_EXEC);
+        block_at(&scene, 100, 2, 0, 202, 1, 100)->header.flags |= RECORD_TIME_LIMIT;
+        at(&scene, 106, 2, 6, EVENT_WAKEUP)->wakeup.woken = 1;
+        block_at(&scene, 106, 1, cpu, 202, 1, cases[i].wait);
+        end_at(&scene, 120, 1, cpu + 14);
+        struct elapsed *elapsed = read_scene(&scene);
+        kinds_text(&elapsed->run, found);
+        assert_string_equal(found, cases[i].expected);
+        assert_int_equal(elapsed->holder_count, cases[i].asleep > 0 ? 2 : 1);
+        assert_int_equal(elapsed->holders[0].did.kind, ELAPSED_COMPUTES);
+        assert_int_equal(elapsed->holders[0].did.time, cases[i].awake * MS);
+        assert_int_equal(elapsed->holders[0].waited.call, 202);
+        assert_int_equal(elapsed->holders[0].threads, 1);
+        assert_int_equal(elapsed->holders[1].did.time, cases[i].asleep * MS);
+        elapsed_free(elapsed);
+    }
+}
+
+/* What led to a message counts, also a sleep that ended before its receiver waited for it. */
+static void a_sender_that_had_slept(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
+    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    block_at(&scene, 100, 2, 0, 230, 1, 100);
+    message_at(&scene, 102, 1, 102, EVENT_RECEIVECALL, 1, 0, 0);
+    message_at(&scene, 106, 2, 6, EVENT_SEND, 2, 0, 10);
+    message_at(&scene, 106, 1, 102, EVENT_RECEIVE, 1, 0, 10);
+    end_at(&scene, 120, 1, 116);
+    check_scene(&scene, "computing 20 timer 100");
 }
 
 /* A send finds the buffer full until the receiver, which computes, takes what is there. Then the receiver waits for what
@@ -567,6 +639,8 @@ int main(void)
         cmocka_unit_test(a_child),
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(a_holder_that_had_slept),
+        cmocka_unit_test(a_sender_that_had_slept),
         cmocka_unit_test(a_full_buffer),
         cmocka_unit_test(a_send_in_pieces),
         cmocka_unit_test(a_clients_requests),

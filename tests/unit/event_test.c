@@ -1416,6 +1416,18 @@ static void a_label_tells_processes_of_one_name_apart(void **state)
     expect_label("postgres", "postgres: checkpointer ", "postgres: checkpointer");
     expect_label("nginx", "nginx: master process /usr/sbin/nginx", "nginx: master...r/sbin/nginx");
     expect_label("0123456789abcdef", "x", "0123456789abcdef");
+    /* what is compiled, if not all fits */
+    expect_label(
+        "cc1",
+        "/usr/lib/gcc/cc1 -quiet -imultiarch x86_64-linux-gnu slow.c -quiet -dumpbase slow.c "
+        "-dumpbase-ext .c -O2 -o /tmp/ccxW45Rl.s",
+        "cc1 slow.c");
+    expect_label("as", "as --64 -o objects/slow.o /tmp/ccxW45Rl.s", "as objects/slow.o");
+    expect_label("gcc", "gcc -O2 -c -o slow.o slow.c", "gcc -O2 -c -o slow.o slow.c");
+    expect_label("rustc", "rustc --crate-name a --edition=2021 src/lib.rs --emit=dep-info",
+                 "rustc src/lib.rs");
+    expect_label("python3", "python3 convert.py --from a/long/folder/x.c",
+                 "python3 conve...g/folder/x.c");
     /* no character is cut in two, wherever the cut is */
     char command[NAME_SIZE] = "x ";
     for (size_t i = 0; i < 40; i++) {

@@ -32,6 +32,8 @@ struct sample {
     struct record records[MOST_EVENTS];
     uint64_t count; /* events so far */
     uint64_t edges;
+    struct graph_marks marks; /* of the next event */
+    uint64_t answers;
 };
 
 static void identify(struct sample *sample, const struct record_header *header)
@@ -116,7 +118,9 @@ static void add_with(struct sample *sample, const struct history_edge *edges, ui
     };
 
     sample->edges += count;
-    assert_int_equal(history_graph_add(sample->graph, &event), 0);
+    assert_int_equal(history_graph_add(sample->graph, &event, &sample->marks), 0);
+    sample->answers += sample->marks.answers;
+    sample->marks = (struct graph_marks){0};
 }
 
 static void add(struct sample *sample, enum event_id id, uint32_t stream, uint64_t time)
@@ -157,6 +161,8 @@ static const char read_svg[] =
     "    if c and c[0] in ('event', 'arc', 'wait', 'way') and e.tag != n + 'svg':\n"
     "        name = e.get('id') or ' '.join(c[1:])\n"
     "        print(c[0] + '|' + name + '|' + title.text.replace('\\n', '|'))\n"
+    "    if c and c[0] == 'key':\n"
+    "        print('key|' + e.find(n + 'text').text)\n"
     "    if c and c[0] == 'column':\n"
     "        print('column|' + e.text)\n";
 
@@ -180,12 +186,18 @@ static const char read_dot[] =
     "        print('way|' + tip)\n"
     "    elif re.fullmatch(r'(e\\d+|outside_\\w+) -> e\\d+ \\[[^\\]]*\\];', line):\n"
     "        print('arc|' + line.split(',')[0] + '|' + tip)\n"
+    "    elif re.fullmatch(r'\\{rank=same; (\\w+) \\[shape=point, label=@\\d+@\\]; \\1_text "
+    "\\[shape=plaintext, label=@\\d+@\\];\\}', line):\n"
+    "        print('key|' + strings[int(line.split('@')[3])])\n"
+    "    elif re.fullmatch(r'(key_\\d_\\d+) -> \\1_text \\[.*\\];', line):\n"
+    "        print('look|' + re.sub('@(\\d+)@', lambda m: strings[int(m[1])], line))\n"
     "    elif re.fullmatch(r'label=@\\d+@;', line):\n"
     "        print('label|' + strings[int(line[7:-2])])\n"
     "    else:\n"
-    "        assert re.fullmatch(r'(subgraph cluster_\\d+ "
+    "        assert re.fullmatch(r'(subgraph cluster_\\w+ "
     "\\{|\\}|labelloc=t;|newrank=true;|(node|edge) "
     "\\[.*\\];'\n"
+    "                            r'|key_\\d_\\d+ -> key_\\d_\\d+ \\[style=invis\\];'\n"
     "                            r'|outside_\\w+ \\[shape=point.*\\];)', line), line\n";
 
 /* Writes the picture and returns what Python read from it, line by line; the caller frees it. */
@@ -346,6 +358,123 @@ static void waits_for_a_processor(void **state)
     sample_free(sample);
 }
 
+/* The same without a bar of its own: in the graph for Graphviz, the line along the stream tells of it. */
+static void waits_for_a_processor_in_dot(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_SEND, 1, 2 * MS);
+    schedule(sample, 1, 3 * MS, 80 * MS);
+    schedule(sample, 1, 9 * MS, 84 * MS);
+    schedule(sample, 1, 10 * MS, 85 * MS);
+    add(sample, EVENT_SEND, 1, 11 * MS);
+    add(sample, EVENT_SEND, 1, 13 * MS);
+    char *text = read_again(sample, GRAPH_DOT);
+    expect_once(text, "way|4.50 ms of CPU time in 9.00 ms|waits for a processor for 5.00 ms\n");
+    expect_once(text, "way|1.00 ms of CPU time in 2.00 ms\n");
+    free(text);
+    sample_free(sample);
+}
+
+/* ---- answers from outside ---- */
+
+static void receive_answer(struct sample *sample, uint64_t time, uint64_t sent, uint64_t took)
+{
+    make(sample, EVENT_RECEIVE, 1, time);
+    sample->marks = (struct graph_marks){.answers = true, .sent = sent, .took = took};
+    add_with(sample, NULL, 0);
+}
+
+/* An arc beside the line of CPU time, with the elapsed time; its SEND may be outside of the picture. */
+static void an_answer_from_outside(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_SEND, 1, 0);
+    receive_answer(sample, 40 * MS, 0, 30 * MS);
+    receive_answer(sample, 50 * MS, 1000, 7 * MS);
+    char *text = read_again(sample, GRAPH_SVG);
+    expect_once(text, "arc|answer|answer from outside, took 30.0 ms|from SEND at 0.000000000 s|to "
+                      "RECEIVE at 0.040000000 s|path 7 unix-stream /run/x.sock > ");
+    expect_once(text, "arc|answer outside|answer from outside, took 7.00 ms|from an event that is "
+                      "not in the picture|to RECEIVE at 0.050000000 s|");
+    expect_once(text, "way||20.0 ms of CPU time in 40.0 ms\n");
+    free(text);
+    text = read_again(sample, GRAPH_DOT);
+    expect_once(text, "arc|e0 -> e1 [style=solid|answer from outside, took 30.0 ms|from SEND at ");
+    expect_once(text,
+                "arc|outside_2_0 -> e2 [style=solid|answer from outside, took 7.00 ms|from an ");
+    free(text);
+    sample_free(sample);
+}
+
+/* ---- the legend ---- */
+
+/* Every look that a picture can have is in the legend, in each format. */
+static void the_legend_is_whole(void **state)
+{
+    static const char *const keys[] = {
+        "key|message, exact\n",
+        "key|ordered\n",
+        "key|inferred\n",
+        "key|creation, connection, end\n",
+        "key|wakeup\n",
+        "key|buffer space made\n",
+        "key|answer from outside, elapsed time\n",
+        "key|critical path\n",
+        "key|waits for a message\n",
+        "key|waits until it can send\n",
+        "key|is stopped by a signal\n",
+        "key|is blocked\n",
+        "key|waits for any of several (poll, select, epoll)\n",
+        "key|waits for a processor\n",
+    };
+    struct sample *sample = small_sample();
+
+    (void)state;
+    for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
+        char *text = read_again(sample, (enum graph_format)format);
+        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+            expect_once(text, keys[i]);
+        expect_once(text, "CPU time between two events\n");
+        free(text);
+    }
+    sample_free(sample);
+}
+
+/* Every kind of arc looks like one of the legend. */
+static void arcs_look_as_in_the_legend(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_SEND, 3, 0);
+    for (int kind = 0; kind < EDGE_KIND_COUNT; kind++) {
+        struct history_edge edge = edge_from(sample, 0, (enum edge_kind)kind);
+        make(sample, EVENT_RECEIVE, 1, (1 + (uint64_t)kind) * MS);
+        add_with(sample, &edge, 1);
+    }
+    char *text = read_again(sample, GRAPH_DOT);
+    char *save = NULL;
+    unsigned arcs = 0;
+    char *lines = strdup(text);
+    for (char *line = strtok_r(lines, "\n", &save); line != NULL;
+         line = strtok_r(NULL, "\n", &save)) {
+        if (strncmp(line, "arc|", 4) != 0)
+            continue;
+        char look[64];
+        assert_int_equal(sscanf(line, "arc|%*s -> %*s [%63[^|]", look), 1);
+        assert_non_null(strstr(strstr(text, "\nlook|"), look));
+        arcs++;
+    }
+    assert_int_equal(arcs, EDGE_KIND_COUNT);
+    free(lines);
+    free(text);
+    sample_free(sample);
+}
+
 /* A SEND is drawn where its first byte became visible; its sender waited until the record was made. */
 static void a_blocked_sender(void **state)
 {
@@ -500,13 +629,20 @@ static void any_history(void **state)
             for (uint32_t k = 0; k < edge_count; k++)
                 edges[k] = edge_from(sample, random_below(&seed, i == 0 ? 1 : i),
                                      (enum edge_kind)random_below(&seed, EDGE_KIND_COUNT));
+            sample->marks = (struct graph_marks){
+                .critical = random_below(&seed, 2) == 0,
+                .edge = (uint32_t)random_below(&seed, 4) - 1,
+                .answers = random_below(&seed, 3) == 0,
+                .sent = random_below(&seed, 400),
+                .took = random_number(&seed) >> random_below(&seed, 64),
+            };
             add_with(sample, edges, i == 0 ? 0 : edge_count);
         }
         for (int format = GRAPH_SVG; format <= GRAPH_DOT; format++) {
             char *text = read_again(sample, (enum graph_format)format);
             char name[32];
             assert_int_equal(count_of(text, "\nevent|") + (strncmp(text, "event|", 6) == 0), count);
-            assert_int_equal(count_of(text, "\narc|"), sample->edges);
+            assert_int_equal(count_of(text, "\narc|"), sample->edges + sample->answers);
             for (uint64_t i = 0; i < count; i++) {
                 snprintf(name, sizeof(name), "\nevent|e%" PRIu64 "|", i);
                 assert_int_equal(count_of(text, name), 1);
@@ -535,6 +671,10 @@ int main(void)
         cmocka_unit_test(a_small_picture),
         cmocka_unit_test(a_wait_for_any),
         cmocka_unit_test(waits_for_a_processor),
+        cmocka_unit_test(waits_for_a_processor_in_dot),
+        cmocka_unit_test(an_answer_from_outside),
+        cmocka_unit_test(the_legend_is_whole),
+        cmocka_unit_test(arcs_look_as_in_the_legend),
         cmocka_unit_test(a_blocked_sender),
         cmocka_unit_test(an_empty_picture),
         cmocka_unit_test(windows_and_choices),

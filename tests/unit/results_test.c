@@ -53,6 +53,48 @@ static void expect_table(const struct result_kind *kind, const struct result_tab
     expect_cells(kind, table->needs, MAX_TABLE_COLUMNS, cells);
 }
 
+#define NAME_WIDTH   16
+#define FIGURE_WIDTH 8
+#define TERMINAL     80
+
+static size_t longest_word(const char *text)
+{
+    size_t longest = 0;
+
+    for (; *text != '\0'; text += strcspn(text, " "), text += strspn(text, " "))
+        longest = strcspn(text, " ") > longest ? strcspn(text, " ") : longest;
+    return longest;
+}
+
+/* Width of the columns that no terminal leaves out, with names of ordinary length. */
+static void expect_narrow(const struct result_kind *kind, const struct result_table *table)
+{
+    struct result_cell cells[MOST_CELLS];
+    size_t count = expect_cells(kind, table->keys, MAX_TABLE_COLUMNS, cells), width = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct result_column *column = cells[i].column;
+        bool part = i > 0 && column == cells[i - 1].column;
+        bool name = column->unit >= RESULT_NAME && column->unit <= RESULT_END;
+        size_t least = name ? NAME_WIDTH : FIGURE_WIDTH, word = longest_word(column->heading);
+        if (!part && column->rank == 0 && column->when == WHEN_ALWAYS)
+            width += 1 + (word > least ? word : least);
+    }
+    if (width > TERMINAL + 1)
+        fail_msg("%s: what must stay is %zu columns wide: %s", kind->list, width - 1, table->keys);
+}
+
+static void tables_fit_a_terminal(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < RESULT_KINDS; k++) {
+        for (size_t i = 0; i < MOST_RESULT_TABLES; i++)
+            if (!result_kinds[k].tables[i].times)
+                expect_narrow(&result_kinds[k], &result_kinds[k].tables[i]);
+        expect_narrow(&result_kinds[k], &result_kinds[k].report);
+    }
+}
+
 static void lists_name_columns(void **state)
 {
     struct result_cell cells[MOST_CELLS];
@@ -247,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_unique),
         cmocka_unit_test(lists_name_columns),
+        cmocka_unit_test(tables_fit_a_terminal),
         cmocka_unit_test(csv_has_every_figure_of_json),
         cmocka_unit_test(csv_headings_are_keys_of_json),
         cmocka_unit_test_setup_teardown(the_page_names_keys, read_page, forget_page),

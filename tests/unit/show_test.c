@@ -424,8 +424,8 @@ static void statistics_json_has_its_keys(void **state)
         "cgroups");
     expect_keys(json_object_get(json, "trace"),
                 "events lost skipped dropped refused duplicates unseen_bytes "
-                "unseen_sent_bytes not_metered events_not_metered traces_of_ptrace "
-                "duration_ns complete by "
+                "unseen_sent_bytes not_metered events_not_metered events_metered_partly "
+                "traces_of_ptrace duration_ns complete by "
                 "machines clocks local "
                 "remote "
                 "connections ended unused failed_connections cgroups_left_out own_cost matching");
@@ -435,7 +435,7 @@ static void statistics_json_has_its_keys(void **state)
     json_t *process = json_array_get(json_object_get(json, "processes"), 0);
     expect_keys(process,
                 "id machine pid parent name user user_name cgroup cgroup_name container command "
-                "program pid_namespace pid_inside cpu_ns waited_for_cpu_ns asleep_ns "
+                "program pid_namespace pid_inside life_ns cpu_ns waited_for_cpu_ns asleep_ns "
                 "threads_watched_ns switches sent received size share failed processes "
                 "ended peer_only " RATES_QUEUE_AND_TIMES);
     expect_keys(json_object_get(process, "queue"),
@@ -449,7 +449,8 @@ static void statistics_json_has_its_keys(void **state)
     assert_int_equal(json_integer_value(json_object_get(process, "id")), 3);
     assert_int_equal(json_integer_value(json_object_get(process, "parent")), 1);
     json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
-    expect_keys(pair, "from to messages bytes messages_per_s bytes_per_s share size local shared "
+    expect_keys(pair, "from to messages bytes messages_per_s bytes_per_s messages_share share "
+                      "messages_share_of_all bytes_share_of_all size local shared "
                       "message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns");
     assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
     assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");

@@ -338,6 +338,7 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
 {
     const struct record_header *header = event->event.header;
 
+    recorded_note(&analysis->recorded, header);
     if (header->id == EVENT_PATH && event->end_place != 0) {
         uint64_t *arrived = arrival_at(analysis, event->end_place);
         if (arrived != NULL)
@@ -418,12 +419,20 @@ struct analysis elapsed_analysis(struct elapsed_analysis *analysis)
     return (struct analysis){"where the time went", analysis, add};
 }
 
+#define TELL_OF_WAITS                                                                              \
+    (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_SENDCALL) |             \
+     EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) | EVENT_FLAG(EVENT_WAKEUP) |          \
+     EVENT_FLAG(EVENT_TERMINATION) | EVENT_FLAG(EVENT_CREATEPROCESS))
+
 int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elapsed)
 {
     struct elapsed *elapsed = calloc(1, sizeof(*elapsed));
 
     if (elapsed == NULL)
         return -ENOMEM;
+    if (analysis->recorded.known)
+        elapsed->flags_left_out = TELL_OF_WAITS & ~analysis->recorded.always;
+    elapsed->kinds_left_out = analysis->recorded.kinds_left_out & METER_ALL_KINDS;
     int result = elapsed_end_requests(analysis);
     if (result == 0)
         result = elapsed_find_labels(analysis);
@@ -444,6 +453,7 @@ void elapsed_free(struct elapsed *elapsed)
     if (elapsed == NULL)
         return;
     free(elapsed->run.rows);
+    free(elapsed->holders);
     free(elapsed->requests.account.rows);
     free(elapsed->requests.typical.hops);
     free(elapsed->requests.slowest.hops);

@@ -120,14 +120,27 @@ struct elapsed_wait {
     char ender[STREAM_NAME_SIZE + 1];
 };
 
+/* What threads did, in the account of a run, while others waited for them in futex or semop: for a lock or a condition, or
+ * for the end of a thread. At each moment only the wait that the account followed counts. */
+struct elapsed_holder {
+    struct elapsed_row did;    /* by the thread that ended the wait */
+    struct elapsed_row waited; /* by the others: where */
+    uint64_t threads;          /* how many others */
+};
+
 struct elapsed {
     struct elapsed_account run;
+    struct elapsed_holder *holders; /* most time first */
+    size_t holder_count;
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
     bool from_start; /* ... and its beginning was recorded, or it was chosen */
     bool
         chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */
+    uint64_t
+        flags_left_out; /* event types that say what ended a wait, and were not always recorded */
+    uint32_t kinds_left_out; /* METER_TCP ...: kinds of paths */
     struct elapsed_requests requests;
     struct elapsed_wait *waits; /* most time first */
     size_t wait_count;

@@ -155,6 +155,7 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
         *detail = (struct detail){
             .kind = kind,
             .origin = origin,
+            .stream = header->stream,
             .image = key.image,
             .call = call,
             .path = path,

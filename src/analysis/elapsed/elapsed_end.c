@@ -43,7 +43,8 @@ static void note_command(struct elapsed_analysis *analysis, const struct history
         identities_stream(identities, 0, event->event.header->stream);
     analysis->root_end = index;
     analysis->root_pid = identity->pid;
-    memcpy(analysis->root_name, identity->name, STREAM_NAME_SIZE);
+    memcpy(analysis->root_name, identities_first_stream(identities, 0, identity)->name,
+           STREAM_NAME_SIZE);
 }
 
 void elapsed_note_end(struct elapsed_analysis *analysis, const struct history_event *event,

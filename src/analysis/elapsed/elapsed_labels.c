@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* elapsed_labels.c: command lines, by which processes of one name differ. See elapsed.h. */
+/* elapsed_labels.c: command lines, by which processes of one name differ; names of threads. See elapsed.h. */
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>
@@ -31,6 +31,20 @@ static int collect(const struct elapsed_analysis *analysis, struct labelled *pro
     return processes_find_alike(processes->at, processes->keys.count);
 }
 
+/* A thread names itself after its first events; with another program it gets another name. */
+static void name_thread(const struct elapsed_analysis *analysis, struct detail *detail)
+{
+    const struct stream_record *identity =
+        identities_stream(history_identities(analysis->history), detail->origin, detail->stream);
+
+    if (identity == NULL || identity->pid != detail->pid || identity->tid != detail->tid ||
+        identity->tid == identity->pid || identity->image != detail->image)
+        return;
+    memset(detail->thread, 0, sizeof(detail->thread));
+    if (memcmp(detail->process, identity->name, STREAM_NAME_SIZE) != 0)
+        memcpy(detail->thread, identity->name, STREAM_NAME_SIZE);
+}
+
 int elapsed_find_labels(struct elapsed_analysis *analysis)
 {
     struct labelled processes = {0};
@@ -38,6 +52,7 @@ int elapsed_find_labels(struct elapsed_analysis *analysis)
 
     for (uint32_t i = 0; i < analysis->detail_keys.count && result == 0; i++) {
         struct detail *detail = &analysis->details[i];
+        name_thread(analysis, detail);
         int64_t index =
             intern_find(&processes.keys, number_key(detail->origin, detail->process_number));
         const struct named_process *process = &processes.at[index];

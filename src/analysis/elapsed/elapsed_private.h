@@ -61,6 +61,7 @@ struct request {
 struct detail {
     enum elapsed_kind kind;
     uint32_t origin;
+    uint32_t stream;
     uint32_t image;
     uint32_t call;
     uint32_t path; /* number of the PATH */
@@ -134,8 +135,9 @@ struct elapsed_analysis {
     struct intern wait_keys;
     struct wait_sum *wait_sums;
     size_t wait_room;
-    uint64_t first; /* time of the first event */
-    uint32_t last;  /* the interval that ends last */
+    struct recorded_types recorded; /* by all origins */
+    uint64_t first;                 /* time of the first event */
+    uint32_t last;                  /* the interval that ends last */
     uint64_t last_time;
 };
 
@@ -218,7 +220,7 @@ int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *
 
 /* ---- elapsed_labels.c ---- */
 
-/* After the last event, before rows are made. Returns 0 or -ENOMEM. */
+/* Command lines, and the names that threads gave themselves. After the last event, before rows are made. Returns 0 or -ENOMEM. */
 int elapsed_find_labels(struct elapsed_analysis *analysis);
 
 /* ---- elapsed_rows.c ---- */
@@ -240,6 +242,23 @@ void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);
+
+/* ---- elapsed_holders.c ---- */
+
+struct hold_sum;
+
+/* All zero at first. */
+struct holds {
+    struct intern keys;
+    struct hold_sum *sums;
+    size_t room;
+};
+
+/* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
+int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
+int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
+                         struct elapsed *elapsed);
+void elapsed_forget_holds(struct holds *holds);
 
 /* ---- elapsed_walk.c ---- */
 

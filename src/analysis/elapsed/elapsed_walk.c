@@ -13,6 +13,14 @@
  *      front   o<--(4) RECEIVE      call SEND o<--(3)    answer o<--- SEND (1): from here
  *              request 1                       \               / (2)
  *      back                             RECEIVE o=============o SEND
+ *
+ * A thread that waits for a lock is left for the thread that released it, the holder. A sleep of the holder for a time of
+ * its own choice counts if the other one waited for it. It does not if the holder had woken before anyone came to wait:
+ * then the way goes back to the one that waited, for that one did not sleep (a JVM's VM thread sleeps for a second, and
+ * then stops the others for a moment).
+ *
+ *      worker      ==compute====(3)======| waits |==(1)
+ *      VM thread   ........timer.......(2)==awake==|
  */
 #include "analysis/elapsed/elapsed_private.h"
 
@@ -43,6 +51,12 @@ struct walk {
     /* intervals that received the request, in the processes that it is in now: the latest one last */
     uint32_t received[DEPTH_MOST];
     unsigned depth;
+    /* Of a run, waits for locks on the way here, since it last followed something else: intervals, the latest one last.
+     * (A request's own waits for locks are not left for the holder.) */
+    bool notes_waiters;
+    uint32_t waiters[DEPTH_MOST];
+    unsigned waiter_count;
+    struct holds holds;
     bool failed;
 };
 
@@ -58,6 +72,25 @@ static void keep_hop(struct walk *walk, uint64_t from, enum elapsed_kind kind, u
         walk->failed = true;
     else
         walk->hops[walk->hop_count++] = (struct hop){from, walk->now, kind, detail};
+}
+
+static uint64_t wait_began(const struct interval *interval)
+{
+    return interval->end - interval->wait;
+}
+
+/* Whether a thread waited for a lock until the one that is followed released it, from `from` or later until now. */
+static void note_hold(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
+{
+    for (unsigned i = walk->waiter_count; i > 0; i--) {
+        const struct interval *waiter = interval_at(walk->analysis, walk->waiters[i - 1]);
+        uint64_t began = wait_began(waiter);
+        if (began >= walk->now)
+            continue;
+        const struct part part = {detail, kind, walk->now - (began > from ? began : from), 1};
+        walk->failed = elapsed_note_hold(&walk->holds, &part, waiter->waits) < 0 || walk->failed;
+        return;
+    }
 }
 
 static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
@@ -79,6 +112,7 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     part->time += time;
     part->count++;
     walk->account->by_kind[kind] += time;
+    note_hold(walk, from, kind, detail);
     if (walk->keeps_hops)
         keep_hop(walk, from, kind, detail);
     walk->now = from;
@@ -109,36 +143,96 @@ static void charge_arrival(struct walk *walk, const struct interval *interval)
     charge(walk, sent, interval->is_message ? ELAPSED_IN_FLIGHT : ELAPSED_UNKNOWN, interval->waits);
 }
 
-/* Accounts for an interval; returns the one before it. */
-static uint32_t step(struct walk *walk, const struct interval *interval)
+/* ---- waits for locks ---- */
+
+static uint64_t begin_of(const struct walk *walk, const struct interval *interval)
 {
-    uint64_t begin = interval->previous != 0 ? interval_at(walk->analysis, interval->previous)->end
-                     : interval->source != 0 ? interval_at(walk->analysis, interval->source)->end
-                                             : interval->end;
+    return interval->previous != 0 ? interval_at(walk->analysis, interval->previous)->end
+           : interval->source != 0 ? interval_at(walk->analysis, interval->source)->end
+                                   : interval->end;
+}
+
+/* A thread ended it. */
+static bool is_wait_for_lock(const struct walk *walk, const struct interval *interval)
+{
+    return interval->wait > 0 && !interval->asleep && interval->source != 0 &&
+           interval->previous != 0 && !interval->is_message && interval->waits != 0 &&
+           kind_of_call(walk->analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
+}
+
+static void note_waiter(struct walk *walk, uint32_t index)
+{
+    if (!walk->notes_waiters)
+        return;
+    if (!is_wait_for_lock(walk, interval_at(walk->analysis, index))) {
+        walk->waiter_count =
+            0; /* a message or a new thread is what was waited for, with all that led to it */
+        return;
+    }
+    if (walk->waiter_count == DEPTH_MOST)
+        memmove(walk->waiters, walk->waiters + 1, --walk->waiter_count * sizeof(*walk->waiters));
+    walk->waiters[walk->waiter_count++] = index;
+}
+
+/* The thread slept until `now`: whether another one came to wait for it only then. Returns that one's interval, and
+ * forgets it and those after it; 0: none. */
+static uint32_t take_waiter_since(struct walk *walk)
+{
+    for (unsigned i = walk->waiter_count; i > 0; i--) {
+        uint32_t index = walk->waiters[i - 1];
+        if (wait_began(interval_at(walk->analysis, index)) < walk->now)
+            continue;
+        walk->waiter_count = i - 1;
+        return index;
+    }
+    return 0;
+}
+
+/* What a thread did before it waited. */
+static uint32_t step_before_wait(struct walk *walk, const struct interval *interval)
+{
+    charge_awake(walk, begin_of(walk, interval), interval->cpu, interval->computes);
+    return interval->previous;
+}
+
+/* ---- intervals ---- */
+
+static uint32_t step_over_wait(struct walk *walk, const struct interval *interval)
+{
+    enum elapsed_kind kind = kind_of(walk, interval->waits);
+
+    charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
+           ELAPSED_NO_CPU, interval->computes);
+    uint32_t waiter = kind == ELAPSED_TIMER ? take_waiter_since(walk) : 0;
+    if (waiter != 0)
+        return step_before_wait(walk, interval_at(walk->analysis, waiter));
+    charge(walk, interval->asleep ? begin_of(walk, interval) : wait_began(interval), kind,
+           interval->waits);
+    return interval->asleep ? interval->previous : step_before_wait(walk, interval);
+}
+
+/* Accounts for an interval; returns the one before it. */
+static uint32_t step(struct walk *walk, uint32_t index)
+{
+    const struct interval *interval = interval_at(walk->analysis, index);
+    uint64_t begin = begin_of(walk, interval);
 
     if (interval->previous == 0) { /* its first one: created there */
         charge_awake(walk, begin, interval->cpu, interval->computes);
+        walk->waiter_count = 0;
         return interval->source;
     }
     if (begin >= walk->now)
-        return interval->previous; /* it had sent before */
-    if (interval->wait == 0) {
-        charge_awake(walk, begin, interval->cpu, interval->computes);
-        return interval->previous;
-    }
+        return interval->previous; /* it had sent before, or another one waited later */
+    if (interval->wait == 0 || (!interval->asleep && wait_began(interval) >= walk->now))
+        return step_before_wait(walk, interval);
     if (interval->asleep)
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-    if (interval->source != 0) {
-        charge_arrival(walk, interval);
-        return interval->source;
-    }
-    charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
-           ELAPSED_NO_CPU, interval->computes);
-    uint64_t slept = interval->asleep ? begin : interval->end - interval->wait;
-    charge(walk, slept, kind_of(walk, interval->waits), interval->waits);
-    if (!interval->asleep)
-        charge_awake(walk, begin, interval->cpu, interval->computes);
-    return interval->previous;
+    if (interval->source == 0)
+        return step_over_wait(walk, interval);
+    charge_arrival(walk, interval);
+    note_waiter(walk, index);
+    return interval->source;
 }
 
 static int end_account(struct walk *walk)
@@ -150,6 +244,7 @@ static int end_account(struct walk *walk)
     intern_done(&walk->keys);
     free(walk->parts);
     free(walk->hops);
+    elapsed_forget_holds(&walk->holds);
     return result;
 }
 
@@ -157,7 +252,7 @@ static int end_account(struct walk *walk)
 
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
-    struct walk walk = {.analysis = analysis, .account = &elapsed->run};
+    struct walk walk = {.analysis = analysis, .account = &elapsed->run, .notes_waiters = true};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     if (index != 0) {
@@ -165,7 +260,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->run.time = walk.now - analysis->first;
     }
     while (index != 0 && !walk.failed) {
-        index = step(&walk, interval_at(analysis, index));
+        index = step(&walk, index);
         elapsed->run.intervals++;
     }
     charge(&walk, analysis->first, ELAPSED_UNKNOWN, 0);
@@ -175,7 +270,9 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->from_start = true;
         elapsed->chosen = analysis->chosen != NULL;
     }
-    return end_account(&walk);
+    int result = elapsed_make_holders(analysis, &walk.holds, elapsed);
+    int ended = end_account(&walk);
+    return result < 0 ? result : ended;
 }
 
 /* ---- requests ---- */
@@ -196,6 +293,7 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
     if (interval->source == 0)
         return interval->previous;
     charge(walk, sent, ELAPSED_IN_FLIGHT, interval->waits);
+    walk->waiter_count = 0;
     return interval->source;
 }
 
@@ -203,19 +301,14 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
  * request, unlike the work of a thread that hands the request over. */
 static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
 {
-    return interval->in_request && interval->wait > 0 && !interval->asleep &&
-           interval->source != 0 && interval->previous != 0 && !interval->is_message &&
-           interval->waits != 0 &&
-           kind_of_call(walk->analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
+    return interval->in_request && is_wait_for_lock(walk, interval);
 }
 
 static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
 {
     charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
-    charge(walk, interval->end - interval->wait, ELAPSED_LOCK, interval->waits);
-    charge_awake(walk, interval_at(walk->analysis, interval->previous)->end, interval->cpu,
-                 interval->computes);
-    return interval->previous;
+    charge(walk, wait_began(interval), ELAPSED_LOCK, interval->waits);
+    return step_before_wait(walk, interval);
 }
 
 /* The thread received another request, or the next one: it did not wait for this one. */
@@ -269,7 +362,7 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
         (first || interval->wait == 0))
         index = step_to_sender(walk, interval);
     else
-        index = step(walk, interval);
+        index = step(walk, index);
     if (interval->is_message && index == interval->source)
         enter_request(walk, index);
     return index;
@@ -284,7 +377,7 @@ static void walk_request(struct walk *walk, const struct request *request)
 
     walk->now = end;
     walk->floor = request->begin < end ? request->begin : end;
-    walk->depth = 0;
+    walk->depth = walk->waiter_count = 0;
     enter_request(walk, index);
     walk->account->time += end - walk->floor;
     for (uint32_t i = 0; index != 0 && walk->now > walk->floor && i < STEPS_MOST; i++) {

@@ -79,12 +79,13 @@ static int find_queue(const struct communication *communication, struct findings
     uint32_t longest = 0;
 
     for (uint32_t i = 1; i < communication->process_count; i++)
-        if (communication->processes[i].queue.wait > communication->processes[longest].queue.wait)
+        if (queue_mean(&communication->processes[i]) >
+            queue_mean(&communication->processes[longest]))
             longest = i;
     if (communication->process_count == 0)
         return 0;
     const struct queue_length *queue = &communication->processes[longest].queue;
-    double mean = queue_mean(queue, communication->duration);
+    double mean = queue_mean(&communication->processes[longest]);
     if (mean < LONG_QUEUE)
         return 0;
     struct finding *finding = findings_add(findings, FINDING_QUEUE, mean > 1 ? 1 : mean);

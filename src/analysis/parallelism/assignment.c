@@ -161,3 +161,18 @@ uint64_t placed_delay(const struct placed *placed, const struct delays *delays, 
         return delay_of(&placed->between[from * placed->between_side + to], bytes);
     return delay_of(from == to ? &delays->local : &delays->remote, bytes);
 }
+
+uint64_t placed_delay_of_arc(const struct graph *graph, const struct placed *placed,
+                             const struct stretch *stretch)
+{
+    const struct stretch *source = &graph->stretches.at[stretch->source];
+
+    if (stretch->wait == STRETCH_ORDER)
+        return 0;
+    if (stretch->wait == STRETCH_SINCE)
+        return stretch_time(stretch);
+    return placed_delay(placed, &graph->options->delays,
+                        graph_machine_of(graph, placed, graph->starts[source->chain].process),
+                        graph_machine_of(graph, placed, graph->starts[stretch->chain].process),
+                        stretch->wait == STRETCH_SIGNAL ? 0 : stretch->weight);
+}

@@ -304,6 +304,12 @@ bool critical_path_passes(const struct critical_path_reading *reading, uint32_t 
     return reading->critical;
 }
 
+bool critical_path_answers(const struct critical_path_reading *reading, struct outside_arc *ret_arc)
+{
+    *ret_arc = reading->graph.answer;
+    return reading->graph.answers;
+}
+
 static int make_result(struct critical_path_reading *reading)
 {
     struct critical_path *path = reading->result;

@@ -156,6 +156,10 @@ void critical_path_again(struct critical_path_reading *reading, struct history *
  * UINT32_MAX: along its stream. Always false in the first reading. */
 bool critical_path_passes(const struct critical_path_reading *reading, uint32_t *ret_edge);
 
+/* Whether the arc of an answer from outside leads to the event added last. */
+bool critical_path_answers(const struct critical_path_reading *reading,
+                           struct outside_arc *ret_arc);
+
 /* Makes the result after the last event of the second reading. It needs neither history nor reading; free it with
  * critical_path_free. */
 int critical_path_finish(struct critical_path_reading *reading, struct critical_path **ret_path,

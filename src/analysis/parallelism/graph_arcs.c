@@ -262,6 +262,7 @@ int graph_note_request(struct graph *graph, const struct arrival *arrival)
             return -ENOMEM;
         request = pool_at(&graph->requests, (uint32_t)index);
     }
+    request->number = arrival->event->number;
     request->time = record->header.time;
     request->heard = 0;
     graph_reach(graph, &request->at, arrival->chain, (uint32_t)stretch);
@@ -298,6 +299,8 @@ int graph_add_outside(struct graph *graph, struct arrival *arrival)
     graph->result->outside.count -= request->heard != 0;
     request->heard = came;
     arrival->explained = true;
+    graph->answers = true;
+    graph->answer = (struct outside_arc){request->number, time};
     return add_arc(graph, arrival, &request->at, STRETCH_SINCE, time);
 }
 

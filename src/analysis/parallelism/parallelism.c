@@ -8,7 +8,7 @@
 
 const char *parallelism_step_name(enum parallelism_step step)
 {
-    static const char *const names[] = {"max", "delay", "sharing"};
+    static const char *const names[] = {"max", "delay", "sharing", "appendix-a"};
 
     return step < STEP_COUNT ? names[step] : "unknown";
 }
@@ -107,8 +107,24 @@ static void add_row(struct parallelism *parallelism, size_t assignment, enum par
 
 static int explain(const struct graph *graph, size_t assignment, int error, struct problem *problem)
 {
-    return problem_set(problem, error, "%s: %s", graph->options->assignments[assignment].name,
-                       error == -EDEADLK ? "the graph has a circle" : strerror(-error));
+    if (error != -EDEADLK)
+        return graph_explain(error, problem);
+    return problem_set(problem, error, "%s: the graph has a circle",
+                       graph->options->assignments[assignment].name);
+}
+
+/* The last step of an assignment, if it is wanted. */
+static int add_appendix_a(const struct graph *graph, size_t assignment,
+                          struct parallelism *parallelism, struct problem *problem)
+{
+    uint64_t longest;
+
+    if (!graph->options->appendix_a)
+        return 0;
+    int result = appendix_a_reweight(graph, &graph->placed[assignment], &longest, problem);
+    if (result == 0)
+        add_row(parallelism, assignment, STEP_APPENDIX_A, longest);
+    return result;
 }
 
 /* For an assignment that has to be searched first; its steps are simulated afterwards. */
@@ -160,6 +176,8 @@ static int make_rows(struct graph *graph, struct parallelism *parallelism, struc
     for (size_t i = 0; i < options->assignment_count; i++) {
         int result = options->assignments[i].kind == SEARCHED ? add_searched(graph, i, parallelism)
                                                               : add_given(graph, i, parallelism);
+        if (result == 0)
+            result = add_appendix_a(graph, i, parallelism, problem);
         if (result < 0)
             return explain(graph, i, result, problem);
     }
@@ -217,6 +235,12 @@ static int add_event(void *analysis, const struct history_event *event, struct p
     return parallelism_add(analysis, event, problem);
 }
 
+bool parallelism_answers(const struct parallelism_analysis *analysis, struct outside_arc *ret_arc)
+{
+    *ret_arc = analysis->graph.answer;
+    return analysis->graph.answers;
+}
+
 struct analysis parallelism_analysis(struct parallelism_analysis *analysis)
 {
     return (struct analysis){"the parallelism", analysis, add_event};
@@ -232,6 +256,10 @@ int parallelism_finish(struct parallelism_analysis *analysis, struct parallelism
     finished = make_rows(&analysis->graph, analysis->result, problem);
     if (finished < 0)
         return finished;
+    if (analysis->options.sharing)
+        finished = process_paths_find(&analysis->graph, analysis->result, problem);
+    if (finished < 0)
+        return graph_explain(finished, problem);
     finished =
         parallelism_name_processes(analysis->result, history_identities(analysis->graph.history));
     if (finished < 0)

@@ -15,6 +15,7 @@
  *      max       one for each stream            take no time
  *      delay     one for each stream            take what they would between the machines of an assignment
  *      sharing   those of an assignment: streams share processors, in elapsed time
+ *      appendix-a  the same by the thesis' appendix A as printed, to imitate published numbers
  *
  * Steps 1 and 2 take one pass, with memory only for what lives. Step 3 reads a condensed copy of the graph from a file,
  * 24 bytes for each event that counts, in the order of simulated time.
@@ -106,6 +107,7 @@ struct parallelism_options {
     bool threads;       /* each thread is a stream; else each process is one */
     bool messages_only; /* the thesis' graph: only arcs of messages, none of waits for outside */
     bool sharing;       /* also step 3 */
+    bool appendix_a;    /* ... and the thesis' algorithm for it, as printed */
     /* directory for its copy of the graph; NULL: $TMPDIR, or /var/tmp */
     const char *directory;
     /* Whether a process is left out, by the identity of its first stream. NULL: none is left out. */
@@ -115,9 +117,9 @@ struct parallelism_options {
 
 /* ---- the result ---- */
 
-enum parallelism_step { STEP_MAX, STEP_DELAY, STEP_SHARING, STEP_COUNT };
+enum parallelism_step { STEP_MAX, STEP_DELAY, STEP_SHARING, STEP_APPENDIX_A, STEP_COUNT };
 
-/* "max", "delay", "sharing". */
+/* "max", "delay", "sharing", "appendix-a". */
 const char *parallelism_step_name(enum parallelism_step step);
 
 struct parallelism_row {
@@ -154,6 +156,8 @@ struct parallelism_process {
     uint32_t parent; /* index of the process that created it; NO_PARENT: not known */
     uint32_t streams;
     uint64_t cpu; /* ns */
+    /* t_max of the process: the longest path from where it begins (or one of its streams), in step max; ns */
+    uint64_t longest;
     struct turns turns;
 };
 
@@ -184,6 +188,7 @@ struct parallelism {
     uint64_t largest;  /* CPU time of the stream that used most, ns */
     struct parallelism_process *processes;
     size_t process_count;
+    bool has_process_paths;         /* processes[].longest is filled in: needs step sharing */
     struct parallelism_path *paths; /* the first PARALLELISM_PATHS_MOST */
     size_t path_count;
     struct turns other_turns;     /* by paths without a row, or unknown ones */
@@ -228,6 +233,13 @@ bool parallelism_has_threads(const struct parallelism *parallelism);
 
 struct parallelism_analysis;
 
+/* An arc within a process beside that of its CPU time: from a SEND to an unmonitored peer to a RECEIVE of its answer
+ * (thesis, figure 5.3). */
+struct outside_arc {
+    uint64_t from; /* number of the SEND in the history */
+    uint64_t time; /* ns; its length: the elapsed time from the SEND until the answer had come */
+};
+
 /* For a history from which nothing has been read. What the options point to stays the caller's, and must outlive the
  * analysis. Errors: -ENOMEM; others if the copy of the graph cannot be made; with a line in `problem`. */
 int parallelism_new(struct history *history, const struct parallelism_options *options,
@@ -239,6 +251,9 @@ void parallelism_analysis_free(struct parallelism_analysis *analysis);
 int parallelism_add(struct parallelism_analysis *analysis, const struct history_event *event,
                     struct problem *problem);
 struct analysis parallelism_analysis(struct parallelism_analysis *analysis);
+
+/* Whether such an arc leads to the event added last. */
+bool parallelism_answers(const struct parallelism_analysis *analysis, struct outside_arc *ret_arc);
 
 /* Makes the result after the last event; afterwards only parallelism_analysis_free is allowed. Errors as in
  * parallelism_add. The result needs neither history nor analysis; free it with parallelism_free. */

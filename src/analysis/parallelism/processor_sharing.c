@@ -16,7 +16,8 @@
  * ends. A runs alone again, and ends at 120 + 30 = 150.
  *
  * This is processor sharing in elapsed time, not the algorithm of the thesis' appendix A. That one lets all machines
- * advance by the same slice of process time, and agrees only on one machine, or with one process on each.
+ * advance by the same slice of process time, and agrees only on one machine, or with one process on each. For its
+ * weights, appendix_a.c lets every chain run at its own speed here.
  */
 #include "analysis/parallelism/program_graph.h"
 
@@ -42,12 +43,14 @@ struct running {
     uint32_t machine;     /* index into simulation.machines */
     uint32_t next_waiter; /* for the end of the same stretch: chain + 1 */
     bool alive;
+    double weighed; /* its machine's, when the stretch began */
 };
 
 struct processors {
     struct heap chains; /* ordered by the count at which they end */
     double count;       /* ns of CPU time that a chain which always ran has got ... */
     double when;        /* ... at this time */
+    double weighed;     /* appendix A: ns that this CPU time weighs */
     double cores;
     double speed;
     uint32_t place; /* index in the heap of machines, or NO_INDEX */
@@ -75,6 +78,7 @@ struct simulation {
     struct lookup end_numbers;
     struct pool ends;
     uint32_t living;
+    double *weights; /* appendix A: [stretches]; NULL: chains share processors */
 };
 
 /* ---- heaps ---- */
@@ -166,20 +170,31 @@ static int64_t find_machine(struct simulation *simulation, uint32_t number)
     return simulation->machine_count++;
 }
 
-static double rate_of(const struct processors *machine)
+/* The part of a processor that each chain of a machine has. */
+static double share_of(const struct processors *machine)
 {
     double share = machine->cores / machine->chains.count;
 
     return machine->speed * (share < 1 ? share : 1);
 }
 
+/* CPU time of a chain in a unit of simulated time, which is process time in appendix A. */
+static double rate_of(const struct simulation *simulation, const struct processors *machine)
+{
+    return simulation->weights == NULL ? share_of(machine) : 1;
+}
+
 /* Updates the machine's count; to be called before chains come or go. */
 static void advance(const struct simulation *simulation, struct processors *machine)
 {
-    if (machine->chains.count > 0)
-        machine->count += (simulation->now - machine->when) * rate_of(machine);
-    else
-        machine->count = 0; /* small numbers are exact */
+    double passed = simulation->now - machine->when;
+
+    if (machine->chains.count > 0) {
+        machine->count += passed * rate_of(simulation, machine);
+        machine->weighed += passed / share_of(machine);
+    } else {
+        machine->count = machine->weighed = 0; /* small numbers are exact */
+    }
     machine->when = simulation->now;
 }
 
@@ -204,7 +219,8 @@ static int reckon(struct simulation *simulation, uint32_t index)
         return 0;
     }
     double left = machine->chains.at[0].key - machine->count;
-    struct entry entry = {machine->when + (left > 0 ? left : 0) / rate_of(machine), index};
+    struct entry entry = {machine->when + (left > 0 ? left : 0) / rate_of(simulation, machine),
+                          index};
     if (machine->place == NO_INDEX)
         return push(heap, simulation, entry);
     if (entry.key < heap->at[machine->place].key)
@@ -244,21 +260,9 @@ static void leave_end(struct simulation *simulation, struct end *end, uint32_t s
     lookup_remove(&simulation->end_numbers, stretch);
 }
 
-/* Time from the end of a stretch's source to the end of the stretch's wait, ns. */
-static double delay_after(const struct simulation *simulation, const struct stretch *stretch)
+static double arc_delay(const struct simulation *simulation, const struct stretch *stretch)
 {
-    const struct graph *graph = simulation->graph;
-    const struct stretch *source = &graph->stretches.at[stretch->source];
-
-    if (stretch->wait == STRETCH_ORDER)
-        return 0;
-    if (stretch->wait == STRETCH_SINCE)
-        return (double)stretch_time(stretch);
-    return (double)placed_delay(
-        simulation->placed, &graph->options->delays,
-        graph_machine_of(graph, simulation->placed, graph->starts[source->chain].process),
-        graph_machine_of(graph, simulation->placed, graph->starts[stretch->chain].process),
-        stretch->wait == STRETCH_SIGNAL ? 0 : stretch->weight);
+    return (double)placed_delay_of_arc(simulation->graph, simulation->placed, stretch);
 }
 
 /* ---- chains ---- */
@@ -300,7 +304,7 @@ static int wake_waiters(struct simulation *simulation, struct end *end, uint32_t
         uint32_t next = running->next_waiter;
         running->next_waiter = 0;
         const struct stretch *waiting = &simulation->graph->stretches.at[running->stretch];
-        if (wait_until(simulation, waiter - 1, end->time + delay_after(simulation, waiting)) < 0)
+        if (wait_until(simulation, waiter - 1, end->time + arc_delay(simulation, waiting)) < 0)
             return -ENOMEM;
         leave_end(simulation, end, stretch);
         waiter = next;
@@ -353,7 +357,7 @@ static int begin_wait(struct simulation *simulation, uint32_t chain)
         end->first_waiter = chain + 1;
         return 0;
     }
-    double time = end->time + delay_after(simulation, stretch);
+    double time = end->time + arc_delay(simulation, stretch);
     leave_end(simulation, end, stretch->source);
     return wait_until(simulation, chain, time);
 }
@@ -367,6 +371,7 @@ static int begin_stretch(struct simulation *simulation, uint32_t chain)
     if (stretch->cpu == 0)
         return begin_wait(simulation, chain);
     advance(simulation, machine);
+    running->weighed = machine->weighed;
     if (push(&machine->chains, NULL, (struct entry){machine->count + (double)stretch->cpu, chain}) <
         0)
         return -ENOMEM;
@@ -382,6 +387,9 @@ static int end_next(struct simulation *simulation, uint32_t index)
     struct entry ended = pop(&machine->chains, NULL);
     if (machine->count < ended.key) /* only by rounding */
         machine->count = ended.key;
+    if (simulation->weights != NULL)
+        simulation->weights[simulation->chains[ended.what].stretch] =
+            machine->weighed - simulation->chains[ended.what].weighed;
     int result = reckon(simulation, index);
     return result < 0 ? result : begin_wait(simulation, ended.what);
 }
@@ -403,9 +411,10 @@ static int run(struct simulation *simulation)
     return result < 0 ? result : simulation->living > 0 ? -EDEADLK : 0;
 }
 
-int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest)
+static int simulate(const struct graph *graph, const struct placed *placed, double *weights,
+                    uint64_t *ret_longest)
 {
-    struct simulation simulation = {.graph = graph, .placed = placed};
+    struct simulation simulation = {.graph = graph, .placed = placed, .weights = weights};
     int result = 0;
 
     simulation.ends.size = sizeof(struct end);
@@ -429,4 +438,16 @@ int sharing_simulate(const struct graph *graph, const struct placed *placed, uin
     lookup_done(&simulation.end_numbers);
     pool_done(&simulation.ends);
     return result;
+}
+
+int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest)
+{
+    return simulate(graph, placed, NULL, ret_longest);
+}
+
+int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights)
+{
+    uint64_t process_time;
+
+    return simulate(graph, placed, weights, &process_time);
 }

@@ -135,6 +135,7 @@ int graph_add(struct graph *graph, const struct history_event *event)
     uint32_t origin = event->event.origin;
     unsigned id = record->header.id;
 
+    graph->answers = false;
     if (id == EVENT_MACHINE)
         return graph_note_machine(graph, origin,
                                   (const struct machine_record *)event->event.header);

@@ -133,6 +133,10 @@ double placed_speed(const struct placed *placed, uint32_t machine);
 uint64_t placed_delay(const struct placed *placed, const struct delays *delays, uint32_t from,
                       uint32_t to, uint64_t bytes);
 
+/* Time from the end of a stretch's source to the end of the stretch's wait, ns. */
+uint64_t placed_delay_of_arc(const struct graph *graph, const struct placed *placed,
+                             const struct stretch *stretch);
+
 /* ---- the graph ---- */
 
 /* How far along the longest paths a point is. The history keeps it with events. */
@@ -190,6 +194,7 @@ struct graph_stream {
 
 /* The latest SEND into a path without a known metered receiver. */
 struct request {
+    uint64_t number; /* of that event */
     uint64_t time;
     uint64_t heard; /* until when its answer, maybe in pieces, has been counted; 0: none has come */
     struct reached at;
@@ -269,13 +274,15 @@ struct graph {
     struct stretches stretches;
     see_stretch_function *see; /* NULL: no replay */
     void *context;
-    uint32_t replayed;        /* stretches so far */
-    uint32_t edge;            /* of the present event, while it is processed */
-    struct parallelism again; /* the result of the replay */
-    uint64_t *longest;        /* [lengths] of chains that have ended */
-    uint64_t *arrive;         /* [lengths], scratch for one event */
-    struct reached *here;     /* scratch for one arc */
-    size_t value;             /* offset of its bytes in the values that the history keeps */
+    uint32_t replayed; /* stretches so far */
+    uint32_t edge;     /* of the present event, while it is processed */
+    bool answers;      /* the arc of an answer from outside leads to the event added last: ... */
+    struct outside_arc answer; /* ... this one */
+    struct parallelism again;  /* the result of the replay */
+    uint64_t *longest;         /* [lengths] of chains that have ended */
+    uint64_t *arrive;          /* [lengths], scratch for one event */
+    struct reached *here;      /* scratch for one arc */
+    size_t value;              /* offset of its bytes in the values that the history keeps */
     struct covered outside, asleep, locks; /* of the result's waits, by wall clocks */
     struct parallelism *result;
 };
@@ -308,6 +315,21 @@ uint32_t graph_machine_of(const struct graph *graph, const struct placed *placed
  * of their machines; of step delay with placed->unlimited. Errors: -ENOMEM; -EDEADLK: some stretches never end, which
  * is impossible without cycles. */
 int sharing_simulate(const struct graph *graph, const struct placed *placed, uint64_t *ret_longest);
+
+/* The reweighting algorithm of the thesis' appendix A: t_max in ns. Errors: those of sharing_simulate, and those of its
+ * copy of the weights in a file. */
+int appendix_a_reweight(const struct graph *graph, const struct placed *placed,
+                        uint64_t *ret_longest, struct problem *problem);
+
+/* Its first half: every chain advances by the same slices of process time. Fills in what the CPU time of each stretch
+ * then weighs, ns; `weights`: [stretches], all zero. Errors as in sharing_simulate. */
+int sharing_weigh(const struct graph *graph, const struct placed *placed, double *weights);
+
+/* ---- t_max of each process ---- */
+
+/* Fills in `longest` of the processes, from the stretches of a finished graph. Errors: those of a file for it. */
+int process_paths_find(const struct graph *graph, struct parallelism *parallelism,
+                       struct problem *problem);
 
 /* ---- the search for an assignment ---- */
 

@@ -175,16 +175,16 @@ static void sort_paths(struct communication_path *paths, size_t count)
 static int sum_senders(struct communication *communication)
 {
     struct intern senders = {0};
-    uint64_t *sums = calloc(communication->pair_count + 1, sizeof(*sums));
+    struct traffic *sums = calloc(communication->pair_count + 1, sizeof(*sums));
     int64_t index = sums == NULL ? -ENOMEM : 0;
 
     for (size_t i = 0; index >= 0 && i < 2 * communication->pair_count; i++) {
         struct communication_pair *pair = &communication->pairs[i % communication->pair_count];
         index = intern_add(&senders, (uint64_t)(uintptr_t)party_identity(&pair->from));
         if (index >= 0 && i < communication->pair_count)
-            sums[index] += pair->sent.bytes;
+            add_traffic(&sums[index], &pair->sent);
         else if (index >= 0)
-            pair->from_bytes = sums[index];
+            pair->from_sent = sums[index];
     }
     intern_done(&senders);
     free(sums);

@@ -266,8 +266,11 @@ static uint64_t duration(const struct statistics *statistics)
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->recorded.kinds_left_out & METER_ALL_KINDS;
-    if (origin->recorded.known)
-        result->flags_left_out |= EVENTS_OF_INTERACTION & ~origin->recorded.always;
+    if (origin->recorded.known) {
+        uint64_t left_out = EVENTS_OF_INTERACTION & ~origin->recorded.always;
+        result->flags_left_out |= left_out;
+        result->flags_partly |= left_out & origin->recorded.ever;
+    }
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
 }
 

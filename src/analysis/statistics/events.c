@@ -50,7 +50,10 @@ static struct stream *stream_of(struct statistics *statistics, const struct hist
         *stream = (struct stream){.origin = origin, .number = number, .process_number = process};
     stream->process = process_rows_find(statistics, origin, stream->process_number);
     stream->present = true;
-    return stream->process == NULL ? NULL : stream;
+    if (stream->process == NULL)
+        return NULL;
+    process_rows_note_time(statistics, stream->process, event->event.header->time);
+    return stream;
 }
 
 int events_add_stream(struct statistics *statistics, const struct history_event *event)
@@ -67,6 +70,7 @@ int events_add_stream(struct statistics *statistics, const struct history_event 
         stream->process = process_rows_find(statistics, event->event.origin, record->process);
         if (stream->process == NULL)
             return -ENOMEM;
+        process_rows_note_time(statistics, stream->process, record->header.time);
     }
     stream->known = true;
     stream->image = record->image;

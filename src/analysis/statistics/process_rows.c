@@ -192,6 +192,21 @@ struct process *process_rows_find(struct statistics *statistics, uint32_t origin
     return begin(statistics, process) < 0 ? NULL : process;
 }
 
+static void begin_earlier(struct process_state *state, uint64_t time)
+{
+    if (state->began_at == 0 || time < state->began_at)
+        state->began_at = time;
+}
+
+void process_rows_note_time(struct statistics *statistics, struct process *process, uint64_t time)
+{
+    if (process->begin != 0 && time >= process->begin)
+        return;
+    process->begin = time;
+    if (process->row != NO_PROCESS)
+        begin_earlier(&statistics->processes.states[process->row], time);
+}
+
 int64_t process_rows_decide(struct statistics *statistics, struct process *process)
 {
     if (process->row != NO_PROCESS)
@@ -201,6 +216,7 @@ int64_t process_rows_decide(struct statistics *statistics, struct process *proce
         return row;
     process->row = (uint32_t)row;
     statistics->processes.states[row].living += !process->ended;
+    begin_earlier(&statistics->processes.states[row], process->begin);
     free(process->told);
     process->told = NULL;
     return row;
@@ -242,6 +258,8 @@ int process_rows_note_identity(struct statistics *statistics, struct process *pr
     struct communication_process *row = process_sums(statistics, process);
     bool first = record->header.stream == record->process;
 
+    if (first && record->start != 0)
+        process_rows_note_time(statistics, process, record->start);
     if (row->group != NULL)
         return 0; /* it shares a row */
     if (first || row->pid == 0 || record->tid == record->pid) {
@@ -285,6 +303,19 @@ int process_rows_end(struct statistics *statistics, struct process *process, uin
 
 /* ---- the result ---- */
 
+/* Within the recording of its trace. */
+static void note_life(const struct statistics *statistics, const struct process_state *state,
+                      struct communication_process *row)
+{
+    const struct statistics_origin *origin = &statistics->origins[row->origin];
+
+    row->begin = state->began_at > origin->first_time ? state->began_at : origin->first_time;
+    row->end =
+        row->ended && state->ended_at < origin->last_time ? state->ended_at : origin->last_time;
+    if (row->end < row->begin)
+        row->end = row->begin;
+}
+
 static int copy_row(const struct statistics *statistics, struct communication *result,
                     uint32_t index)
 {
@@ -297,6 +328,7 @@ static int copy_row(const struct statistics *statistics, struct communication *r
     *row = statistics->rows->processes[index];
     row->machine = machine_index(statistics, row->origin);
     row->ended = state->living == 0 && state->ended_at != 0;
+    note_life(statistics, state, row);
     find_parent(statistics, row, index);
     for (size_t i = 0; error == 0 && i < ARRAY_SIZE(texts); i++)
         error = copy_text(result, *texts[i], texts[i]);

@@ -25,6 +25,7 @@ struct process {
     uint32_t index; /* in the pool */
     uint32_t row;   /* NO_PROCESS: not yet decided */
     uint32_t image; /* number of its executable */
+    uint64_t begin; /* its creation, or its first record, by its origin's clock */
     bool ended;
     struct communication_process *told; /* its identity until it has a row, then NULL */
 };
@@ -33,6 +34,7 @@ struct process {
 struct process_state {
     uint64_t most_messages_at; /* when queue.messages_max was reached, by its origin's clock */
     uint64_t most_bytes_at;    /* when queue.bytes_max was */
+    uint64_t began_at;         /* the earliest beginning of its processes */
     uint64_t ended_at;         /* the latest end of its processes */
     uint32_t image;
     uint32_t living; /* number of its processes that have not ended */
@@ -51,6 +53,9 @@ struct process_rows {
 
 /* A process by its number, created if it is new. NULL: out of memory. */
 struct process *process_rows_find(struct statistics *statistics, uint32_t origin, uint32_t number);
+
+/* It existed at this time: its creation, or one of its records. */
+void process_rows_note_time(struct statistics *statistics, struct process *process, uint64_t time);
 
 /* Index of its row, which is decided now if it was not before; or -ENOMEM. */
 int64_t process_rows_decide(struct statistics *statistics, struct process *process);

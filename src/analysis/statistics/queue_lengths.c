@@ -108,6 +108,15 @@ void queue_undo_put_in(struct statistics *statistics, struct queue *queue, uint6
     }
 }
 
+/* How much of the time from `queued` on its process lived: it may have inherited the queue. */
+static uint64_t wait_in_life(const struct statistics *statistics, const struct queue *queue,
+                             uint64_t queued, uint64_t wait)
+{
+    uint64_t before = time_since(queued, statistics->processes.states[queue->owner].began_at);
+
+    return wait > before ? wait - before : 0;
+}
+
 void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t bytes,
                     uint64_t queued, uint64_t wait)
 {
@@ -118,7 +127,7 @@ void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t
     queue->queued_sum -= queued;
     queue->length.wait += wait;
     if (owner != NULL)
-        owner->wait += wait;
+        owner->wait += wait_in_life(statistics, queue, queued, wait);
 }
 
 void queue_add_bytes(struct statistics *statistics, struct queue *queue, uint64_t bytes,

@@ -68,7 +68,8 @@ struct queue_length {
     uint64_t bytes, bytes_max;
     uint64_t operations;   /* messages put in and taken out ... */
     uint64_t messages_sum; /* ... and messages in the queue after each of these */
-    uint64_t wait; /* ns, sum over messages; divided by the duration: the mean length over time */
+    uint64_t
+        wait; /* ns, sum over messages, while its process lived; divided by that life: the mean length over time */
     uint64_t unreceived; /* messages not received as far as is known */
 };
 
@@ -101,7 +102,9 @@ struct communication_process {
     bool named_alike;            /* another process has its name, and another command line */
     const char *group;           /* name of a group of processes; NULL: one process */
     uint32_t group_size;         /* processes in the group */
-    uint64_t cpu;                /* ns, used while metered */
+    uint64_t begin,
+        end; /* its life in the recording, ns, by its origin's clock: first to last of several processes */
+    uint64_t cpu; /* ns, used while metered */
     struct scheduled scheduled;
     struct traffic sent;
     struct traffic received;
@@ -125,8 +128,8 @@ struct communication_pair {
     struct party from;
     struct party to;
     struct traffic sent;
-    uint64_t from_bytes;    /* that `from` sent to all receivers */
-    struct histogram sizes; /* bytes of a message */
+    struct traffic from_sent; /* what `from` sent to all receivers */
+    struct histogram sizes;   /* bytes of a message */
     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
     struct times times;
     /* ns in which at least one of these waits was in progress: the sum at most, an upper bound if `from` or `to` is not
@@ -340,6 +343,7 @@ struct communication {
     uint64_t clock_error;
     uint32_t kinds_left_out;   /* METER_TCP ...: not metered by some recording */
     uint64_t flags_left_out;   /* the same, of METER_EVENT_FLAGS */
+    uint64_t flags_partly;     /* of these, those that were metered for some process at some time */
     uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */
     uint64_t unseen_bytes; /* received by calls that the meter does not see; not in any process */
     uint64_t unseen_sent_bytes;     /* the same for sending */

@@ -4,11 +4,32 @@
 
 #include <stdlib.h>
 
-/* ---- queues ---- */
+/* ---- lives, queues ---- */
 
-double queue_mean(const struct queue_length *queue, uint64_t duration)
+uint64_t process_life(const struct communication_process *process)
 {
-    return duration == 0 ? 0 : (double)queue->wait / (double)duration;
+    return process->end - process->begin;
+}
+
+uint64_t pair_life(const struct communication *communication, const struct communication_pair *pair)
+{
+    const struct party *party = pair->from.count > 0 ? &pair->from : &pair->to;
+    uint64_t begin = UINT64_MAX, end = 0;
+
+    for (uint32_t i = 0; i < party->count; i++) {
+        const struct communication_process *process =
+            &communication->processes[party->processes[i]];
+        begin = process->begin < begin ? process->begin : begin;
+        end = process->end > end ? process->end : end;
+    }
+    return end > begin ? end - begin : 0;
+}
+
+double queue_mean(const struct communication_process *process)
+{
+    uint64_t life = process_life(process);
+
+    return life == 0 ? 0 : (double)process->queue.wait / (double)life;
 }
 
 /* ---- waits of pairs ---- */

@@ -5,8 +5,17 @@
 
 #include "analysis/statistics/statistics.h"
 
-/* Mean number of messages in the queue over time. */
-double queue_mean(const struct queue_length *queue, uint64_t duration);
+/* ns that a process, or several that share a row, lived in the recording: rates and queues are over this (thesis,
+ * 5.2.2). */
+uint64_t process_life(const struct communication_process *process);
+
+/* The same for the sender of a pair; if that is not metered, for the receiver. Several processes: from the first one's
+ * beginning to the last one's end. */
+uint64_t pair_life(const struct communication *communication,
+                   const struct communication_pair *pair);
+
+/* Mean number of messages in the queues of a process over its life. */
+double queue_mean(const struct communication_process *process);
 
 /* ns that the receiver waited for messages, plus the time that the receiver kept messages or the sender waiting. */
 uint64_t pair_waited(const struct communication_pair *pair);

@@ -66,6 +66,9 @@ void add_path_sums(struct communication_path *sum, const struct communication_pa
 
 int add_process_sums(struct communication_process *sum, const struct communication_process *more)
 {
+    if (sum->end == 0 || more->begin < sum->begin)
+        sum->begin = more->begin;
+    sum->end = more->end > sum->end ? more->end : sum->end;
     sum->cpu += more->cpu;
     add_scheduled(&sum->scheduled, &more->scheduled);
     add_traffic(&sum->sent, &more->sent);

@@ -102,8 +102,9 @@ static __always_inline bool claim(struct stream *stream)
 }
 
 /* Call it when everything else is set: calls are metered from now on. */
-static __always_inline void enliven(struct stream *stream, uint64_t flags)
+static __always_inline void enliven(struct stream *stream, uint64_t flags, uint64_t told)
 {
+    stream->told = told;
     __sync_fetch_and_add(&live, 1);
     __sync_val_compare_and_swap(&stream->life, STREAM_CLAIMED, STREAM_ALIVE);
     stream->flags = flags;
@@ -124,7 +125,7 @@ static __always_inline void end_older_send(struct stream *stream)
 static __always_inline void end_stream(struct stream *stream)
 {
     end_older_send(stream);
-    stream->flags = 0;
+    stream->flags = stream->told = 0;
     if (__sync_val_compare_and_swap(&stream->life, STREAM_ALIVE, STREAM_ENDED) == STREAM_ALIVE)
         __sync_fetch_and_add(&live, -1);
 }

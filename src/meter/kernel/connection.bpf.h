@@ -37,7 +37,7 @@ static __always_inline void end_path(struct path *path)
 {
     uint64_t inode = path->inode;
 
-    if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
+    if (is_told_now(EVENT_DESTROYPATH))
         write_unowned(EVENT_DESTROYPATH, path->number, 0);
     path->number = 0;
     path->ahead = 0;
@@ -276,7 +276,7 @@ static __always_inline void write_network(struct path *path, struct sock *sk)
     struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
     struct record *record;
 
-    if (tcp == NULL || (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
+    if (tcp == NULL || !is_told_now(EVENT_DESTROYPATH))
         return;
     record = bpf_ringbuf_reserve(&control_ring, sizeof(*record), 0);
     if (record == NULL) {

@@ -42,8 +42,7 @@ static __noinline int write_schedule(struct stream *stream, struct task_struct *
 {
     struct record *record;
 
-    if (!kernel_knows_waits() || !wants(stream, EVENT_FLAG(EVENT_SCHEDULE)) ||
-        is_silent_now(stream))
+    if (!kernel_knows_waits() || !tells(stream, EVENT_SCHEDULE) || is_silent_now(stream))
         return 0;
     record = begin_unowned(RING_DATA, EVENT_SCHEDULE);
     if (record == NULL)

@@ -162,7 +162,7 @@ static __always_inline struct used_file *find_file(const struct file_key *key)
 
 static __always_inline void lose_file_call(struct stream *stream, uint32_t id)
 {
-    if (wants(stream, EVENT_FLAG(id))) {
+    if (tells(stream, id)) {
         stream->sequence++;
         count_lost(stream, RING_DATA);
     }
@@ -402,7 +402,7 @@ static __always_inline void end_file(const struct file_key *key, struct used_fil
 
     if (__sync_val_compare_and_swap(&used->ended, 0, 1) != 0)
         return;
-    if (used->path != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))) {
+    if (used->path != 0 && is_told_now(EVENT_DESTROYPATH)) {
         record = begin_unowned(RING_CONTROL, EVENT_DESTROYPATH);
         if (record != NULL) {
             record->message.path = used->path;

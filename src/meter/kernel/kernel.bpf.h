@@ -225,6 +225,7 @@ struct file___counted {
 struct fdtable {
     unsigned int max_fds;
     struct file **fd;
+    unsigned long *close_on_exec;
 };
 
 struct files_struct {

@@ -24,11 +24,40 @@
 
 /* ---- marking ---- */
 
-/* The iterator runs for the recorder, which must not meter itself. */
+/* Addresses of the inodes of DPM's own program files: the one of who loads the meter, and of who reads it. */
+#define OWN_PROGRAMS 2
+uint64_t own_programs[OWN_PROGRAMS];
+
+static __always_inline uint64_t program_of(struct task_struct *task)
+{
+    return (uint64_t)BPF_CORE_READ(task, mm, exe_file, f_inode);
+}
+
+SEC("iter/task")
+int note_own(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    uint64_t program = task == NULL ? 0 : program_of(task);
+
+    if (own_programs[0] == 0)
+        own_programs[0] = program;
+    else if (own_programs[0] != program)
+        own_programs[1] = program;
+    return 0;
+}
+
+static __always_inline bool is_own(struct task_struct *task)
+{
+    uint64_t program = program_of(task);
+
+    return task->tgid == bpf_get_current_task_btf()->tgid ||
+           (mark_all && (program == own_programs[0] || program == own_programs[1]));
+}
+
+/* DPM does not meter itself, unless a user names one of its processes. */
 static __always_inline bool to_be_marked(struct task_struct *task)
 {
-    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 &&
-           task->tgid != bpf_get_current_task_btf()->tgid;
+    return (task->flags & (PF_KTHREAD | PF_EXITING)) == 0 && !is_own(task);
 }
 
 /* A call that is already asleep: its RECEIVE did not find data at once. */
@@ -102,7 +131,7 @@ int mark_tasks(struct bpf_iter__task *context)
     if (task == NULL || !to_be_marked(task))
         return 0;
     /* before its exec the command is dpm itself */
-    if (!mark_from_exec && !may_meter(task)) {
+    if ((for_others || !mark_from_exec) && !may_meter(task)) {
         count_refused(task);
         return 0;
     }
@@ -124,11 +153,51 @@ int mark_tasks(struct bpf_iter__task *context)
     stream->mark = mark_generation;
     stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
-    enliven(stream, mark_flags);
+    enliven(stream, mark_flags, mark_told);
     /* the hooks of its exit or exec may have run before it was alive */
     if ((task->flags & PF_EXITING) || (!mark_from_exec && !may_meter(task)))
         end_stream(stream);
     __sync_fetch_and_add(&marked, 1);
+    return 0;
+}
+
+/* ---- what they record ---- */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct survey_change);
+} change_line SEC(".maps");
+
+/* Makes streams record something else from now on, or lets them go. Lists those that it has changed. */
+SEC("iter/task")
+int change_tasks(struct bpf_iter__task *context)
+{
+    struct task_struct *task = context->task;
+    struct stream *stream = task == NULL ? NULL : stream_of(task);
+    uint32_t zero = 0;
+    struct survey_change *line = bpf_map_lookup_elem(&change_line, &zero);
+    uint64_t told;
+
+    if (stream == NULL || stream->life != STREAM_ALIVE || line == NULL)
+        return 0;
+    told = change_told == CHANGE_LEAVE ? 0 : change_told & stream->flags;
+    if (change_told != CHANGE_LEAVE && stream->told == told)
+        return 0;
+    stream->told = told;
+    line->stream = stream->number;
+    line->process = stream->process;
+    line->sequence = stream->sequence;
+    line->lost[0] = stream->lost[0];
+    line->lost[1] = stream->lost[1];
+    bpf_seq_write(context->meta->seq, line, sizeof(*line));
+    if (change_told != CHANGE_LEAVE)
+        return 0;
+    if (kinds_in_force & METER_PIPE)
+        __sync_fetch_and_add(&watched_pipes, 1); /* it may hold any of the pipes */
+    end_stream(stream);
+    bpf_task_storage_delete(&streams, task);
     return 0;
 }
 
@@ -272,6 +341,15 @@ static __always_inline int survey_pipe(struct file *file)
     return 0;
 }
 
+/* A command that has not executed its program yet is still DPM: what it holds for itself, it closes then. */
+static __always_inline bool is_closed_at_exec(struct task_struct *task, uint32_t descriptor)
+{
+    unsigned long *bits = BPF_CORE_READ(task, files, fdt, close_on_exec), word = 0;
+
+    bpf_probe_read_kernel(&word, sizeof(word), &bits[descriptor / 64]);
+    return (word & 1UL << descriptor % 64) != 0;
+}
+
 SEC("iter/task_file")
 int survey_files(struct bpf_iter__task_file *context)
 {
@@ -285,7 +363,8 @@ int survey_files(struct bpf_iter__task_file *context)
     if (task == NULL || file == NULL)
         return 0;
     stream = bpf_task_storage_get(&streams, task, NULL, 0);
-    if (stream == NULL || stream->flags == 0)
+    if (stream == NULL || stream->flags == 0 ||
+        (stream->from_exec && is_closed_at_exec(task, context->fd)))
         return 0;
     sk = sock_of_file(file);
     if (sk == NULL)

@@ -165,7 +165,7 @@ static __always_inline void end_queue(const struct queue_key *key, struct messag
     if (__sync_val_compare_and_swap(&queue->life, life, QUEUE_ENDED) != life)
         return;
     for (int end = 0; end < PIPE_ENDS; end++)
-        if (queue->paths[end] != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        if (queue->paths[end] != 0 && is_told_now(EVENT_DESTROYPATH))
             write_unowned(EVENT_DESTROYPATH, queue->paths[end], 0);
     __sync_fetch_and_add(&known_queues, -1);
     bpf_map_delete_elem(&queues, key);

@@ -106,7 +106,7 @@ static __always_inline void tell_queue_message(struct stream *stream, uint32_t i
 {
     if (message->path != 0)
         write_message(stream, id, message);
-    else if (wants(stream, EVENT_FLAG(id)) && !silent(stream)) {
+    else if (tells(stream, id) && !silent(stream)) {
         stream->sequence++;
         count_lost(stream, RING_DATA);
     }

@@ -48,7 +48,7 @@ _Static_assert(__builtin_offsetof(struct record, message.offset) ==
 /* A path whose connection failed ends with that. */
 static __always_inline void end_failed(uint32_t path)
 {
-    if (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH))
+    if (is_told_now(EVENT_DESTROYPATH))
         write_unowned(EVENT_DESTROYPATH, path, 0);
 }
 
@@ -74,7 +74,7 @@ static __always_inline void tell_outcome_of_ended(uint32_t connector, const stru
 
     if (outcome->path == 0)
         return;
-    record = flags_in_force & EVENT_FLAG(id) ? begin_unowned(RING_CONTROL, id) : NULL;
+    record = is_told_now(id) ? begin_unowned(RING_CONTROL, id) : NULL;
     if (record != NULL) {
         record->header.stream = connector;
         record->failed.path = outcome->path;

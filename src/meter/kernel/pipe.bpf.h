@@ -154,7 +154,7 @@ static __always_inline void end_pipe(const struct pipe_key *key, struct pipe *pi
     if (serial == 0 || __sync_val_compare_and_swap(&pipe->alive, serial, 0) != serial)
         return;
     for (int end = 0; end < PIPE_ENDS; end++)
-        if (pipe->paths[end] != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        if (pipe->paths[end] != 0 && is_told_now(EVENT_DESTROYPATH))
             write_unowned(EVENT_DESTROYPATH, pipe->paths[end], 0);
     if (pipe->watched)
         __sync_fetch_and_add(&watched_pipes, -1);

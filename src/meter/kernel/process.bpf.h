@@ -34,7 +34,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         if (kinds_in_force & METER_PIPE)
             stream->written_at = bpf_ktime_get_ns(); /* it is in no write */
         stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
-        enliven(stream, parent->flags);
+        enliven(stream, parent->flags, parent->told);
         write_stream(stream, child);
     }
     write_process_event(parent, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32, 0);
@@ -151,7 +151,7 @@ int sched_process_exit(uint64_t *arguments)
     tell_rest(stream);
     if (!stream->from_exec)
         write_schedule(stream, task);
-    if (!stream->from_exec && !wants(stream, EVENT_FLAG(EVENT_TERMINATION)))
+    if (!stream->from_exec && !tells(stream, EVENT_TERMINATION))
         write_stream(stream, task); /* for its CPU time */
     else if (!stream->from_exec)
         write_process_event(stream, EVENT_TERMINATION,

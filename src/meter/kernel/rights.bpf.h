@@ -16,6 +16,8 @@
 
 /* Set before loading: the user, if only that user's processes may be metered. */
 const volatile bool own_only = false;
+/* The meter is loaded for another process, who might name any for the command that it is about to execute. */
+const volatile bool for_others = false;
 const volatile uint32_t own_user = 0;
 const volatile uint32_t own_group = 0;
 const volatile uint64_t own_capabilities = 0; /* permitted */

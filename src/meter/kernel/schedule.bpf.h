@@ -147,7 +147,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         stream->waits = is_receive(call);
         tell_spliced(stream);
         if (told)
-            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+            stream->asleep = tells(stream, EVENT_WAKEUP);
         else if (leave_pipe(stream, call, registers))
             told = true;
         else if (sends && wants(stream, EVENT_FLAG(EVENT_SENDCALL)))
@@ -158,17 +158,17 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
         else if (waits_for_any(call, registers) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL))) {
             leave_for_any(stream, call);
             told = true;
-            stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+            stream->asleep = tells(stream, EVENT_WAKEUP);
         }
     }
-    if (!told && wants(stream, EVENT_FLAG(EVENT_BLOCK))) {
+    if (!told && tells(stream, EVENT_BLOCK)) {
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
         stream->block_state = state;
         stream->block_flags = has_time_limit(call, registers) ? RECORD_TIME_LIMIT : 0;
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);
         stream->away |= AWAY_BLOCKED;
-        stream->asleep = wants(stream, EVENT_FLAG(EVENT_WAKEUP));
+        stream->asleep = tells(stream, EVENT_WAKEUP);
     }
     return 0;
 }

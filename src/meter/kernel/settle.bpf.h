@@ -272,7 +272,7 @@ static long sweep_pair(void *map, struct pair_key *key, struct path *path, void 
         return 0;
     }
     number = path->number;
-    if (number != 0 && (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+    if (number != 0 && is_told_now(EVENT_DESTROYPATH))
         write_unowned(EVENT_DESTROYPATH, number, 0);
     inode = path->inode;
     known = bpf_map_lookup_elem(&path_of_inode, &inode);

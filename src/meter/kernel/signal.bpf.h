@@ -90,7 +90,7 @@ __noinline int write_signal_of_others(uint64_t body0, uint64_t body1)
 
 static __always_inline bool tells_signals(const struct stream *stream)
 {
-    return wants(stream, EVENT_FLAG(EVENT_SIGNAL)) && !is_silent_now(stream);
+    return tells(stream, EVENT_SIGNAL) && !is_silent_now(stream);
 }
 
 static __always_inline uint64_t body_of_signal(uint32_t number, uint32_t result, int code,

@@ -400,7 +400,9 @@ struct scratch {
 #define PC_MEMORIES 4
 
 struct stream {
-    uint64_t flags; /* EVENT_FLAG bits */
+    uint64_t
+        flags; /* EVENT_FLAG bits that it may record at some time: the hooks follow it for these */
+    uint64_t told; /* ... and that it records now. For the others, only positions are counted */
     uint32_t number;
     uint32_t process;
     uint32_t parent;
@@ -712,13 +714,20 @@ const volatile bool exit_tells_last = false;
 const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths that are metered */
 const volatile bool calls_end = false;      /* the end of each system call is seen: sys_exit */
 
+#define CHANGE_LEAVE (~0ULL)
+
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
      EVENT_FLAG(EVENT_STARTPROCESS) | EVENT_FLAG(EVENT_STOPPROCESS) | EVENT_FLAG(EVENT_SCHEDULE))
 
+/* The union of what any stream records now, for records that belong to no stream. */
+uint64_t told_now;
+
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
+uint64_t mark_told;
 uint32_t mark_from_exec;
+uint32_t mark_all; /* every process but our own */
 uint32_t mark_generation;
 
 /* Streams of a later generation are silent: the meter tracks their positions, but makes no records. The first
@@ -766,8 +775,9 @@ uint64_t lost_datagrams;   /* received datagrams that could not be identified */
 uint64_t lost_paths;       /* paths not stored: no memory, or too many */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams newly marked by the iterator */
-uint32_t unmarkable;       /* tasks not marked for lack of memory */
-uint32_t resettled;        /* UNIX streams whose positions turned out to be settled wrongly */
-uint32_t unsettled;        /* directions of paths that a pass found unsettled */
+uint64_t change_told; /* what the iterator makes streams record; CHANGE_LEAVE: nothing any more */
+uint32_t unmarkable;  /* tasks not marked for lack of memory */
+uint32_t resettled;   /* UNIX streams whose positions turned out to be settled wrongly */
+uint32_t unsettled;   /* directions of paths that a pass found unsettled */
 
 #endif

@@ -74,7 +74,7 @@ static __noinline int close_path(const struct udp_key *key, struct sock *sk)
         tell_dropped(path, sk, key);
     number = path->number;
     if (number != 0 && __sync_val_compare_and_swap(&path->number, number, 0) == number &&
-        (flags_in_force & EVENT_FLAG(EVENT_DESTROYPATH)))
+        is_told_now(EVENT_DESTROYPATH))
         write_unowned(EVENT_DESTROYPATH, number, 0);
     if (bpf_map_delete_elem(&udp_paths, key) == 0)
         __sync_fetch_and_add(&udp_known, -1);

@@ -135,6 +135,19 @@ static __always_inline void look_whether_silent(struct stream *stream)
     stream->silent = is_silent_now(stream);
 }
 
+/* Whether the stream records events of this type now. */
+static __always_inline bool tells(const struct stream *stream, uint32_t id)
+{
+    return (stream->told & EVENT_FLAG(id)) != 0;
+}
+
+/* Whether any stream does. */
+static __always_inline bool is_told_now(uint32_t id)
+{
+    return (flags_in_force & EVENT_FLAG(id)) != 0 &&
+           (*(volatile uint64_t *)&told_now & EVENT_FLAG(id)) != 0;
+}
+
 /* How many tasks are runnable: on all CPUs, if sched_switch keeps count; else on the task's. A CPU that has not switched
  * since the hook was attached is not counted yet. */
 static __always_inline uint32_t load_now(const struct rq *queue)
@@ -281,7 +294,7 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+    if (!tells(stream, id) || silent(stream))
         return;
     record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
                              message->flags);
@@ -300,7 +313,7 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
 /* Counts a message as lost because its path's record was lost. */
 static __always_inline void lose_message(struct stream *stream, uint32_t id)
 {
-    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+    if (!tells(stream, id) || silent(stream))
         return;
     stream->sequence++;
     count_lost(stream, RING_DATA);
@@ -312,7 +325,7 @@ static __always_inline void tell_process_event(struct stream *stream, struct tas
 {
     struct record *record;
 
-    if ((stream->flags & EVENT_FLAG(id)) == 0 || silent(stream))
+    if (!tells(stream, id) || silent(stream))
         return;
     record = begin_record(stream, other, RING_CONTROL, sizeof(*record), id, 0);
     if (record == NULL)
@@ -336,7 +349,7 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
 {
     struct record *record;
 
-    if (silent(stream))
+    if (!tells(stream, EVENT_BLOCK) || silent(stream))
         return;
     record =
         begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, stream->block_flags);
@@ -397,7 +410,7 @@ __noinline int write_wakeup(struct stream *stream, uint32_t woken)
 {
     struct record *record;
 
-    if (stream == NULL || (stream->flags & EVENT_FLAG(EVENT_WAKEUP)) == 0 || silent(stream))
+    if (stream == NULL || !tells(stream, EVENT_WAKEUP) || silent(stream))
         return 0;
     record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_WAKEUP, 0);
     if (record == NULL)
@@ -453,7 +466,7 @@ static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t fi
 {
     struct record *record;
 
-    if ((flags_in_force & EVENT_FLAG(id)) == 0)
+    if (!is_told_now(id))
         return;
     record = begin_unowned(RING_DATA, id);
     if (record == NULL)
@@ -474,8 +487,11 @@ struct queued {
 
 static __always_inline void write_queued(const struct queued *queued)
 {
-    struct record *record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
+    struct record *record;
 
+    if (!is_told_now(EVENT_MESSAGEQUEUED))
+        return;
+    record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
     if (record == NULL)
         return;
     record->queued.path = queued->path;

@@ -12,6 +12,7 @@
  */
 #include "meter/load/cost.h"
 
+#include "meter/load/meter.h"
 #include "meter/load/meter_types.h"
 
 #include "meter.skel.h"
@@ -100,10 +101,12 @@ void meter_measure(struct meter_interface *interface, uint64_t now)
 
 uint32_t meter_time_per_record(const struct meter_interface *interface)
 {
-    const struct meter *meter = meter_of(interface);
-    const struct meter_cost *cost = &meter->cost;
+    return meter_time_per_each(interface, records_made(meter_of(interface)));
+}
 
-    uint64_t records = records_made(meter);
+uint32_t meter_time_per_each(const struct meter_interface *interface, uint64_t records)
+{
+    const struct meter_cost *cost = &meter_of(interface)->cost;
 
     if (cost->moments < LEAST_MOMENTS || records == 0)
         return 0;

@@ -53,6 +53,16 @@ static inline bool hook_needed(const struct hook *hook, uint64_t flags, uint32_t
            (hook->kinds == 0 || (hook->kinds & kinds) != 0);
 }
 
+/* Whether it counts something that must be counted without a gap: it stays attached as long as its flags may be
+ * recorded. The others only see what happens at the moment. */
+static inline bool hook_counts(const struct hook *hook)
+{
+    const uint64_t moments = EVENT_FLAG(EVENT_BLOCK) | EVENT_FLAG(EVENT_SCHEDULE) |
+                             EVENT_FLAG(EVENT_WAKEUP) | EVENT_FLAG(EVENT_SIGNAL);
+
+    return (hook->flags & moments) == 0;
+}
+
 struct btf;
 
 /* What this kernel supports. */

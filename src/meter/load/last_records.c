@@ -17,11 +17,11 @@ struct rest {
     uint64_t told[RING_COUNT];
 };
 
-static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint32_t ring,
-                     uint64_t count)
+int lost_add(struct meter *meter, uint32_t stream, uint32_t sequence, uint64_t time, uint32_t ring,
+             uint64_t count)
 {
     struct record record = {
-        .header = {.time = rest->time,
+        .header = {.time = time,
                    .id = EVENT_LOST,
                    .flags = stream == 0 ? RECORD_NO_STREAM : 0,
                    .sequence = sequence,
@@ -30,13 +30,19 @@ static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint
     };
     int result = 0;
 
-    rest->told[ring] += count;
     while (count > 0 && result == 0) {
         record.lost.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
         count -= record.lost.count;
-        result = ring_reader_add(&rest->meter->reader, &record.header);
+        result = ring_reader_add(&meter->reader, &record.header);
     }
     return result;
+}
+
+static int tell_lost(struct rest *rest, uint32_t stream, uint32_t sequence, uint32_t ring,
+                     uint64_t count)
+{
+    rest->told[ring] += count;
+    return lost_add(rest->meter, stream, sequence, rest->time, ring, count);
 }
 
 int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64_t time)
@@ -52,7 +58,7 @@ int schedule_add(struct meter *meter, const struct survey_stream *stream, uint64
                      .involuntary = stream->involuntary},
     };
 
-    return (meter->flags & EVENT_FLAG(EVENT_SCHEDULE)) == 0
+    return (meter->told & EVENT_FLAG(EVENT_SCHEDULE)) == 0
                ? 0
                : ring_reader_add(&meter->reader, &record.header);
 }
@@ -119,7 +125,7 @@ int last_records_add(struct meter *meter, uint64_t time, const uint64_t told[RIN
 
     if (result == 0)
         result = tell_dropped(&rest);
-    if (result == 0 && (meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) != 0)
+    if (result == 0 && (meter->told & EVENT_FLAG(EVENT_DESTROYPATH)) != 0)
         result = iterate(meter->kernel->progs.survey_connections, 0, sizeof(struct record),
                          tell_network, &rest);
     for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++) {

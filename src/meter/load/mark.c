@@ -12,6 +12,7 @@
 
 #include "meter/load/iterate.h"
 #include "meter/load/last_records.h"
+#include "meter/load/meter.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
@@ -52,6 +53,11 @@ static int mark(struct meter *meter, pid_t pid)
     return (int)all;
 }
 
+int meter_note_own(struct meter_interface *interface, pid_t pid)
+{
+    return iterate(meter_of(interface)->kernel->progs.note_own, pid, 1, no_line, NULL);
+}
+
 /* Notes a process whose files are to be listed. */
 static void note_acquired(struct meter *meter, pid_t pid)
 {
@@ -82,7 +88,7 @@ static int tell_outside(struct beginning *beginning)
 {
     const struct flags_record flags = {
         .header = {.time = beginning->time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
-        .meter_flags = beginning->meter->flags,
+        .meter_flags = beginning->meter->told,
         .kinds_left_out = METER_EVERY_KIND & ~(beginning->meter->interface.kinds & ~METER_UDP),
     };
 
@@ -96,7 +102,9 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     bool first = meter->generation == meter->kernel->bss->begun; /* of its generation */
     meter->generation += first;
     meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_told = meter->told;
     meter->kernel->bss->mark_from_exec = false;
+    meter->kernel->bss->mark_all = pid == 0;
     meter->kernel->bss->mark_generation = meter->generation;
     int marked = mark(meter, pid);
     interface->refused = meter->kernel->bss->refused;
@@ -172,7 +180,7 @@ static int tell_path(const void *line, void *context)
 
     path.header.stream = 0;
     int result = ring_reader_add(&beginning->meter->reader, &path.header);
-    if (result < 0 || (beginning->meter->flags & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
+    if (result < 0 || (beginning->meter->told & EVENT_FLAG(EVENT_CREATEPATH)) == 0)
         return result;
     return ring_reader_add(&beginning->meter->reader, &creation.header);
 }
@@ -224,7 +232,9 @@ int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *pro
     struct beginning beginning = {.meter = meter, .time = clock_now(CLOCK_MONOTONIC)};
 
     meter->kernel->bss->mark_flags = meter->flags;
+    meter->kernel->bss->mark_told = meter->told;
     meter->kernel->bss->mark_from_exec = true;
+    meter->kernel->bss->mark_all = false;
     int result = mark(meter, pid);
     if (result == 0)
         result = -ESRCH;

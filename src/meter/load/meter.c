@@ -2,12 +2,15 @@
 /* meter.c: loads the kernel meter, attaches its hooks, and lists what is metered. See meter.h. */
 #include "meter/load/meter.h"
 
+#include "meter/load/change.h"
 #include "meter/load/iterate.h"
 #include "meter/load/last_records.h"
 #include "meter/load/libbpf_ways.h"
 #include "meter/load/mark.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
+
+#include "base/process.h"
 
 #include "meter.skel.h"
 
@@ -17,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,8 +36,7 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
-/* Bytes of each ring for a requested data ring of this size (0 = the default). */
-static void ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
+void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
 
@@ -49,7 +50,7 @@ uint64_t meter_default_rings(void)
     uint32_t sizes[RING_COUNT];
     uint64_t all = 0;
 
-    ring_sizes(0, sizes);
+    meter_ring_sizes(0, sizes);
     for (size_t i = 0; i < RING_COUNT; i++)
         all += sizes[i];
     return all;
@@ -80,21 +81,35 @@ static struct bpf_program *program_of(const struct meter *meter, const struct ho
     return bpf_object__find_program_by_name(meter->kernel->obj, hook->program);
 }
 
-static int attach_hooks(struct meter *meter, struct problem *problem)
+static int attach_hook(struct meter *meter, size_t i, struct problem *problem)
 {
-    for (size_t i = 0; i < hook_count; i++) {
-        if (meter->choices[i] != HOOK_CHOSEN)
-            continue;
-        struct bpf_program *program = program_of(meter, &hooks[i]);
-        struct bpf_link *link = hooks[i].way == WAY_CGROUP
-                                    ? bpf_program__attach_cgroup(program, meter->cgroup)
-                                    : bpf_program__attach(program);
-        if (link == NULL)
-            return problem_set(problem, -errno, "cannot attach to the hook %s: %s (see dpm check)",
-                               hooks[i].program, strerror(errno));
-        meter->links[meter->link_count++] = link;
-    }
+    struct bpf_program *program = program_of(meter, &hooks[i]);
+    struct bpf_link *link = hooks[i].way == WAY_CGROUP
+                                ? bpf_program__attach_cgroup(program, meter->cgroup)
+                                : bpf_program__attach(program);
+    if (link == NULL)
+        return problem_set(problem, -errno, "cannot attach to the hook %s: %s (see dpm check)",
+                           hooks[i].program, strerror(errno));
+    meter->links[i] = link;
     return 0;
+}
+
+int meter_attach(struct meter *meter, uint64_t told, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < hook_count && result == 0; i++) {
+        bool needed =
+            meter->choices[i] == HOOK_CHOSEN &&
+            (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, meter->interface.kinds));
+        if (needed && meter->links[i] == NULL)
+            result = attach_hook(meter, i, problem);
+        if (!needed && meter->links[i] != NULL) {
+            bpf_link__destroy(meter->links[i]);
+            meter->links[i] = NULL;
+        }
+    }
+    return result;
 }
 
 /* ---- choice of hooks ---- */
@@ -172,6 +187,7 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
         snprintf(meter->left_out, sizeof(meter->left_out),
                  "SCHEDULE is not recorded: this kernel is built without CONFIG_SCHED_INFO");
     meter->flags &= ~meter->interface.unknown_flags;
+    meter->told &= meter->flags;
     offers_done(&offers);
     if (result == 0 && meter->interface.kinds == 0)
         return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
@@ -181,17 +197,25 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
 
 /* ---- loading ---- */
 
+int meter_ring(const struct meter_interface *interface, enum ring_id ring, uint32_t *ret_size)
+{
+    const struct meter_bpf *kernel = meter_of(interface)->kernel;
+    const struct bpf_map *map =
+        ring == RING_CONTROL ? kernel->maps.control_ring : kernel->maps.data_ring;
+
+    *ret_size = bpf_map__max_entries(map);
+    return bpf_map__fd(map);
+}
+
 static int open_rings(struct meter *meter)
 {
-    const struct bpf_map *maps[RING_COUNT] = {
-        [RING_CONTROL] = meter->kernel->maps.control_ring,
-        [RING_DATA] = meter->kernel->maps.data_ring,
-    };
     int result = 0;
 
-    for (size_t i = 0; i < RING_COUNT && result == 0; i++)
-        result = ring_reader_open(&meter->reader, (enum ring_id)i, bpf_map__fd(maps[i]),
-                                  bpf_map__max_entries(maps[i]));
+    for (size_t i = 0; i < RING_COUNT && result == 0; i++) {
+        uint32_t size;
+        int descriptor = meter_ring(&meter->interface, (enum ring_id)i, &size);
+        result = ring_reader_open(&meter->reader, (enum ring_id)i, descriptor, size);
+    }
     return result;
 }
 
@@ -225,14 +249,20 @@ static bool sees_calls_end(const struct meter *meter)
 }
 
 /* A user who is not root may meter what that user may trace, rights.bpf.h. */
-static void limit_to_user(struct meter_bpf *kernel)
+static void limit_to_user(struct meter_bpf *kernel, const struct meter_options *options)
 {
-    if (getuid() == 0 || have_capability(CAP_SYS_PTRACE))
+    const struct meter_user own = {getuid(), getgid(), permitted_capabilities()};
+    const struct meter_user *user = options->user;
+
+    kernel->rodata->for_others = options->served;
+    if (!options->served && getuid() != 0 && !have_capability(CAP_SYS_PTRACE))
+        user = &own;
+    if (user == NULL)
         return;
     kernel->rodata->own_only = true;
-    kernel->rodata->own_user = getuid();
-    kernel->rodata->own_group = getgid();
-    kernel->rodata->own_capabilities = permitted_capabilities();
+    kernel->rodata->own_user = user->user;
+    kernel->rodata->own_group = user->group;
+    kernel->rodata->own_capabilities = user->capabilities;
 }
 
 static int load(struct meter *meter, const struct meter_options *options, struct problem *problem)
@@ -245,24 +275,25 @@ static int load(struct meter *meter, const struct meter_options *options, struct
         return cannot_load(-errno, problem);
     meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
     meter->kernel->rodata->flags_in_force = meter->flags;
+    meter->kernel->bss->told_now = meter->told;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
-    ring_sizes(options->ring_size, sizes);
+    meter_ring_sizes(options->ring_size, sizes);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
         needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     meter->kernel->rodata->calls_end = sees_calls_end(meter);
-    limit_to_user(meter->kernel);
+    limit_to_user(meter->kernel, options);
     make_unused_maps_small(meter->kernel, meter->kernel->rodata->kinds_in_force);
     for (size_t i = 0; i < hook_count; i++)
         bpf_program__set_autoload(program_of(meter, &hooks[i]), meter->choices[i] == HOOK_CHOSEN);
     int result = meter_bpf__load(meter->kernel);
     if (result < 0)
         return cannot_load(result, problem);
-    result = open_rings(meter);
+    result = options->served ? 0 : open_rings(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
     return 0;
@@ -320,15 +351,13 @@ static uint32_t live(const struct meter_interface *interface)
 static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
 {
     (void)interface;
-    return waitpid(pid, ret_status, WNOHANG) == pid;
+    return process_has_ended(pid, ret_status);
 }
 
 static bool stopped(struct meter_interface *interface, pid_t pid)
 {
-    siginfo_t info = {0};
-
     (void)interface;
-    return waitid(P_PID, (id_t)pid, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid;
+    return process_has_stopped(pid);
 }
 
 static int list_processes(struct meter_interface *interface, struct meter_process **ret_list,
@@ -360,9 +389,10 @@ static void detach(struct meter_interface *interface)
     /* Silences all streams first. Hooks are detached one after the other, some milliseconds each, and the remaining
      * ones would record events incompletely. */
     __atomic_store_n(&meter->kernel->bss->begun, 0, __ATOMIC_SEQ_CST);
-    for (size_t i = 0; i < meter->link_count; i++)
+    for (size_t i = 0; i < hook_count; i++) {
         bpf_link__destroy(meter->links[i]);
-    meter->link_count = 0;
+        meter->links[i] = NULL;
+    }
     meter->detached = true;
     if (meter->interface.kinds & METER_FILE) {
         meter->kernel->bss->metering_ends = 1;
@@ -444,15 +474,15 @@ static void report(const struct meter_interface *interface,
 
 /* ---- its records ---- */
 
-static int look(void *loader)
+int meter_look(struct meter_interface *interface)
 {
-    return skipped_look(loader);
+    return skipped_look(meter_of(interface));
 }
 
 /* Notes the sockets that the sweep looks for. */
-static int note(void *loader, const struct record_header *record)
+int meter_note(struct meter_interface *interface, const struct record_header *record)
 {
-    struct open_sockets *sockets = &((struct meter *)loader)->sockets;
+    struct open_sockets *sockets = &meter_of(interface)->sockets;
 
     if (record->id == EVENT_PATH)
         return open_sockets_add(sockets, (const struct path_record *)record);
@@ -461,9 +491,36 @@ static int note(void *loader, const struct record_header *record)
     return 0;
 }
 
+int meter_last_records(struct meter_interface *interface, uint64_t time,
+                       const uint64_t told_lost[RING_COUNT])
+{
+    return last_records_add(meter_of(interface), time, told_lost);
+}
+
+uint64_t meter_skipped(const struct meter_interface *interface)
+{
+    return meter_of(interface)->skipped.reported;
+}
+
+struct record_queue *meter_added(struct meter_interface *interface)
+{
+    return &meter_of(interface)->reader.own;
+}
+
+/* ring_extra's functions, for our own reader. */
+static int look(void *loader)
+{
+    return meter_look(loader);
+}
+
+static int note(void *loader, const struct record_header *record)
+{
+    return meter_note(loader, record);
+}
+
 static int last_records(void *loader, uint64_t time, const uint64_t told_lost[RING_COUNT])
 {
-    return last_records_add(loader, time, told_lost);
+    return meter_last_records(loader, time, told_lost);
 }
 
 static int next_record(struct source *source, struct event *ret_event, uint64_t *ret_complete,
@@ -494,6 +551,7 @@ static const struct meter_interface kernel_meter = {
     .mark = meter_mark,
     .acquire = meter_acquire,
     .begin = meter_begin,
+    .change = meter_change,
     .ended = ended,
     .stopped = stopped,
     .live = live,
@@ -517,7 +575,8 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
         return problem_set(problem, -ENOMEM, "out of memory");
     meter->cost.counting = -1;
     meter->skipped.before = options->first_skipped;
-    meter->flags = options->flags;
+    meter->flags = options->flags | options->later_flags;
+    meter->told = options->flags;
     meter->interface = kernel_meter;
     meter->interface.source = (struct source){next_record, 1, &meter->interface.state};
     meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
@@ -529,7 +588,9 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     if (result == 0)
         result = load(meter, options, problem);
     if (result == 0)
-        result = attach_hooks(meter, problem);
+        result = meter_attach(meter, meter->told, problem);
+    if (result == 0 && meter_note_own(&meter->interface, getpid()) < 0)
+        result = problem_set(problem, -EIO, "cannot find our own program file in the kernel");
     if (result < 0) {
         close_meter(&meter->interface);
         return result;

@@ -4,6 +4,7 @@
  *
  *      meter.c            loads and attaches it: hooks.c chooses the programs
  *        |-- mark.c           marks processes, and lists what running ones hold open   \
+ *        |-- change.c         changes what they record                                 |
  *        |-- sockets.c        finds closed sockets and pipes                           |-- iterate.c
  *        |-- skipped.c        counts skipped hooks                                     |
  *        |-- last_records.c   makes the last records                                  /
@@ -31,8 +32,7 @@ struct meter {
     struct meter_interface interface; /* first: it is cast, and so is its source */
     struct meter_bpf *kernel;
     enum hook_choice choices[HOOKS_MOST];
-    struct bpf_link *links[HOOKS_MOST];
-    size_t link_count;
+    struct bpf_link *links[HOOKS_MOST]; /* by hook; NULL: not attached */
     /* Reads the rings. Records that no ring holds are added here: DESTROYPATH of UNIX sockets, LOST, acquired processes
      * and paths, and last_records.h's. */
     struct ring_reader reader;
@@ -42,7 +42,9 @@ struct meter {
     pid_t acquired[FEW_PROCESSES];
     size_t acquired_count;
     uint32_t generation; /* of marks whose metering has not begun yet */
-    uint64_t flags;
+    uint64_t flags;      /* that may be recorded at some time */
+    uint64_t told; /* ... that are recorded now, except where `change` was called for a process */
+    uint64_t told_by_some; /* ... and by any of these processes */
     int cgroup;          /* of the root control group; negative: no hook needs it, or not allowed */
     bool cgroup_is_part; /* ... of a container's own hierarchy, outside of which UDP has no hooks */
     bool outside;        /* a process outside of it was acquired */
@@ -55,6 +57,10 @@ static inline struct meter *meter_of(const struct meter_interface *interface)
 {
     return (struct meter *)(uintptr_t)interface;
 }
+
+/* Attaches the hooks that these flags need, and those that count positions; detaches the others. Returns 0, or a negative
+ * errno with a line in `problem`. */
+int meter_attach(struct meter *meter, uint64_t told, struct problem *problem);
 
 /* Number of records lost so far because this ring was full. */
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring);

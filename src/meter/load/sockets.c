@@ -113,7 +113,7 @@ static int tell_closed(struct meter *meter, const struct open_socket *socket, ui
         .message = {.path = socket->path},
     };
 
-    if ((meter->flags & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
+    if (((meter->told | meter->told_by_some) & EVENT_FLAG(EVENT_DESTROYPATH)) == 0)
         return 0;
     return ring_reader_add(&meter->reader, &record.header);
 }

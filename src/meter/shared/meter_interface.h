@@ -22,6 +22,8 @@ struct meter_process {
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated */
 };
 
+#define METER_LEAVE (~0ULL)
+
 /* The result of meter_interface.begin. */
 struct meter_begun {
     size_t processes; /* acquired and alive */
@@ -48,6 +50,9 @@ struct meter_interface {
      * descriptor (pidfd_open). */
     int descriptor;
 
+    /* CPU time in ns that a service has spent on this meter so far; 0: there is none. */
+    uint64_t service_time;
+
     /* How many processes the last `acquire` has left because the user may not meter them. */
     uint32_t refused;
 
@@ -73,6 +78,14 @@ struct meter_interface {
      * if `acquire` is NULL. */
     int (*begin)(struct meter_interface *meter, struct meter_begun *ret_begun,
                  struct problem *problem);
+
+    /* Changes what a process records from now on, all its threads and what they create; of every process if pid is 0, and
+     * of those that are marked later. `flags`: EVENT_FLAG bits, of those that the meter was opened for. Positions go on
+     * being counted, so messages are matched exactly across a change. METER_LEAVE: the process is not metered any longer,
+     * and runs on. Adds a FLAGS record for each process that has changed, and for all. Returns how many threads have
+     * changed. Errors: -EINVAL (flags that it was not opened for). NULL: this meter cannot. */
+    int (*change)(struct meter_interface *meter, pid_t pid, uint64_t flags,
+                  struct problem *problem);
 
     /* Whether the marked command has ended. If so, *ret_status is as wait(2) returns it, and the command is reaped. */
     bool (*ended)(struct meter_interface *meter, pid_t pid, int *ret_status);

@@ -26,6 +26,15 @@ struct survey_socket {
     uint64_t cookie;
 };
 
+/* A stream whose flags have changed. */
+struct survey_change {
+    uint32_t stream;
+    uint32_t process;
+    uint32_t sequence; /* of its next record */
+    uint32_t unused;
+    uint64_t lost[2]; /* records lost since the stream's last LOST record, by enum ring_id */
+};
+
 /* The first members of a UDP path in the meter's map. */
 struct survey_path {
     uint32_t number;

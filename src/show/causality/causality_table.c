@@ -88,6 +88,7 @@ static int print_listing(const struct causality *causality, const struct listing
     struct table table;
     int result = table_init(&table, file, columns, column_count);
 
+    table.whole = all;
     if (ranks == NULL)
         result = -ENOMEM;
     for (size_t i = 0; result == 0 && i < listing->count; i++)
@@ -210,8 +211,13 @@ static int add_other_paths(struct table *table, uint64_t rows, uint64_t count)
 static int print_paths(const struct causality *causality, FILE *file, bool all)
 {
     static const struct table_column columns[] = {
-        {"STRING", false}, {"COUNT", true}, {"%", true},   {"LATENCY", true},
-        {"P50", true},     {"P99", true},   {"MAX", true},
+        {"STRING", false},
+        {"COUNT", true},
+        {"%", true, .rank = 1, .detail = true},
+        {"LATENCY", true},
+        {"P50", true, .detail = true},
+        {"P99", true, .rank = 1, .detail = true},
+        {"MAX", true, .rank = 1, .detail = true},
     };
     const struct listing listing = {causality->path_count, path_count_of, path_count_of, add_path,
                                     add_other_paths};

@@ -8,6 +8,7 @@
  */
 #include "show/elapsed/elapsed_face.h"
 #include "show/text/table.h"
+#include "show/text/terminal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -56,16 +57,18 @@ static int add_hop(struct table *table, const struct elapsed_request *request,
 int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,
                           bool all)
 {
-    static const struct table_column columns[] = {{"AT", true},        {"TIME", true},
-                                                  {"", false},         {"PROCESS", false},
-                                                  {"SPENT ON", false}, {"WHAT", false}};
+    static const struct table_column columns[] = {{"AT", true},           {"TIME", true},
+                                                  {"", false, .rank = 1}, {"PROCESS", false},
+                                                  {"SPENT ON", false},    {"WHAT", false}};
     char took[UNIT_SIZE], rest[UNIT_SIZE];
     uint64_t left_time = 0, left = 0;
+    struct folding folding;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
     show_duration(request->time, took);
     fprintf(file, "\n%s, of %s:\n\n", which, took);
+    table.whole = all;
     for (size_t i = 0; i < request->hop_count && result == 0; i++) {
         const struct elapsed_hop *hop = &request->hops[i];
         if (all || hop->part.time >= request->time / SHORT_PART) {
@@ -79,8 +82,11 @@ int elapsed_print_request(const struct elapsed_request *request, const char *whi
         result = table_print(&table, file);
     table_done(&table);
     show_duration(left_time, rest);
-    if (left > 0)
-        fprintf(file, "(%" PRIu64 " shorter than 1%% of it, %s together: --all)\n", left, rest);
+    if (left > 0) {
+        fprintf(folding_begin(&folding, file),
+                "(%" PRIu64 " shorter than 1%% of it, %s together: --all)\n", left, rest);
+        folding_end(&folding);
+    }
     if (request->cut)
         fprintf(file, "(the last %u only)\n", ELAPSED_HOPS_MOST);
     return result;

@@ -107,15 +107,47 @@ static json_t *wait_json(const void *context, size_t index)
     return json;
 }
 
+/* The keys of a wait, each after "waiter_". */
+static int add_waiter(json_t *json, const struct elapsed_row *waited)
+{
+    static const char *const keys[] = {"name",   "label",     "pid",    "tid",
+                                       "thread", "procedure", "module", "system_call"};
+    json_t *of = json_of_row(waited, 0);
+    char key[40];
+    int result = of == NULL ? -1 : 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys) && result == 0; i++) {
+        snprintf(key, sizeof(key), "waiter_%s", keys[i]);
+        result = json_object_set(json, key, json_object_get(of, keys[i]));
+    }
+    json_decref(of);
+    return result;
+}
+
+static json_t *holder_json(const void *context, size_t index)
+{
+    const struct elapsed *elapsed = context;
+    const struct elapsed_holder *holder = &elapsed->holders[index];
+    json_t *json = json_of_row(&holder->did, elapsed->run.time);
+
+    if (json == NULL || add_waiter(json, &holder->waited) < 0 ||
+        json_object_set_new(json, "waiting_threads", json_count(holder->threads)) < 0) {
+        json_decref(json);
+        return NULL;
+    }
+    return json;
+}
+
 json_t *elapsed_json(const struct elapsed *elapsed)
 {
     const struct elapsed_account *run = &elapsed->run;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time), "process",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time), "process",
         elapsed->from_start ? json_text(elapsed->process, STREAM_NAME_SIZE) : json_null(), "pid",
         elapsed->from_start ? json_count(elapsed->pid) : json_null(), "spent_on_ns",
-        kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "requests",
+        kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "holders",
+        json_array_of(elapsed, elapsed->holder_count, holder_json), "requests",
         requests_json(&elapsed->requests), "waits",
         json_array_of(elapsed, elapsed->wait_count, wait_json));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* elapsed_text.c: where the elapsed time went, as tables. See elapsed_face.h. */
 #include "show/elapsed/elapsed_face.h"
+#include "show/statistics/statistics_words.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
@@ -61,13 +62,14 @@ static int print_kinds(const struct elapsed_account *account, FILE *file)
 
 static int print_rows(const struct elapsed_account *account, FILE *file, bool all)
 {
-    static const struct table_column columns[] = {{"SHARE", true},     {"TIME", true},
-                                                  {"TIMES", true},     {"PROCESS", false},
-                                                  {"SPENT ON", false}, {"WHAT", false}};
+    static const struct table_column columns[] = {
+        {"SHARE", true},    {"TIME", true},      {"TIMES", true, .rank = 1},
+        {"PROCESS", false}, {"SPENT ON", false}, {"WHAT", false}};
     size_t shown = shown_of(account->row_count, all);
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_row *row = &account->rows[i];
         char share[UNIT_SIZE + 1], time[UNIT_SIZE], count[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
@@ -98,6 +100,52 @@ static int print_account(const struct elapsed_account *account, FILE *file, bool
 
 /* ---- the run ---- */
 
+/* Holders for less than this part of the elapsed time are left out. */
+#define SHORT_HOLD 20u
+
+static size_t holders_of(const struct elapsed *elapsed, bool all)
+{
+    size_t count = 0;
+
+    while (count < elapsed->holder_count &&
+           (all || elapsed->holders[count].did.time >= elapsed->run.time / SHORT_HOLD))
+        count++;
+    return count;
+}
+
+static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
+{
+    static const struct table_column columns[] = {
+        {"SHARE", true},   {"TIME", true},        {"PROCESS", false},  {"SPENT ON", false},
+        {"WAITING", true}, {"THREADS OF", false}, {"WAITED IN", false}};
+    size_t shown = holders_of(elapsed, all);
+    struct table table;
+
+    if (shown == 0)
+        return 0;
+    fputs("\nMeanwhile other threads waited for a lock or a condition, or for a thread to end:\n\n",
+          file);
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    for (size_t i = 0; i < shown && result == 0; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        char share[UNIT_SIZE + 1], time[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE], count[UNIT_SIZE];
+        char waiter[ELAPSED_THREAD_SIZE], what[ELAPSED_TEXT_SIZE];
+        share_text(holder->did.time, elapsed->run.time, share);
+        show_duration(holder->did.time, time);
+        elapsed_thread_text(&holder->did, thread);
+        show_count(holder->threads, count);
+        elapsed_thread_text(&holder->waited, waiter);
+        elapsed_what(&holder->waited, what);
+        result = table_add(&table, (const char *[]){share, time, thread,
+                                                    elapsed_kind_name(holder->did.kind), count,
+                                                    waiter, what});
+    }
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
+}
+
 static void print_run_heading(const struct elapsed *elapsed, FILE *file)
 {
     char time[UNIT_SIZE], process[PROCESS_NAME_SIZE];
@@ -127,6 +175,8 @@ static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
     print_run_heading(elapsed, folding_begin(&folding, file));
     folding_end(&folding);
     int result = print_account(&elapsed->run, file, all);
+    if (result == 0)
+        result = print_holders(elapsed, file, all);
     FILE *into = folding_begin(&folding, file);
     show_counted(elapsed->run.intervals, "interval", text);
     fprintf(into, "\nIt consists of %s. The parts add up to the elapsed time.\n", text);
@@ -193,9 +243,13 @@ static void print_waits_heading(bool chosen, FILE *file)
 
 static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, bool all)
 {
-    static const struct table_column columns[] = {
-        {"TIME", true},        {"TIMES", true}, {"LONGEST", true},  {"PROCESS", false},
-        {"WAITED FOR", false}, {"WHAT", false}, {"ENDED BY", false}};
+    static const struct table_column columns[] = {{"TIME", true},
+                                                  {"TIMES", true, .rank = 1},
+                                                  {"LONGEST", true, .rank = 2},
+                                                  {"PROCESS", false},
+                                                  {"WAITED FOR", false},
+                                                  {"WHAT", false},
+                                                  {"ENDED BY", false, .rank = 1}};
     size_t shown = shown_of(elapsed->wait_count, all);
     struct folding folding;
     struct table table;
@@ -203,6 +257,7 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
 
     print_waits_heading(chosen, folding_begin(&folding, file));
     folding_end(&folding);
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_wait *wait = &elapsed->waits[i];
         char time[UNIT_SIZE], count[UNIT_SIZE], longest[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE];
@@ -223,6 +278,46 @@ static int print_waits(const struct elapsed *elapsed, bool chosen, FILE *file, b
     table_done(&table);
     print_rest(shown, elapsed->wait_count, file);
     return result;
+}
+
+/* ---- what would tell more ---- */
+
+#define VAGUE_PART 100u /* smaller parts of the account do not matter */
+
+static bool matters(const struct elapsed_account *account, enum elapsed_kind kind)
+{
+    return account->by_kind[kind] > 0 && account->by_kind[kind] >= account->time / VAGUE_PART;
+}
+
+/* What the account leaves open, and how to record it. */
+static void print_hints(const struct elapsed *elapsed, const struct elapsed_account *account,
+                        FILE *file)
+{
+    char words[LEFT_OUT_TEXT_SIZE];
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    left_out_text(elapsed->flags_left_out, elapsed->kinds_left_out, words);
+    if (words[0] != '\0')
+        fprintf(
+            into,
+            "\nWhat ended a wait may be missing, because these were not metered: %s. --flags all "
+            "and --kinds all record them (with the kernel meter).\n",
+            words);
+    else if (matters(account, ELAPSED_UNKNOWN))
+        fputs("\nUnknown: a wait that no record ends, as a timeout of a socket does not, or what "
+              "was before the first record of a thread. dpm why --waits lists the waits.\n",
+              into);
+    if (matters(account, ELAPSED_OUTSIDE))
+        fputs("\nTo know what an unmonitored peer did, meter it at the same time (dpm acquire "
+              "--pid PID, on its machine), and give dpm why both traces.\n",
+              into);
+    if (matters(account, ELAPSED_CHILD))
+        fputs(
+            "\nTo know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
+            "dpm run.\n",
+            into);
+    folding_end(&folding);
 }
 
 /* ---- together ---- */
@@ -258,5 +353,11 @@ int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded,
     else
         result = print_waits(elapsed, false, file, options->all);
     print_lost(recorded, file);
+    if (view != ELAPSED_VIEW_WAITS && result == 0)
+        print_hints(elapsed,
+                    view != ELAPSED_VIEW_REQUESTS && elapsed->from_start
+                        ? &elapsed->run
+                        : &elapsed->requests.account,
+                    file);
     return result;
 }

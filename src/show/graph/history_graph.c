@@ -238,13 +238,15 @@ static int add_schedule(struct history_graph *graph, const struct history_event 
     if (array_reserve(&graph->waits, &graph->wait_capacity, graph->wait_count + 1,
                       sizeof(*graph->waits)) < 0)
         return -ENOMEM;
+    line->waited += waited;
     int64_t begin = time - (int64_t)waited;
     graph->waits[graph->wait_count++] =
         (struct graph_wait){WAIT_CPU, (size_t)index, GRAPH_NONE, begin, time};
     return 0;
 }
 
-int history_graph_add(struct history_graph *graph, const struct history_event *event)
+int history_graph_add(struct history_graph *graph, const struct history_event *event,
+                      const struct graph_marks *marks)
 {
     const struct record_header *header = event->event.header;
 
@@ -282,26 +284,15 @@ int history_graph_add(struct history_graph *graph, const struct history_event *e
         .edge_count = event->edge_count,
         .rest_bytes = event->rest_bytes,
         .rest = event->rest,
+        .marks = marks == NULL ? (struct graph_marks){0} : *marks,
+        .runnable = graph->lines[line].waited,
         .record = *(const struct record *)header,
     };
     graph->edge_count += event->edge_count;
     graph->lines[line].last = graph->event_count++;
+    graph->lines[line].waited = 0;
     result = end_wait_for_any(graph);
     return result < 0 ? result : find_waits(graph, wall_time(graph, event, header->time));
-}
-
-int history_graph_add_critical(struct history_graph *graph, const struct history_event *event,
-                               uint32_t edge)
-{
-    size_t before = graph->event_count;
-    int result = history_graph_add(graph, event);
-
-    if (graph->event_count == before)
-        return result;
-    graph->events[before].critical = true;
-    graph->events[before].by_edge = edge != UINT32_MAX;
-    graph->events[before].edge = edge;
-    return result;
 }
 
 size_t history_graph_events(const struct history_graph *graph)

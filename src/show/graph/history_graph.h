@@ -44,6 +44,7 @@ struct graph_line {
     size_t call[WAIT_KIND_COUNT]; /* event that began a wait which has not ended, or GRAPH_NONE */
     bool knows_runnable;          /* from a SCHEDULE: ns that it has waited for a CPU so far */
     uint64_t runnable;
+    uint64_t waited; /* ... and of these since its latest event */
 };
 
 struct graph_wait {
@@ -65,9 +66,9 @@ struct graph_event {
     uint32_t edge_count;
     uint32_t rest_bytes;
     enum history_rest rest;
-    bool critical; /* on the critical path ... */
-    bool by_edge;  /* ... which reaches it by `edge`, not along its stream */
-    uint32_t edge;
+    uint64_t
+        runnable; /* ns that its stream waited for a CPU since the previous event, from SCHEDULEs */
+    struct graph_marks marks;
     struct record record;
 };
 
@@ -104,9 +105,46 @@ size_t graph_find_event(const struct history_graph *graph, uint64_t number);
 /* Times of the first and the last thing in the picture; both 0 if it is empty. */
 void graph_extent(const struct history_graph *graph, int64_t *ret_begin, int64_t *ret_end);
 
+/* ---- looks, the same in all formats; a legend has each ---- */
+
+enum arc_kind {
+    ARC_EXACT,
+    ARC_ORDERED,
+    ARC_INFERRED,
+    ARC_CREATION,
+    ARC_WAKEUP,
+    ARC_ROOM,
+    ARC_ANSWER,
+    ARC_CRITICAL,
+    ARC_KIND_COUNT
+};
+
+struct arc_look {
+    const char *class; /* in SVG's style */
+    const char *dot;   /* attributes in DOT */
+    const char *text;
+};
+
+struct wait_look {
+    const char *light; /* colour, and on a dark background */
+    const char *dark;
+    const char *text;
+};
+
+const struct arc_look *graph_arc_look(enum arc_kind kind);
+const struct arc_look *graph_edge_look(enum edge_kind kind);
+const struct wait_look *graph_wait_look(enum wait_kind kind);
+
+/* What the label of a way means. */
+#define WAY_LABEL "12 us"
+#define WAY_TEXT  "CPU time between two events"
+
+/* Whether the critical path comes to the event along its stream, or by this edge. */
+bool graph_is_critical_way(const struct graph_event *event);
+bool graph_is_critical_edge(const struct graph_event *event, uint32_t edge);
+
 /* ---- texts: valid UTF-8, no control characters except line feeds; still to be escaped ---- */
 
-const char *graph_wait_name(enum wait_kind kind);
 const char *graph_rest_name(enum history_rest rest);
 
 /* Name of the event's type. */
@@ -121,10 +159,14 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
                           char text[GRAPH_TEXT_SIZE]);
 void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
                          const struct history_edge *edge, char text[GRAPH_TEXT_SIZE]);
+/* The arc to an event whose marks say that it receives an answer. */
+void graph_describe_answer(const struct history_graph *graph, const struct graph_event *event,
+                           char text[GRAPH_TEXT_SIZE]);
 void graph_describe_wait(const struct history_graph *graph, const struct graph_wait *wait,
                          char text[GRAPH_TEXT_SIZE]);
 
-/* What the stream did between its previous event and this one: its CPU time and the elapsed time. */
+/* What the stream did between its previous event and this one: its CPU time and the elapsed time, and how long it
+ * waited for a processor. */
 void graph_describe_way(const struct history_graph *graph, const struct graph_event *event,
                         char text[GRAPH_TEXT_SIZE]);
 

@@ -2,12 +2,13 @@
 /*
  * history_graph_dot.c: the program history as a Graphviz graph, in the language DOT. See show.h.
  *
- *      digraph { subgraph cluster_0 { e1 -> e4 }  subgraph cluster_1 { e2 -> e3 }  e1 -> e2 }
+ *      digraph { subgraph cluster_0 { e1 -> e4 }  subgraph cluster_1 { e2 -> e3 }  e1 -> e2   cluster_legend }
  *                a process and its streams                                         arcs
  */
 #include "show/graph/history_graph.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Prints a quoted string. A backslash would begin an escape (node name, line alignment). */
 static void put_string(FILE *file, const char *text)
@@ -25,6 +26,10 @@ static void put_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
+/* Of lines along a stream; a wait's colour. */
+#define WAY_LOOK    "color=\"#777777\", penwidth=2"
+#define WAIT_FORMAT "color=\"%s\", penwidth=5"
+
 static void write_event(const struct history_graph *graph, const struct graph_event *event,
                         FILE *file)
 {
@@ -37,25 +42,38 @@ static void write_event(const struct history_graph *graph, const struct graph_ev
     fputs("];\n", file);
 }
 
-/* The edge from the previous event of the stream. Its tooltip describes the wait that the event ends, if any. */
+/* Its colour and width. A way along which the stream waited is a bar. */
+static void put_way_look(const struct graph_event *event, const struct history_graph *graph,
+                         FILE *file)
+{
+    if (event->wait != GRAPH_NONE)
+        fprintf(file, WAIT_FORMAT, graph_wait_look(graph->waits[event->wait].kind)->light);
+    else if (graph_is_critical_way(event))
+        fputs(graph_arc_look(ARC_CRITICAL)->dot, file);
+    else if (event->runnable > 0)
+        fprintf(file, WAIT_FORMAT, graph_wait_look(WAIT_CPU)->light);
+    else
+        fputs(WAY_LOOK, file);
+}
+
+/* The edge from the previous event of the stream. Its tooltip describes the wait that the event ends, too, if any. */
 static void write_way(const struct history_graph *graph, const struct graph_event *event,
                       FILE *file)
 {
     const struct graph_event *previous = &graph->events[event->previous];
-    char text[GRAPH_TEXT_SIZE];
+    char text[2 * GRAPH_TEXT_SIZE];
     char unit[UNIT_SIZE];
 
     show_duration(event->proc_time - previous->proc_time, unit);
-    fprintf(file, "    e%" PRIu64 " -> e%" PRIu64 " [weight=10, arrowhead=none, label=\"%s\"",
+    fprintf(file, "    e%" PRIu64 " -> e%" PRIu64 " [weight=10, arrowhead=none, label=\"%s\", ",
             previous->number, event->number, unit);
+    put_way_look(event, graph, file);
+    graph_describe_way(graph, event, text);
     if (event->wait != GRAPH_NONE) {
-        graph_describe_wait(graph, &graph->waits[event->wait], text);
-        fputs(", color=\"#d98a3d\", penwidth=5, tooltip=", file);
-    } else {
-        graph_describe_way(graph, event, text);
-        fprintf(file, ", color=\"%s\", penwidth=2, tooltip=",
-                event->critical && !event->by_edge ? "#d3182b" : "#777777");
+        strcat(text, "\n");
+        graph_describe_wait(graph, &graph->waits[event->wait], text + strlen(text));
     }
+    fputs(", tooltip=", file);
     put_string(file, text);
     fputs("];\n", file);
 }
@@ -79,34 +97,32 @@ static void write_column(const struct history_graph *graph, size_t column, FILE 
     fputs("  }\n", file);
 }
 
-static void write_arc(const struct history_graph *graph, size_t index, uint32_t place, FILE *file)
+/* The beginning of an arc to an event, up to its attributes: from the event with this number, or from a point outside of
+ * the picture. `name` distinguishes the arcs to one event. */
+static void begin_arc(const struct history_graph *graph, uint64_t from,
+                      const struct graph_event *event, uint32_t name, FILE *file)
 {
-    static const char *const looks[] = {
-        [EDGE_EXACT] = "style=solid, color=\"#1f4e8c\"",
-        [EDGE_ORDERED] = "style=dashed, color=\"#1f4e8c\"",
-        [EDGE_INFERRED] = "style=dotted, color=\"#1f4e8c\"",
-        [EDGE_CREATION] = "style=solid, color=\"#5b7f2b\"",
-        [EDGE_TERMINATION] = "style=solid, color=\"#5b7f2b\"",
-        [EDGE_ROOM] = "style=dashed, color=\"#5b7f2b\"",
-        [EDGE_WAKEUP] = "style=dotted, color=\"#5b7f2b\"",
-        [EDGE_END] = "style=solid, color=\"#5b7f2b\"",
-        [EDGE_CONNECTION] = "style=solid, color=\"#5b7f2b\"",
-    };
-    const struct graph_event *event = &graph->events[index];
+    if (graph_find_event(graph, from) == GRAPH_NONE) {
+        fprintf(file, "  outside_%" PRIu64 "_%" PRIu32 " [shape=point, label=\"\"];\n",
+                event->number, name);
+        fprintf(file, "  outside_%" PRIu64 "_%" PRIu32, event->number, name);
+    } else {
+        fprintf(file, "  e%" PRIu64, from);
+    }
+    fprintf(file, " -> e%" PRIu64 " [", event->number);
+}
+
+static void write_arc(const struct history_graph *graph, const struct graph_event *event,
+                      uint32_t place, FILE *file)
+{
     const struct history_edge *edge = &graph->edges[event->edges + place];
     char text[GRAPH_TEXT_SIZE];
 
-    if (graph_find_event(graph, edge->number) == GRAPH_NONE) {
-        fprintf(file, "  outside_%" PRIu64 "_%" PRIu32 " [shape=point, label=\"\"];\n",
-                event->number, place);
-        fprintf(file, "  outside_%" PRIu64 "_%" PRIu32, event->number, place);
-    } else {
-        fprintf(file, "  e%" PRIu64, edge->number);
-    }
-    fprintf(file, " -> e%" PRIu64 " [%s%s, tooltip=", event->number, looks[edge->kind],
-            event->critical && event->by_edge && place == event->edge
-                ? ", penwidth=3, color=\"#d3182b\""
-                : "");
+    begin_arc(graph, edge->number, event, place, file);
+    fputs(graph_edge_look(edge->kind)->dot, file);
+    if (graph_is_critical_edge(event, place))
+        fprintf(file, ", %s", graph_arc_look(ARC_CRITICAL)->dot);
+    fputs(", tooltip=", file);
     graph_describe_edge(graph, event, edge, text);
     put_string(file, text);
     if (edge->kind <= EDGE_INFERRED) {
@@ -114,6 +130,56 @@ static void write_arc(const struct history_graph *graph, size_t index, uint32_t 
         fprintf(file, ", label=\"%s\"", text);
     }
     fputs("];\n", file);
+}
+
+static void write_answer(const struct history_graph *graph, const struct graph_event *event,
+                         FILE *file)
+{
+    char text[GRAPH_TEXT_SIZE];
+    char unit[UNIT_SIZE];
+
+    begin_arc(graph, event->marks.sent, event, event->edge_count, file);
+    fprintf(file, "%s, tooltip=", graph_arc_look(ARC_ANSWER)->dot);
+    graph_describe_answer(graph, event, text);
+    put_string(file, text);
+    show_duration(event->marks.took, unit);
+    fprintf(file, ", label=\"%s\"];\n", unit);
+}
+
+/* ---- the legend ---- */
+
+/* One of its lines: a point, a line that looks so, and what that means; below the line before it, if there is one. */
+static void write_key(unsigned group, unsigned line, const char *look, const char *text, FILE *file)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "key_%u_%u", group, line);
+    fprintf(
+        file,
+        "    {rank=same; %s [shape=point, label=\"\"]; %s_text [shape=plaintext, label=\"%s\"];}\n"
+        "    %s -> %s_text [%s];\n",
+        name, name, text, name, name, look);
+    if (line > 0)
+        fprintf(file, "    key_%u_%u -> %s [style=invis];\n", group, line - 1, name);
+}
+
+/* Arcs, and beside them lines along a stream. */
+static void write_legend(FILE *file)
+{
+    char look[128];
+    unsigned line = 0;
+
+    fputs("  subgraph cluster_legend {\n    label=\"legend\";\n", file);
+    for (int kind = 0; kind < ARC_KIND_COUNT; kind++)
+        write_key(0, (unsigned)kind, graph_arc_look((enum arc_kind)kind)->dot,
+                  graph_arc_look((enum arc_kind)kind)->text, file);
+    write_key(1, line++, WAY_LOOK ", arrowhead=none, label=\"" WAY_LABEL "\"", WAY_TEXT, file);
+    for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
+        const struct wait_look *wait = graph_wait_look((enum wait_kind)kind);
+        snprintf(look, sizeof(look), WAIT_FORMAT ", arrowhead=none", wait->light);
+        write_key(1, line++, look, wait->text, file);
+    }
+    fputs("  }\n", file);
 }
 
 int history_graph_dot(const struct history_graph *graph, FILE *file)
@@ -128,9 +194,14 @@ int history_graph_dot(const struct history_graph *graph, FILE *file)
           file);
     for (size_t i = 0; i < graph->column_keys.count; i++)
         write_column(graph, i, file);
-    for (size_t i = 0; i < graph->event_count; i++)
-        for (uint32_t k = 0; k < graph->events[i].edge_count; k++)
-            write_arc(graph, i, k, file);
+    for (size_t i = 0; i < graph->event_count; i++) {
+        const struct graph_event *event = &graph->events[i];
+        for (uint32_t k = 0; k < event->edge_count; k++)
+            write_arc(graph, event, k, file);
+        if (event->marks.answers)
+            write_answer(graph, event, file);
+    }
+    write_legend(file);
     fputs("}\n", file);
     return 0;
 }

@@ -17,9 +17,10 @@
 #include <string.h>
 
 #define LEFT        120 /* for the time scale */
-#define TOP         170
+#define TOP         190
 #define MARGIN      40
 #define LINE_WIDTH  70
+#define WIDE_LINE   140 /* with labels at both sides */
 #define COLUMN_GAP  30
 #define LETTER      7.5 /* width at 12 px */
 #define LEAST_WIDTH 1100
@@ -35,6 +36,7 @@ struct picture {
     int64_t end;
     double height; /* of the area with the time axis */
     double width;
+    double line_width;
     double *columns; /* [column]: x of its first line */
 };
 
@@ -54,13 +56,14 @@ static double larger(double value, double other)
     return value > other ? value : other;
 }
 
-static double column_width(const struct history_graph *graph, size_t column)
+static double column_width(const struct picture *picture, size_t column)
 {
+    const struct history_graph *graph = picture->graph;
     char name[GRAPH_TEXT_SIZE];
 
     graph_column_name(graph, &graph->columns[column], name);
     double text = (double)strlen(name) * LETTER;
-    double lines = (double)graph->columns[column].line_count * LINE_WIDTH;
+    double lines = (double)graph->columns[column].line_count * picture->line_width;
     return larger(text, lines);
 }
 
@@ -69,8 +72,8 @@ static double place_columns(struct picture *picture)
     double x = LEFT;
 
     for (size_t i = 0; i < picture->graph->column_keys.count; i++) {
-        double width = column_width(picture->graph, i);
-        double lines = (double)(picture->graph->columns[i].line_count - 1) * LINE_WIDTH;
+        double width = column_width(picture, i);
+        double lines = (double)(picture->graph->columns[i].line_count - 1) * picture->line_width;
         picture->columns[i] = x + (width - lines) / 2;
         x += width + COLUMN_GAP;
     }
@@ -81,7 +84,7 @@ static double line_x(const struct picture *picture, size_t index)
 {
     const struct graph_line *line = &picture->graph->lines[index];
 
-    return picture->columns[line->column] + (double)line->place * LINE_WIDTH;
+    return picture->columns[line->column] + (double)line->place * picture->line_width;
 }
 
 static double time_y(const struct picture *picture, int64_t time)
@@ -105,23 +108,33 @@ static const char style[] =
     ".key path{fill:none;stroke-width:1.3}"
     ".arc{fill:none;stroke:#1f4e8c;stroke-width:1.3;marker-end:url(#head)}"
     ".line{stroke:#1f4e8c}"
-    ".ordered{stroke-dasharray:7 4}.inferred{stroke-dasharray:1.5 4}.room{stroke-dasharray:7 4}"
+    ".ordered,.room{stroke-dasharray:7 4}.inferred,.wakeup{stroke-dasharray:1.5 4}"
+    ".arc.answer,.line.answer{stroke:#8a3d9c}"
     ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#5b7f2b}"
     ".life.critical,.arc.critical,.line.critical{stroke:#d3182b;stroke-width:3}"
     ".event.critical circle{stroke:#d3182b;stroke-width:2}"
-    ".wait{fill-opacity:0.55}.wait0{fill:#f2b27a}.wait1{fill:#9db9e0}"
-    ".wait2{fill:#c9c9c9}.wait3{fill:#d9c2e3}.wait4{fill:#f0d08a}.wait5{fill:#e08a8a}\n"
-    "@media screen and (prefers-color-scheme:dark){"
+    ".wait{fill-opacity:0.55}";
+static const char dark_style[] =
     ".paper{fill:#15181c}.tip{fill:#c9ced6}"
     "text{fill:#e4e7eb}.tick{stroke:#363c45}.scale{fill:#b8c0ca}.small{fill:#9aa4b1}"
     ".life{stroke:#8a93a0}.event circle{fill:#7fb0ea;stroke:#15181c}"
     ".event.receive circle{fill:#f0935c}.event.other circle{fill:#a0a8b3}"
     ".arc{stroke:#7fb0ea}.line{stroke:#7fb0ea}"
     ".creation,.termination,.room,.connection,.end,.wakeup{stroke:#a3cc6a}"
+    ".arc.answer,.line.answer{stroke:#cf8fe0}"
     ".life.critical,.arc.critical,.line.critical{stroke:#ff6b7d}.event.critical "
-    "circle{stroke:#ff6b7d}"
-    ".wait0{fill:#a86428}.wait1{fill:#3f669c}.wait2{fill:#5a5f66}.wait3{fill:#7a5590}"
-    ".wait4{fill:#8a6d1f}.wait5{fill:#8f3d3d}}";
+    "circle{stroke:#ff6b7d}";
+
+static void put_style(FILE *file)
+{
+    fprintf(file, "\n<style>%s", style);
+    for (int kind = 0; kind < WAIT_KIND_COUNT; kind++)
+        fprintf(file, ".wait%d{fill:%s}", kind, graph_wait_look((enum wait_kind)kind)->light);
+    fprintf(file, "\n@media screen and (prefers-color-scheme:dark){%s", dark_style);
+    for (int kind = 0; kind < WAIT_KIND_COUNT; kind++)
+        fprintf(file, ".wait%d{fill:%s}", kind, graph_wait_look((enum wait_kind)kind)->dark);
+    fputs("}</style>\n", file);
+}
 
 static void draw_head(const struct picture *picture)
 {
@@ -135,22 +148,41 @@ static void draw_head(const struct picture *picture)
             "viewBox=\"0 0 %.0f %.0f\">\n",
             picture->width, height, picture->width, height);
     put_title(picture->file, text);
-    fprintf(picture->file,
-            "\n<style>%s</style>\n<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" "
-            "refY=\"4\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
-            "orient=\"auto\">"
-            "<path class=\"tip\" d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n"
-            "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n"
-            "<text class=\"heading\" x=\"12\" y=\"24\">",
-            style);
+    put_style(picture->file);
+    fputs("<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" "
+          "markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" orient=\"auto\">"
+          "<path class=\"tip\" d=\"M0,0 L8,4 L0,8 z\"/></marker></defs>\n"
+          "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+          "<text class=\"heading\" x=\"12\" y=\"24\">",
+          picture->file);
     xml_text(picture->file, text);
     fputs("</text>\n", picture->file);
 }
 
-#define WAITS_IN_ROW 4 /* of the legend */
+/* Where the next key of the legend goes. */
+struct place {
+    double x;
+    int y; /* of its text */
+};
 
-/* The rest of the legend's last row. */
-static void draw_event_keys(const struct picture *picture, double x)
+#define FIRST_KEY ((struct place){12, 50})
+#define KEY_ROW   20
+
+/* Takes the place of a key with a text behind a shape of so much width. */
+static struct place take_place(struct place *next, double shape, const char *text)
+{
+    double width = shape + (double)strlen(text) * LETTER + 20;
+
+    if (next->x + width > LEAST_WIDTH) {
+        next->x = FIRST_KEY.x;
+        next->y += KEY_ROW;
+    }
+    struct place taken = *next;
+    next->x += width;
+    return taken;
+}
+
+static void draw_event_keys(const struct picture *picture, struct place *next)
 {
     static const struct {
         const char *shape;
@@ -158,49 +190,39 @@ static void draw_event_keys(const struct picture *picture, double x)
     } events[] = {{"send", "SEND"}, {"receive", "RECEIVE"}, {"other", "another event"}};
 
     for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+        struct place at = take_place(next, 14, events[i].text);
         fprintf(picture->file,
-                "<g class=\"key event %s\"><circle cx=\"%.1f\" cy=\"87\" r=\"4\"/>"
-                "<text x=\"%.1f\" y=\"91\">%s</text></g>\n",
-                events[i].shape, x + 4, x + 14, events[i].text);
-        x += 30 + (double)strlen(events[i].text) * LETTER;
+                "<g class=\"key event %s\"><circle cx=\"%.1f\" cy=\"%d\" r=\"4\"/>"
+                "<text x=\"%.1f\" y=\"%d\">%s</text></g>\n",
+                events[i].shape, at.x + 4, at.y - 4, at.x + 14, at.y, events[i].text);
     }
-    fprintf(picture->file, "<text x=\"%.1f\" y=\"91\">12 us: CPU time between two events</text>\n",
-            x);
+    struct place at = take_place(next, 0, WAY_LABEL ": " WAY_TEXT);
+    fprintf(picture->file, "<g class=\"key\"><text x=\"%.1f\" y=\"%d\">%s</text></g>\n", at.x, at.y,
+            WAY_LABEL ": " WAY_TEXT);
 }
 
 static void draw_legend(const struct picture *picture)
 {
-    static const struct {
-        const char *shape;
-        const char *text;
-    } arcs[] = {
-        {"exact", "message, exact"},   {"ordered", "ordered"},
-        {"inferred", "inferred"},      {"creation", "creation, connection, end, wakeup"},
-        {"room", "buffer space made"}, {"critical", "critical path"},
-    };
-    double x = 12;
+    struct place next = FIRST_KEY;
 
     fputs("<g id=\"legend\">\n", picture->file);
-    for (size_t i = 0; i < ARRAY_SIZE(arcs); i++) {
+    for (int kind = 0; kind < ARC_KIND_COUNT; kind++) {
+        const struct arc_look *look = graph_arc_look((enum arc_kind)kind);
+        struct place at = take_place(&next, 40, look->text);
         fprintf(picture->file,
-                "<g class=\"key\"><path class=\"line %s\" d=\"M%.1f,46 h34\"/>"
-                "<text x=\"%.1f\" y=\"50\">%s</text></g>\n",
-                arcs[i].shape, x, x + 40, arcs[i].text);
-        x += 60 + (double)strlen(arcs[i].text) * LETTER;
+                "<g class=\"key\"><path class=\"line %s\" d=\"M%.1f,%d h34\"/>"
+                "<text x=\"%.1f\" y=\"%d\">%s</text></g>\n",
+                look->class, at.x, at.y - 4, at.x + 40, at.y, look->text);
     }
-    x = 12;
     for (int kind = 0; kind < WAIT_KIND_COUNT; kind++) {
-        const char *name = graph_wait_name((enum wait_kind)kind);
-        if (kind == WAITS_IN_ROW)
-            x = 12;
-        int y = kind < WAITS_IN_ROW ? 60 : 80;
+        const char *text = graph_wait_look((enum wait_kind)kind)->text;
+        struct place at = take_place(&next, 20, text);
         fprintf(picture->file,
                 "<g class=\"key\"><rect class=\"wait%d\" x=\"%.1f\" y=\"%d\" width=\"14\" "
                 "height=\"14\"/><text x=\"%.1f\" y=\"%d\">%s</text></g>\n",
-                kind, x, y, x + 20, y + 11, name);
-        x += 40 + (double)strlen(name) * LETTER;
+                kind, at.x, at.y - 11, at.x + 20, at.y, text);
     }
-    draw_event_keys(picture, x);
+    draw_event_keys(picture, &next);
     fputs("</g>\n", picture->file);
 }
 
@@ -210,7 +232,7 @@ static void draw_columns(const struct picture *picture)
     char text[GRAPH_TEXT_SIZE];
 
     for (size_t i = 0; i < graph->column_keys.count; i++) {
-        double lines = (double)(graph->columns[i].line_count - 1) * LINE_WIDTH;
+        double lines = (double)(graph->columns[i].line_count - 1) * picture->line_width;
         graph_column_name(graph, &graph->columns[i], text);
         fprintf(picture->file, "<text class=\"column\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 picture->columns[i] + lines / 2, TOP - 30);
@@ -299,7 +321,7 @@ static void draw_way(const struct picture *picture, const struct graph_event *ev
     fprintf(picture->file,
             "<g class=\"way\"><line class=\"life%s\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.2f\" "
             "y2=\"%.2f\"/>",
-            event->critical && !event->by_edge ? " critical" : "", x, x, begin, end);
+            graph_is_critical_way(event) ? " critical" : "", x, x, begin, end);
     if (end - begin >= 24 && used <= INT64_MAX) {
         show_duration(used, unit);
         fprintf(picture->file, "<text class=\"small\" x=\"%.1f\" y=\"%.2f\">%s</text>", x + 10,
@@ -309,40 +331,94 @@ static void draw_way(const struct picture *picture, const struct graph_event *ev
     fputs("</g>\n", picture->file);
 }
 
-static bool is_critical(const struct history_graph *graph, const struct graph_event *event,
-                        const struct history_edge *edge)
-{
-    return event->critical && event->by_edge && edge == &graph->edges[event->edges + event->edge];
-}
+/* How far an arc within one line is bent, px. */
+#define BEND        30
+#define ANSWER_BEND 56 /* beside the bar of its wait */
 
-/* An arc within one line is bent; an arc from outside the picture is a short arrow. */
-static void draw_arc(const struct picture *picture, const struct graph_event *event,
-                     const struct history_edge *edge)
+/* The line of an arc to an event. Within one line of the picture it is bent; from outside the picture (GRAPH_NONE) it is
+ * a short arrow. */
+static void put_arc_line(const struct picture *picture, size_t from,
+                         const struct graph_event *event, double bend)
 {
-    size_t from = graph_find_event(picture->graph, edge->number);
     double x = line_x(picture, event->line);
     double y = time_y(picture, event->time);
+
+    if (from == GRAPH_NONE) {
+        fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f", x - 26, y - 8, x - 5, y - 1);
+        return;
+    }
+    const struct graph_event *sender = &picture->graph->events[from];
+    double from_x = line_x(picture, sender->line);
+    double from_y = time_y(picture, sender->time);
+    double side = x < from_x ? 5 : -5;
+    if (sender->line == event->line)
+        fprintf(picture->file, "M%.1f,%.2f Q%.1f,%.2f %.1f,%.2f", x, from_y, x - bend,
+                (y + from_y) / 2, x - 5, y);
+    else
+        fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f", from_x, from_y, x + side, y);
+}
+
+static void draw_arc(const struct picture *picture, const struct graph_event *event, uint32_t place)
+{
+    const struct history_edge *edge = &picture->graph->edges[event->edges + place];
+    size_t from = graph_find_event(picture->graph, edge->number);
     char text[GRAPH_TEXT_SIZE];
 
     fprintf(picture->file, "<path class=\"arc %s%s%s\" d=\"", edge_kind_name(edge->kind),
             from == GRAPH_NONE ? " outside" : "",
-            is_critical(picture->graph, event, edge) ? " critical" : "");
-    if (from == GRAPH_NONE) {
-        fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f\">", x - 26, y - 8, x - 5, y - 1);
-    } else {
-        const struct graph_event *sender = &picture->graph->events[from];
-        double from_x = line_x(picture, sender->line);
-        double from_y = time_y(picture, sender->time);
-        double side = x < from_x ? 5 : -5;
-        if (sender->line == event->line)
-            fprintf(picture->file, "M%.1f,%.2f Q%.1f,%.2f %.1f,%.2f\">", x, from_y, x - 30,
-                    (y + from_y) / 2, x - 5, y);
-        else
-            fprintf(picture->file, "M%.1f,%.2f L%.1f,%.2f\">", from_x, from_y, x + side, y);
-    }
+            graph_is_critical_edge(event, place) ? " critical" : "");
+    put_arc_line(picture, from, event, BEND);
+    fputs("\">", picture->file);
     graph_describe_edge(picture->graph, event, edge, text);
     put_title(picture->file, text);
     fputs("</path>\n", picture->file);
+}
+
+/* The elapsed time of an answer stands at its arc, if there is space: outside of a bend, else right of its middle, where
+ * no label of CPU time can be. */
+static void label_answer(const struct picture *picture, const struct graph_event *from,
+                         const struct graph_event *event)
+{
+    double begin = time_y(picture, from->time), end = time_y(picture, event->time);
+    double middle = (line_x(picture, event->line) + line_x(picture, from->line)) / 2;
+    bool bent = from->line == event->line;
+    char unit[UNIT_SIZE];
+
+    if (end - begin < 24)
+        return;
+    show_duration(event->marks.took, unit);
+    fprintf(picture->file,
+            "<text class=\"small\" x=\"%.1f\" y=\"%.2f\" text-anchor=\"%s\">%s</text>\n",
+            bent ? middle - ANSWER_BEND / 2 - 4 : middle + 6, (begin + end) / 2 + (bent ? 3 : -1),
+            bent ? "end" : "start", unit);
+}
+
+/* Beside the stream's own line, which shows CPU time (thesis, figure 5.3). */
+static void draw_answer(const struct picture *picture, const struct graph_event *event)
+{
+    size_t from = graph_find_event(picture->graph, event->marks.sent);
+    char text[GRAPH_TEXT_SIZE];
+
+    fprintf(picture->file, "<path class=\"arc answer%s\" d=\"",
+            from == GRAPH_NONE ? " outside" : "");
+    put_arc_line(picture, from, event, ANSWER_BEND);
+    fputs("\">", picture->file);
+    graph_describe_answer(picture->graph, event, text);
+    put_title(picture->file, text);
+    fputs("</path>\n", picture->file);
+    if (from != GRAPH_NONE)
+        label_answer(picture, &picture->graph->events[from], event);
+}
+
+static void draw_arcs(const struct picture *picture)
+{
+    for (size_t i = 0; i < picture->graph->event_count; i++) {
+        const struct graph_event *event = &picture->graph->events[i];
+        for (uint32_t k = 0; k < event->edge_count; k++)
+            draw_arc(picture, event, k);
+        if (event->marks.answers)
+            draw_answer(picture, event);
+    }
 }
 
 static void draw_event(const struct picture *picture, const struct graph_event *event)
@@ -356,7 +432,7 @@ static void draw_event(const struct picture *picture, const struct graph_event *
             id == EVENT_SEND      ? "send"
             : id == EVENT_RECEIVE ? "receive"
                                   : "other",
-            event->critical ? " critical" : "", event->number, line_x(picture, event->line),
+            event->marks.critical ? " critical" : "", event->number, line_x(picture, event->line),
             time_y(picture, event->time));
     put_title(picture->file, text);
     fputs("</g>\n", picture->file);
@@ -371,16 +447,22 @@ static void draw_events(const struct picture *picture)
     for (size_t i = 0; i < graph->event_count; i++)
         if (graph->events[i].previous != GRAPH_NONE)
             draw_way(picture, &graph->events[i]);
-    for (size_t i = 0; i < graph->event_count; i++)
-        for (uint32_t k = 0; k < graph->events[i].edge_count; k++)
-            draw_arc(picture, &graph->events[i], &graph->edges[graph->events[i].edges + k]);
+    draw_arcs(picture);
     for (size_t i = 0; i < graph->event_count; i++)
         draw_event(picture, &graph->events[i]);
 }
 
+static double line_width(const struct history_graph *graph)
+{
+    for (size_t i = 0; i < graph->event_count; i++)
+        if (graph->events[i].marks.answers)
+            return WIDE_LINE;
+    return LINE_WIDTH;
+}
+
 int history_graph_svg(const struct history_graph *graph, FILE *file)
 {
-    struct picture picture = {.graph = graph, .file = file};
+    struct picture picture = {.graph = graph, .file = file, .line_width = line_width(graph)};
     char title[GRAPH_TEXT_SIZE];
 
     picture.columns = calloc(graph->column_keys.count + 1UL, sizeof(*picture.columns));

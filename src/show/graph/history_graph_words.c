@@ -17,20 +17,6 @@ __attribute__((format(printf, 2, 3))) static void add(char text[GRAPH_TEXT_SIZE]
     va_end(list);
 }
 
-const char *graph_wait_name(enum wait_kind kind)
-{
-    static const char *const names[] = {
-        [WAIT_RECEIVE] = "waits for a message",
-        [WAIT_SEND] = "waits until it can send",
-        [WAIT_STOPPED] = "is stopped by a signal",
-        [WAIT_BLOCKED] = "is blocked",
-        [WAIT_ANY] = "waits for any of several (poll, select, epoll)",
-        [WAIT_CPU] = "waits for a processor",
-    };
-
-    return names[kind];
-}
-
 const char *graph_rest_name(enum history_rest rest)
 {
     static const char *const names[] = {
@@ -227,16 +213,12 @@ void graph_describe_event(const struct history_graph *graph, const struct graph_
     }
 }
 
-void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
-                         const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
+/* The ends of an arc. */
+static void add_ends(const struct history_graph *graph, uint64_t number,
+                     const struct graph_event *event, char text[GRAPH_TEXT_SIZE])
 {
-    bool message = edge->kind <= EDGE_INFERRED;
-    size_t from = graph_find_event(graph, edge->number);
+    size_t from = graph_find_event(graph, number);
 
-    text[0] = '\0';
-    if (message)
-        add(text, "%" PRIu32 " bytes, ", edge->bytes);
-    add(text, "%s", edge_kind_name(edge->kind));
     if (from == GRAPH_NONE) {
         add(text, "\nfrom an event that is not in the picture");
     } else {
@@ -245,8 +227,32 @@ void graph_describe_edge(const struct history_graph *graph, const struct graph_e
     }
     add(text, "\nto %s at ", graph_event_name(event));
     add_time(text, event->time);
+}
+
+void graph_describe_edge(const struct history_graph *graph, const struct graph_event *event,
+                         const struct history_edge *edge, char text[GRAPH_TEXT_SIZE])
+{
+    bool message = edge->kind <= EDGE_INFERRED;
+
+    text[0] = '\0';
+    if (message)
+        add(text, "%" PRIu32 " bytes, ", edge->bytes);
+    add(text, "%s", edge_kind_name(edge->kind));
+    add_ends(graph, edge->number, event, text);
     if (message)
         add_path(graph, edge->origin, edge->path, text);
+}
+
+void graph_describe_answer(const struct history_graph *graph, const struct graph_event *event,
+                           char text[GRAPH_TEXT_SIZE])
+{
+    char unit[UNIT_SIZE];
+
+    text[0] = '\0';
+    show_duration(event->marks.took, unit);
+    add(text, "answer from outside, took %s", unit);
+    add_ends(graph, event->marks.sent, event, text);
+    add_path(graph, graph->lines[event->line].origin, event->record.message.path, text);
 }
 
 static void add_duration(char text[GRAPH_TEXT_SIZE], int64_t duration)
@@ -261,7 +267,7 @@ void graph_describe_wait(const struct history_graph *graph, const struct graph_w
                          char text[GRAPH_TEXT_SIZE])
 {
     text[0] = '\0';
-    add(text, "%s for ", graph_wait_name(wait->kind));
+    add(text, "%s for ", graph_wait_look(wait->kind)->text);
     add_duration(text, wait->end - wait->begin);
     add(text, "%s, until ", wait->kind == WAIT_CPU ? " since the latest record of that" : "");
     add_time(text, wait->end);
@@ -279,4 +285,8 @@ void graph_describe_way(const struct history_graph *graph, const struct graph_ev
     add_duration(text, (int64_t)(event->proc_time - previous->proc_time));
     add(text, " of CPU time in ");
     add_duration(text, event->time - previous->time);
+    if (event->runnable == 0)
+        return;
+    add(text, "\n%s for ", graph_wait_look(WAIT_CPU)->text);
+    add_duration(text, (int64_t)event->runnable);
 }

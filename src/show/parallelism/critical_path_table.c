@@ -59,8 +59,12 @@ uint32_t *critical_order_processes(const struct critical_path *path)
 }
 
 const struct table_column critical_process_columns[] = {
-    {"PROCESS", false},    {"CPU ON PATH", true},  {"% OF PATH", true},
-    {"WAITS ON IT", true}, {"% OF ITS CPU", true}, {"SLACK", true},
+    {"PROCESS", false},
+    {"CPU ON PATH", true},
+    {"% OF PATH", true},
+    {"WAITS ON IT", true, .rank = 1},
+    {"% OF ITS CPU", true, .rank = 3},
+    {"SLACK", true, .rank = 2},
 };
 
 static void point_at_texts(struct critical_row *row)
@@ -96,6 +100,7 @@ static int print_processes(const struct critical_path *path, FILE *file,
     if (order == NULL)
         return -ENOMEM;
     int result = table_init(&table, file, critical_process_columns, CRITICAL_PROCESS_COLUMNS);
+    table.whole = options->all;
     for (size_t i = 0; result == 0 && i < shown; i++) {
         critical_process_row(path, order[i], &row);
         result = table_add(&table, row.cells);
@@ -142,8 +147,13 @@ static int print_arcs(const struct critical_path *path, FILE *file,
                       const struct show_options *options)
 {
     static const struct table_column columns[] = {
-        {"FROM", false}, {"TO", false},   {"BY", false},       {"TIMES", true},
-        {"BYTES", true}, {"DELAY", true}, {"IN FLIGHT", true},
+        {"FROM", false},
+        {"TO", false},
+        {"BY", false},
+        {"TIMES", true, .rank = 1},
+        {"BYTES", true, .rank = 3},
+        {"DELAY", true},
+        {"IN FLIGHT", true, .rank = 2},
     };
     size_t shown = rows_of(path->arc_count, options);
     struct table table;
@@ -152,6 +162,7 @@ static int print_arcs(const struct critical_path *path, FILE *file,
         return 0;
     fputs("\nWhere it goes from process to process\n", file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    table.whole = options->all;
     for (size_t i = 0; result == 0 && i < shown; i++)
         result = add_arc_row(&table, path, &path->arcs[i]);
     if (result == 0)

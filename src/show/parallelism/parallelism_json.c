@@ -44,14 +44,16 @@ static json_t *efficiency_json(const void *context, size_t assignment)
 static json_t *process_json(const void *context, size_t index)
 {
     const struct parallelism_runs *runs = context;
-    const struct parallelism_process *process = &runs->at[0].threads->processes[index];
+    const struct parallelism *first = runs->at[0].threads;
+    const struct parallelism_process *process = &first->processes[index];
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
         json_text(process->name, STREAM_NAME_SIZE), "command",
         process->command == NULL ? json_null() : json_text(process->command, NAME_SIZE), "pid",
         json_count(process->pid), "machine", json_count(process->machine), "streams",
-        json_count(process->streams), "cpu_ns", json_count(process->cpu), "turns",
+        json_count(process->streams), "cpu_ns", json_count(process->cpu), "tmax_ns",
+        first->has_process_paths ? json_count(process->longest) : json_null(), "turns",
         json_count(process->turns.count), "synchronous", json_count(process->turns.synchronous));
 }
 

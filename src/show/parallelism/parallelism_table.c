@@ -94,21 +94,22 @@ static int add_factor_row(struct table *table, const struct parallelism_runs *ru
                                              cells[2], cells[3], cells[4], cells[5]});
 }
 
-static int print_factors(const struct parallelism_runs *runs, FILE *file)
+static int print_factors(const struct parallelism_runs *runs, FILE *file, bool all)
 {
     const struct table_column columns[] = {
         {"ASSIGNMENT", false},
         {"STEP", false},
         {"P", true},
         {has_threads(runs) ? "P OF PROCESSES" : NULL, true},
-        {runs->count > 1 ? "LEAST" : NULL, true},
-        {runs->count > 1 ? "GREATEST" : NULL, true},
-        {"% OF STREAMS", true},
+        {runs->count > 1 ? "LEAST" : NULL, true, .rank = 2},
+        {runs->count > 1 ? "GREATEST" : NULL, true, .rank = 2},
+        {"% OF STREAMS", true, .rank = 3},
         {"T_MAX", true},
     };
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    table.whole = all;
     for (size_t i = 0; result == 0 && i < runs->at[0].threads->row_count; i++)
         result = add_factor_row(&table, runs, i);
     if (result == 0)
@@ -139,14 +140,16 @@ static void show_synchronous(const struct turns *turns, char text[UNIT_SIZE])
 static int add_process_row(struct table *table, const struct parallelism *parallelism,
                            const struct parallelism_process *process)
 {
-    char who[PROCESS_NAME_SIZE], cells[4][UNIT_SIZE];
+    char who[PROCESS_NAME_SIZE], cells[5][UNIT_SIZE];
 
     show_process_of(process->name, process->pid, process->command, process->named_alike, who);
     show_count(process->streams, cells[0]);
     show_duration(process->cpu, cells[1]);
     show_percent(process->cpu, parallelism->total, cells[2]);
-    show_synchronous(&process->turns, cells[3]);
-    return table_add(table, (const char *[]){who, cells[0], cells[1], cells[2], cells[3]});
+    show_duration(process->longest, cells[3]);
+    show_synchronous(&process->turns, cells[4]);
+    return table_add(table,
+                     (const char *[]){who, cells[0], cells[1], cells[2], cells[3], cells[4]});
 }
 
 #define FEW_ROWS 100
@@ -165,15 +168,19 @@ static int print_others(struct table *table, const struct parallelism *paralleli
     show_count(others.streams, cells[0]);
     show_duration(others.cpu, cells[1]);
     show_percent(others.cpu, parallelism->total, cells[2]);
-    return table_add(table, (const char *[]){who, cells[0], cells[1], cells[2], "-"});
+    return table_add(table, (const char *[]){who, cells[0], cells[1], cells[2], "-", "-"});
 }
 
 static int print_processes(const struct parallelism *parallelism, FILE *file,
                            const struct show_options *options)
 {
-    static const struct table_column columns[] = {
-        {"PROCESS", false}, {"STREAMS", true},       {"CPU TIME", true},
-        {"%", true},        {"% SYNCHRONOUS", true},
+    const struct table_column columns[] = {
+        {"PROCESS", false},
+        {"STREAMS", true},
+        {"CPU TIME", true},
+        {"%", true},
+        {parallelism->has_process_paths ? "T_MAX" : NULL, true},
+        {"% SYNCHRONOUS", true},
     };
     size_t count = parallelism->process_count;
     size_t most = options->all || count <= FEW_ROWS ? count : FEW_ROWS;
@@ -383,6 +390,11 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
         file, &first->locks,
         "waits of threads for each other, their causes unknown without WAKEUP: P is an upper "
         "bound");
+    if (runs->options->appendix_a)
+        fputs(
+            "Step appendix-a: the thesis' appendix A as printed, which counts process time on all "
+            "machines together; step sharing counts elapsed time.\n",
+            file);
     if (!has_delays(runs->options))
         fputs("Without delays messages take no time: step delay is the same as step max.\n", file);
     fputs("Other assignments: events are assumed to keep their order.\n", file);
@@ -396,7 +408,7 @@ int show_parallelism_tables(const struct parallelism_runs *runs, FILE *file,
 
     print_heading(runs, folding_begin(&folding, file));
     folding_end(&folding);
-    int result = print_factors(runs, file);
+    int result = print_factors(runs, file, options->all);
     if (result == 0 && !ferror(file)) {
         print_results(runs, folding_begin(&folding, file));
         folding_end(&folding);

@@ -478,6 +478,48 @@ static void time_of_account(const struct report *report, const struct finding *f
         snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
 }
 
+#define LOCK_SIZE (ELAPSED_TEXT_SIZE + COUNTED_SIZE + 60)
+
+static bool is_held_in(const struct elapsed_group *group, const struct elapsed_holder *holder)
+{
+    return holder->did.kind == group->largest->kind && holder->did.call == group->largest->call &&
+           strcmp(holder->did.process, group->largest->process) == 0;
+}
+
+static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_row *b)
+{
+    return a->pid == b->pid && a->call == b->call && strcmp(a->procedure, b->procedure) == 0;
+}
+
+/* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
+static void lock_text(const struct elapsed *elapsed, const struct finding *finding,
+                      char text[LOCK_SIZE])
+{
+    const struct elapsed_group *group = &finding->elapsed.group;
+    const struct elapsed_holder *largest = NULL;
+    char what[ELAPSED_TEXT_SIZE], threads[COUNTED_SIZE];
+    uint64_t time = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < elapsed->holder_count; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        if (!is_held_in(group, holder))
+            continue;
+        if (largest == NULL)
+            largest = holder;
+        if (wait_in_one_place(&holder->waited, &largest->waited))
+            time += holder->did.time;
+    }
+    if (largest == NULL || largest->threads < 2 || time * 2 < group->time ||
+        finding->elapsed.of_requests || group->largest->kind == ELAPSED_NO_CPU)
+        return;
+    elapsed_what(&largest->waited, what);
+    show_counted(largest->threads, "thread", threads);
+    snprintf(text, LOCK_SIZE, "; meanwhile %s waited for a lock or condition%s%s%s",
+             time == largest->did.time ? threads : "other threads", what[0] == '\0' ? "" : " (",
+             what, what[0] == '\0' ? "" : ")");
+}
+
 static void say_elapsed(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
@@ -500,9 +542,10 @@ static void say_elapsed(const struct report *report, const struct finding *findi
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
     char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
-    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE];
 
     group_text(group, who);
+    lock_text(report->elapsed, finding, lock);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
     elapsed_what(&largest, what);
@@ -513,17 +556,17 @@ static void say_elapsed(const struct report *report, const struct finding *findi
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_COMPUTES)
-        say(content, "Time", "%s%%%s: %s %s%s%s.", share, of, who, did[group->largest->kind],
+        say(content, "Time", "%s%%%s: %s %s%s%s%s.", share, of, who, did[group->largest->kind],
             what[0] == '\0'                  ? ""
             : largest.time > group->time / 2 ? ", most of it "
                                              : ", the largest part ",
-            what);
+            what, lock);
     else
-        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s.", share, of, who,
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who,
             largest.kind == ELAPSED_STOPPED && group->processes != 1 ? "were stopped by a signal"
                                                                      : did[largest.kind],
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
-            group->count == 1 ? "" : "s");
+            group->count == 1 ? "" : "s", lock);
 }
 
 /* ---- everything together ---- */

@@ -93,9 +93,10 @@ static int fill_results(const struct communication *communication, struct report
 
     if (columns == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < view->columns; i++)
-        columns[i] = (struct table_column){keep_text(content, view->headings[i].heading),
-                                           view->headings[i].figures};
+    for (size_t i = 0; i < view->columns; i++) {
+        columns[i] = view->headings[i];
+        columns[i].heading = keep_text(content, columns[i].heading);
+    }
     struct report_table *table =
         begin_table(content, REPORT_COMMUNICATION, from->title, from->more, columns, view->columns);
     size_t shown = first_rows(content, table, view->count);
@@ -200,8 +201,9 @@ static void add_procedures(const struct critical_path *path, struct report_conte
 static int add_requests(const struct causality *causality, struct report_content *content)
 {
     static const struct table_column columns[] = {
-        {"STRING", false}, {"COUNT", true}, {"%", true},        {"P50", true},
-        {"P99", true},     {"MAX", true},   {"LETTERS", false},
+        {"STRING", false},  {"COUNT", true},          {"%", true, .rank = 2, .detail = true},
+        {"P50", true},      {"P99", true, .rank = 1}, {"MAX", true, .rank = 1},
+        {"LETTERS", false},
     };
     size_t count = 0;
     const struct causality_path **rows = causality_answered(causality, &count);

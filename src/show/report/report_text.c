@@ -95,12 +95,13 @@ int show_report_findings(const struct report *report, FILE *file)
 
 /* ---- tables ---- */
 
-static int print_table(const struct report_table *from, const char *traces, FILE *file)
+static int print_table(const struct report_table *from, const struct report *report, FILE *file)
 {
     char words[UNIT_SIZE] = "more of it";
     struct table table;
     int result = table_init(&table, file, from->columns, from->column_count);
 
+    table.whole = report->all;
     for (size_t i = 0; result == 0 && i < from->row_count; i++)
         result = table_add(&table, from->rows[i].cells);
     if (result == 0) {
@@ -110,7 +111,7 @@ static int print_table(const struct report_table *from, const char *traces, FILE
     table_done(&table);
     if (from->left_out > 0)
         snprintf(words, sizeof(words), "%zu more", from->left_out);
-    print_where_more_is(file, words, from->command, traces);
+    print_where_more_is(file, words, from->command, report->traces);
     return result;
 }
 
@@ -129,7 +130,7 @@ int show_report_text(const struct report *report, FILE *file)
             fprintf(file, "(%zu more, which explain nothing: --all)\n", content.aside);
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
-        result = print_table(&content.tables[i], report->traces, file);
+        result = print_table(&content.tables[i], report, file);
     if (result == 0)
         print_statistics_grounds(report->communication, file);
     report_content_done(&content);

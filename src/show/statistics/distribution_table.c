@@ -74,16 +74,24 @@ static int add_times(struct table *table, const struct result_kind *kind, const 
 }
 
 int print_times_table(const struct result_kind *kind, const struct result_view *view, size_t shown,
-                      const char *title, const struct communication *communication, FILE *file)
+                      const char *title, const struct communication *communication, FILE *file,
+                      bool all)
 {
     const struct table_column columns[] = {
-        view->headings[0], {"METRIC", false}, {"COUNT", true}, {"MEAN", true},
-        {"P50", true},     {"P90", true},     {"P99", true},   {"MAX", true},
+        view->headings[0],
+        {"METRIC", false},
+        {"COUNT", true, .rank = 1},
+        {"MEAN", true, .rank = 2},
+        {"P50", true},
+        {"P90", true, .rank = 3},
+        {"P99", true, .rank = 1},
+        {"MAX", true, .rank = 1},
     };
     struct result_line line;
     struct table table;
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
 
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         result_view_line(view, communication, i, &line);
         result = add_times(&table, kind, line.cells[0], communication, view->rows[i]);

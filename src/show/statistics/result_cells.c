@@ -17,11 +17,12 @@ static const struct {
     const char *key;
     const char *heading;
     double share; /* which quantile */
+    unsigned char rank;
 } parts[PART_ALL] = {
-    [PART_COUNT] = {"count", "COUNT", 0}, [PART_MEAN] = {"mean", "MEAN", 0},
-    [PART_MIN] = {"min", "MIN", 0},       [PART_P50] = {"p50", "P50", 0.5},
-    [PART_P90] = {"p90", "P90", 0.9},     [PART_P99] = {"p99", "P99", 0.99},
-    [PART_MAX] = {"max", "MAX", 0},       [PART_SUM] = {"sum", "", 0},
+    [PART_COUNT] = {"count", "COUNT", 0, 1}, [PART_MEAN] = {"mean", "MEAN", 0, 3},
+    [PART_MIN] = {"min", "MIN", 0, 3},       [PART_P50] = {"p50", "P50", 0.5, 2},
+    [PART_P90] = {"p90", "P90", 0.9, 4},     [PART_P99] = {"p99", "P99", 0.99, 2},
+    [PART_MAX] = {"max", "MAX", 0, 1},       [PART_SUM] = {"sum", "", 0, 0},
 };
 
 bool result_is_distribution(const struct result_column *column)
@@ -106,6 +107,13 @@ void result_heading(const struct result_cell *cell, const struct result_cell *be
     else
         snprintf(heading, HEADING_SIZE, "%s%s%s", cell->column->heading, *part == '\0' ? "" : " ",
                  part);
+}
+
+unsigned char result_rank(const struct result_cell *cell)
+{
+    unsigned part = cell->part == PART_ALL ? 0 : parts[cell->part].rank;
+
+    return (unsigned char)(cell->column->rank + part);
 }
 
 void result_words(const struct result_column *column, char words[HEADING_SIZE])

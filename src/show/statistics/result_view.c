@@ -135,7 +135,10 @@ static void choose_columns(struct result_view *view, const struct communication 
         if (!is_shown(view, cell, all))
             continue;
         result_heading(cell, i == 0 ? NULL : cell - 1, view->texts[i]);
-        view->headings[i] = (struct table_column){view->texts[i], !is_name(cell->column->unit)};
+        bool part = i > 0 && cell->column == cell[-1].column;
+        view->headings[i] = (struct table_column){view->texts[i], !is_name(cell->column->unit),
+                                                  part ? result_rank(cell) : cell->column->rank,
+                                                  part || cell->column->detail};
         shown++;
         if (cell->column->unit == RESULT_NUMBER) /* e.g. a pid, which is part of the name */
             view->leading = shown;
@@ -204,7 +207,7 @@ static void sum_text(const struct result_view *view, const struct communication 
         return;
     for (size_t i = first; i < view->count; i++) {
         result_cell_value(cell, all, view->rows[i], &value);
-        sum.whole = value.whole;
+        sum.whole = value.whole > sum.whole ? value.whole : sum.whole; /* rates: the longest life */
         if (!value.known)
             continue;
         sum.known = true;

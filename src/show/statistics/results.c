@@ -117,6 +117,16 @@ static void is_named_alike(const struct communication *all, const void *row,
     value->amount = process->named_alike && all->by == BY_PROCESS;
 }
 
+/* Not of groups, whose processes have several. */
+static void own_command(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct communication_process *process = row;
+
+    set_text(value, all->by == BY_PROCESS ? process->command : NULL, SIZE_MAX);
+    value->known = value->known && process->command[0] != '\0';
+}
+
 static void user_for_people(const struct communication *all, const void *row,
                             struct result_value *value)
 {
@@ -257,6 +267,43 @@ static void limit_is_there(const struct communication *all, const void *row,
     value->known = value->known && cgroup->quota != 0 && cgroup->quota != NOT_KNOWN;
 }
 
+/* Rates and queues of a process are over its life (thesis, 5.2.2); of a pair, over that of its sender. */
+static void over_life(struct result_value *value, uint64_t life)
+{
+    value->whole = life;
+    value->known = life > 0;
+}
+
+static void over_process_life(const struct communication *all, const void *row,
+                              struct result_value *value)
+{
+    (void)all;
+    over_life(value, process_life(row));
+}
+
+static void over_pair_life(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    over_life(value, pair_life(all, row));
+}
+
+static void life_of(const struct communication *all, const void *row, struct result_value *value)
+{
+    (void)all;
+    value->amount = process_life(row);
+}
+
+/* Only what chosen processes sent is part of all that was sent. */
+static void part_of_all(const struct communication *all, const void *row,
+                        struct result_value *value)
+{
+    const struct party *from = &((const struct communication_pair *)row)->from;
+
+    value->known = from->count > 0;
+    for (uint32_t i = 0; i < from->count; i++)
+        value->known = value->known && !all->processes[from->processes[i]].aside;
+}
+
 /* ---- values for JSON only ---- */
 
 static json_t *process_list(const void *context, size_t index)
@@ -334,6 +381,16 @@ static void events_left_out(const struct communication *all, const void *row,
             value->json = with_name(value->json, event_type(id)->name);
 }
 
+static void events_partly(const struct communication *all, const void *row,
+                          struct result_value *value)
+{
+    (void)row;
+    value->json = json_array();
+    for (unsigned id = 0; id < EVENT_ID_END; id++)
+        if ((all->flags_partly & EVENT_FLAG(id)) != 0)
+            value->json = with_name(value->json, event_type(id)->name);
+}
+
 static void own_cost(const struct communication *all, const void *row, struct result_value *value)
 {
     (void)row;
@@ -349,34 +406,53 @@ static void matching(const struct communication *all, const void *row, struct re
 /* ---- columns that several kinds of rows share ---- */
 
 #define TRAFFIC(OF)                                                                                \
-    {"sent.messages", "SENT", RESULT_COUNT, OF(sent.messages), .sum = SUM_ADD},                    \
+    {"sent.messages", "SENT", RESULT_COUNT, OF(sent.messages), .sum = SUM_ADD, .rank = 4},         \
         {"sent.bytes", "BYTES SENT", RESULT_BYTES, OF(sent.bytes), .sum = SUM_ADD},                \
-        {"received.messages", "RECEIVED", RESULT_COUNT, OF(received.messages), .sum = SUM_ADD},    \
+        {"received.messages",   "RECEIVED",     RESULT_COUNT,                                      \
+         OF(received.messages), .sum = SUM_ADD, .rank = 5},                                        \
     {                                                                                              \
-        "received.bytes", "BYTES RECEIVED", RESULT_BYTES, OF(received.bytes), .sum = SUM_ADD       \
+        "received.bytes", "BYTES RECEIVED", RESULT_BYTES, OF(received.bytes), .sum = SUM_ADD,      \
+                                                                              .rank = 1            \
     }
 
-#define RATES(OF)                                                                                  \
-    {"sent_messages_per_s", "SENT/S", RESULT_RATE, OF(sent.messages), .sum = SUM_ADD},             \
-        {"sent_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(sent.bytes), .sum = SUM_ADD},         \
-        {"received_messages_per_s", "RECEIVED/S", RESULT_RATE, OF(received.messages),              \
-         .sum = SUM_ADD},                                                                          \
+/* OVER: sets the time that they are over, if that is not the whole recording. */
+#define RATES(OF, OVER)                                                                            \
+    {"sent_messages_per_s", "SENT/S",      RESULT_RATE,                                            \
+     OF(sent.messages),     .get = (OVER), .sum = SUM_ADD},                                        \
+        {"sent_bytes_per_s", "BYTES/S",      RESULT_BYTE_RATE, OF(sent.bytes),                     \
+         .get = (OVER),      .sum = SUM_ADD, .detail = true,   .rank = 1},                         \
+        {"received_messages_per_s",                                                                \
+         "RECEIVED/S",                                                                             \
+         RESULT_RATE,                                                                              \
+         OF(received.messages),                                                                    \
+         .get = (OVER),                                                                            \
+         .sum = SUM_ADD,                                                                           \
+         .rank = 2},                                                                               \
     {                                                                                              \
-        "received_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(received.bytes), .sum = SUM_ADD    \
+        "received_bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, OF(received.bytes),                   \
+            .get = (OVER), .sum = SUM_ADD, .detail = true, .rank = 2                               \
     }
 
 /* Mean queue length over time, and over message operations, as in the thesis. */
-#define QUEUE(OF)                                                                                  \
-    {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},     \
-        {"queue.messages_mean",   "MEAN",        RESULT_MEAN, OF(queue.wait),                      \
-         .of_all = ALL(duration), .sum = SUM_ADD},                                                 \
-        {"queue.messages_mean_over_operations", "MEAN AT OPERATIONS", RESULT_MEAN,                 \
-         OF(queue.messages_sum), .whole = OF(queue.operations)},                                   \
-        {"queue.messages_now", "QUEUED NOW", RESULT_COUNT, OF(queue.messages), .sum = SUM_ADD},    \
-        {"queue.bytes_max", "BYTES MAX", RESULT_BYTES, OF(queue.bytes_max), .sum = SUM_MAX},       \
-        {"queue.bytes_now", "BYTES NOW", RESULT_BYTES, OF(queue.bytes), .sum = SUM_ADD},           \
-    {                                                                                              \
-        "queue.unreceived", "UNRECEIVED", RESULT_COUNT, OF(queue.unreceived), .sum = SUM_ADD       \
+#define QUEUE(OF, OVER)                                                                             \
+    {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},      \
+        {"queue.messages_mean", "MEAN",         RESULT_MEAN,    OF(queue.wait),                     \
+         .get = (OVER),         .sum = SUM_ADD, .detail = true, .rank = 1},                         \
+        {"queue.messages_mean_over_operations",                                                     \
+         "MEAN AT OPERATIONS",                                                                      \
+         RESULT_MEAN,                                                                               \
+         OF(queue.messages_sum),                                                                    \
+         .whole = OF(queue.operations),                                                             \
+         .detail = true,                                                                            \
+         .rank = 6},                                                                                \
+        {"queue.messages_now", "QUEUED NOW",   RESULT_COUNT,                                        \
+         OF(queue.messages),   .sum = SUM_ADD, .rank = 5},                                          \
+        {"queue.bytes_max",   "BYTES MAX",    RESULT_BYTES,                                         \
+         OF(queue.bytes_max), .sum = SUM_MAX, .rank = 3},                                           \
+        {"queue.bytes_now", "BYTES NOW", RESULT_BYTES, OF(queue.bytes), .sum = SUM_ADD, .rank = 5}, \
+    {                                                                                               \
+        "queue.unreceived", "UNRECEIVED", RESULT_COUNT, OF(queue.unreceived), .sum = SUM_ADD,       \
+                                                                              .rank = 1             \
     }
 
 #define ANSWER_TIMES(OF)                                                                           \
@@ -390,11 +466,14 @@ static void matching(const struct communication *all, const void *row, struct re
     }
 
 #define WAITS(OF)                                                                                  \
-    {"message_wait_ns", "RECEIVE-QUEUE DELAY", RESULT_TIMES, OF(times.of[TIME_MESSAGE_WAIT])},     \
-        {"receiver_wait_ns", "RECEIVE WAIT", RESULT_TIMES, OF(times.of[TIME_RECEIVER_WAIT])},      \
-        {"sender_blocked_ns", "SEND BLOCKED", RESULT_TIMES, OF(times.of[TIME_SENDER_BLOCKED])},    \
+    {"message_wait_ns", "RECEIVE-QUEUE DELAY", RESULT_TIMES, OF(times.of[TIME_MESSAGE_WAIT]),      \
+     .rank = 2},                                                                                   \
+        {"receiver_wait_ns", "RECEIVE WAIT", RESULT_TIMES, OF(times.of[TIME_RECEIVER_WAIT]),       \
+         .rank = 1},                                                                               \
+        {"sender_blocked_ns", "SEND BLOCKED", RESULT_TIMES, OF(times.of[TIME_SENDER_BLOCKED]),     \
+         .rank = 3},                                                                               \
     {                                                                                              \
-        "delivery_ns", "DELIVERY LATENCY", RESULT_TIMES, OF(times.of[TIME_DELIVERY])               \
+        "delivery_ns", "DELIVERY LATENCY", RESULT_TIMES, OF(times.of[TIME_DELIVERY]), .rank = 4    \
     }
 
 /* ---- the columns ---- */
@@ -410,6 +489,7 @@ static const struct result_column of_recording[] = {
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
+    {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},
     {"duration_ns", NULL, RESULT_NS, ALL(duration)},
     {"complete", NULL, RESULT_BOOL, ALL(complete)},
@@ -440,17 +520,19 @@ static const struct result_column of_process[] = {
     {"id", "PROCESS", RESULT_PROCESS, .get = own_index, .flags = RESULT_NAMES},
     {"machine", "MACHINE", RESULT_TEXT, .get = machine_of, .when = WHEN_MACHINES},
     {"pid", "PID", RESULT_NUMBER, PROCESS(pid), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
-    {"parent", "PARENT", RESULT_PROCESS, PROCESS(parent), .flags = RESULT_PROCESSES},
+    {"parent", "PARENT", RESULT_PROCESS, PROCESS(parent), .flags = RESULT_PROCESSES, .rank = 7},
     {"name", NULL, RESULT_TEXT, .get = own_name},
     {"shared_name", NULL, RESULT_TEXT, .get = shared_name, .csv = "name", .flags = RESULT_CSV},
     {"name_for_people", "PROCESS", RESULT_TEXT, .get = name_for_people, .flags = RESULT_PEOPLE},
     {"processes", "PROCESSES", RESULT_COUNT, PROCESS(group_size), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .flags = RESULT_GROUPS},
-    {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES},
+    {"ended", "ENDED", RESULT_BOOL, PROCESS(ended), .flags = RESULT_PROCESSES, .rank = 7},
     {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
+    {"life_ns", "LIFE", RESULT_NS, .get = life_of, .sum = SUM_MAX},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
     {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
-     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS},
+     .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS,
+     .rank = 2},
     {"asleep_ns", NULL, RESULT_NS, PROCESS(scheduled.asleep), .known = PROCESS(scheduled.threads),
      .sum = SUM_ADD, .flags = RESULT_LACKS},
     {"threads_watched_ns", NULL, RESULT_NS, PROCESS(scheduled.elapsed),
@@ -461,17 +543,18 @@ static const struct result_column of_process[] = {
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .flags = RESULT_LACKS},
     TRAFFIC(PROCESS),
     {"size", "SIZE", RESULT_SIZES, PROCESS(sizes)},
-    {"share.cpu", "%", RESULT_SHARE, PROCESS(cpu), .of_all = ALL(cpu), .sum = SUM_ADD},
+    {"share.cpu", "%", RESULT_SHARE, PROCESS(cpu), .of_all = ALL(cpu), .sum = SUM_ADD,
+     .detail = true, .rank = 3},
     {"share.messages", "%", RESULT_SHARE, PROCESS(sent.messages), .of_all = ALL(sent.messages),
-     .sum = SUM_ADD},
+     .sum = SUM_ADD, .detail = true, .rank = 6},
     {"share.bytes", "%", RESULT_SHARE, PROCESS(sent.bytes), .of_all = ALL(sent.bytes),
-     .sum = SUM_ADD},
+     .sum = SUM_ADD, .detail = true, .rank = 6},
     {"failed.sends", "FAILED SENDS", RESULT_COUNT, PROCESS(failed_sends), .sum = SUM_ADD},
     {"failed.receives", "FAILED RECEIVES", RESULT_COUNT, PROCESS(failed_receives), .sum = SUM_ADD},
     {"failed_calls", "FAILED", RESULT_COUNT, .get = failed_calls, .sum = SUM_ADD, .when = WHEN_SOME,
-     .flags = RESULT_PEOPLE},
-    RATES(PROCESS),
-    QUEUE(PROCESS),
+     .flags = RESULT_PEOPLE, .rank = 2},
+    RATES(PROCESS, over_process_life),
+    QUEUE(PROCESS, over_process_life),
     ANSWER_TIMES(PROCESS),
     WAITS(PROCESS),
     {"user", NULL, RESULT_NUMBER, PROCESS(user), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
@@ -481,32 +564,41 @@ static const struct result_column of_process[] = {
     {"cgroup_name", NULL, RESULT_TEXT, PROCESS(cgroup_name), .flags = RESULT_PROCESSES},
     {"container", NULL, RESULT_TEXT, .get = container_of, .flags = RESULT_PROCESSES},
     {"program", NULL, RESULT_TEXT, PROCESS(program), .flags = RESULT_PROCESSES},
-    {"command", "COMMAND", RESULT_TEXT, PROCESS(command), .flags = RESULT_PROCESSES},
+    {"command", "COMMAND", RESULT_TEXT, .get = own_command, .flags = RESULT_PROCESSES},
     {"named_alike", NULL, RESULT_COUNT, .get = is_named_alike, .flags = RESULT_PEOPLE},
     {"pid_namespace", NULL, RESULT_NUMBER, PROCESS(pid_namespace), .known = PROCESS(pid_namespace),
      .flags = RESULT_PROCESSES},
     {"pid_inside", NULL, RESULT_NUMBER, PROCESS(pid_inside), .known = PROCESS(pid),
      .flags = RESULT_PROCESSES},
     {"user_for_people", "USER", RESULT_TEXT, .get = user_for_people, .when = WHEN_DIFFERENT,
-     .flags = RESULT_PROCESSES | RESULT_PEOPLE},
+     .flags = RESULT_PROCESSES | RESULT_PEOPLE, .rank = 5},
     {"container_for_people", "CONTAINER", RESULT_TEXT, .get = container_for_people,
-     .when = WHEN_DIFFERENT, .flags = RESULT_PROCESSES | RESULT_PEOPLE},
+     .when = WHEN_DIFFERENT, .flags = RESULT_PROCESSES | RESULT_PEOPLE, .rank = 5},
 };
 
 static const struct result_column of_pair[] = {
     {"from", "FROM", RESULT_PARTY, PAIR(from), .flags = RESULT_NAMES},
     {"to", "TO", RESULT_PARTY, PAIR(to), .flags = RESULT_NAMES},
-    {"messages", "MESSAGES", RESULT_COUNT, PAIR(sent.messages), .sum = SUM_ADD},
+    {"messages", "MESSAGES", RESULT_COUNT, PAIR(sent.messages), .sum = SUM_ADD, .rank = 3},
     {"bytes", "BYTES", RESULT_BYTES, PAIR(sent.bytes), .sum = SUM_ADD},
-    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .sum = SUM_ADD},
-    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .sum = SUM_ADD},
-    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_bytes)},
-    {"size", "SIZE", RESULT_SIZES, PAIR(sizes)},
+    {"messages_per_s", "MESSAGES/S", RESULT_RATE, PAIR(sent.messages), .get = over_pair_life,
+     .sum = SUM_ADD},
+    {"bytes_per_s", "BYTES/S", RESULT_BYTE_RATE, PAIR(sent.bytes), .get = over_pair_life,
+     .sum = SUM_ADD, .detail = true, .rank = 6},
+    {"messages_share", "%", RESULT_SHARE, PAIR(sent.messages), .whole = PAIR(from_sent.messages),
+     .detail = true, .rank = 4},
+    {"share", "%", RESULT_SHARE, PAIR(sent.bytes), .whole = PAIR(from_sent.bytes), .detail = true,
+     .rank = 4},
+    {"messages_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.messages),
+     .of_all = ALL(sent.messages), .get = part_of_all, .sum = SUM_ADD, .rank = 6},
+    {"bytes_share_of_all", "% OF ALL", RESULT_SHARE, PAIR(sent.bytes), .of_all = ALL(sent.bytes),
+     .get = part_of_all, .sum = SUM_ADD, .rank = 6},
+    {"size", "SIZE", RESULT_SIZES, PAIR(sizes), .rank = 5},
     {"local", "LOCAL", RESULT_BOOL, PAIR(local)},
     {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
-    {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE},
+    {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE, .rank = 2},
     WAITS(PAIR),
-    {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE},
+    {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE, .rank = 1},
 };
 
 static const struct result_column of_late_pair[] = {
@@ -527,28 +619,32 @@ static const struct result_column of_path[] = {
     {"remote_users", NULL, RESULT_PARTY, PATH(ends[1]), .flags = RESULT_CSV},
     TRAFFIC(PATH),
     {"size", "SIZE", RESULT_SIZES, PATH(sizes)},
-    {"dropped", "DROPPED", RESULT_COUNT, PATH(dropped), .sum = SUM_ADD, .when = WHEN_SOME},
-    {"duplicates", "DUPLICATES", RESULT_COUNT, PATH(duplicates), .sum = SUM_ADD, .when = WHEN_SOME},
+    {"dropped", "DROPPED", RESULT_COUNT, PATH(dropped), .sum = SUM_ADD, .when = WHEN_SOME,
+     .rank = 2},
+    {"duplicates", "DUPLICATES", RESULT_COUNT, PATH(duplicates), .sum = SUM_ADD, .when = WHEN_SOME,
+     .rank = 4},
     {"connections", "CONNECTIONS", RESULT_COUNT, PATH(connections), .sum = SUM_ADD,
-     .when = WHEN_SEVERAL},
+     .when = WHEN_SEVERAL, .rank = 3},
     {"ended", "ENDED", RESULT_COUNT, PATH(ended), .sum = SUM_ADD},
-    RATES(PATH),
+    RATES(PATH, NULL),
     {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
-     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted"},
+     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",
+     .rank = 3},
     {"network.round_trip_ns", "RTT", RESULT_NS, PATH(network.round_trip),
-     .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_KNOWN, .csv = "round_trip_ns"},
+     .known = PATH(network.known), .sum = SUM_MAX, .when = WHEN_KNOWN, .csv = "round_trip_ns",
+     .rank = 3},
     {"network.unacknowledged_bytes", "IN FLIGHT", RESULT_BYTES, PATH(network.unacknowledged),
-     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME,
-     .csv = "unacknowledged_bytes"},
+     .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_SOME, .csv = "unacknowledged_bytes",
+     .rank = 6},
     {"nagle.sent", NULL, RESULT_COUNT, PATH(held_sent.messages), .sum = SUM_ADD},
     {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
     {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
     {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
-    QUEUE(PATH),
+    QUEUE(PATH, NULL),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
-    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN,
-     .flags = RESULT_PEOPLE},
+    {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN, .flags = RESULT_PEOPLE,
+     .rank = 1},
 };
 
 #define FAILED(key, heading, reason)                                                               \
@@ -565,7 +661,7 @@ static const struct result_column of_failure[] = {
     FAILED("unreachable", "UNREACHABLE", FAILURE_UNREACHABLE),
     FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
     FAILED("other", "OTHER", FAILURE_OTHER),
-    {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times)},
+    {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times), .rank = 1},
 };
 
 static const struct result_column of_procedure[] = {
@@ -578,14 +674,14 @@ static const struct result_column of_file[] = {
     {"process", "PROCESS", RESULT_PROCESS, FILES(process), .flags = RESULT_NAMES},
     {"user", NULL, RESULT_TEXT, .get = user_of_file, .csv = "process", .flags = RESULT_CSV},
     {"file", "FILE", RESULT_TEXT, FILES(name), .flags = RESULT_NAMES},
-    {"opens", "OPENS", RESULT_COUNT, FILES(opens), .sum = SUM_ADD},
-    {"closes", "CLOSES", RESULT_COUNT, FILES(closes), .sum = SUM_ADD},
-    {"reads.calls", "READS", RESULT_COUNT, FILES(reads.calls), .sum = SUM_ADD},
-    {"reads.bytes", "BYTES READ", RESULT_BYTES, FILES(reads.bytes), .sum = SUM_ADD},
-    {"read_ns", "READ TIME", RESULT_TIMES, FILES(reads.times)},
-    {"writes.calls", "WRITES", RESULT_COUNT, FILES(writes.calls), .sum = SUM_ADD},
-    {"writes.bytes", "BYTES WRITTEN", RESULT_BYTES, FILES(writes.bytes), .sum = SUM_ADD},
-    {"write_ns", "WRITE TIME", RESULT_TIMES, FILES(writes.times)},
+    {"opens", "OPENS", RESULT_COUNT, FILES(opens), .sum = SUM_ADD, .rank = 4},
+    {"closes", "CLOSES", RESULT_COUNT, FILES(closes), .sum = SUM_ADD, .rank = 5},
+    {"reads.calls", "READS", RESULT_COUNT, FILES(reads.calls), .sum = SUM_ADD, .rank = 3},
+    {"reads.bytes", "BYTES READ", RESULT_BYTES, FILES(reads.bytes), .sum = SUM_ADD, .rank = 1},
+    {"read_ns", "READ TIME", RESULT_TIMES, FILES(reads.times), .rank = 1},
+    {"writes.calls", "WRITES", RESULT_COUNT, FILES(writes.calls), .sum = SUM_ADD, .rank = 3},
+    {"writes.bytes", "BYTES WRITTEN", RESULT_BYTES, FILES(writes.bytes), .sum = SUM_ADD, .rank = 2},
+    {"write_ns", "WRITE TIME", RESULT_TIMES, FILES(writes.times), .rank = 1},
 };
 
 static const struct result_column of_interval[] = {
@@ -603,49 +699,52 @@ static const struct result_column of_load[] = {
     {"machine", "MACHINE", RESULT_NAME, MACHINE(name), .flags = RESULT_NAMES},
     {"elapsed_ns", NULL, RESULT_NS, LOAD(elapsed)},
     {"long_enough", "ELAPSED", RESULT_BOOL, .get = long_enough, .flags = RESULT_PEOPLE},
-    {"cpus", "CPUS", RESULT_COUNT, OF_LOAD(cpus)},
+    {"cpus", "CPUS", RESULT_COUNT, OF_LOAD(cpus), .rank = 3},
     {"cpu.user", "USER %", RESULT_SHARE, LOAD(cpu_user), .whole = LOAD(cpu_all),
      .flags = RESULT_LACKS},
     {"cpu.system", "SYSTEM %", RESULT_SHARE, LOAD(cpu_system), .whole = LOAD(cpu_all),
      .flags = RESULT_LACKS},
     {"cpu.idle", "IDLE %", RESULT_SHARE, LOAD(cpu_idle), .whole = LOAD(cpu_all),
-     .flags = RESULT_LACKS},
+     .flags = RESULT_LACKS, .rank = 1},
     {"cpu.stolen", "STOLEN %", RESULT_SHARE, LOAD(cpu_stolen), .whole = LOAD(cpu_all),
-     .when = WHEN_SOME, .flags = RESULT_LACKS},
+     .when = WHEN_SOME, .flags = RESULT_LACKS, .rank = 1},
     {"runnable.mean", "RUNNABLE MEAN", RESULT_MEAN, LOAD(runnable_sum),
-     .whole = LOAD(runnable_count), .flags = RESULT_LACKS},
-    {"runnable.max", "MAX", RESULT_COUNT, OF_LOAD(runnable_max)},
+     .whole = LOAD(runnable_count), .flags = RESULT_LACKS, .rank = 2},
+    {"runnable.max", "MAX", RESULT_COUNT, OF_LOAD(runnable_max), .detail = true, .rank = 2},
     {"waited.cpu_ns", NULL, RESULT_NS, OF_LOAD(cpu_waited)},
     {"waited.memory_ns", NULL, RESULT_NS, OF_LOAD(memory_waited)},
     {"waited.memory_all_ns", NULL, RESULT_NS, OF_LOAD(memory_waited_all)},
     {"waited.disk_ns", NULL, RESULT_NS, OF_LOAD(disk_waited)},
     {"waited.disk_all_ns", NULL, RESULT_NS, OF_LOAD(disk_waited_all)},
     {"cpu_waited", "WAIT FOR CPU %", RESULT_SHARE, FOR_PEOPLE(cpu_waited)},
-    {"memory_waited", "MEMORY %", RESULT_SHARE, FOR_PEOPLE(memory_waited)},
-    {"disk_waited", "DISK %", RESULT_SHARE, FOR_PEOPLE(disk_waited)},
+    {"memory_waited", "MEMORY %", RESULT_SHARE, FOR_PEOPLE(memory_waited), .detail = true},
+    {"disk_waited", "DISK %", RESULT_SHARE, FOR_PEOPLE(disk_waited), .detail = true},
     {"memory.bytes", NULL, RESULT_BYTES, OF_LOAD(memory)},
     {"memory.available_least_bytes", "LEAST AVAILABLE", RESULT_BYTES,
      OF_LOAD(memory_available_least)},
-    {"swapped.in_bytes", "SWAPPED IN", RESULT_BYTES, OF_LOAD(swapped_in), .when = WHEN_SOME},
-    {"swapped.out_bytes", "SWAPPED OUT", RESULT_BYTES, OF_LOAD(swapped_out), .when = WHEN_SOME},
+    {"swapped.in_bytes", "SWAPPED IN", RESULT_BYTES, OF_LOAD(swapped_in), .when = WHEN_SOME,
+     .rank = 1},
+    {"swapped.out_bytes", "SWAPPED OUT", RESULT_BYTES, OF_LOAD(swapped_out), .when = WHEN_SOME,
+     .rank = 1},
     {"major_faults", NULL, RESULT_COUNT, OF_LOAD(major_faults)},
-    {"major_faults_per_s", "MAJOR FAULTS/S", RESULT_RATE, SHARE_OF_TIME(major_faults)},
+    {"major_faults_per_s", "MAJOR FAULTS/S", RESULT_RATE, SHARE_OF_TIME(major_faults), .rank = 3},
     {"disk.reads", NULL, RESULT_COUNT, OF_LOAD(disk_reads)},
     {"disk.writes", NULL, RESULT_COUNT, OF_LOAD(disk_writes)},
     {"disk.read_bytes", NULL, RESULT_BYTES, OF_LOAD(disk_read)},
     {"disk.written_bytes", NULL, RESULT_BYTES, OF_LOAD(disk_written)},
     {"disk.busy_ns", NULL, RESULT_NS, OF_LOAD(disk_busy)},
-    {"disk_read", "DISK READ/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_read)},
-    {"disk_written", "WRITTEN/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_written)},
-    {"disk_busy", "BUSY %", RESULT_SHARE, FOR_PEOPLE(disk_busy)},
+    {"disk_read", "DISK READ/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_read), .rank = 2},
+    {"disk_written", "WRITTEN/S", RESULT_BYTE_RATE, FOR_PEOPLE(disk_written), .detail = true},
+    {"disk_busy", "BUSY %", RESULT_SHARE, FOR_PEOPLE(disk_busy), .detail = true},
     {"network.received_bytes", NULL, RESULT_BYTES, OF_LOAD(network_received)},
     {"network.sent_bytes", NULL, RESULT_BYTES, OF_LOAD(network_sent)},
     {"network.packets_received", NULL, RESULT_COUNT, OF_LOAD(packets_received)},
     {"network.packets_sent", NULL, RESULT_COUNT, OF_LOAD(packets_sent)},
     {"network.packets_dropped", "DROPPED", RESULT_COUNT, OF_LOAD(packets_dropped),
      .when = WHEN_SOME},
-    {"network_received", "NETWORK RECEIVED/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_received)},
-    {"network_sent", "SENT/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_sent)},
+    {"network_received", "NETWORK RECEIVED/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_received),
+     .rank = 2},
+    {"network_sent", "SENT/S", RESULT_BYTE_RATE, FOR_PEOPLE(network_sent), .detail = true},
     {"tcp_retransmitted", "RETRANSMITS", RESULT_COUNT, OF_LOAD(tcp_retransmitted),
      .when = WHEN_SOME},
 };
@@ -662,18 +761,19 @@ static const struct result_column of_cgroup[] = {
     {"period_ns", NULL, RESULT_NS, OF_CGROUP(period)},
     {"cpu_limit", "CPU LIMIT", RESULT_MEAN, CGROUP(quota), .whole = CGROUP(period),
      .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
-    {"cpu_used", "USED %", RESULT_SHARE, CGROUP(cpu), .whole = CGROUP(cpu_limit),
+    {"cpu_used", "USED %", RESULT_SHARE, CGROUP(cpu), .whole = CGROUP(cpu_limit), .detail = true,
      .get = limit_is_there, .when = WHEN_KNOWN, .flags = RESULT_LACKS},
     {"periods", NULL, RESULT_COUNT, OF_CGROUP(periods)},
     {"throttled_periods", NULL, RESULT_COUNT, OF_CGROUP(throttled_periods)},
     {"throttled", "THROTTLED %", RESULT_SHARE, CGROUP(throttled_periods), .whole = CGROUP(periods),
      .when = WHEN_KNOWN, .flags = RESULT_LACKS},
-    {"throttled_ns", "THROTTLED", RESULT_NS, OF_CGROUP(throttled), .when = WHEN_KNOWN},
-    {"memory_bytes", "MEMORY", RESULT_BYTES, OF_CGROUP(memory), .when = WHEN_KNOWN},
-    {"memory_limit_bytes", "LIMIT", RESULT_BYTES, OF_CGROUP(memory_most), .when = WHEN_SOME},
-    {"memory_limit_reached", "REACHED", RESULT_COUNT, OF_CGROUP(memory_reclaims),
-     .when = WHEN_SOME},
-    {"oom_kills", "OOM KILLS", RESULT_COUNT, OF_CGROUP(oom_kills), .when = WHEN_SOME},
+    {"throttled_ns", "THROTTLED", RESULT_NS, OF_CGROUP(throttled), .when = WHEN_KNOWN, .rank = 1},
+    {"memory_bytes", "MEMORY", RESULT_BYTES, OF_CGROUP(memory), .when = WHEN_KNOWN, .rank = 2},
+    {"memory_limit_bytes", "LIMIT", RESULT_BYTES, OF_CGROUP(memory_most), .detail = true,
+     .when = WHEN_SOME, .rank = 2},
+    {"memory_limit_reached", "REACHED", RESULT_COUNT, OF_CGROUP(memory_reclaims), .detail = true,
+     .when = WHEN_SOME, .rank = 2},
+    {"oom_kills", "OOM KILLS", RESULT_COUNT, OF_CGROUP(oom_kills), .when = WHEN_SOME, .rank = 1},
     {"waited.cpu_ns", NULL, RESULT_NS, OF_CGROUP(cpu_waited)},
     {"waited.memory_ns", NULL, RESULT_NS, OF_CGROUP(memory_waited)},
     {"waited.disk_ns", NULL, RESULT_NS, OF_CGROUP(disk_waited)},
@@ -712,10 +812,10 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .tables =
              {{NULL, "name_for_people processes pid parent machine user_for_people "
                      "container_for_people cpu_ns share.cpu waited_for_cpu_ns sent.messages "
-                     "sent.bytes share.bytes "
+                     "share.messages sent.bytes share.bytes "
                      "received.messages received.bytes failed_calls"},
               {rates,
-               "id sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
+               "id life_ns sent_messages_per_s sent_bytes_per_s " SIZE_PARTS
                " received_messages_per_s received_bytes_per_s",
                .needs = "sent.messages received.messages", .rates = true},
               {"How long it takes", "id", .times = true},
@@ -734,7 +834,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "received.messages received.bytes failed.sends "
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
-                "switches.involuntary response_last_byte_ns request_last_byte_ns",
+                "switches.involuntary response_last_byte_ns request_last_byte_ns command share.cpu "
+                "share.messages share.bytes life_ns",
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
@@ -746,10 +847,12 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          COLUMNS(of_pair),
          ROWS(communication_pair, pairs, pair_count),
          .table = TABLE_PAIRS,
-         .tables = {{"Who sent to whom", "from to messages bytes share bytes_per_s size.p50 "
-                                         "size.p99 size.max where"},
-                    {rates, "from to messages_per_s bytes_per_s " SIZE_PARTS, .needs = "messages",
-                     .rates = true},
+         .tables = {{"Who sent to whom", "from to messages messages_share bytes share bytes_per_s "
+                                         "size.p50 size.p99 size.max where"},
+                    {rates,
+                     "from to messages_per_s messages_share_of_all bytes_per_s "
+                     "bytes_share_of_all " SIZE_PARTS,
+                     .needs = "messages", .rates = true},
                     {"Who waits for whom",
                      "from to receiver_wait_ns.sum receiver_wait_ns.p50 message_wait_ns.sum "
                      "message_wait_ns.p50 sender_blocked_ns.sum delivery_ns.p50 late",
@@ -759,7 +862,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                     "from to messages bytes share receiver_wait_ns.sum message_wait_ns.sum late",
                     .more = "dpm stats --all --by pair", .order = ORDER_BYTES},
          .csv = "from to messages bytes local shared size message_wait_ns receiver_wait_ns "
-                "delivery_ns messages_per_s bytes_per_s sender_blocked_ns",
+                "delivery_ns messages_per_s bytes_per_s sender_blocked_ns messages_share share "
+                "messages_share_of_all bytes_share_of_all",
          .order = {[ORDER_BYTES] = "bytes",
                    [ORDER_MESSAGES] = "messages",
                    [ORDER_RESPONSE] = "size.p99",

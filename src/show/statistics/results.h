@@ -26,7 +26,7 @@ enum result_unit {
     RESULT_NS,
     RESULT_SIGNED, /* ns, int64_t */
     RESULT_NUMBER, /* an identifier such as a pid: no separators; CSV leaves an unknown one empty */
-    RESULT_RATE,   /* `value` per second of the recording */
+    RESULT_RATE,   /* `value` per second of `whole`; ns: else of the recording */
     RESULT_BYTE_RATE, /* bytes per second */
     RESULT_SHARE,     /* value / whole: 0 to 1; text shows % */
     RESULT_MEAN,      /* value / whole */
@@ -96,8 +96,10 @@ struct result_column {
     void (*get)(const struct communication *all, const void *row, struct result_value *value);
     enum result_sum sum;
     enum result_when when;
-    unsigned flags;  /* enum result_flags */
-    const char *csv; /* name in CSV, if it differs */
+    unsigned char rank; /* of a table_column */
+    bool detail;        /* likewise */
+    unsigned flags;     /* enum result_flags */
+    const char *csv;    /* name in CSV, if it differs */
 };
 
 /* A text table. */
@@ -198,6 +200,9 @@ void result_cell_value(const struct result_cell *cell, const struct communicatio
 
 #define HEADING_SIZE 48
 
+/* How useful the column is, as in struct table_column: of a distribution, some parts more than others. */
+unsigned char result_rank(const struct result_cell *cell);
+
 /* "SIZE P50"; only "P50" if the cell before it (or NULL) has the same distribution. */
 void result_heading(const struct result_cell *cell, const struct result_cell *before,
                     char heading[HEADING_SIZE]);
@@ -253,10 +258,11 @@ const char *result_title(const struct communication *all, const struct result_ta
 
 /* ---- distribution_table.c ---- */
 
-/* Prints one line per time of each of the first `shown` rows; the first column of the view names the row. Prints
- * nothing if there are no times. Returns 0 or -ENOMEM. */
+/* Prints one line per time of each of the first `shown` rows; the first column of the view names the row. `all`: all
+ * columns. Prints nothing if there are no times. Returns 0 or -ENOMEM. */
 int print_times_table(const struct result_kind *kind, const struct result_view *view, size_t shown,
-                      const char *title, const struct communication *communication, FILE *file);
+                      const char *title, const struct communication *communication, FILE *file,
+                      bool all);
 
 /* ---- statistics_order.c ---- */
 

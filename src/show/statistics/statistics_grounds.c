@@ -93,13 +93,13 @@ static void print_unseen(FILE *file, uint64_t bytes, const char *what)
 }
 
 static void print_left_out(const struct communication *communication, const char *what,
-                           uint64_t flags, uint32_t kinds, FILE *file)
+                           const char *how, uint64_t flags, uint32_t kinds, FILE *file)
 {
     char words[LEFT_OUT_TEXT_SIZE];
 
     left_out_text(flags, kinds, words);
     if (words[0] != '\0')
-        fprintf(file, "\n%s of these kinds were not metered%s: %s.\n", what,
+        fprintf(file, "\n%s of these kinds were %s%s: %s.\n", what, how,
                 communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
@@ -173,8 +173,12 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
         "by no process");
     print_counted(into, communication->cgroups_left_out, "record",
                   "of cgroups beyond the first 4,096 are left out");
-    print_left_out(communication, "Connections", 0, communication->kinds_left_out, into);
-    print_left_out(communication, "Events", communication->flags_left_out, 0, into);
+    print_left_out(communication, "Connections", "not metered", 0, communication->kinds_left_out,
+                   into);
+    print_left_out(communication, "Events", "not metered",
+                   communication->flags_left_out & ~communication->flags_partly, 0, into);
+    print_left_out(communication, "Events", "metered only for a time, or for some processes",
+                   communication->flags_partly, 0, into);
     print_meter(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
     folding_end(&folding);

@@ -29,12 +29,13 @@ static int add_lines(struct table *table, const struct result_view *view,
 }
 
 static int print_view(const struct result_view *view, const char *title, size_t shown,
-                      const struct communication *communication, FILE *file)
+                      const struct communication *communication, FILE *file, bool all)
 {
     struct table table;
     int result = table_init(&table, file, view->headings, view->columns);
 
     table.leading = view->leading;
+    table.whole = all;
     if (result == 0)
         result = add_lines(&table, view, communication, shown);
     if (result == 0) {
@@ -56,9 +57,9 @@ static int print_result_table(const struct result_kind *kind, const struct resul
     size_t rows = view.count < most ? view.count : most;
 
     if (result == 0 && shown->times)
-        result = print_times_table(kind, &view, rows, title, communication, file);
+        result = print_times_table(kind, &view, rows, title, communication, file, options->all);
     else if (result == 0 && (view.count > 0 || shown->needs == NULL))
-        result = print_view(&view, title, rows, communication, file);
+        result = print_view(&view, title, rows, communication, file, options->all);
     result_view_close(&view);
     return result;
 }

@@ -22,7 +22,7 @@ size_t terminal_width(FILE *file)
     struct winsize size = {0};
     long width = told == NULL ? 0 : strtol(told, NULL, 10);
 
-    if (!isatty(fileno(file)))
+    if (fileno(file) < 0 || (width <= 0 && !isatty(fileno(file))))
         return 0;
     if (width <= 0 && ioctl(fileno(file), TIOCGWINSZ, &size) == 0)
         width = size.ws_col;

@@ -5,7 +5,7 @@
  *      "Matched receives: 12 exact; 3 inferred."   --text_fold, 20 columns-->   "Matched receives: 12\n"
  *                                                                               "exact; 3 inferred."
  *
- * Output to a file or a pipe is never folded: whole lines are easier to search.
+ * Output to a file or a pipe is not folded unless COLUMNS says so: whole lines are easier to search.
  */
 #ifndef DPM_TERMINAL_H
 #define DPM_TERMINAL_H
@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Width of the terminal in columns: COLUMNS, else what the terminal reports, else 80; at least 40. 0: the file is no
- * terminal. */
+/* Width of the output in columns: COLUMNS, else what the terminal reports, else 80; at least 40. 0: any, because the file
+ * is no terminal and COLUMNS is not set, or because it is memory. */
 size_t terminal_width(FILE *file);
 
 /* Width of a text in columns, as libsmartcols prints it: characters that the locale cannot show count as "\x..". */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elapsed_holders.c: what threads did while others waited for them to release a lock. See elapsed.h.
+ *
+ *      app worker-*     computing 1.2 s    3 threads of app waited: futex in Mutex::lock_contended (app)
+ */
+#include "analysis/elapsed/elapsed_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One detail of a holder, one wait of a thread. */
+struct hold_sum {
+    uint32_t detail, waits;
+    enum elapsed_kind kind;
+    uint64_t time, count;
+};
+
+int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits)
+{
+    const uint64_t key[] = {(uint64_t)part->kind << 32 | part->detail, waits};
+    uint32_t before = holds->keys.count;
+    int64_t index = intern_add(&holds->keys, hash_bytes(0, key, sizeof(key)));
+
+    if (index < 0 ||
+        array_reserve(&holds->sums, &holds->room, (size_t)index + 1, sizeof(*holds->sums)) < 0)
+        return -ENOMEM;
+    struct hold_sum *sum = &holds->sums[index];
+    if (index == before)
+        *sum = (struct hold_sum){.detail = part->detail, .waits = waits, .kind = part->kind};
+    sum->time += part->time;
+    sum->count += part->count;
+    return 0;
+}
+
+void elapsed_forget_holds(struct holds *holds)
+{
+    intern_done(&holds->keys);
+    free(holds->sums);
+}
+
+static int compare_whole(const struct elapsed_holder *a, const struct elapsed_holder *b)
+{
+    int order = elapsed_compare_rows(&a->did, &b->did);
+
+    return order == 0 ? elapsed_compare_rows(&a->waited, &b->waited) : order;
+}
+
+static int by_what(const void *one, const void *other)
+{
+    const struct elapsed_holder *a = one, *b = other;
+    int order = compare_whole(a, b);
+
+    return order == 0 ? (a->waited.tid > b->waited.tid) - (a->waited.tid < b->waited.tid) : order;
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct elapsed_holder *a = one, *b = other;
+
+    if (a->did.time != b->did.time)
+        return a->did.time > b->did.time ? -1 : 1;
+    return compare_whole(a, b);
+}
+
+/* Sorted by what they say, and then by the thread that waited. */
+static size_t merge(struct elapsed_holder *holders, size_t count)
+{
+    size_t kept = 0;
+    uint32_t tid = count == 0 ? 0 : holders[0].waited.tid;
+
+    for (size_t i = 1; i < count; i++) {
+        if (compare_whole(&holders[kept], &holders[i]) != 0) {
+            holders[++kept] = holders[i];
+        } else {
+            holders[kept].threads += holders[i].waited.tid != tid;
+            elapsed_add_row(&holders[kept].did, &holders[i].did);
+            elapsed_add_row(&holders[kept].waited, &holders[i].waited);
+        }
+        tid = holders[i].waited.tid;
+    }
+    return count == 0 ? 0 : kept + 1;
+}
+
+int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
+                         struct elapsed *elapsed)
+{
+    size_t count = holds->keys.count;
+
+    elapsed->holders = calloc(count + 1, sizeof(*elapsed->holders));
+    if (elapsed->holders == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        const struct hold_sum *sum = &holds->sums[i];
+        const struct part did = {sum->detail, sum->kind, sum->time, sum->count};
+        const struct part waited = {sum->waits, ELAPSED_LOCK, sum->time, sum->count};
+        elapsed->holders[i] = (struct elapsed_holder){elapsed_row_of(analysis, &did),
+                                                      elapsed_row_of(analysis, &waited), 1};
+    }
+    qsort(elapsed->holders, count, sizeof(*elapsed->holders), by_what);
+    elapsed->holder_count = merge(elapsed->holders, count);
+    qsort(elapsed->holders, elapsed->holder_count, sizeof(*elapsed->holders), by_time);
+    return 0;
+}
