@@ -35,6 +35,7 @@ static struct parallelism_options options_of(bool threads, bool messages_only)
         .threads = threads,
         .messages_only = messages_only,
         .sharing = true,
+        .appendix_a = true,
         .delays.remote = {.points = {{0, 1000}, {100, 2000}}, .count = 2},
     };
 }

@@ -255,6 +255,47 @@ int histogram_merge(struct histogram *to, const struct histogram *from, unsigned
     return 0;
 }
 
+/* Takes from each bucket what the earlier state has in it. */
+static void subtract_buckets(struct histogram_body *body, const struct histogram_body *earlier)
+{
+    unsigned by = body->shift - earlier->shift, at = 0, left = 0;
+
+    for (unsigned i = 0; i < earlier->used; i++) {
+        unsigned place = bucket_place(earlier->buckets[i]) >> by;
+        while (at < body->used && bucket_place(body->buckets[at]) < place)
+            at++;
+        if (!is_bucket(body, at, place))
+            continue;
+        uint64_t count = bucket_count(body->buckets[at]), less = bucket_count(earlier->buckets[i]);
+        body->buckets[at] = make_bucket(place, count > less ? count - less : 0);
+    }
+    for (unsigned i = 0; i < body->used; i++)
+        if (bucket_count(body->buckets[i]) > 0)
+            body->buckets[left++] = body->buckets[i];
+    body->used = (uint8_t)left;
+    body->latest = 0;
+}
+
+void histogram_subtract(struct histogram *histogram, const struct histogram *earlier)
+{
+    struct histogram_body *body = histogram->body;
+
+    if (histogram_bars(earlier) == 0 || body == NULL)
+        return;
+    for (; body->shift < earlier->body->shift; body->shift++)
+        body->used = (uint8_t)coarsen(body->buckets, body->used);
+    subtract_buckets(body, earlier->body);
+    if (body->used == 0) {
+        histogram_done(histogram);
+        return;
+    }
+    body->sum -= earlier->body->sum < body->sum ? earlier->body->sum : body->sum;
+    uint64_t least = histogram_bar(histogram, 0).from;
+    uint64_t most = histogram_bar(histogram, body->used - 1u).to;
+    body->min = least;
+    body->max = most;
+}
+
 /* ---- queries ---- */
 
 uint64_t histogram_count(const struct histogram *histogram)

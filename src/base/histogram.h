@@ -61,6 +61,10 @@ struct histogram_bar {
 int histogram_add(struct histogram *histogram, uint64_t value, unsigned most);
 int histogram_merge(struct histogram *to, const struct histogram *from, unsigned most);
 
+/* Removes the values of an earlier state of the same histogram. The extremes of those that are left are known to a bucket,
+ * unless they are new ones. */
+void histogram_subtract(struct histogram *histogram, const struct histogram *earlier);
+
 uint64_t histogram_count(const struct histogram *histogram);
 
 /* The value below which this share (0 to 1) of the values lies; 0 if there are none. */

@@ -5,6 +5,7 @@
  *      facts about the machine (probe.h) --+
  *      a trial of the kernel meter --------+--> judgement --> struct meter_check, one for each thing that matters
  *      a trial of the ptrace meter --------+
+ *      a session of dpmd ------------------+
  */
 #ifndef DPM_CHECK_H
 #define DPM_CHECK_H
@@ -42,5 +43,12 @@ bool check_hinders_kernel_meter(char *ret_missing, size_t size);
 /* Tries the ptrace meter, and calls `tell` for each thing that matters. Returns whether the meter works. */
 bool check_ptrace_meter(void (*tell)(const struct meter_check *check, void *context),
                         void *context);
+
+#define SERVICE_CHECKS "Service" /* the group of check_service's result */
+
+/* Checks whether dpmd loads the kernel meter for us, if that is `needed`: asks for a session, and ends it. Calls `tell`
+ * once. Returns the flags that it can meter; 0 if none, or if it is not needed. */
+uint64_t check_service(bool needed, void (*tell)(const struct meter_check *check, void *context),
+                       void *context);
 
 #endif

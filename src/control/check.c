@@ -23,6 +23,7 @@ struct findings {
     size_t count;
     size_t capacity;
     uint64_t flags; /* supported by the kernel meter */
+    bool by_dpmd;   /* ... which dpmd loads */
     bool ptrace;    /* the ptrace meter works */
     int error;
 };
@@ -106,7 +107,8 @@ static void sum_up(const struct findings *findings, char text[SUMMARY_SIZE])
     meter_flags_text(findings->flags, flags);
     meter_flags_text(METER_ALL_FLAGS & ~findings->flags, lost);
     if (findings->flags == METER_ALL_FLAGS) {
-        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags%s", limited);
+        snprintf(text, SUMMARY_SIZE, "dpm run and dpm acquire work here for all flags%s%s", limited,
+                 findings->by_dpmd ? ": dpmd loads the meter" : "");
     } else if (findings->flags != 0) {
         snprintf(text, SUMMARY_SIZE,
                  "dpm run and dpm acquire work here for --flags %s, but not for %s%s%s", flags,
@@ -242,6 +244,9 @@ static int command_check(int argc, char **argv)
     if (optind != argc)
         return command_usage_error("check", "takes no argument, not '%s'", argv[optind]);
     findings.flags = check_kernel_meter(add_finding, &findings);
+    uint64_t by_dpmd = check_service(findings.flags == 0, add_finding, &findings);
+    findings.by_dpmd = by_dpmd != 0;
+    findings.flags |= by_dpmd;
     findings.ptrace = check_ptrace_meter(add_finding, &findings);
     int result = findings.error;
     if (result == 0 && json)

@@ -151,4 +151,9 @@ void command_report_lost(const char *name, uint64_t lost, uint64_t skipped);
 /* Describes skipped hooks: "up to 11 records were not made: the kernel skipped ...". */
 void command_skipped_text(uint64_t skipped, char text[SKIPPED_TEXT_SIZE]);
 
+#define REMOVED_TEXT_SIZE 160
+
+/* "only the newest records are kept: 12 records of 3 s before them were removed" */
+void command_removed_text(uint64_t removed, uint64_t time, char text[REMOVED_TEXT_SIZE]);
+
 #endif

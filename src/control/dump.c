@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Reads the names of program counters, which are at the end of a trace, before anything is shown: each IMAGE, MODULE
  * and PROCEDURE in the traces' control files. Errors: -EBADMSG: a file is damaged; -ENOMEM ... */
@@ -31,10 +32,13 @@ static int read_names(struct source *control, struct identities *identities,
     return result;
 }
 
+#define FOLLOW_INTERVAL 100000000 /* ns */
+
 struct dump_options {
     struct selection selection;
     bool json;
     bool matched;
+    bool follow;
 };
 
 /* What to print, and how. */
@@ -101,17 +105,42 @@ static bool dump_event(struct dump *dump, const struct event *event, int *result
     return *result >= 0 && !ferror(stdout);
 }
 
+/* A trace that is followed may have removed records before they were read. */
+static void say_overtaken(const struct source *source, uint64_t *said)
+{
+    uint64_t overtaken = source->states[0].overtaken;
+    char text[COUNTED_SIZE];
+
+    if (overtaken == *said)
+        return;
+    show_counted(overtaken - *said, "record", text);
+    fflush(stdout);
+    command_say("%s removed before they were read: the trace keeps only the newest", text);
+    *said = overtaken;
+}
+
 /* Prints the chosen records of a source, in order of time. Returns 0 when the source has ended. */
 static int dump_source(struct source *source, struct dump *dump, struct problem *problem)
 {
+    const struct timespec pause = {.tv_nsec = FOLLOW_INTERVAL};
     struct event event;
-    uint64_t complete;
+    uint64_t complete, overtaken = 0;
     int result;
 
-    while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD)
-        if (!dump_event(dump, &event, &result, problem))
-            break;
-    return result < 0 ? result : command_flush_output(problem);
+    do {
+        while ((result = source->next(source, &event, &complete, problem)) == SOURCE_RECORD) {
+            if (event.header->id == EVENT_BEGIN)
+                say_overtaken(source, &overtaken);
+            if (!dump_event(dump, &event, &result, problem))
+                break;
+        }
+        int flushed = result < 0 ? result : command_flush_output(problem);
+        if (flushed < 0)
+            return flushed;
+        if (result == SOURCE_NONE_YET)
+            nanosleep(&pause, NULL);
+    } while (result == SOURCE_NONE_YET);
+    return 0;
 }
 
 /* Prints an event of a history, with the edges that lead to it. */
@@ -143,7 +172,8 @@ static int dump_plain(const char *const *names, size_t count, struct identities 
 {
     struct source *source = NULL;
     struct dump dump;
-    int result = trace_open(names, count, &source, problem);
+    int result = options->follow ? trace_follow(names[0], &source, problem)
+                                 : trace_open(names, count, &source, problem);
 
     begin_dump(&dump, options, identities, count > 1);
     if (result == 0)
@@ -205,6 +235,7 @@ enum {
     OPTION_TYPE,
     OPTION_JSON,
     OPTION_MATCHED,
+    OPTION_FOLLOW,
 };
 
 static const struct command_option dump_options[] = {
@@ -221,6 +252,10 @@ static const struct command_option dump_options[] = {
      OPTION_MATCHED,
      {0},
      "in causal order, each receive with the sends it took bytes of"},
+    {"follow",
+     OPTION_FOLLOW,
+     {0},
+     "one trace, while it is being recorded: print records as they come"},
     {"json", OPTION_JSON, {0}, "print a JSON object per line"},
     {0},
 };
@@ -247,6 +282,8 @@ static int command_dump(int argc, char **argv)
             options.json = true;
         else if (option == OPTION_MATCHED)
             options.matched = true;
+        else if (option == OPTION_FOLLOW)
+            options.follow = true;
         else
             status =
                 option == OPTION_HELP ? command_help("dump") : command_usage_error("dump", NULL);
@@ -259,6 +296,8 @@ static int command_dump(int argc, char **argv)
         status = selection_check("dump", &options.selection, true);
     if (status < 0 && optind == argc)
         status = command_usage_error("dump", "name a trace");
+    if (status < 0 && options.follow && (options.matched || argc - optind > 1))
+        status = command_usage_error("dump", "--follow reads one trace, without --matched");
     if (status < 0)
         status = dump_traces((const char *const *)argv + optind, (size_t)(argc - optind), &options);
     selection_done(&options.selection);

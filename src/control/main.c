@@ -257,10 +257,32 @@ void command_report_lost(const char *name, uint64_t lost, uint64_t skipped)
     command_say("%s: %s", name, skips);
 }
 
+void command_removed_text(uint64_t removed, uint64_t time, char text[REMOVED_TEXT_SIZE])
+{
+    char count[COUNTED_SIZE], duration[UNIT_SIZE];
+
+    show_counted(removed, "record", count);
+    show_duration(time, duration);
+    snprintf(text, REMOVED_TEXT_SIZE,
+             "only the newest records are kept: %s of %s before them %s removed", count, duration,
+             removed == 1 ? "was" : "were");
+}
+
+static void report_removed(const struct source_state *state, const char *name)
+{
+    char text[REMOVED_TEXT_SIZE];
+
+    if (state->removed == 0)
+        return;
+    command_removed_text(state->removed, state->removed_time, text);
+    command_say("%s: %s", name, text);
+}
+
 void command_report_state(const struct source *source, const char *const *names)
 {
     for (uint32_t i = 0; i < source->origins; i++) {
         report_end(&source->states[i], names[i]);
+        report_removed(&source->states[i], names[i]);
         command_report_lost(names[i], source->states[i].lost, source->states[i].skipped);
     }
 }

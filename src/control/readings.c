@@ -39,7 +39,9 @@ struct selecting {
 struct readings {
     const struct analyses_wanted *wanted;
     struct analyses_found *found;
-    struct traces traces;
+    struct traces traces;    /* all zero: `history` is the caller's */
+    struct history *history; /* that is read now */
+    uint32_t origins;
     struct part parts[PART_COUNT];
     struct statistics *statistics;
     struct parallelism_analysis *threads;
@@ -87,7 +89,7 @@ static int begin_statistics(struct readings *readings, struct problem *problem)
 
     if (!wanted->statistics)
         return 0;
-    if (statistics_new(readings->traces.history, wanted->every, &readings->statistics) < 0)
+    if (statistics_new(readings->history, wanted->every, &readings->statistics) < 0)
         return out_of_memory(problem);
     readings->parts[STATISTICS].analysis = statistics_analysis(readings->statistics);
     return 0;
@@ -98,8 +100,7 @@ static bool is_selected(void *context, uint32_t origin, const struct stream_reco
     const struct readings *readings = context;
 
     return dump_choice_accepts_process(&readings->wanted->selection->choice,
-                                       history_identities(readings->traces.history), origin,
-                                       stream);
+                                       history_identities(readings->history), origin, stream);
 }
 
 static bool is_not_selected(void *context, uint32_t origin, const struct stream_record *stream)
@@ -138,7 +139,7 @@ static int begin_parallelism(struct readings *readings, bool threads,
 
     options.threads = threads;
     select_processes(readings, &readings->selecting_parallelism, &options);
-    result = parallelism_new(readings->traces.history, &options, analysis, problem);
+    result = parallelism_new(readings->history, &options, analysis, problem);
     if (result == 0)
         part->analysis = parallelism_analysis(*analysis);
     return result;
@@ -154,13 +155,19 @@ static int begin_threads(struct readings *readings, struct problem *problem)
                                    &readings->threads, &readings->parts[THREADS], problem);
 }
 
+/* A recording that is still running may have some later. */
+static bool may_have_threads(const struct readings *readings)
+{
+    return readings->traces.count == 0 || traces_may_have_threads(&readings->traces);
+}
+
 /* Without threads, the result would equal that of begin_threads. */
 static int begin_processes(struct readings *readings, struct problem *problem)
 {
     const struct analyses_wanted *wanted = readings->wanted;
 
     return wanted->parallelism == NULL || wanted->streams != STREAMS_BOTH ||
-                   !traces_may_have_threads(&readings->traces)
+                   !may_have_threads(readings)
                ? 0
                : begin_parallelism(readings, false, &readings->processes,
                                    &readings->parts[PROCESSES], problem);
@@ -172,8 +179,8 @@ static int begin_path(struct readings *readings, struct problem *problem)
         return 0;
     readings->path_options = *readings->wanted->path;
     select_processes(readings, &readings->selecting_path, &readings->path_options.parallelism);
-    int result = critical_path_new(readings->traces.history, &readings->path_options,
-                                   &readings->path, problem);
+    int result =
+        critical_path_new(readings->history, &readings->path_options, &readings->path, problem);
     if (result == 0)
         readings->parts[PATH].analysis = critical_path_analysis(readings->path);
     return result;
@@ -185,7 +192,7 @@ static int begin_requests(struct readings *readings, struct problem *problem)
 
     if (options == NULL)
         return 0;
-    if (causality_new(readings->traces.history, options, &readings->causality) < 0)
+    if (causality_new(readings->history, options, &readings->causality) < 0)
         return out_of_memory(problem);
     readings->parts[REQUESTS].analysis = causality_analysis(readings->causality);
     return 0;
@@ -195,7 +202,7 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
 {
     if (!readings->wanted->elapsed)
         return 0;
-    int result = elapsed_new(readings->traces.history, NULL, &readings->elapsed, problem);
+    int result = elapsed_new(readings->history, NULL, &readings->elapsed, problem);
     if (result == 0 && selects_processes(readings))
         elapsed_end_with(readings->elapsed, is_selected, readings);
     if (result == 0)
@@ -207,7 +214,7 @@ static int begin_pauses(struct readings *readings, struct problem *problem)
 {
     if (!readings->wanted->pauses)
         return 0;
-    if (pauses_new(readings->traces.history, &readings->pauses) < 0)
+    if (pauses_new(readings->history, &readings->pauses) < 0)
         return out_of_memory(problem);
     readings->parts[PAUSES].analysis = pauses_analysis(readings->pauses);
     return 0;
@@ -217,9 +224,9 @@ static int begin_pauses(struct readings *readings, struct problem *problem)
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
 {
-    history_finish(readings->traces.history); /* the results need the memory */
-    int result = statistics_finish(readings->statistics, (uint32_t)readings->traces.count,
-                                   &readings->found->communication);
+    history_finish(readings->history); /* the results need the memory */
+    int result =
+        statistics_finish(readings->statistics, readings->origins, &readings->found->communication);
 
     statistics_free(readings->statistics);
     readings->statistics = NULL;
@@ -254,8 +261,8 @@ static int finish_path(struct readings *readings, struct problem *problem)
 
 static int finish_requests(struct readings *readings, struct problem *problem)
 {
-    int result = causality_finish(readings->causality, (uint32_t)readings->traces.count,
-                                  &readings->found->causality);
+    int result =
+        causality_finish(readings->causality, readings->origins, &readings->found->causality);
 
     causality_analysis_free(readings->causality);
     readings->causality = NULL;
@@ -320,44 +327,53 @@ static int begin_parts(struct readings *readings, struct problem *problem)
     return result;
 }
 
-/* Reads the traces once, for the parts that are there. */
-static int feed(struct readings *readings, struct problem *problem)
+_Static_assert(READINGS_MOST == PART_COUNT, "readings_analyses has space for all parts");
+
+size_t readings_analyses(struct readings *readings, struct analysis ret_analyses[READINGS_MOST])
 {
-    struct analysis analyses[PART_COUNT];
     size_t count = 0;
 
     for (unsigned i = 0; i < PART_COUNT; i++)
         if (is_there(&readings->parts[i]))
-            analyses[count++] = (struct analysis){readings->parts[i].analysis.name,
-                                                  &readings->parts[i], add_to_part};
-    return analyses_read_all(readings->traces.history, analyses, count, problem);
+            ret_analyses[count++] = (struct analysis){readings->parts[i].analysis.name,
+                                                      &readings->parts[i], add_to_part};
+    return count;
+}
+
+/* Reads the traces once, for the parts that are there. */
+static int feed(struct readings *readings, struct problem *problem)
+{
+    struct analysis analyses[READINGS_MOST];
+    size_t count = readings_analyses(readings, analyses);
+
+    return analyses_read_all(readings->history, analyses, count, problem);
 }
 
 static int finish_parts(struct readings *readings, struct problem *problem)
 {
     int result = 0;
 
-    history_finish(readings->traces.history); /* results need the memory */
+    history_finish(readings->history); /* results need the memory */
     for (unsigned i = 0; i < PART_COUNT && result == 0; i++)
         if (is_there(&readings->parts[i]))
             result = settle(&readings->parts[i], finishes[i](readings, problem), problem);
     return result;
 }
 
-/* After the traces are read: counts records and losses, and reports incomplete traces. */
-static void note_losses(const struct trace_names *names, const struct traces *traces,
-                        struct analyses_found *found)
+/* After everything is read: counts records and losses. */
+static void note_losses(const struct readings *readings)
 {
+    struct analyses_found *found = readings->found;
     struct recorded *recorded = &found->run.recorded;
 
-    if (!names->quiet)
-        traces_report_losses(traces);
     recorded->complete = true;
-    for (size_t i = 0; i < traces->count; i++) {
-        const struct source_state *state = &traces->sources[i]->states[0];
+    for (uint32_t i = 0; i < readings->origins; i++) {
+        const struct source_state *state = history_state(readings->history, i);
         recorded->lost += state->lost;
         recorded->complete = recorded->complete && source_is_whole(state);
         found->records += state->records;
+        found->removed += state->removed;
+        found->removed_time += state->removed_time;
     }
 }
 
@@ -383,7 +399,8 @@ static int begin_again(struct readings *readings, struct problem *problem)
 
     if (result < 0)
         return result;
-    critical_path_again(readings->path, readings->traces.history);
+    readings->history = readings->traces.history;
+    critical_path_again(readings->path, readings->history);
     if (wanted->picture == NULL)
         return 0;
     if (wanted->busiest)
@@ -401,8 +418,8 @@ static int read_again(struct readings *readings, struct problem *problem)
             critical_path_analysis(readings->path),
             picture_analysis(wanted->picture),
         };
-        result = analyses_read_all(readings->traces.history, analyses,
-                                   wanted->picture == NULL ? 1 : 2, problem);
+        result = analyses_read_all(readings->history, analyses, wanted->picture == NULL ? 1 : 2,
+                                   problem);
     }
     if (result == 0)
         result = critical_path_finish(readings->path, &readings->found->path, problem);
@@ -430,6 +447,8 @@ int read_analyses(const struct trace_names *names, const struct analyses_wanted 
     struct part *path = &readings.parts[PATH];
     int result = traces_open(names->at, names->count, wanted->selection, &readings.traces, problem);
 
+    readings.history = readings.traces.history;
+    readings.origins = (uint32_t)names->count;
     *found = (struct analyses_found){.run.name = names->at[0]};
     if (result == 0)
         result = begin_parts(&readings, problem);
@@ -437,12 +456,53 @@ int read_analyses(const struct trace_names *names, const struct analyses_wanted 
         result = feed(&readings, problem);
     if (result == 0)
         result = finish_parts(&readings, problem);
+    if (result == 0 && !names->quiet)
+        traces_report_losses(&readings.traces);
     if (result == 0)
-        note_losses(names, &readings.traces, found);
+        note_losses(&readings);
     if (result == 0 && is_there(path))
         result = settle(path, read_again(&readings, problem), problem);
     readings_done(&readings);
     return result;
+}
+
+/* ---- one reading of a recording that runs ---- */
+
+int readings_new(struct history *history, const struct analyses_wanted *wanted,
+                 struct analyses_found *found, struct readings **ret_readings,
+                 struct problem *problem)
+{
+    struct readings *readings = calloc(1, sizeof(*readings));
+
+    if (readings == NULL)
+        return out_of_memory(problem);
+    *readings =
+        (struct readings){.wanted = wanted, .found = found, .history = history, .origins = 1};
+    *found = (struct analyses_found){.run.name = ""};
+    int result = begin_parts(readings, problem);
+    if (result < 0) {
+        readings_free(readings);
+        return result;
+    }
+    *ret_readings = readings;
+    return 0;
+}
+
+int readings_finish(struct readings *readings, struct problem *problem)
+{
+    int result = finish_parts(readings, problem);
+
+    if (result == 0)
+        note_losses(readings);
+    return result;
+}
+
+void readings_free(struct readings *readings)
+{
+    if (readings == NULL)
+        return;
+    readings_done(readings);
+    free(readings);
 }
 
 void found_done(struct analyses_found *found)

@@ -55,6 +55,7 @@ struct analyses_found {
     struct elapsed *elapsed;
     struct pauses *pauses;
     uint64_t records;
+    uint64_t removed, removed_time; /* as in struct source_state, of all traces */
     /* With `goes_on`: why a result is missing; "" if it is not. */
     struct problem parallelism_problem, path_problem, causality_problem, elapsed_problem;
 };
@@ -64,6 +65,25 @@ struct analyses_found {
 int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
                   struct analyses_found *found, struct problem *problem);
 void found_done(struct analyses_found *found);
+
+/* The same of a recording while it runs, without a trace: whoever reads the history feeds the analyses.
+ *
+ *      readings_new       before the first event
+ *      readings_analyses  for recording_analyse, each time
+ *      readings_finish    after the last event
+ *
+ * A history can be read only once: `wanted` has no critical path, no picture and no selection. It, `history` and `found`
+ * must outlive the readings. Errors: those of the analyses. */
+struct readings;
+
+#define READINGS_MOST 7
+
+int readings_new(struct history *history, const struct analyses_wanted *wanted,
+                 struct analyses_found *found, struct readings **ret_readings,
+                 struct problem *problem);
+size_t readings_analyses(struct readings *readings, struct analysis ret_analyses[READINGS_MOST]);
+int readings_finish(struct readings *readings, struct problem *problem);
+void readings_free(struct readings *readings); /* NULL is allowed */
 
 /* The critical path in reports: each stream has its own machine, messages take no time, and what-ifs predict which
  * processes are worth making faster. */

@@ -48,13 +48,36 @@ int recording_command_init(struct recording_command *command,
     return 0;
 }
 
-/* Starts the analyses for interval reports. */
+static int begin_intervals(struct recording_command *command, struct problem *problem)
+{
+    int result = statistics_new(command->history, 0, &command->statistics);
+
+    return result < 0 ? problem_set(problem, result, "out of memory for reports while it goes on")
+                      : 0;
+}
+
+/* Without a trace, the report is made while the recording runs. What it takes has a limit if nothing was asked for. */
+static int begin_whole(struct recording_command *command, struct problem *problem)
+{
+    unsigned parts = command->options->parts;
+
+    command->whole = calloc(1, sizeof(*command->whole));
+    if (command->whole == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    command->whole->parts = parts != 0 ? parts : PART_STATS | PART_CAUSALITY;
+    command->whole->goes_on = true;
+    return whole_report_begin(command->whole, command->history, problem);
+}
+
+/* Starts the analyses that follow the recording. */
 static int follow(struct recording_command *command, struct problem *problem)
 {
     int result = recording_follow(&command->recording, &command->history, problem);
 
-    if (result == 0 && (result = statistics_new(command->history, 0, &command->statistics)) < 0)
-        problem_set(problem, result, "out of memory for reports while it goes on");
+    if (result == 0 && command->options->interval != 0)
+        result = begin_intervals(command, problem);
+    if (result == 0 && command->options->recording.store == STORE_NONE)
+        result = begin_whole(command, problem);
     return result;
 }
 
@@ -67,7 +90,9 @@ int recording_command_open(struct recording_command *command, const char *name, 
         return result;
     if (command->recording.meter->left_out != NULL)
         command_error("%s", command->recording.meter->left_out);
-    return command->options->interval == 0 ? 0 : follow(command, problem);
+    bool follows =
+        command->options->interval != 0 || command->options->recording.store == STORE_NONE;
+    return follows ? follow(command, problem) : 0;
 }
 
 void recording_command_announce(const struct recording_command *command, const char *name)
@@ -100,36 +125,78 @@ void recording_command_begin(struct recording_command *command)
 
 /* ---- while recording ---- */
 
-static void stop_following(struct recording_command *command)
+static void stop_intervals(struct recording_command *command)
 {
     statistics_free(command->statistics);
     command->statistics = NULL;
+    communication_free(command->before);
+    command->before = NULL;
+}
+
+static void stop_following(struct recording_command *command)
+{
+    stop_intervals(command);
+    if (command->whole != NULL)
+        whole_report_done(command->whole);
+    free(command->whole);
+    command->whole = NULL;
     recording_unfollow(&command->recording);
 }
 
-/* Prints a report on what has been recorded so far. */
+/* Prints what has happened since the last report. */
+static int report_last_interval(struct recording_command *command)
+{
+    struct communication *since;
+    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, 1, &since);
+
+    if (result != 0) /* the first interval is the whole */
+        return result < 0 ? result : 0;
+    result = communication_since(since, command->before);
+    if (result == 0)
+        result = show_last_interval(since, command->messages);
+    communication_free(since);
+    return result;
+}
+
+/* Prints a report on what has been recorded so far, and on the last interval. */
 static int report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
     int result = statistics_finish(command->statistics, 1, &communication);
 
-    if (result == 0) {
-        result = show_statistics(communication, command->messages, &options);
-        communication_free(communication);
-        fputc('\n', command->messages);
-        fflush(command->messages);
-    }
+    if (result < 0)
+        return problem_set(problem, result, "out of memory for the report");
+    result = show_statistics(communication, command->messages, &options);
+    if (result == 0)
+        result = report_last_interval(command);
+    communication_free(command->before);
+    command->before = communication;
+    fputc('\n', command->messages);
+    fflush(command->messages);
     return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+}
+
+/* Feeds the analyses that follow the recording. Returns as recording_analyse. */
+static int analyse(struct recording_command *command, struct problem *problem)
+{
+    struct analysis analyses[1 + READINGS_MOST];
+    size_t count = 0;
+
+    if (command->statistics != NULL)
+        analyses[count++] = statistics_analysis(command->statistics);
+    if (command->whole != NULL)
+        count += readings_analyses(command->whole->readings, analyses + count);
+    return recording_analyse(&command->recording, analyses, count, problem);
 }
 
 static int analyse_so_far(struct recording_command *command, struct problem *problem)
 {
-    const struct analysis analysis = statistics_analysis(command->statistics);
     uint64_t now = clock_now(CLOCK_MONOTONIC);
-    int result = recording_analyse(&command->recording, &analysis, 1, problem);
+    int result = analyse(command, problem);
 
-    if (result < 0 || now - command->last_report < command->options->interval)
+    if (result < 0 || command->statistics == NULL ||
+        now - command->last_report < command->options->interval)
         return result;
     command->last_report = now;
     return report_so_far(command, problem);
@@ -146,10 +213,10 @@ void recording_command_step(struct recording_command *command)
 
     if (recording_step(&command->recording, &problem) < 0)
         say_stopped(command, &problem);
-    if (!command->recording.active || command->statistics == NULL)
+    if (!command->recording.active || command->recording.live == NULL)
         return;
     if (analyse_so_far(command, &problem) < 0) {
-        command_say_to(command->messages, "no more interval reports: %s", problem.text);
+        command_say_to(command->messages, "no more reports: %s", problem.text);
         stop_following(command);
     }
 }
@@ -192,11 +259,21 @@ int recording_command_end(struct recording_command *command, const char *name_th
 
     if (command->recording.active && name_the_rest != NULL)
         name_the_living(command, name_the_rest);
-    stop_following(command); /* the report on the trace covers what comes now */
+    if (command->whole == NULL)
+        stop_following(command); /* the report on the trace covers what comes now */
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);
     return result;
+}
+
+int recording_command_finish_report(struct recording_command *command, struct problem *problem)
+{
+    int result = SOURCE_NONE_YET;
+
+    while (result == SOURCE_NONE_YET)
+        result = analyse(command, problem);
+    return result < 0 ? result : whole_report_end(command->whole, problem);
 }
 
 void recording_command_close(struct recording_command *command)

@@ -8,13 +8,14 @@
  *      recording_command_begin
  *      recording_command_step    every RECORDING_INTERVAL ms; with --interval, prints interval reports
  *      recording_command_end
- *      recording_report          recording_report.h: the report on the trace
+ *      recording_report          recording_report.h: the report on the trace, or on what was followed
  *      recording_command_close
  */
 #ifndef DPM_RECORDING_COMMAND_H
 #define DPM_RECORDING_COMMAND_H
 
 #include "control/recording_options.h"
+#include "control/whole_report.h"
 
 #include "analysis/statistics/statistics.h"
 
@@ -24,10 +25,13 @@ struct recording_command {
     struct recording recording;
     FILE *messages; /* standard error, or the report's file */
     int signals;    /* signalfd: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
-    /* for interval reports; NULL: none */
+    /* analyses that follow the recording; NULL: none */
     struct history *history;
-    struct statistics *statistics;
+    struct statistics *statistics; /* for interval reports */
+    struct communication *before;  /* what the last interval report said; NULL: there was none */
     uint64_t last_report;
+    struct whole_report
+        *whole; /* for the report at the end, if there is no trace to read it from */
 };
 
 /* Blocks the signals that end a recording, opens `signals` and `messages`. `options` must outlive `command`. Returns 0,
@@ -55,6 +59,10 @@ void recording_command_catch_up(struct recording_command *command);
 /* Ends the recording. `name_the_rest`: also prints the metered processes that are still running, followed by this hint;
  * NULL: does not. Returns 0, or a negative errno after printing the error. */
 int recording_command_end(struct recording_command *command, const char *name_the_rest);
+
+/* After the end of a recording without a trace: completes `whole`. Returns 0, or a negative errno with a line in
+ * `problem`. */
+int recording_command_finish_report(struct recording_command *command, struct problem *problem);
 
 void recording_command_close(struct recording_command *command);
 

@@ -25,11 +25,23 @@ static const char *cpu_time_word(size_t index)
     return index < ARRAY_SIZE(cpu_times) ? cpu_times[index] : NULL;
 }
 
+static const char *const stores[] = {
+    [STORE_ALL] = "all", [STORE_NEWEST] = "newest", [STORE_NONE] = "none"};
+
+static const char *store_word(size_t index)
+{
+    return index < ARRAY_SIZE(stores) ? stores[index] : NULL;
+}
+
 const struct command_option recording_options[] = {
     {"output",
      'o',
      {"TRACE", ARGUMENT_TRACE},
      "record into the directory TRACE (./dpm-NAME-PID.trace)"},
+    {"store",
+     RECORDING_STORE,
+     {"WHAT", ARGUMENT_WORD, store_word},
+     "all: a trace; newest: a trace of the newest records; none: only the report (all)"},
     {"flags",
      RECORDING_FLAGS,
      {"LIST", ARGUMENT_LIST, meter_flag_word},
@@ -58,7 +70,15 @@ const struct command_option recording_options[] = {
     {"max-size",
      RECORDING_MAX_SIZE,
      {"N"},
-     "largest size of the trace, with K, M, G or T; at least 64K (4G)"},
+     "largest size of the trace, with K, M, G or T (4G); implies --store newest"},
+    {"max-files",
+     RECORDING_MAX_FILES,
+     {"N"},
+     "keep the newest records in N pairs of files (16); implies --store newest"},
+    {"max-age",
+     RECORDING_MAX_AGE,
+     {"TIME"},
+     "keep no records older than TIME before the newest: 1h; implies --store newest"},
     {"ring", RECORDING_RING, {"N"}, "size of the buffer between kernel and dpm, 4K to 1G (16M)"},
     {0},
 };
@@ -77,7 +97,39 @@ static int read_max_size(const char *command, struct recording_command_options *
         options->recording.max_size < TRACE_SMALLEST_MAX_SIZE)
         return command_usage_error(
             command, "--max-size '%s': give a size of at least 64K, e.g. 500M or 4G", optarg);
+    options->bounded = true;
     return -1;
+}
+
+static int read_max_files(const char *command, struct recording_command_options *options)
+{
+    uint64_t files = 0;
+    int result = option_number(command, "max-files", 2, TRACE_FILES_MOST, &files);
+
+    options->recording.limits.max_files = (uint32_t)files;
+    options->bounded = true;
+    return result;
+}
+
+static int read_max_age(const char *command, struct recording_command_options *options)
+{
+    if (parse_duration(optarg, &options->recording.limits.max_age) < 0 ||
+        options->recording.limits.max_age == 0)
+        return command_usage_error(command, "--max-age '%s': give a time, e.g. 30s, 10m or 1h",
+                                   optarg);
+    options->bounded = true;
+    return -1;
+}
+
+static int read_store(const char *command, struct recording_command_options *options)
+{
+    size_t store;
+    int result = option_word(command, "store", store_word, &store);
+
+    if (result < 0)
+        options->recording.store = (enum recording_store)store;
+    options->store_given = true;
+    return result;
 }
 
 static int read_ring_size(const char *command, struct recording_command_options *options)
@@ -118,6 +170,12 @@ int recording_option(const char *command, int option, struct recording_command_o
     case RECORDING_HTML:
         options->html = optarg;
         return -1;
+    case RECORDING_MAX_FILES:
+        return read_max_files(command, options);
+    case RECORDING_MAX_AGE:
+        return read_max_age(command, options);
+    case RECORDING_STORE:
+        return read_store(command, options);
     case RECORDING_MAX_SIZE:
         return read_max_size(command, options);
     case RECORDING_RING:
@@ -136,16 +194,43 @@ int recording_option(const char *command, int option, struct recording_command_o
     }
 }
 
+/* What is stored, and options that do not fit it. */
+static int check_store(const char *command, struct recording_command_options *options)
+{
+    struct recording_options *recording = &options->recording;
+
+    if (!options->store_given && options->bounded)
+        recording->store = STORE_NEWEST;
+    if (recording->store == STORE_NONE && recording->trace != NULL)
+        return command_usage_error(command, "--store none writes no trace: leave out --output");
+    if (recording->store == STORE_NONE && options->bounded)
+        return command_usage_error(command, "--store none writes no trace: leave out --max-...");
+    if (recording->store == STORE_ALL &&
+        (recording->limits.max_files != 0 || recording->limits.max_age != 0))
+        return command_usage_error(
+            command, "--store all keeps all records: leave it out, or --max-files and --max-age");
+    if (recording->store == STORE_NEWEST && recording->max_size < TRACE_SMALLEST_KEPT)
+        return command_usage_error(
+            command, "--max-size: --store newest needs at least 1M; with --store all recording "
+                     "stops at the size");
+    return -1;
+}
+
 int recording_options_done(const char *command, struct recording_command_options *options)
 {
     struct problem problem;
+    int result = check_store(command, options);
 
+    if (result >= 0)
+        return result;
     if (meter_flags_parse(options->flags, &options->recording.meter.options.flags, &problem) < 0 ||
         meter_kinds_parse(options->kinds, &options->recording.meter.options.kinds, &problem) < 0)
         return command_usage_error(command, "%s", problem.text);
     if ((options->recording.meter.options.flags & METER_EVENT_FLAGS) == 0)
         return command_usage_error(
             command, "--flags leaves no event to record (to leave one out: all,-NAME)");
+    if (options->recording.store == STORE_NEWEST)
+        options->recording.meter.options.flags |= STORE_NEWEST_FLAGS;
     const uint64_t of_files = EVENT_FLAG(EVENT_READ) | EVENT_FLAG(EVENT_WRITE);
     if (!(options->recording.meter.options.kinds & METER_FILE) &&
         (options->recording.meter.options.flags & METER_EVENT_FLAGS & ~of_files) == 0)

@@ -13,6 +13,8 @@ struct recording_command_options {
     const char *kinds;
     const char *html; /* file of the page with drawings; NULL: none */
     unsigned parts;   /* of the report (whole_report.h); 0: what the size of the recording allows */
+    bool store_given; /* --store */
+    bool bounded;     /* one of --max-size, --max-files, --max-age */
     uint64_t interval; /* ns between interval reports; 0: none */
 };
 
@@ -24,6 +26,9 @@ enum recording_option_value {
     RECORDING_HTML,
     RECORDING_RING,
     RECORDING_MAX_SIZE,
+    RECORDING_MAX_FILES,
+    RECORDING_MAX_AGE,
+    RECORDING_STORE,
     RECORDING_INTERVAL_OPTION,
     RECORDING_CPU_TIME,
     RECORDING_OPTION_END, /* a command's own options begin here */

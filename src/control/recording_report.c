@@ -15,9 +15,11 @@ static void say(const char *sentence, void *messages)
 }
 
 /* Why program counters have no names, which are written after everything else. */
-static const char *why_unnamed(enum end_reason reason)
+static const char *why_unnamed(const struct recording *recording)
 {
-    switch (reason) {
+    if (recording->names_cut)
+        return "names may take a quarter of a trace that keeps only the newest (--max-size)";
+    switch (recording->reason) {
     case END_SIZE:
         return "names are written last, and the trace had reached its largest size";
     case END_DISK:
@@ -32,13 +34,18 @@ static void tell_result(const struct recording_command *command, const struct an
 {
     const struct recording *recording = &command->recording;
     uint64_t noted = 0, unnamed = symbols_unnamed(recording->symbols, &noted);
-    char skips[SKIPPED_TEXT_SIZE];
+    char skips[SKIPPED_TEXT_SIZE], removed[REMOVED_TEXT_SIZE];
 
-    command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, in %s",
-                   found->records, found->run.recorded.lost, recording->path);
+    command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, %s%s", found->records,
+                   found->run.recorded.lost, recording->path[0] == '\0' ? "not stored" : "in ",
+                   recording->path);
+    if (found->removed > 0) {
+        command_removed_text(found->removed, found->removed_time, removed);
+        say(removed, command->messages);
+    }
     if (unnamed > 0)
         command_say_to(command->messages, "%" PRIu64 " of %" PRIu64 " call sites have no name: %s",
-                       unnamed, noted, why_unnamed(recording->reason));
+                       unnamed, noted, why_unnamed(recording));
     if (recording->meter->state.skipped > 0) {
         command_skipped_text(recording->meter->state.skipped, skips);
         say(skips, command->messages);
@@ -95,7 +102,7 @@ static unsigned parts_of(const struct recording_command *command)
     return command->recording.records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
 }
 
-int recording_report(struct recording_command *command, struct problem *problem)
+static int report_on_trace(const struct recording_command *command, struct problem *problem)
 {
     const char *paths[] = {command->recording.path};
     struct whole_report whole = {
@@ -110,4 +117,14 @@ int recording_report(struct recording_command *command, struct problem *problem)
         result = report(command, &whole, problem);
     whole_report_done(&whole);
     return result;
+}
+
+int recording_report(struct recording_command *command, struct problem *problem)
+{
+    if (command->options->recording.store != STORE_NONE)
+        return report_on_trace(command, problem);
+    if (command->whole == NULL)
+        return problem_set(problem, -ENODATA, "there is no report: the analyses ended early");
+    int result = recording_command_finish_report(command, problem);
+    return result < 0 ? result : report(command, command->whole, problem);
 }

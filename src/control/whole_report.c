@@ -89,31 +89,60 @@ static void take_results(struct whole_report *whole)
     };
 }
 
-int whole_report_read(struct whole_report *whole, struct problem *problem)
+/* What is wanted of the analyses. */
+static void want(struct whole_report *whole)
 {
     bool has_path = (whole->parts & PART_PATH) != 0, draws = whole->draws && has_path;
-    const struct causality_options requests = {0};
-    const struct analyses_wanted wanted = {
+
+    whole->wanted = (struct analyses_wanted){
         .selection = whole->selection,
         .statistics = true,
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
-        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &whole->requests : NULL,
         .elapsed = (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,
     };
+}
+
+int whole_report_read(struct whole_report *whole, struct problem *problem)
+{
     int result = choose_assignments(whole, problem);
 
+    want(whole);
     whole->picture.choice.most = DRAWN;
     whole->traces = trace_names_quoted(&whole->names);
     if (result == 0 && whole->traces == NULL)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0)
-        result = read_analyses(&whole->names, &wanted, &whole->found, problem);
+        result = read_analyses(&whole->names, &whole->wanted, &whole->found, problem);
+    if (result == 0)
+        take_results(whole);
+    return result;
+}
+
+int whole_report_begin(struct whole_report *whole, struct history *history, struct problem *problem)
+{
+    int result = choose_assignments(whole, problem);
+    bool has_path = (whole->parts & PART_PATH) != 0;
+
+    whole->parts &= ~(unsigned)PART_PATH;
+    want(whole);
+    if (result == 0)
+        result = readings_new(history, &whole->wanted, &whole->found, &whole->readings, problem);
+    if (result == 0 && has_path)
+        problem_set(&whole->found.path_problem, -ENOTSUP, "it needs a trace, to read it twice");
+    return result;
+}
+
+int whole_report_end(struct whole_report *whole, struct problem *problem)
+{
+    int result = readings_finish(whole->readings, problem);
+
     if (result == 0)
         take_results(whole);
     return result;
@@ -132,6 +161,8 @@ int whole_report_write_html(const struct whole_report *whole, const char *file,
 
 void whole_report_done(struct whole_report *whole)
 {
+    readings_free(whole->readings);
+    whole->readings = NULL;
     free(whole->traces);
     found_done(&whole->found);
     picture_done(&whole->picture);

@@ -48,11 +48,20 @@ struct whole_report {
     struct parallelism_options options;
     struct parallelism_runs runs;
     struct picture picture;
-    char *traces; /* names, quoted */
+    char *traces; /* names, quoted; NULL: there is no trace */
+    struct analyses_wanted wanted;
+    struct causality_options requests;
+    struct readings *readings; /* of a recording that runs */
 };
 
 /* Reads the traces. Returns 0 or a negative errno with a line in `problem`. Call whole_report_done in any case. */
 int whole_report_read(struct whole_report *whole, struct problem *problem);
+
+/* The same of a recording while it runs, without a trace (readings.h): begin before the first event, feed
+ * whole->readings, end after the last event. A critical path needs a second reading: there is none. */
+int whole_report_begin(struct whole_report *whole, struct history *history,
+                       struct problem *problem);
+int whole_report_end(struct whole_report *whole, struct problem *problem);
 
 /* Writes the report as a page with drawings; "-" is standard output. */
 int whole_report_write_html(const struct whole_report *whole, const char *file,

@@ -9,6 +9,7 @@
 #include "dpmd/listening.h"
 #include "dpmd/peer.h"
 #include "dpmd/privileges.h"
+#include "dpmd/refuse.h"
 #include "dpmd/serve.h"
 #include "dpmd/sessions.h"
 
@@ -23,15 +24,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SESSION_MEMORY (64u << 20) /* bytes, of a session's process */
+#define ROOT_RING      (1u << 30)  /* bytes */
+
 struct limits {
     unsigned sessions_all;
     unsigned sessions_of_user;
-    uint32_t ring; /* bytes of a data ring; root has no limit */
+    uint32_t ring; /* bytes of an ordinary user's data ring */
 };
 
 struct dpmd {
@@ -70,14 +75,25 @@ static int check_limits(const struct dpmd *dpmd, const struct peer *peer, struct
                            strerror(-result));
     if (!peer->everybody && count.of_user >= dpmd->limits.sessions_of_user)
         return problem_set(problem, -EUSERS,
-                           "you have %u sessions, as many as dpmd gives a user (dpmd --sessions): "
-                           "end one first",
-                           count.of_user);
+                           "you have as many sessions as dpmd gives a user, %u: end one first, or "
+                           "raise dpmd --sessions",
+                           dpmd->limits.sessions_of_user);
     if (count.all >= dpmd->limits.sessions_all)
         return problem_set(problem, -EUSERS,
-                           "dpmd serves %u sessions, and no more at once (dpmd --all-sessions)",
-                           count.all);
+                           "dpmd has as many sessions as it gives all users together, %u: wait "
+                           "until one ends, or raise dpmd --all-sessions",
+                           dpmd->limits.sessions_all);
     return 0;
+}
+
+/* What a user asks for again and again fills the memory of the user's session only, and not without end. (The rings are
+ * not part of it.) */
+static void limit_memory(const struct peer *peer)
+{
+    const struct rlimit limit = {SESSION_MEMORY, SESSION_MEMORY};
+
+    if (!peer->everybody)
+        setrlimit(RLIMIT_DATA, &limit);
 }
 
 static void serve_in_child(struct dpmd *dpmd, int connection, const struct peer *peer, int session)
@@ -91,7 +107,8 @@ static void serve_in_child(struct dpmd *dpmd, int connection, const struct peer 
     sessions_close(&dpmd->sessions);
     close(dpmd->signals);
     sessions_serve(session, peer->user.user);
-    serve(connection, peer, peer->everybody ? UINT32_MAX : dpmd->limits.ring);
+    limit_memory(peer);
+    serve(connection, peer, peer->everybody ? ROOT_RING : dpmd->limits.ring);
     _exit(EXIT_SUCCESS);
 }
 
@@ -115,11 +132,12 @@ static void accept_one(struct dpmd *dpmd)
         if (child < 0)
             result = problem_set(&problem, -EAGAIN, "dpmd cannot make a process for the session");
     }
-    if (result < 0)
-        serve_refusal(connection, result, problem.text);
     if (session >= 0)
         close(session);
-    close(connection);
+    if (result < 0)
+        refuse(connection, result, problem.text);
+    else
+        refuse_close(connection);
 }
 
 /* ---- the service ---- */
@@ -168,15 +186,17 @@ static int open_signals(void)
 static int start(struct dpmd *dpmd)
 {
     struct problem problem;
-    int result = sessions_open(&dpmd->sessions, dpmd->folder, &problem);
+    int result = listening_open(&dpmd->listening, dpmd->socket_path, &problem);
 
     if (result >= 0)
-        result = listening_open(&dpmd->listening, dpmd->socket_path, &problem);
+        result = sessions_open(&dpmd->sessions, dpmd->folder, &problem);
     if (result >= 0)
         result = privileges_keep_needed(&problem);
     dpmd->signals = open_signals();
-    if (result < 0 || dpmd->signals < 0)
+    if (result < 0 || dpmd->signals < 0 || refuse_prepare() < 0) {
+        listening_remove(&dpmd->listening);
         return say(EXIT_FAILURE, "%s", result < 0 ? problem.text : "cannot watch signals");
+    }
     run(dpmd);
     /* stopped, not killed: the sessions end, too */
     sessions_signal(&dpmd->sessions, SIGTERM);

@@ -87,7 +87,8 @@ int listening_open(struct listening *listening, const char *path, struct problem
 
 void listening_close(struct listening *listening)
 {
-    close(listening->socket);
+    if (listening->socket >= 0)
+        close(listening->socket);
 }
 
 void listening_remove(struct listening *listening)

@@ -41,6 +41,17 @@ static bool may_trace(const char *status)
     return capabilities != NULL && (strtoull(capabilities, NULL, 16) & 1ULL << CAP_SYS_PTRACE) != 0;
 }
 
+/* Whether all users map to themselves, as in our own user namespace. In another one capabilities are worth nothing here. */
+static bool has_all_users(pid_t pid)
+{
+    char map[256];
+    unsigned long inside, outside, count;
+
+    process_read(pid, "uid_map", map, sizeof(map));
+    return sscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3 && inside == 0 &&
+           outside == 0 && count == UINT32_MAX;
+}
+
 static bool has_ended(int process)
 {
     struct pollfd file = {.fd = process, .events = POLLIN};
@@ -59,18 +70,26 @@ static int open_peer(int connection, pid_t pid)
     return process_open(pid);
 }
 
-/* Whether root may meter everything. The status is read while the process lives. */
-static bool is_whole_root(int connection, pid_t pid)
+/* What /proc says of the peer, read while it lives. */
+struct standing {
+    bool here;       /* in our PID namespace */
+    bool whole_root; /* if it is user 0: may meter everything */
+};
+
+static struct standing standing_of(int connection, pid_t pid)
 {
     char status[4096];
     int process = open_peer(connection, pid);
 
     if (process < 0)
-        return false;
+        return (struct standing){0};
     process_read(pid, "status", status, sizeof(status));
+    bool all_users = has_all_users(pid), here = is_in_our_namespace(status);
     bool ended = has_ended(process);
     close(process);
-    return !ended && is_in_our_namespace(status) && may_trace(status);
+    if (ended)
+        return (struct standing){0};
+    return (struct standing){here, here && all_users && may_trace(status)};
 }
 
 int peer_of(int connection, struct peer *ret_peer, struct problem *problem)
@@ -81,10 +100,12 @@ int peer_of(int connection, struct peer *ret_peer, struct problem *problem)
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0 ||
         credentials.pid <= 0)
         return problem_set(problem, -EPERM, "dpmd cannot tell who you are");
+    const struct standing standing = standing_of(connection, credentials.pid);
     *ret_peer = (struct peer){
         .pid = credentials.pid,
         .user = {.user = credentials.uid, .group = credentials.gid},
-        .everybody = credentials.uid == 0 && is_whole_root(connection, credentials.pid),
+        .everybody = credentials.uid == 0 && standing.whole_root,
+        .elsewhere = !standing.here,
     };
     if (credentials.uid == 0 && !ret_peer->everybody)
         return problem_set(problem, -EPERM,

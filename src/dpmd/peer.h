@@ -7,14 +7,15 @@
 
 struct peer {
     pid_t pid;
-    struct meter_user
-        user; /* without any capabilities: what needs them is not metered for an ordinary user */
+    /* without any capabilities: what needs them is not metered for an ordinary user */
+    struct meter_user user;
     bool everybody; /* may meter all processes */
+    bool elsewhere; /* in another PID namespace than we are, or we cannot tell */
 };
 
 /*
  * Finds out who is at the other end of a connection, as the kernel knows it. User 0 may meter all processes if it has
- * CAP_SYS_PTRACE and is in our PID namespace, so not from within a container. Otherwise it is refused (-EPERM): it would
+ * CAP_SYS_PTRACE and is in our PID and user namespaces, so not from within a container. Otherwise it is refused (-EPERM): it would
  * count as the owner of all of root's processes. Errors come with a line in `problem` for the peer.
  */
 int peer_of(int connection, struct peer *ret_peer, struct problem *problem);

@@ -2,6 +2,8 @@
 /* request.c: checks requests. See request.h. */
 #include "dpmd/request.h"
 
+#include "meter/load/meter.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
@@ -9,6 +11,7 @@ static int check_open(const struct session_request *request, uint32_t ring_most,
                       struct problem *problem)
 {
     uint64_t flags = request->open.flags | request->open.later_flags;
+    uint32_t sizes[RING_COUNT];
 
     if ((flags & ~METER_ALL_FLAGS) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these flags: %#" PRIx64,
@@ -16,7 +19,8 @@ static int check_open(const struct session_request *request, uint32_t ring_most,
     if ((request->open.kinds & ~METER_EVERY_KIND) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these kinds: %#" PRIx32,
                            request->open.kinds);
-    if (request->open.ring_size > ring_most)
+    meter_ring_sizes(request->open.ring_size, sizes);
+    if (request->open.ring_size != 0 && sizes[RING_DATA] > ring_most)
         return problem_set(problem, -EINVAL,
                            "dpmd gives a user rings of at most %" PRIu32
                            " MiB (dpmd --ring): ask for less with --ring",

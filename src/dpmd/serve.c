@@ -6,12 +6,12 @@
  */
 #include "dpmd/serve.h"
 
+#include "dpmd/held_rings.h"
 #include "dpmd/request.h"
 
 #include "base/passing.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,26 +30,45 @@ struct service {
     enum session_state state;
     struct meter_interface *meter; /* NULL: not open */
     uint64_t records;              /* that the peer has taken */
+    FILE *file;                    /* in memory, for the peer; NULL: none has been needed yet */
+    struct held_rings rings;
 };
 
 /* What a request needs, and what it leads to. */
 struct exchange {
+    struct service *service;
     const struct session_request *request;
     int descriptor; /* that came with it; negative: none */
     struct session_reply reply;
-    FILE *file; /* in memory, for the peer; NULL: none is needed yet */
     struct problem problem;
 };
 
-/* ---- the file that goes with a reply ---- */
+/*
+ * ---- the file that goes with a reply ----
+ *
+ * A session has one, written anew for each reply, so that a peer which keeps all that it gets keeps one. The peer may
+ * write to it, too: that spoils its own replies only.
+ */
+
+static int file_begin(struct service *service)
+{
+    if (service->file == NULL) {
+        int descriptor = memfd_create("dpm", MFD_CLOEXEC);
+        service->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    }
+    if (service->file == NULL)
+        return -ENOMEM;
+    rewind(service->file);
+    return ftruncate(fileno(service->file), 0) < 0 ? -errno : 0;
+}
 
 static int file_write(struct exchange *exchange, const void *bytes, size_t size)
 {
-    if (exchange->file == NULL) {
-        int descriptor = memfd_create("dpm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        exchange->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    }
-    if (exchange->file == NULL || fwrite(bytes, 1, size, exchange->file) != size)
+    struct service *service = exchange->service;
+
+    if (exchange->reply.bytes == 0 && file_begin(service) < 0)
+        return -ENOMEM;
+    if (fwrite(bytes, 1, size, service->file) != size)
         return -ENOMEM;
     exchange->reply.bytes += size;
     return 0;
@@ -71,6 +90,18 @@ static int write_added(struct service *service, struct exchange *exchange)
 
 /* ---- the operations: each returns a result for the peer, and fills in the reply ---- */
 
+/* Not asked for, the ring has its default size, or as much of it as the user may have. */
+static uint32_t ring_size(const struct service *service, uint32_t asked)
+{
+    uint32_t sizes[RING_COUNT];
+
+    meter_ring_sizes(asked, sizes);
+    if (asked == 0)
+        while (sizes[RING_DATA] > service->ring_most)
+            sizes[RING_DATA] /= 2;
+    return sizes[RING_DATA];
+}
+
 static int serve_open(struct service *service, struct exchange *exchange)
 {
     const struct session_request *request = exchange->request;
@@ -78,7 +109,7 @@ static int serve_open(struct service *service, struct exchange *exchange)
         .flags = request->open.flags,
         .later_flags = request->open.later_flags,
         .kinds = request->open.kinds,
-        .ring_size = request->open.ring_size,
+        .ring_size = ring_size(service, request->open.ring_size),
         .served = true,
         .user = service->peer->everybody ? NULL : &service->peer->user,
     };
@@ -88,8 +119,12 @@ static int serve_open(struct service *service, struct exchange *exchange)
         return result;
     service->state = SESSION_OPENED;
     meter_note_own(service->meter, service->peer->pid);
-    for (size_t i = 0; i < RING_COUNT; i++)
-        meter_ring(service->meter, (enum ring_id)i, &exchange->reply.open.sizes[i]);
+    for (size_t i = 0; result >= 0 && i < RING_COUNT; i++)
+        result = held_rings_add(&service->rings, meter_ring(service->meter, (enum ring_id)i,
+                                                            &exchange->reply.open.sizes[i]));
+    if (result < 0)
+        return problem_set(&exchange->problem, result, "dpmd cannot watch the rings: %s",
+                           strerror(-result));
     exchange->reply.open.kinds = service->meter->kinds;
     exchange->reply.open.unknown_flags = service->meter->unknown_flags;
     if (service->meter->left_out != NULL)
@@ -122,6 +157,10 @@ static int serve_acquire(struct service *service, struct exchange *exchange)
 
     if (pid < 0)
         return pid;
+    if (pid == 0 && service->peer->elsewhere)
+        return problem_set(&exchange->problem, -EPERM,
+                           "in a container (a PID namespace) you cannot meter all your processes, "
+                           "for those outside would be among them: name them");
     int result = service->meter->acquire(service->meter, pid, &exchange->problem);
     exchange->reply.refused = service->meter->refused;
     return result;
@@ -257,10 +296,8 @@ static int reply(struct service *service, struct exchange *exchange)
     size_t count = 0;
     uint32_t size;
 
-    if (exchange->file != NULL && fflush(exchange->file) == 0) {
-        descriptors[count++] = fileno(exchange->file);
-        fcntl(descriptors[0], F_ADD_SEALS,
-              F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+    if (exchange->reply.bytes > 0 && fflush(service->file) == 0) {
+        descriptors[count++] = fileno(service->file);
     } else if (exchange->request->operation == SESSION_OPEN && exchange->reply.result >= 0) {
         for (; count < RING_COUNT; count++)
             descriptors[count] = meter_ring(service->meter, (enum ring_id)count, &size);
@@ -290,7 +327,7 @@ static void carry_out(struct service *service, struct exchange *exchange)
 static bool exchange_once(struct service *service)
 {
     struct session_request request;
-    struct exchange exchange = {.request = &request, .descriptor = -1};
+    struct exchange exchange = {.service = service, .request = &request, .descriptor = -1};
     size_t descriptors = 1;
     ssize_t got = passing_receive(service->connection, &request, sizeof(request),
                                   &exchange.descriptor, &descriptors);
@@ -308,8 +345,6 @@ static bool exchange_once(struct service *service)
         carry_out(service, &exchange);
     }
     bool sent = reply(service, &exchange) == 0;
-    if (exchange.file != NULL)
-        fclose(exchange.file);
     passing_close(&exchange.descriptor, descriptors);
     /* who sends anything else than requests is not served any longer; nor is who was refused a meter */
     return sent && checked != -EPROTO && service->meter != NULL;
@@ -334,17 +369,14 @@ static bool wait_for_request(struct service *service)
 
 void serve(int connection, const struct peer *peer, uint32_t ring_most)
 {
-    struct service service = {.connection = connection, .peer = peer, .ring_most = ring_most};
+    struct service service = {
+        .connection = connection, .peer = peer, .ring_most = ring_most, .rings = HELD_RINGS_NONE};
 
     while (wait_for_request(&service) && exchange_once(&service))
         ;
     meter_interface_close(service.meter);
-}
-
-void serve_refusal(int connection, int error, const char *text)
-{
-    struct session_reply refusal = {.version = SESSION_VERSION, .result = error};
-
-    snprintf(refusal.text, sizeof(refusal.text), "%s", text);
-    passing_send(connection, &refusal, sizeof(refusal), NULL, 0);
+    if (service.file != NULL)
+        fclose(service.file);
+    close(connection);
+    held_rings_wait(&service.rings);
 }

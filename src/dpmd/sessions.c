@@ -15,13 +15,21 @@
 
 int sessions_open(struct sessions *sessions, const char *folder, struct problem *problem)
 {
+    struct stat found;
+
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return problem_set(problem, -errno, "cannot make the folder %s: %s", folder,
                            strerror(errno));
-    sessions->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return sessions->folder >= 0 ? 0
-                                 : problem_set(problem, -errno, "cannot open the folder %s: %s",
-                                               folder, strerror(errno));
+    sessions->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (sessions->folder < 0 || fstat(sessions->folder, &found) < 0)
+        return problem_set(problem, -errno, "cannot open the folder %s: %s", folder,
+                           strerror(errno));
+    if (found.st_uid != geteuid() || (found.st_mode & 022) != 0)
+        return problem_set(problem, -EPERM,
+                           "the folder %s is not dpmd's own: others may write to it, and processes "
+                           "that it names get signals; remove it, or name another with --folder",
+                           folder);
+    return 0;
 }
 
 void sessions_close(struct sessions *sessions)

@@ -317,6 +317,17 @@ static const struct event_field end_fields[] = {
     END_OF_FIELDS,
 };
 
+static const struct event_field begin_fields[] = {
+    U(begin_record, began, "began", "when the recording began"),
+    U(begin_record, records, "records", "in earlier files, without repeated ones"),
+    U(begin_record, lost_control, "lostControl", "records lost in earlier files, of control"),
+    U(begin_record, lost_data, "lostData", "the same of data"),
+    U(begin_record, cpu, "recorderCpu", "of the latest COST in earlier files"),
+    U(begin_record, wakeups, "wakeups", "the same"),
+    U(begin_record, repeated, "repeated", "records that follow and were in earlier files, too"),
+    END_OF_FIELDS,
+};
+
 #define MESSAGE(id, synonym, ring, meaning)                                                        \
     [EVENT_##id] = {EVENT_##id, #id, synonym, ring, sizeof(struct record), message_fields, meaning}
 #define TYPE(id, synonym, ring, type, fields, meaning)                                             \
@@ -362,6 +373,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(CGROUP, NULL, RING_CONTROL, cgroup_record, cgroup_fields, "limits of a cgroup"),
     TYPE(SENSOR, NULL, RING_DATA, record, sensor_fields, "the value of a sensor"),
     TYPE(CLASS, NULL, RING_CONTROL, record, class_fields, "a class of records that lack fields"),
+    TYPE(BEGIN, NULL, RING_CONTROL, begin_record, begin_fields, "a later file of a trace begins"),
     TYPE(MACHINE, NULL, RING_CONTROL, machine_record, machine_fields, "identity of the machine"),
     TYPE(END, NULL, RING_CONTROL, end_record, end_fields, "the recording ended in order"),
 };

@@ -75,7 +75,7 @@ const struct event_field *event_absent_field(const struct event_type *type, unsi
 #define EVENT_IDENTITY_FLAGS                                                                       \
     (EVENT_FLAG(EVENT_STREAM) | EVENT_FLAG(EVENT_PATH) | EVENT_FLAG(EVENT_MACHINE) |               \
      EVENT_FLAG(EVENT_IMAGE) | EVENT_FLAG(EVENT_MODULE) | EVENT_FLAG(EVENT_PROCEDURE) |            \
-     EVENT_FLAG(EVENT_NAME))
+     EVENT_FLAG(EVENT_NAME) | EVENT_FLAG(EVENT_BEGIN))
 
 /* The bit of a field in `absent` masks: bits 0 to 7 for event_header_fields, 8 and above for the fields of a type's
  * body, in the order of the table. */
@@ -187,12 +187,16 @@ enum source_result {
 
 /* The state of an origin: final when the source has ended, so far before. */
 struct source_state {
-    uint64_t records;    /* returned so far */
-    uint64_t lost;       /* records not recorded, all rings, from the meter's counters */
-    uint64_t skipped;    /* of `lost`: hooks that the kernel skipped, an upper bound */
-    bool complete;       /* the recording ended in order (END was read) */
-    uint32_t end_reason; /* enum end_reason; 0 if not complete */
-    bool being_written;  /* a trace that was still being recorded when it was opened */
+    uint64_t records;      /* returned so far */
+    uint64_t lost;         /* records not recorded, all rings, from the meter's counters */
+    uint64_t skipped;      /* of `lost`: hooks that the kernel skipped, an upper bound */
+    bool complete;         /* the recording ended in order (END was read) */
+    uint32_t end_reason;   /* enum end_reason; 0 if not complete */
+    bool being_written;    /* a trace that was still being recorded when it was opened */
+    uint64_t removed;      /* records before the first one: the trace keeps only the newest */
+    uint64_t removed_time; /* ns that these cover */
+    uint64_t
+        overtaken; /* records that were removed while the trace was followed, before they were read */
 };
 
 /* Whether the recording is complete up to its intended end. */
@@ -356,6 +360,9 @@ void names_make_cgroup(uint64_t time, uint64_t number, const char *path,
 
 /* Whether that NAME was not reported before. It counts as reported from now on. */
 bool names_is_new(struct names *names, const struct name_record *name);
+
+/* Users and cgroups are to be reported again, as they are needed. */
+void names_again(struct names *names);
 void names_done(struct names *names);
 
 /* The command lines of the processes that are being recorded, as far as NAME records have reported them. All zero at

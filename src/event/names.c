@@ -211,6 +211,12 @@ bool names_is_new(struct names *names, const struct name_record *name)
     return note(name->kind == NAME_USER ? &names->users : &names->cgroup_ids, name->number);
 }
 
+void names_again(struct names *names)
+{
+    intern_done(&names->users);
+    intern_done(&names->cgroup_ids);
+}
+
 void names_done(struct names *names)
 {
     if (names->opened && names->cgroups >= 0)

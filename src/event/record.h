@@ -14,7 +14,7 @@
  *      |<- CTF event.header ->|<------------ CTF event.context ---->|<--- CTF event.fields
  *
  * An event record is 48 bytes. Constant facts are recorded once, in identity records: MACHINE, STREAM, PATH, IMAGE,
- * MODULE, PROCEDURE, NAME. These, FLAGS, SUMMARY, CGROUP and END, which closes the trace, share the first 32 bytes and
+ * MODULE, PROCEDURE, NAME. These, FLAGS, SUMMARY, CGROUP, BEGIN and END, which closes the trace, share the first 32 bytes and
  * have bodies of their own size. The
  * table in event.c describes every type and field again, in words; a test keeps the two consistent.
  */
@@ -68,7 +68,8 @@ enum event_id {
     EVENT_CGROUP = 37,        /* the limits of a cgroup, and what they cost it */
     EVENT_SENSOR = 38,        /* the value of a sensor */
     EVENT_CLASS = 39,         /* a class of records that lack fields */
-    EVENT_ID_END = 40,        /* not a type */
+    EVENT_BEGIN = 40,         /* a file of a trace begins that keeps only the newest records */
+    EVENT_ID_END = 41,        /* not a type */
 };
 
 /* A record with an ID from here on belongs to a class: a type without some of its fields. A CLASS record in the same
@@ -522,6 +523,19 @@ struct end_record {
     uint32_t unused;
 };
 
+/* The second record of each control file of a trace but the first, after MACHINE. It and the `repeated` records after it
+ * say again what is valid at this moment, because earlier files are removed. Totals are since the recording began. */
+struct begin_record {
+    struct record_header header;
+    uint64_t began;        /* when the recording began */
+    uint64_t records;      /* in earlier files; repeated ones do not count */
+    uint64_t lost_control; /* records lost, of each ring */
+    uint64_t lost_data;
+    uint64_t cpu; /* of the latest COST */
+    uint32_t wakeups;
+    uint32_t repeated;
+};
+
 #ifndef DPM_KERNEL_SIDE
 _Static_assert(sizeof(struct record_header) == 32, "the header is 32 bytes");
 _Static_assert(sizeof(struct record) == 48, "an event record is 48 bytes");
@@ -535,6 +549,7 @@ _Static_assert(sizeof(struct machine_record) == 472, "MACHINE is 472 bytes");
 _Static_assert(sizeof(struct flags_record) == 56, "FLAGS is 56 bytes");
 _Static_assert(sizeof(struct summary_record) == 280, "SUMMARY is 280 bytes");
 _Static_assert(sizeof(struct cgroup_record) == 144, "CGROUP is 144 bytes");
+_Static_assert(sizeof(struct begin_record) == 80, "BEGIN is 80 bytes");
 _Static_assert(sizeof(struct end_record) == 56, "END is 56 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "traces are little-endian");
 #endif

@@ -13,6 +13,8 @@ static int live_next(struct source *source, struct event *ret_event, uint64_t *r
 
     (void)problem;
     if (record == NULL || live->budget == 0) {
+        if (record == NULL && live->ended)
+            return SOURCE_END;
         /* records in the queue are not older than its first, but some may have the same time */
         *ret_complete = record == NULL ? live->complete : record->time - 1;
         return SOURCE_NONE_YET;
@@ -20,6 +22,10 @@ static int live_next(struct source *source, struct event *ret_event, uint64_t *r
     record_queue_take(&live->queue);
     live->budget--;
     live->state.records++;
+    if (record->id == EVENT_END) {
+        live->state.complete = true;
+        live->state.end_reason = ((const struct end_record *)record)->reason;
+    }
     *ret_event = (struct event){record, 0, live->wall_offset};
     return SOURCE_RECORD;
 }
@@ -55,8 +61,26 @@ void live_add(struct live *live, const struct record_header *record, int64_t wal
     if (live == NULL || live->error < 0)
         return;
     live->wall_offset = wall_offset;
+    live->added++;
     live->last_time = record->time;
     live->error = record_queue_add(&live->queue, record);
+}
+
+void live_end(struct live *live, const struct record *cost, enum end_reason reason)
+{
+    if (live == NULL)
+        return;
+    struct record last = *cost;
+    last.header.time = live->last_time;
+    live_add(live, &last.header, live->wall_offset);
+    const struct end_record end = {
+        .header = {.time = live->last_time, .id = EVENT_END, .flags = RECORD_NO_STREAM},
+        .records = live->added + 1,
+        .lost = live->state.lost,
+        .reason = reason,
+    };
+    live_add(live, &end.header, live->wall_offset);
+    live->ended = true;
 }
 
 int live_read(struct live *live, const struct analysis *analyses, size_t count,

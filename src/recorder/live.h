@@ -24,6 +24,8 @@ struct live {
     uint64_t last_cost; /* when the last COST was added */
     uint64_t complete;  /* no record older than this will be added */
     size_t budget;      /* records that this reading may still take */
+    uint64_t added;     /* records */
+    bool ended;         /* END is the queue's last record */
     int error;          /* of adding */
 };
 
@@ -34,6 +36,9 @@ void live_free(struct live *live);
 /* Adds a record that is no older than the last. If memory runs out, the next live_read fails. `live` NULL: does
  * nothing. */
 void live_add(struct live *live, const struct record_header *record, int64_t wall_offset);
+
+/* Adds the last two records: COST and END. The source ends with them. */
+void live_end(struct live *live, const struct record *cost, enum end_reason reason);
 
 /* Feeds the analyses with the records that were added, at most LIVE_MOST per call. Returns as analyses_read does. */
 #define LIVE_MOST 20000

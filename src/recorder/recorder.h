@@ -3,8 +3,8 @@
  * recorder.h: a running recording. It knows no command-line options and prints nothing: the caller decides which
  * processes to mark, for how long, and what to print.
  *
- *      meter ------------------> names, trace writer --> TRACE
- *      state of the machine --'    '-- live history --> analyses, while recording (recording_follow)
+ *      meter ------------------> names --+--> trace writer --> TRACE, unless nothing is to be stored
+ *      state of the machine --'          '--> live history --> analyses, while recording (recording_follow)
  *
  *      recording_open     hooks in the kernel, an empty trace
  *      recording_begin    from now on there is something to record
@@ -50,9 +50,20 @@ int meter_choose(const struct meter_choice *choice, struct meter_interface **ret
 
 /* ---- the recording ---- */
 
+enum recording_store {
+    STORE_ALL,    /* a trace, which ends at its limit */
+    STORE_NEWEST, /* a trace that keeps only the newest records within its limits */
+    STORE_NONE,   /* no trace: only what follows the recording sees the records */
+};
+
+/* A trace that keeps only the newest needs to know which identities are still valid. */
+#define STORE_NEWEST_FLAGS (EVENT_FLAG(EVENT_TERMINATION) | EVENT_FLAG(EVENT_DESTROYPATH))
+
 struct recording_options {
-    const char *trace; /* NULL: ./dpm-NAME-PID.trace */
-    uint64_t max_size; /* limit on the trace, bytes */
+    enum recording_store store;
+    const char *trace;          /* NULL: ./dpm-NAME-PID.trace */
+    uint64_t max_size;          /* limit on the trace, bytes */
+    struct trace_limits limits; /* STORE_NEWEST; then the meter has STORE_NEWEST_FLAGS, too */
     struct meter_choice meter;
 };
 
@@ -76,16 +87,20 @@ struct recording {
     const struct recording_options *options;
     struct meter_interface *meter;           /* NULL: not open */
     char kernel_refused[METER_REFUSED_SIZE]; /* as meter_choose writes it */
-    char path[PATH_MAX];                     /* of the trace */
-    struct trace_writer *writer;
+    char path[PATH_MAX];                     /* of the trace; "": there is none */
+    struct trace_writer *writer;             /* NULL: nothing is stored */
     struct machine_record machine;
     struct names names;      /* of users and cgroups recorded so far */
+    uint32_t files;          /* of the trace, when they were reported */
     struct symbols *symbols; /* names of program counters; NULL without the flag pc */
+    bool names_cut;          /* not all of these are in the trace */
     struct live *live;       /* NULL: no analyses follow it */
     struct recording_state state;
-    uint64_t records;   /* in the trace */
-    uint32_t wakeups;   /* how often recording_step looked for records */
-    uint64_t cost_told; /* `records` when the last COST was written; 0: none yet */
+    uint64_t records;      /* so far */
+    uint64_t last_control; /* time of the last control record */
+    uint64_t last_time;    /* of the last record */
+    uint32_t wakeups;      /* how often recording_step looked for records */
+    uint64_t cost_told;    /* `records` when the last COST was written; 0: none yet */
     uint64_t last_flush;
     uint64_t flushed;    /* `records` then */
     uint64_t complete;   /* all records up to this time are stored */
@@ -99,7 +114,7 @@ struct recording {
 /* Opens the meter before recording_open does, if it must be ready before the command's process is created. */
 int recording_open_meter(struct recording *recording, struct problem *problem);
 
-/* Opens the meter, if it is not open yet, and creates the trace: at the path in the options, or ./dpm-NAME-PID.trace,
+/* Opens the meter, if it is not open yet, and creates the trace, if there is to be one: at the path in the options, or ./dpm-NAME-PID.trace,
  * where NAME is the last part of `name`. On an error `problem` has a line; call recording_discard then. */
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);
@@ -116,7 +131,8 @@ int recording_step(struct recording *recording, struct problem *problem);
  * counters. */
 int recording_catch_up(struct recording *recording, struct problem *problem);
 
-/* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END.
+/* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END. A
+ * history that follows gets all of them, too, and ends: recording_analyse until it returns SOURCE_END.
  * Errors: as recording_step, or END cannot be written. The trace is closed in any case. */
 int recording_end(struct recording *recording, struct problem *problem);
 
@@ -137,8 +153,9 @@ int recording_follow(struct recording *recording, struct history **ret_history,
                      struct problem *problem);
 
 /* Feeds the analyses with the events stored since the last call, in causal order. Call it after each step. It takes a
- * limited number of events so that the rings do not wait long; the next call continues. Errors: -ENOMEM and those of
- * analyses_read, with a line in `problem`; call recording_unfollow then. */
+ * limited number of events so that the rings do not wait long; the next call continues. Returns SOURCE_NONE_YET;
+ * SOURCE_END after recording_end and the last event; or an error: -ENOMEM and those of analyses_read, with a line in
+ * `problem`; call recording_unfollow then. */
 int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
                       struct problem *problem);
 

@@ -28,12 +28,39 @@ static int give_up(struct recording *recording, int error)
     return error;
 }
 
+/* Writes a record into the trace, if there is one. */
+static int append(struct recording *recording, const struct record_header *record,
+                  struct problem *problem)
+{
+    if (record->time > recording->last_time)
+        recording->last_time = record->time;
+    if (event_type(record->id)->ring == RING_CONTROL)
+        recording->last_control = record->time;
+    recording->records++;
+    return recording->writer == NULL ? 0 : trace_writer_append(recording->writer, record, problem);
+}
+
+/* A new control record of our own is no earlier than this. */
+static uint64_t last_control(const struct recording *recording)
+{
+    return recording->writer == NULL ? recording->last_control
+                                     : trace_writer_last_time(recording->writer, RING_CONTROL);
+}
+
+/* The meter's records come in order of time, so none is before this. It is later than last_control() if there are data:
+ * babeltrace2 puts packets of a stream that begin at one time in any order. */
+static uint64_t last_of_all(const struct recording *recording)
+{
+    uint64_t control = last_control(recording);
+
+    return recording->last_time > control ? recording->last_time : control;
+}
+
 static int store_one(struct recording *recording, const struct record_header *record,
                      int64_t wall_offset, struct problem *problem)
 {
-    int result = trace_writer_append(recording->writer, record, problem);
+    int result = append(recording, record, problem);
 
-    recording->records++;
     live_add(recording->live, record, wall_offset);
     return result;
 }
@@ -58,10 +85,22 @@ static int store_state(struct recording *recording, uint64_t before, struct prob
     return result;
 }
 
+/* A trace that keeps only the newest repeats names of users and cgroups only while they are used. */
+static void begin_names_again(struct recording *recording)
+{
+    uint32_t files = recording->writer == NULL ? 0 : trace_writer_files(recording->writer);
+
+    if (files != recording->files)
+        names_again(&recording->names);
+    recording->files = files;
+}
+
 /* Stores a record after the names that it needs. */
 static int store(struct recording *recording, const struct event *event, struct problem *problem)
 {
     struct name_record names[3];
+
+    begin_names_again(recording);
     size_t count = names_before(&recording->names, event->header, names);
     int result;
 
@@ -79,7 +118,7 @@ static int store(struct recording *recording, const struct event *event, struct 
 
 static void note_lost(struct recording *recording)
 {
-    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+    for (unsigned ring = 0; recording->writer != NULL && ring < RING_COUNT; ring++)
         trace_writer_lost(recording->writer, ring,
                           recording->meter->lost(recording->meter, (enum ring_id)ring));
 }
@@ -129,9 +168,10 @@ static int tell_cost(struct recording *recording, struct problem *problem)
 
     if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
         return 0;
-    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
-    recording->cost_told = ++recording->records;
-    return trace_writer_append(recording->writer, &cost.header, problem);
+    cost.header.time = last_of_all(recording);
+    int result = append(recording, &cost.header, problem);
+    recording->cost_told = recording->records;
+    return result;
 }
 
 /* The first COST: what it took to load the meter. Errors show with the next record. */
@@ -141,8 +181,8 @@ static void tell_load(struct recording *recording)
     struct problem problem;
 
     cost.cost.wakeups = cost.cost.hook = 0;
-    cost.header.time = trace_writer_last_time(recording->writer, RING_CONTROL);
-    recording->records += trace_writer_append(recording->writer, &cost.header, &problem) == 0;
+    cost.header.time = last_control(recording) + 1; /* a packet of its own: see last_of_all */
+    store_one(recording, &cost.header, recording->wall_offset, &problem);
 }
 
 /* Records closed paths for which there may be no hook. */
@@ -166,7 +206,7 @@ static bool only_state_is_new(const struct recording *recording)
 /* Records command lines that have become titles: of programs that are `age` ns old, at least. */
 static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
 {
-    uint64_t time = trace_writer_last_time(recording->writer, RING_CONTROL);
+    uint64_t time = last_control(recording);
     int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
     struct name_record name;
     int result = 0;
@@ -195,7 +235,7 @@ static int flush(struct recording *recording, uint64_t now, struct problem *prob
         return result;
     recording->flushed = recording->records;
     recording->state.unflushed = 0;
-    return trace_writer_flush(recording->writer, problem);
+    return recording->writer == NULL ? 0 : trace_writer_flush(recording->writer, problem);
 }
 
 int recording_step(struct recording *recording, struct problem *problem)
@@ -261,12 +301,12 @@ int recording_analyse(struct recording *recording, const struct analysis *analys
 {
     struct live *live = recording->live;
 
-    follow_cost(recording);
+    if (!live->ended)
+        follow_cost(recording);
     live->complete = recording->complete;
     live->state.lost = recording->meter->state.lost;
     live->state.skipped = recording->meter->state.skipped;
-    int result = live_read(live, analyses, count, problem);
-    return result < 0 ? result : 0;
+    return live_read(live, analyses, count, problem);
 }
 
 void recording_unfollow(struct recording *recording)
@@ -311,19 +351,34 @@ static void describe(struct recording *recording)
     machine->meter = meter->kind;
 }
 
-int recording_open(struct recording *recording, const char *name, pid_t pid,
-                   struct problem *problem)
+static int open_trace(struct recording *recording, const char *name, pid_t pid,
+                      struct problem *problem)
 {
     const struct recording_options *options = recording->options;
     int result = name_trace(recording, name, pid, problem);
 
-    if (result >= 0)
-        result = recording_open_meter(recording, problem);
+    if (result == 0)
+        result = trace_writer_new(recording->path, &recording->machine, options->max_size,
+                                  &recording->writer, problem);
+    if (result == 0 && options->store == STORE_NEWEST)
+        result = trace_writer_keep_newest(recording->writer, &options->limits, &recording->machine,
+                                          problem);
+    return result;
+}
+
+int recording_open(struct recording *recording, const char *name, pid_t pid,
+                   struct problem *problem)
+{
+    const struct recording_options *options = recording->options;
+    int result = recording_open_meter(recording, problem);
+
     if (result < 0)
         return result;
     describe(recording);
-    result = trace_writer_new(recording->path, &recording->machine, options->max_size,
-                              &recording->writer, problem);
+    recording->last_control = recording->machine.header.time;
+    recording->records = recording->flushed = 1; /* MACHINE */
+    if (options->store != STORE_NONE)
+        result = open_trace(recording, name, pid, problem);
     if (result >= 0 && (options->meter.options.flags & METER_FLAG_PC) != 0 &&
         symbols_new(&recording->symbols) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for names of program counters");
@@ -340,14 +395,37 @@ void recording_begin(struct recording *recording)
     recording->last_flush = clock_now(CLOCK_MONOTONIC);
 }
 
+/* Of a trace that keeps only the newest, no more than this part makes room for names. */
+#define NAMES_PART 4
+
+/* Bytes for names. */
+static uint64_t room_for_names(struct recording *recording)
+{
+    uint64_t most = recording->options->max_size / NAMES_PART, noted;
+
+    if (recording->writer == NULL || recording->symbols == NULL)
+        return UINT64_MAX;
+    symbols_unnamed(recording->symbols, &noted);
+    /* a PC in a library is not among these, and may need a name for each program */
+    uint64_t wanted = (2 * noted + 256) * sizeof(struct module_record);
+    return trace_writer_settle(recording->writer, wanted < most ? wanted : most);
+}
+
 /* The names of program counters follow the last record. */
 static int append_names(struct recording *recording, struct problem *problem)
 {
+    uint64_t room = room_for_names(recording);
     const struct record_header *record;
     int result = 0;
 
-    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL)
-        result = trace_writer_append(recording->writer, record, problem);
+    while (result >= 0 && (record = symbols_next(recording->symbols)) != NULL) {
+        size_t size = event_size(record->id);
+        recording->names_cut = recording->names_cut || size > room;
+        if (recording->names_cut)
+            continue; /* the rest is counted as unnamed */
+        room -= size;
+        result = store_one(recording, record, recording->wall_offset, problem);
+    }
     return result;
 }
 
@@ -368,6 +446,19 @@ static int store_rest(struct recording *recording, struct problem *problem)
     return result < 0 ? result : append_names(recording, problem);
 }
 
+/* Closes the trace. */
+static int end_trace(struct recording *recording, const struct record *cost,
+                     struct problem *problem)
+{
+    if (recording->writer == NULL)
+        return 0;
+    trace_writer_set_last(recording->writer, cost);
+    note_lost(recording);
+    int result = trace_writer_close(recording->writer, recording->reason, problem);
+    recording->writer = NULL;
+    return result;
+}
+
 int recording_end(struct recording *recording, struct problem *problem)
 {
     struct problem of_end;
@@ -381,10 +472,8 @@ int recording_end(struct recording *recording, struct problem *problem)
     if (result < 0)
         give_up(recording, result);
     const struct record cost = cost_so_far(recording);
-    trace_writer_set_last(recording->writer, &cost);
-    note_lost(recording);
-    int closed = trace_writer_close(recording->writer, recording->reason, &of_end);
-    recording->writer = NULL;
+    live_end(recording->live, &cost, recording->reason);
+    int closed = end_trace(recording, &cost, &of_end);
     if (result < 0 || closed >= 0)
         return result;
     *problem = of_end;

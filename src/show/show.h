@@ -115,6 +115,9 @@ struct show_options {
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options);
 
+/* Prints the processes of a result that communication_since has reduced to its last interval. Returns as above. */
+int show_last_interval(const struct communication *since, FILE *file);
+
 /* ---- parallelism ---- */
 
 /* How much of the run the traces hold. */
@@ -201,8 +204,8 @@ struct report {
     const struct pauses *pauses;   /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
-    const char *traces;                /* trace names, quoted for a shell, for suggested commands */
-    bool all; /* also findings that explain nothing (JSON always has them) */
+    const char *traces; /* trace names, quoted for a shell, for suggested commands; NULL: none */
+    bool all;           /* also findings that explain nothing (JSON always has them) */
 };
 
 /* Prints the findings, most important first. Returns 1 if there are any, else 0, or -ENOMEM. Here and below, write

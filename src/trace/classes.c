@@ -20,7 +20,8 @@ bool class_is_possible(unsigned id, uint64_t absent)
 {
     const struct event_type *type = event_type(id);
 
-    if (type == NULL || id == EVENT_CLASS || id == EVENT_MACHINE || id == EVENT_END)
+    if (type == NULL || id == EVENT_CLASS || id == EVENT_MACHINE || id == EVENT_END ||
+        id == EVENT_BEGIN)
         return false;
     return absent != 0 && (absent & ~(fields_of(type) | ABSENT_OF_HEADER)) == 0;
 }

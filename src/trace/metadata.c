@@ -11,6 +11,7 @@
  */
 #include "trace/trace_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -79,7 +80,7 @@ static void write_host(FILE *file, const char *host)
 static void write_environment(FILE *file, const char *host)
 {
     fprintf(file, "env {\n    %s\n    %s%d;\n    hostname = \"", tracer_line, format_line,
-            TRACE_FORMAT);
+            TRACE_FORMAT_PLAIN);
     write_host(file, host);
     fprintf(file, "\";\n};\n\n");
 }
@@ -237,6 +238,14 @@ static const char *find_value(const char *text, size_t length, const char *line)
 {
     const char *found = memmem(text, length, line, strlen(line));
     return found == NULL ? NULL : found + strlen(line);
+}
+
+void trace_metadata_set_format(char *text, size_t length, unsigned format)
+{
+    const char *value = find_value(text, length, format_line);
+
+    assert(value != NULL && format < 10);
+    text[value - text] = (char)('0' + format);
 }
 
 static int hex_digit(char digit)

@@ -8,7 +8,7 @@
  *
  * stream_file.c reads the files.
  */
-#include "trace/stream_file.h"
+#include "trace/reader_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,30 +33,6 @@ struct machine_of_2 {
     char name[MACHINE_NAME_SIZE];
     char system[MACHINE_NAME_SIZE];
     char addresses[MACHINE_ADDRESSES_SIZE];
-};
-
-struct origin {
-    struct stream_file files[RING_COUNT];
-    struct stream_file *head; /* the file whose record is next; NULL: none is left */
-    int64_t wall;             /* wall-clock time of that record */
-    bool ended;               /* END has been returned */
-    unsigned format;
-    struct machine_record machine; /* MACHINE of format 2, in the layout of today */
-    char name[TRACE_NAME_SIZE];
-};
-
-struct trace_source {
-    struct source source;
-    struct origin *origins;
-    uint32_t *heap; /* numbers of origins with a head; heap[0] is next */
-    uint32_t heap_count;
-    const struct origin *second; /* next after heap[0]; NULL: none */
-    bool handed;                 /* the head of heap[0] has been returned */
-    uint64_t until;              /* data of heap[0] before this time come before all else */
-    int failed;                  /* the error that ended the source; see `problem` */
-    struct problem problem;
-    uint16_t sizes[RING_COUNT][RECORD_TYPES];
-    uint16_t sizes_of_2[RING_COUNT][RECORD_TYPES]; /* in format 2 */
 };
 
 /* ---- one trace ---- */
@@ -97,15 +73,26 @@ static uint64_t add_saturating(uint64_t one, uint64_t other)
     return one > UINT64_MAX - other ? UINT64_MAX : one + other;
 }
 
+static uint64_t subtract_saturating(uint64_t one, uint64_t other)
+{
+    return one > other ? one - other : 0;
+}
+
+/* Records of the recording so far, in removed files, too. */
+static uint64_t counted(const struct origin *origin, const struct source_state *state)
+{
+    return add_saturating(origin->before, subtract_saturating(state->records, origin->repeated));
+}
+
 /* END counts all records. If there are fewer, a file was truncated after it was written, for example by a copy to a
  * full disk. Those records count as lost. */
 static int note_end(struct origin *origin, struct source_state *state, struct problem *problem)
 {
-    uint64_t records = state->records + 1; /* including END, which is returned next */
+    uint64_t records = counted(origin, state) + 1; /* including END, which is returned next */
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct end_record *end = (const struct end_record *)control->record;
 
-    if (end->records < records)
+    if (end->records < records || state->records + 1 < origin->repeated)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "END counts fewer records than the file has", problem);
     if (end->reason < END_COMPLETE || end->reason > END_METER)
@@ -113,7 +100,7 @@ static int note_end(struct origin *origin, struct source_state *state, struct pr
                                    "END has an unknown reason", problem);
     uint64_t missing = end->records - records;
     origin->ended = true;
-    state->lost = add_saturating(end->lost, missing);
+    state->lost = add_saturating(subtract_saturating(end->lost, origin->lost), missing);
     state->complete = missing == 0;
     state->end_reason = state->complete ? end->reason : 0;
     return 0;
@@ -137,6 +124,30 @@ static int read_beginning(struct origin *origin, struct problem *problem)
     return choose_head(origin, problem);
 }
 
+static int open_files(struct origin *origin, int directory, unsigned rings,
+                      const uint8_t uuid[TRACE_UUID_SIZE], struct problem *problem)
+{
+    struct trace_numbers numbers;
+    int result = trace_numbers_find(directory, origin->name, &numbers, problem);
+
+    /* Control first: if the trace is being written, the data that it refers to are then already there. */
+    for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
+        result = stream_file_open(&origin->files[ring], directory, origin->name, ring, numbers,
+                                  uuid, problem);
+    return result;
+}
+
+static void close_files(struct origin *origin)
+{
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        const uint16_t *sizes = origin->files[ring].sizes;
+        stream_file_close(&origin->files[ring]);
+        origin->files[ring] = (struct stream_file){.sizes = sizes, .file = -1};
+    }
+}
+
+#define TRIES 100 /* to open files before the writer removes them */
+
 static int open_origin(struct trace_source *traces, struct origin *origin, const char *path,
                        unsigned rings, struct problem *problem)
 {
@@ -151,18 +162,20 @@ static int open_origin(struct trace_source *traces, struct origin *origin, const
     for (enum ring_id ring = 0; ring < RING_COUNT && result == 0; ring++)
         origin->files[ring].sizes =
             origin->format == 2 ? traces->sizes_of_2[ring] : traces->sizes[ring];
-    /* Control first: if the trace is being written, the data that it refers to are then already there. */
-    for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
-        result =
-            stream_file_open(&origin->files[ring], directory, origin->name, ring, uuid, problem);
+    bool known = result == 0;
+    for (int i = 0; known && (i == 0 || (i < TRIES && result == -ENOENT)); i++) {
+        close_files(origin);
+        result = open_files(origin, directory, rings, uuid, problem);
+    }
     close(directory);
     return result < 0 ? result : read_beginning(origin, problem);
 }
 
 /* The writer holds a lock while it writes (writer.c). */
-static bool is_being_written(const struct origin *origin)
+bool reader_is_being_written(const struct origin *origin)
 {
-    int file = origin->files[RING_CONTROL].file;
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    int file = control->files[control->count - 1];
 
     if (flock(file, LOCK_SH | LOCK_NB) == 0) {
         flock(file, LOCK_UN);
@@ -218,8 +231,10 @@ static void note_lost(struct trace_source *traces, uint32_t number)
     const struct origin *origin = &traces->origins[number];
 
     if (!origin->ended)
-        traces->source.states[number].lost = add_saturating(origin->files[RING_CONTROL].discarded,
-                                                            origin->files[RING_DATA].discarded);
+        traces->source.states[number].lost =
+            subtract_saturating(add_saturating(origin->files[RING_CONTROL].discarded,
+                                               origin->files[RING_DATA].discarded),
+                                origin->lost);
 }
 
 /* The time before which data of `origin` come next, if its head is data; otherwise 0. At that time control comes
@@ -262,8 +277,21 @@ static int leave_record(struct trace_source *traces, uint64_t packets)
     return 0;
 }
 
+/* A sleep that began in a removed file: it is known from here on. */
+static void clamp_sleep(const struct stream_file *file)
+{
+    /* the window is memory of our own */
+    struct record *record = (struct record *)(uintptr_t)file->record;
+
+    if (record->header.id == EVENT_BLOCK &&
+        record->block.duration > record->header.time - file->least)
+        record->block.duration = record->header.time - file->least;
+}
+
 static void give(struct event *ret_event, const struct stream_file *file, uint32_t number)
 {
+    if (file->least != 0)
+        clamp_sleep(file);
     ret_event->header = (const struct record_header *)file->record;
     ret_event->origin = number;
     ret_event->wall_offset = file->wall_offset;
@@ -301,6 +329,76 @@ static void note_skipped(const struct stream_file *control, struct source_state 
         state->skipped = add_saturating(state->skipped, record->lost.count);
 }
 
+/* A trace that is followed has lost files before they were read. MACHINE has been counted already. */
+static int note_gap(struct origin *origin, struct source_state *state,
+                    const struct begin_record *begin)
+{
+    uint64_t read = counted(origin, state) - 1;
+
+    state->overtaken = add_saturating(state->overtaken, subtract_saturating(begin->records, read));
+    origin->before = begin->records;
+    origin->repeated = state->records + 1 + begin->repeated;
+    return 0;
+}
+
+/* The first file that is left begins: says what was removed. */
+static int note_begin(struct trace_source *traces, uint32_t number)
+{
+    struct origin *origin = &traces->origins[number];
+    struct source_state *state = &traces->source.states[number];
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct begin_record *begin = (const struct begin_record *)control->record;
+
+    if (origin->directory >= 0 && state->records > 1)
+        return note_gap(origin, state, begin);
+    if (origin->has_begun || state->records != 1 || control->first == 0)
+        return stream_file_damaged(control, stream_file_offset(control),
+                                   "BEGIN is not the second record of a numbered file",
+                                   &traces->problem);
+    origin->has_begun = true;
+    origin->before = state->removed = begin->records;
+    state->removed_time = subtract_saturating(begin->header.time, begin->began);
+    origin->repeated = 2 + (uint64_t)begin->repeated;
+    origin->lost = add_saturating(begin->lost_control, begin->lost_data);
+    origin->cpu = begin->cpu;
+    origin->wakeups = begin->wakeups;
+    origin->files[RING_DATA].least = begin->header.time;
+    note_lost(traces, number);
+    return 0;
+}
+
+/* A COST counts since the recording began: takes off what removed files have told. */
+static void reduce_cost(const struct origin *origin)
+{
+    struct record *record = (struct record *)(uintptr_t)origin->files[RING_CONTROL].record;
+
+    record->cost.cpu = subtract_saturating(record->cost.cpu, origin->cpu);
+    record->cost.wakeups = (uint32_t)subtract_saturating(record->cost.wakeups, origin->wakeups);
+}
+
+/* What a control record says of the trace itself. Returns 0 or -EBADMSG. */
+static int note_control(struct trace_source *traces, uint32_t number)
+{
+    struct origin *origin = &traces->origins[number];
+    struct source_state *state = &traces->source.states[number];
+
+    switch (record_id(origin->head)) {
+    case EVENT_BEGIN:
+        return note_begin(traces, number);
+    case EVENT_END:
+        return note_end(origin, state, &traces->problem);
+    case EVENT_LOST:
+        note_skipped(origin->head, state);
+        return 0;
+    case EVENT_COST:
+        if (origin->has_begun)
+            reduce_cost(origin);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
 /* Returns the record at the head of heap[0], and counts it. */
 static int hand_out(struct trace_source *traces, struct event *ret_event)
 {
@@ -308,13 +406,11 @@ static int hand_out(struct trace_source *traces, struct event *ret_event)
     struct origin *origin = &traces->origins[number];
     struct source_state *state = &traces->source.states[number];
 
-    if (record_id(origin->head) == EVENT_END) {
-        int result = note_end(origin, state, &traces->problem);
+    if (origin->head == &origin->files[RING_CONTROL]) {
+        int result = note_control(traces, number);
         if (result < 0)
             return result;
     }
-    if (record_id(origin->head) == EVENT_LOST)
-        note_skipped(origin->head, state);
     state->records++;
     traces->handed = true;
     traces->until = data_until(traces, origin);
@@ -349,11 +445,16 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
     struct trace_source *traces = (struct trace_source *)source;
     int result = traces->failed;
 
-    (void)ret_complete; /* a finished trace never has SOURCE_NONE_YET */
     if (result == 0 && traces->handed)
         result = hand_out_next(traces, ret_event);
-    if (result == 0 && traces->heap_count == 0)
-        return SOURCE_END;
+    if (result == 0 && traces->heap_count == 0) {
+        int more =
+            traces->origins[0].directory < 0 ? SOURCE_END : follow_next(traces, &traces->problem);
+        *ret_complete = traces->origins[0].files[RING_CONTROL].time;
+        if (more == SOURCE_END || more == SOURCE_NONE_YET)
+            return more;
+        result = more < 0 ? more : 0;
+    }
     if (result == 0)
         result = hand_out(traces, ret_event);
     if (result > 0)
@@ -392,6 +493,8 @@ static struct trace_source *allocate_source(size_t count)
     traces->source.origins = (uint32_t)count;
     fill_sizes(traces);
     for (size_t number = 0; number < count; number++)
+        traces->origins[number].directory = -1;
+    for (size_t number = 0; number < count; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             traces->origins[number].files[ring].file = -1;
     return traces;
@@ -415,9 +518,24 @@ static void begin(struct trace_source *traces)
         note_lost(traces, number);
 }
 
-/* Opens the first `rings` files of each trace. A file that is not opened has no records. */
-static int open_traces(const char *const *paths, size_t count, unsigned rings,
-                       struct source **ret_source, struct problem *problem)
+int reader_continue(struct trace_source *traces, struct problem *problem)
+{
+    struct origin *origin = &traces->origins[0];
+
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        int result = stream_file_begin(&origin->files[ring], problem);
+        if (result < 0)
+            return result;
+    }
+    int result = choose_head(origin, problem);
+    if (result < 0 || origin->head == NULL)
+        return result;
+    begin(traces);
+    return 1;
+}
+
+int reader_open(const char *const *paths, size_t count, unsigned rings, struct source **ret_source,
+                struct problem *problem)
 {
     if (count == 0 || count > ORIGINS_MOST)
         return problem_set(problem, -EINVAL, "name 1 to %u traces, not %zu", ORIGINS_MOST, count);
@@ -430,7 +548,8 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
             trace_close(&traces->source);
             return result;
         }
-        traces->source.states[number].being_written = is_being_written(&traces->origins[number]);
+        traces->source.states[number].being_written =
+            reader_is_being_written(&traces->origins[number]);
     }
     begin(traces);
     *ret_source = &traces->source;
@@ -440,13 +559,13 @@ static int open_traces(const char *const *paths, size_t count, unsigned rings,
 int trace_open(const char *const *paths, size_t count, struct source **ret_source,
                struct problem *problem)
 {
-    return open_traces(paths, count, RING_COUNT, ret_source, problem);
+    return reader_open(paths, count, RING_COUNT, ret_source, problem);
 }
 
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem)
 {
-    return open_traces(paths, count, RING_CONTROL + 1, ret_source, problem);
+    return reader_open(paths, count, RING_CONTROL + 1, ret_source, problem);
 }
 
 int trace_rewind(struct source *source, struct problem *problem)
@@ -460,7 +579,9 @@ int trace_rewind(struct source *source, struct problem *problem)
         source->states[number] =
             (struct source_state){.being_written = source->states[number].being_written};
         origin->head = NULL;
-        origin->ended = false;
+        origin->ended = origin->has_begun = false;
+        origin->before = origin->repeated = origin->lost = origin->cpu = 0;
+        origin->wakeups = 0;
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_rewind(&origin->files[ring]);
         int result = read_beginning(origin, problem);
@@ -480,10 +601,22 @@ void trace_close(struct source *source)
     for (uint32_t number = 0; number < traces->source.origins; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_close(&traces->origins[number].files[ring]);
+    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL; number++)
+        if (traces->origins[number].directory >= 0)
+            close(traces->origins[number].directory);
     free(traces->source.states);
     free(traces->origins);
     free(traces->heap);
     free(traces);
+}
+
+void trace_source_counts(const struct source *source, uint32_t origin, uint64_t *ret_records,
+                         uint64_t *ret_lost)
+{
+    const struct origin *one = &((const struct trace_source *)source)->origins[origin];
+
+    *ret_records = counted(one, &source->states[origin]);
+    *ret_lost = add_saturating(source->states[origin].lost, one->lost);
 }
 
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin)

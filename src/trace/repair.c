@@ -24,6 +24,8 @@ struct repair {
     int files[RING_COUNT];
     /* the results of reading the trace */
     struct source_state state;
+    struct trace_numbers numbers;
+    uint64_t records, lost; /* of the whole recording */
     struct trace_tail tails[RING_COUNT];
     bool has_end;
     struct end_record end;
@@ -31,9 +33,12 @@ struct repair {
 
 static int open_stream(struct repair *repair, enum ring_id ring, struct problem *problem)
 {
+    char name[TRACE_FILE_NAME_SIZE];
     uint64_t size;
-    int file = trace_file_open(repair->directory, repair->name, trace_file_names[ring],
-                               O_RDWR | O_NOFOLLOW, &size, problem);
+
+    trace_file_name(ring, repair->numbers.last, name);
+    int file =
+        trace_file_open(repair->directory, repair->name, name, O_RDWR | O_NOFOLLOW, &size, problem);
 
     if (file < 0)
         return file;
@@ -61,7 +66,9 @@ static int open_trace(struct repair *repair, const char *path, struct problem *p
     if (repair->directory < 0)
         return problem_set(problem, -errno, "%s: cannot be opened: %s; a trace is a directory",
                            repair->name, strerror(errno));
-    int result = open_stream(repair, RING_CONTROL, problem);
+    int result = trace_numbers_find(repair->directory, repair->name, &repair->numbers, problem);
+    if (result == 0)
+        result = open_stream(repair, RING_CONTROL, problem);
     if (result == 0)
         result = lock_trace(repair, problem);
     if (result == 0)
@@ -83,6 +90,7 @@ static int read_records(struct repair *repair, struct source *source, struct pro
     if (result < 0)
         return result;
     repair->state = source->states[0];
+    trace_source_counts(source, 0, &repair->records, &repair->lost);
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
         repair->tails[ring] = trace_source_tail(source, 0, ring);
     return 0;
@@ -120,8 +128,8 @@ static int correct_end(struct repair *repair, struct problem *problem)
 {
     struct end_record end = repair->end;
 
-    end.records = repair->state.records;
-    end.lost = repair->state.lost;
+    end.records = repair->records;
+    end.lost = repair->lost;
     end.reason = END_REPAIRED;
     ssize_t written = pwrite(repair->files[RING_CONTROL], &end, sizeof(end),
                              (off_t)repair->tails[RING_CONTROL].last);
@@ -137,10 +145,13 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
     const struct trace_tail *control = &repair->tails[RING_CONTROL];
     const struct trace_tail *data = &repair->tails[RING_DATA];
     uint64_t time = control->time > data->time ? control->time : data->time;
+
+    /* the last packet may hold only what a file repeats: babeltrace2 needs the next one to begin later */
+    time += repair->numbers.last > 0;
     struct end_record end = {
         .header = {.time = time, .id = EVENT_END, .flags = RECORD_NO_STREAM},
-        .records = repair->state.records + 1,
-        .lost = repair->state.lost,
+        .records = repair->records + 1,
+        .lost = repair->lost,
         .reason = END_REPAIRED,
     };
 

@@ -11,6 +11,7 @@
  */
 #include "trace/stream_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -71,6 +72,48 @@ int trace_file_read(int file, void *buffer, size_t size, uint64_t offset)
             return -ENODATA;
         done += (size_t)got;
     }
+    return 0;
+}
+
+/* The number in the name of a control file; -1: it is none. */
+static int64_t number_of(const char *name)
+{
+    size_t length = strlen(trace_file_names[RING_CONTROL]);
+    char *end;
+
+    if (strncmp(name, trace_file_names[RING_CONTROL], length) != 0)
+        return -1;
+    if (name[length] == '\0')
+        return 0;
+    if (name[length] != '.' || name[length + 1] < '1' || name[length + 1] > '9')
+        return -1;
+    unsigned long number = strtoul(name + length + 1, &end, 10);
+    return *end != '\0' || number >= UINT32_MAX ? -1 : (int64_t)number;
+}
+
+int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
+                       struct problem *problem)
+{
+    struct trace_numbers numbers = {UINT32_MAX, 0};
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+    const struct dirent *entry;
+
+    if (list == NULL) {
+        int error = -errno;
+        if (copy >= 0)
+            close(copy);
+        return problem_set(problem, error, "%s: cannot be listed: %s", path, strerror(-error));
+    }
+    while ((entry = readdir(list)) != NULL) {
+        int64_t number = number_of(entry->d_name);
+        if (number >= 0 && number < numbers.first)
+            numbers.first = (uint32_t)number;
+        if (number > numbers.last)
+            numbers.last = (uint32_t)number;
+    }
+    closedir(list);
+    *ret_numbers = numbers.first == UINT32_MAX ? (struct trace_numbers){0, 0} : numbers;
     return 0;
 }
 
@@ -177,14 +220,39 @@ static const char *wrong_context(const struct stream_file *file,
     if (context->content_size % 64 != 0 || context->content_size < TRACE_CONTENT * 8 ||
         context->content_size > context->packet_size)
         return "the packet's content size is impossible";
-    if (context->packet_seq_num != file->packets)
+    if (file->numbered && context->packet_seq_num != file->packets)
         return "the packet does not have the next packet number";
     return NULL;
 }
 
-/* What is left at file->next is not a whole packet: notes it as the partial tail. */
-static int end_file(struct stream_file *file)
+/* Goes to the beginning of a file. */
+static void go_to_file(struct stream_file *file, uint32_t at)
 {
+    char name[TRACE_FILE_NAME_SIZE];
+
+    file->at = at;
+    file->file = file->files[at];
+    file->size = file->sizes_of_files[at];
+    file->next = file->window_offset = 0;
+    file->filled = 0;
+    file->repeats = at > 0 && file->ring == RING_CONTROL;
+    file->here = file->first + at;
+    trace_file_name(file->ring, file->here, name);
+    snprintf(file->name, sizeof(file->name), "%s/%s", file->trace, name);
+}
+
+static int load_packet(struct stream_file *file, struct problem *problem);
+
+/* What is left at file->next is not a whole packet: goes to the next file. That of the last file is the partial tail. */
+static int end_file(struct stream_file *file, struct problem *problem)
+{
+    if (file->at + 1 < file->count && file->next < file->size)
+        return stream_file_damaged(file, file->next, "the packet is cut, but there are later files",
+                                   problem);
+    if (file->at + 1 < file->count) {
+        go_to_file(file, file->at + 1);
+        return load_packet(file, problem);
+    }
     file->partial = file->size - file->next;
     file->record = NULL;
     file->record_size = 0;
@@ -197,7 +265,8 @@ static void enter_packet(struct stream_file *file, const unsigned char *bytes,
     if (context->events_discarded > file->discarded)
         file->discarded = context->events_discarded;
     file->wall_offset = (int64_t)(context->real_time - context->monotonic);
-    file->packets++;
+    file->packets = context->packet_seq_num + 1;
+    file->numbered = true;
     file->next += context->packet_size / 8;
     file->record = bytes + TRACE_CONTENT;
     file->content = bytes + context->content_size / 8;
@@ -213,7 +282,7 @@ static int load_packet(struct stream_file *file, struct problem *problem)
     int result;
 
     if (left == 0)
-        return end_file(file);
+        return end_file(file, problem);
     result = show(file, file->next, size, &bytes, problem);
     if (result < 0)
         return result;
@@ -222,17 +291,18 @@ static int load_packet(struct stream_file *file, struct problem *problem)
         result = is_zero_to_end(file, file->next, problem);
         if (result < 0)
             return result;
-        return result == 0 ? stream_file_damaged(file, file->next, what, problem) : end_file(file);
+        return result == 0 ? stream_file_damaged(file, file->next, what, problem)
+                           : end_file(file, problem);
     }
     if (size < TRACE_CONTENT)
-        return end_file(file);
+        return end_file(file, problem);
     struct trace_packet_context context;
     memcpy(&context, bytes + sizeof(file->header), sizeof(context));
     const char *wrong = wrong_context(file, &context);
     if (wrong != NULL)
         return stream_file_damaged(file, file->next, wrong, problem);
     if (context.packet_size / 8 > left)
-        return end_file(file);
+        return end_file(file, problem);
     result = show(file, file->next, (size_t)(context.packet_size / 8), &bytes, problem);
     if (result < 0)
         return result;
@@ -314,6 +384,25 @@ static inline int take_record(struct stream_file *file, struct problem *problem)
     return 0;
 }
 
+/* Skips what a later file repeats. */
+static int skip_repeated(struct stream_file *file, struct problem *problem)
+{
+    uint64_t left = 2; /* MACHINE and BEGIN */
+    int result = 0;
+
+    file->repeats = false;
+    for (uint64_t i = 0; i < left && result == 0 && file->record != NULL; i++) {
+        const struct record_header *header = (const struct record_header *)file->record;
+        if (header->id != (i == 0 ? EVENT_MACHINE : EVENT_BEGIN) && i < 2)
+            return stream_file_damaged(file, stream_file_offset(file),
+                                       "the file does not begin with MACHINE and BEGIN", problem);
+        if (i == 1)
+            left += ((const struct begin_record *)header)->repeated;
+        result = stream_file_next(file, problem);
+    }
+    return result;
+}
+
 int stream_file_begin(struct stream_file *file, struct problem *problem)
 {
     int result;
@@ -323,7 +412,10 @@ int stream_file_begin(struct stream_file *file, struct problem *problem)
     do /* a packet without records is allowed */
         result = load_packet(file, problem);
     while (result > 0 && file->record == file->content);
-    return result <= 0 ? result : take_record(file, problem);
+    if (result > 0)
+        result = take_record(file, problem);
+    return result == 0 && file->repeats && file->record != NULL ? skip_repeated(file, problem)
+                                                                : result;
 }
 
 int stream_file_next(struct stream_file *file, struct problem *problem)
@@ -336,20 +428,77 @@ int stream_file_next(struct stream_file *file, struct problem *problem)
 
 /* ---- the file ---- */
 
-int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
-                     const uint8_t uuid[TRACE_UUID_SIZE], struct problem *problem)
+static int open_files(struct stream_file *file, int directory, struct problem *problem)
 {
-    snprintf(file->name, sizeof(file->name), "%s/%s", trace, trace_file_names[ring]);
-    file->file =
-        trace_file_open(directory, trace, trace_file_names[ring], O_RDONLY, &file->size, problem);
-    if (file->file < 0)
-        return file->file;
-    if (file->size > INT64_MAX - TRACE_LAST_PACKET)
-        return problem_set(problem, -EFBIG, "%s: too large", file->name);
+    char name[TRACE_FILE_NAME_SIZE];
+
+    for (uint32_t i = 0; i < file->count; i++) {
+        trace_file_name(file->ring, file->first + i, name);
+        file->files[i] = trace_file_open(directory, file->trace, name, O_RDONLY,
+                                         &file->sizes_of_files[i], problem);
+        if (file->files[i] < 0)
+            return file->files[i];
+        if (file->sizes_of_files[i] > INT64_MAX - TRACE_LAST_PACKET)
+            return problem_set(problem, -EFBIG, "%s/%s: too large", file->trace, name);
+    }
+    return 0;
+}
+
+int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
+                     struct trace_numbers numbers, const uint8_t uuid[TRACE_UUID_SIZE],
+                     struct problem *problem)
+{
+    if (numbers.last - numbers.first >= TRACE_FILES_MOST + 2)
+        return problem_set(problem, -EFBIG, "%s: too many files", trace);
+    trace_name(trace, file->trace);
+    file->ring = ring;
+    file->first = numbers.first;
+    file->count = numbers.last - numbers.first + 1;
+    file->files = malloc(file->count * sizeof(*file->files));
+    file->sizes_of_files = calloc(file->count, sizeof(*file->sizes_of_files));
+    for (uint32_t i = 0; file->files != NULL && i < file->count; i++)
+        file->files[i] = -1;
+    if (file->files == NULL || file->sizes_of_files == NULL)
+        return problem_set(problem, -ENOMEM, "%s: out of memory", trace);
+    int result = open_files(file, directory, problem);
+    if (result < 0)
+        return result;
     file->header.magic = TRACE_MAGIC;
     file->header.stream = ring;
     memcpy(file->header.uuid, uuid, TRACE_UUID_SIZE);
+    file->numbered = file->first == 0;
+    go_to_file(file, 0);
     return 0;
+}
+
+int stream_file_look_again(struct stream_file *file, struct problem *problem)
+{
+    struct stat status;
+
+    if (fstat(file->file, &status) < 0)
+        return problem_set(problem, -errno, "%s: cannot be examined: %s", file->name,
+                           strerror(errno));
+    if ((uint64_t)status.st_size < file->size)
+        return problem_set(problem, -ENODATA, "%s: became shorter while it was read", file->name);
+    file->size = file->sizes_of_files[file->at] = (uint64_t)status.st_size;
+    file->filled = 0; /* what was read behind the last packet may have been half of the next one */
+    return 0;
+}
+
+/* Only the last file is kept open: a trace may be followed for years. */
+int stream_file_go_on(struct stream_file *file, int descriptor, uint32_t number, bool gap,
+                      struct problem *problem)
+{
+    for (uint32_t i = 0; i < file->count; i++)
+        close(file->files[i]);
+    file->files[0] = descriptor;
+    file->first = number;
+    file->count = 1;
+    file->sizes_of_files[0] = 0;
+    go_to_file(file, 0);
+    file->repeats = !gap && file->ring == RING_CONTROL;
+    file->numbered = file->numbered && !gap;
+    return stream_file_look_again(file, problem);
 }
 
 void stream_file_rewind(struct stream_file *file)
@@ -358,20 +507,30 @@ void stream_file_rewind(struct stream_file *file)
         .sizes = file->sizes,
         .window = file->window,
         .capacity = file->capacity,
-        .size = file->size,
+        .files = file->files,
+        .sizes_of_files = file->sizes_of_files,
+        .first = file->first,
+        .count = file->count,
+        .numbered = file->first == 0,
         .header = file->header,
-        .file = file->file,
+        .ring = file->ring,
+        .file = -1,
     };
 
     free(file->classes);
-    memcpy(begun.name, file->name, sizeof(begun.name));
+    memcpy(begun.trace, file->trace, sizeof(begun.trace));
     *file = begun;
+    if (file->count > 0)
+        go_to_file(file, 0);
 }
 
 void stream_file_close(struct stream_file *file)
 {
-    if (file->file >= 0)
-        close(file->file);
+    for (uint32_t i = 0; file->files != NULL && i < file->count; i++)
+        if (file->files[i] >= 0)
+            close(file->files[i]);
+    free(file->files);
+    free(file->sizes_of_files);
     free(file->window);
     free(file->classes);
 }

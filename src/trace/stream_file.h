@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stream_file.h: reads one file of a trace, record by record. Private to trace/.
+ * stream_file.h: reads one stream of a trace, record by record: its file, or its numbered files one after the other as if
+ * they were one. Private to trace/.
+ *
+ *      control.3 |MACHINE BEGIN identities again ... | control.4 |MACHINE BEGIN identities again ...
+ *                 ^first record                                  ^---- skipped --------------'
  *
  *      stream_file_open, _begin --> file->record --> stream_file_next --> file->record ... --> NULL
  */
@@ -28,22 +32,43 @@ struct stream_file {
     size_t filled;
     uint64_t window_offset; /* its offset in the file */
 
-    uint64_t size;    /* of the file, when it was opened */
+    int *
+        files; /* [count] descriptors; all are open, so that the writer may remove files meanwhile */
+    uint64_t *sizes_of_files; /* [count] when they were opened */
+    uint32_t first;           /* number of the first file */
+    uint32_t count;
+    uint32_t at;    /* index of the file being read */
+    uint32_t here;  /* its number */
+    bool repeats;   /* the file being read begins with records that are to be skipped */
+    uint64_t least; /* sleeps begin no earlier: the trace was still kept then; 0: any time */
+
+    uint64_t size;    /* of the file being read */
     uint64_t next;    /* offset of the next packet */
-    uint64_t packets; /* entered so far; also the number of the next one */
+    uint64_t packets; /* number of the next one */
+    bool
+        numbered; /* `packets` is known: a packet was entered, or the stream has all of its files */
     uint64_t discarded;
     uint64_t partial;
     uint64_t last;                     /* offset of the record before the next one */
     struct trace_packet_header header; /* expected in each packet */
-    int file;
-    char name[TRACE_NAME_SIZE + 16];
+    int file;                          /* being read */
+    enum ring_id ring;
+    char trace[TRACE_NAME_SIZE];
+    char name[TRACE_NAME_SIZE + TRACE_FILE_NAME_SIZE];
 };
 
-/* Opens `trace`/control or `trace`/data. Before, the struct must be all zero, except `sizes`, and `file` < 0. Returns
- * 0, or a negative errno with a line in `problem`. */
+/* Opens the files of `trace`/control or `trace`/data with these numbers. Before, the struct must be all zero, except
+ * `sizes`, and `file` < 0. Returns 0, or a negative errno with a line in `problem`. */
 int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
-                     const uint8_t uuid[TRACE_UUID_SIZE], struct problem *problem);
+                     struct trace_numbers numbers, const uint8_t uuid[TRACE_UUID_SIZE],
+                     struct problem *problem);
 void stream_file_close(struct stream_file *file);
+
+/* While the trace grows, after the last record: looks for more in the last file; or goes to a later file, which is opened
+ * already and becomes the file's own. `gap`: files before it were removed unread. stream_file_begin continues then. */
+int stream_file_look_again(struct stream_file *file, struct problem *problem);
+int stream_file_go_on(struct stream_file *file, int descriptor, uint32_t number, bool gap,
+                      struct problem *problem);
 
 /* Returns to the state after stream_file_open. */
 void stream_file_rewind(struct stream_file *file);
@@ -54,7 +79,7 @@ void stream_file_rewind(struct stream_file *file);
 int stream_file_begin(struct stream_file *file, struct problem *problem);
 int stream_file_next(struct stream_file *file, struct problem *problem);
 
-/* The offset of the next record in the file. */
+/* The offset of the next record in the file being read. */
 uint64_t stream_file_offset(const struct stream_file *file);
 
 /* Returns -EBADMSG, with a line in `problem`: `what` is wrong at this byte. */

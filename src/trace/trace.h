@@ -6,6 +6,9 @@
  *      TRACE/control     CTF stream 0: identities and process events
  *      TRACE/data        CTF stream 1: messages and waits
  *
+ * A trace that keeps only the newest records has several such pairs: control, control.1, control.2 ... without the
+ * oldest ones.
+ *
  * A stream file is a sequence of packets. Each packet is written by one write at a page boundary:
  *
  *      | packet header 24 B | packet context 64 B | records ... | zero padding to 4096 |
@@ -36,7 +39,7 @@ struct trace_packet_context {
     uint64_t timestamp_end;    /* time of the last record */
     uint64_t content_size;     /* bits, headers included */
     uint64_t packet_size;      /* bits, padding included */
-    uint64_t packet_seq_num;   /* 0, 1, 2 ... in each file */
+    uint64_t packet_seq_num;   /* 0, 1, 2 ... in each stream */
     uint64_t events_discarded; /* records of this ring lost so far, from the meter's counters */
     uint64_t monotonic;        /* ns; both clocks are read when the packet is written */
     uint64_t real_time;
@@ -76,6 +79,31 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
  * errors: -EINVAL: the type has no such fields, or they identify the record; -E2BIG: too many different sets. */
 int trace_writer_append_without(struct trace_writer *writer, const struct record_header *record,
                                 uint64_t absent, struct problem *problem);
+
+/* What a trace keeps. Besides, it keeps to its max_size. */
+struct trace_limits {
+    uint32_t max_files; /* pairs of files, at least 2; 0: 16 */
+    uint64_t max_age;   /* ns between the oldest record and the newest; 0: any */
+};
+
+#define TRACE_SMALLEST_KEPT (1u << 20) /* bytes */
+#define TRACE_FILES_MOST    256u
+
+/* From now on, the trace keeps only the newest records that these limits and max_size allow, whole files at a time: the
+ * oldest are removed, and identities that are still valid are repeated. Call it right after trace_writer_new, with the
+ * same `machine`. trace_writer_append then returns -EFBIG only if the identities alone do not fit. A record whose time is
+ * before that of the other ring's last one may get that time. Errors: -ENOMEM; -EINVAL: max_size is below
+ * TRACE_SMALLEST_KEPT. */
+int trace_writer_keep_newest(struct trace_writer *writer, const struct trace_limits *limits,
+                             const struct machine_record *machine, struct problem *problem);
+
+/* Pairs of files begun so far. Names of users and cgroups are to be appended again as they are needed when this has
+ * changed: those that nothing uses are not repeated for long. */
+uint32_t trace_writer_files(const struct trace_writer *writer);
+
+/* Before the last records of a trace that keeps only the newest: removes files until `bytes` are free, if possible, and
+ * none from now on. Returns how many bytes there are; UINT64_MAX: the trace keeps everything. */
+uint64_t trace_writer_settle(struct trace_writer *writer, uint64_t bytes);
 
 /* Sets how many records of a ring the meter has lost so far. Later packets contain this number. */
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total);
@@ -126,6 +154,12 @@ int trace_rewind(struct source *source, struct problem *problem);
  * names which occur at its end can be known at its beginning. The states then do not describe the whole traces. */
 int trace_open_control(const char *const *paths, size_t count, struct source **ret_source,
                        struct problem *problem);
+
+/* Opens one trace to read it while it grows. next() returns SOURCE_NONE_YET while nothing more has been flushed (once a
+ * second), and SOURCE_END when the recording has ended. If files are removed before they were read, the state has how
+ * many records that concerns, and what is still valid comes again, beginning with another MACHINE and BEGIN. It
+ * cannot be rewound. */
+int trace_follow(const char *path, struct source **ret_source, struct problem *problem);
 
 /* Bytes of partial packets that were skipped at the ends of the origin's files; known once the source has ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);

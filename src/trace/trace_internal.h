@@ -8,11 +8,13 @@
 
 #include "trace/trace.h"
 
-#define TRACE_FORMAT       3
-#define TRACE_FORMAT_LEAST 2 /* the oldest that we read */
-#define TRACE_UUID_SIZE    16
-#define TRACE_CONTENT      (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
-#define TRACE_LAST_PACKET  (1u << 20) /* bytes; the largest packet of any writer that we read */
+#define TRACE_FORMAT          4
+#define TRACE_FORMAT_PLAIN    3 /* of a trace with one file for each stream */
+#define TRACE_FORMAT_NUMBERED 4 /* of one with several, which keeps only the newest records */
+#define TRACE_FORMAT_LEAST    2 /* the oldest that we read */
+#define TRACE_UUID_SIZE       16
+#define TRACE_CONTENT         (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
+#define TRACE_LAST_PACKET     (1u << 20) /* bytes; the largest packet of any writer that we read */
 
 _Static_assert(TRACE_CONTENT == 88, "records begin at byte 88 of a packet");
 
@@ -40,6 +42,16 @@ int trace_metadata_make_class(unsigned number, unsigned type, uint64_t absent, c
 int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
                         unsigned *ret_format, struct problem *problem);
 
+/* Sets the format in a text from trace_metadata_make. */
+void trace_metadata_set_format(char *text, size_t length, unsigned format);
+
+/* ---- rotation.c ---- */
+
+#define TRACE_FILE_NAME_SIZE 32
+
+/* "control" or "data" for the first file, then "control.1" ... */
+void trace_file_name(enum ring_id ring, uint32_t number, char ret_name[TRACE_FILE_NAME_SIZE]);
+
 /* ---- writer.c ---- */
 
 /* Writes a packet of `size` bytes at `offset`. If it cannot be written completely, the file is truncated to `offset`.
@@ -53,6 +65,16 @@ struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uui
                                                  uint64_t last_time);
 
 /* ---- stream_file.c ---- */
+
+/* Numbers of the files of a trace. */
+struct trace_numbers {
+    uint32_t first, last;
+};
+
+/* Finds the files in a trace's directory; both numbers are 0 if there is no control file at all. Returns 0, or a
+ * negative errno with a line in `problem`. */
+int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
+                       struct problem *problem);
 
 /* Opens a regular file in a trace's directory; `flags` as for open(2). Returns a descriptor, and the size in
  * *ret_size, or a negative errno. */
@@ -68,12 +90,16 @@ int trace_file_read(int file, void *buffer, size_t size, uint64_t offset);
 struct trace_tail {
     uint64_t end;        /* bytes of whole packets */
     uint64_t partial;    /* bytes after them */
-    uint64_t packets;    /* whole packets */
+    uint64_t packets;    /* number of the next packet */
     uint64_t time;       /* of the last record; 0: none */
     uint64_t discarded;  /* largest events_discarded */
     uint64_t last;       /* offset of the last record */
     int64_t wall_offset; /* of the last packet */
 };
+
+/* Records of the recording so far, in removed files, too, but not those that files repeat; and the lost ones. */
+void trace_source_counts(const struct source *source, uint32_t origin, uint64_t *ret_records,
+                         uint64_t *ret_lost);
 
 struct trace_tail trace_source_tail(const struct source *source, uint32_t origin,
                                     enum ring_id ring);

@@ -13,8 +13,7 @@
  *
  *      max_size >= committed = metadata + packets written + pages granted + page of END
  */
-#include "trace/classes.h"
-#include "trace/trace_internal.h"
+#include "trace/writer_internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -39,34 +38,10 @@ void trace_name(const char *path, char ret_name[TRACE_NAME_SIZE])
     memcpy(ret_name, end, strlen(end) + 1);
 }
 
-struct stream_buffer {
-    unsigned char *packet; /* page-aligned */
-    size_t used;           /* bytes, headers included; TRACE_CONTENT: no record */
-    size_t room;
-    uint64_t records;   /* in the buffer */
-    uint64_t last_time; /* of the stream */
-    uint64_t packets;   /* written */
-    uint64_t file_size;
-    uint64_t discarded;
-    int file;
-};
-
-struct trace_writer {
-    struct stream_buffer streams[RING_COUNT];
-    uint8_t uuid[TRACE_UUID_SIZE];
-    uint64_t max_size;
-    uint64_t committed;
-    uint64_t metadata_size;
-    uint64_t accepted;       /* records appended */
-    uint64_t written;        /* records in whole packets */
-    uint64_t dropped;        /* records appended whose packet could not be written */
-    enum end_reason stopped; /* END_SIZE or END_DISK: nothing more is accepted; else 0 */
-    struct record last;      /* written just before END; its ID is 0: none */
-    int directory;
-    char name[TRACE_NAME_SIZE];
-    char *metadata; /* [metadata_size] the text as written */
-    struct classes classes[RING_COUNT];
-};
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
 
 /* ---- packets ---- */
 
@@ -124,7 +99,7 @@ static void empty_buffer(struct stream_buffer *stream)
     stream->records = 0;
 }
 
-static int stop_for_disk(struct trace_writer *writer, enum ring_id ring, int error,
+int writer_stop_for_disk(struct trace_writer *writer, enum ring_id ring, int error,
                          struct problem *problem)
 {
     writer->stopped = END_DISK;
@@ -135,15 +110,16 @@ static int stop_for_disk(struct trace_writer *writer, enum ring_id ring, int err
 }
 
 /* Writes the buffer, if it contains records, as one packet, and empties it, even on error. */
-static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
+static int write_packet(struct trace_writer *writer, enum ring_id ring, struct problem *problem)
 {
     struct stream_buffer *stream = &writer->streams[ring];
     size_t size = stream->room;
 
     if (stream->used == TRACE_CONTENT)
         return 0;
-    struct trace_packet_context *context = trace_packet_finish(
-        stream->packet, writer->uuid, ring, stream->used, size, stream->last_time);
+    struct trace_packet_context *context =
+        trace_packet_finish(stream->packet, writer->uuid, ring, stream->used, size,
+                            trace_writer_last_time(writer, ring));
     context->packet_seq_num = stream->packets;
     context->events_discarded = stream->discarded;
     context->monotonic = clock_now(CLOCK_MONOTONIC);
@@ -152,7 +128,7 @@ static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct p
     if (result < 0) {
         writer->dropped += stream->records;
         empty_buffer(stream);
-        return stop_for_disk(writer, ring, result, problem);
+        return writer_stop_for_disk(writer, ring, result, problem);
     }
     writer->written += stream->records;
     stream->file_size += size;
@@ -161,9 +137,17 @@ static int write_buffer(struct trace_writer *writer, enum ring_id ring, struct p
     return 0;
 }
 
+int writer_write_buffers(struct trace_writer *writer, struct problem *problem)
+{
+    int control = write_packet(writer, RING_CONTROL, problem);
+    int data = write_packet(writer, RING_DATA, control < 0 ? NULL : problem);
+
+    return control < 0 ? control : data;
+}
+
 /* ---- appending ---- */
 
-static int stop_for_size(struct trace_writer *writer, struct problem *problem)
+int writer_stop_for_size(struct trace_writer *writer, struct problem *problem)
 {
     writer->stopped = END_SIZE;
     return problem_set(
@@ -180,13 +164,13 @@ static int make_room(struct trace_writer *writer, enum ring_id ring, size_t size
     struct stream_buffer *stream = &writer->streams[ring];
 
     if (stream->used + size > TRACE_PACKET_SIZE) {
-        int result = write_buffer(writer, ring, problem);
+        int result = writer_write_buffers(writer, problem);
         if (result < 0)
             return result;
     }
     size_t room = round_to_pages(stream->used + size);
     if (room - stream->room > writer->max_size - writer->committed)
-        return stop_for_size(writer, problem);
+        return writer_stop_for_size(writer, problem);
     writer->committed += room - stream->room;
     stream->room = room;
     return 0;
@@ -199,6 +183,9 @@ static void put_record(struct trace_writer *writer, enum ring_id ring,
     struct stream_buffer *stream = &writer->streams[ring];
 
     memcpy(stream->packet + stream->used, record, size);
+    /* a record that the other ring has overtaken, just as the files began */
+    if (record->time < writer->least_time)
+        ((struct record_header *)(stream->packet + stream->used))->time = writer->least_time;
     stream->used += size;
     stream->last_time = record->time;
     stream->records++;
@@ -207,7 +194,8 @@ static void put_record(struct trace_writer *writer, enum ring_id ring,
 
 static bool written_by_trace(const struct event_type *type)
 {
-    return type->id == EVENT_MACHINE || type->id == EVENT_END || type->id == EVENT_CLASS;
+    return type->id == EVENT_MACHINE || type->id == EVENT_END || type->id == EVENT_CLASS ||
+           type->id == EVENT_BEGIN;
 }
 
 static int refuse_record(const struct trace_writer *writer, const struct record_header *record,
@@ -225,9 +213,8 @@ static int refuse_record(const struct trace_writer *writer, const struct record_
                        writer->streams[type->ring].last_time);
 }
 
-/* Appends `size` bytes to a ring. */
-static inline int append(struct trace_writer *writer, enum ring_id ring,
-                         const struct record_header *record, size_t size, struct problem *problem)
+int writer_put(struct trace_writer *writer, enum ring_id ring, const struct record_header *record,
+               size_t size, struct problem *problem)
 {
     const struct stream_buffer *stream = &writer->streams[ring];
 
@@ -238,6 +225,29 @@ static inline int append(struct trace_writer *writer, enum ring_id ring,
     }
     put_record(writer, ring, record, size);
     return 0;
+}
+
+static int append_rotating(struct trace_writer *writer, enum ring_id ring,
+                           const struct record_header *record, size_t size, struct problem *problem)
+{
+    const struct stream_buffer *stream = &writer->streams[ring];
+    int result = 0;
+
+    if (stream->used + size > stream->room || rotation_is_due(writer, record->time))
+        result = rotation_advance(writer, record->time, problem);
+    if (result == 0)
+        result = writer_put(writer, ring, record, size, problem);
+    if (result == 0 && rotation_note(writer, record) < 0)
+        result = problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
+    return result;
+}
+
+/* Appends `size` bytes to a ring. */
+static inline int append(struct trace_writer *writer, enum ring_id ring,
+                         const struct record_header *record, size_t size, struct problem *problem)
+{
+    return writer->rotation == NULL ? writer_put(writer, ring, record, size, problem)
+                                    : append_rotating(writer, ring, record, size, problem);
 }
 
 static inline int check_record(const struct trace_writer *writer,
@@ -266,11 +276,25 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
 static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
                           size_t length, struct problem *problem);
 
-/* Replaces the metadata by one with the class. At any moment, the file is either the old one or the new one. */
+int writer_replace_metadata(struct trace_writer *writer, struct problem *problem)
+{
+    static const char name[] = "metadata.new";
+    int result = write_metadata(writer, name, writer->metadata, writer->metadata_size, problem);
+
+    if (result == 0 && renameat(writer->directory, name, writer->directory, "metadata") < 0)
+        result = problem_set(problem, -errno, "%s/metadata: cannot be replaced: %s", writer->name,
+                             strerror(errno));
+    if (result < 0) {
+        unlinkat(writer->directory, name, 0);
+        writer->stopped = END_DISK;
+    }
+    return result;
+}
+
+/* Adds a class to the metadata. */
 static int describe_class(struct trace_writer *writer, unsigned number, unsigned type,
                           uint64_t absent, struct problem *problem)
 {
-    static const char name[] = "metadata.new";
     char *text, *longer;
     size_t length;
     int result = trace_metadata_make_class(number, type, absent, &text, &length);
@@ -279,7 +303,7 @@ static int describe_class(struct trace_writer *writer, unsigned number, unsigned
         return problem_set(problem, result, "%s: out of memory", writer->name);
     if (length > writer->max_size - writer->committed) {
         free(text);
-        return stop_for_size(writer, problem);
+        return writer_stop_for_size(writer, problem);
     }
     longer = realloc(writer->metadata, writer->metadata_size + length);
     if (longer == NULL) {
@@ -291,15 +315,7 @@ static int describe_class(struct trace_writer *writer, unsigned number, unsigned
     free(text);
     writer->metadata_size += length;
     writer->committed += length;
-    result = write_metadata(writer, name, longer, writer->metadata_size, problem);
-    if (result == 0 && renameat(writer->directory, name, writer->directory, "metadata") < 0)
-        result = problem_set(problem, -errno, "%s/metadata: cannot be replaced: %s", writer->name,
-                             strerror(errno));
-    if (result < 0) {
-        unlinkat(writer->directory, name, 0);
-        writer->stopped = END_DISK;
-    }
-    return result;
+    return writer_replace_metadata(writer, problem);
 }
 
 /* The ID of a ring's class, which is made if it is new; or a negative errno. */
@@ -346,6 +362,10 @@ int trace_writer_append_without(struct trace_writer *writer, const struct record
 
     if (result < 0 || absent == 0)
         return result < 0 ? result : trace_writer_append(writer, record, problem);
+    if (writer->rotation != NULL)
+        return problem_set(problem, -ENOTSUP,
+                           "%s: a trace that keeps only the newest has whole records",
+                           writer->name);
     if (!class_is_possible(record->id, absent))
         return problem_set(problem, -EINVAL, "%s: a %s cannot lack these fields", writer->name,
                            type->name);
@@ -373,12 +393,7 @@ void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t 
 
 int trace_writer_flush(struct trace_writer *writer, struct problem *problem)
 {
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int result = write_buffer(writer, ring, problem);
-        if (result < 0)
-            return result;
-    }
-    return 0;
+    return writer_write_buffers(writer, problem);
 }
 
 uint64_t trace_writer_bytes(const struct trace_writer *writer)
@@ -392,12 +407,12 @@ uint64_t trace_writer_bytes(const struct trace_writer *writer)
 
 uint64_t trace_writer_records(const struct trace_writer *writer)
 {
-    return writer->accepted;
+    return writer->accepted - writer->repeated;
 }
 
 uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring)
 {
-    return writer->streams[ring].last_time;
+    return later(writer->streams[ring].last_time, writer->least_time);
 }
 
 /* ---- the beginning ---- */
@@ -409,6 +424,7 @@ static void free_writer(struct trace_writer *writer)
             close(writer->streams[ring].file);
         free(writer->streams[ring].packet);
     }
+    rotation_free(writer->rotation);
     free(writer->metadata);
     if (writer->directory >= 0)
         close(writer->directory);
@@ -448,7 +464,7 @@ static int make_uuid(uint8_t uuid[TRACE_UUID_SIZE])
     return 0;
 }
 
-static int make_file(struct trace_writer *writer, const char *name, struct problem *problem)
+int writer_make_file(struct trace_writer *writer, const char *name, struct problem *problem)
 {
     int file =
         openat(writer->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -463,7 +479,7 @@ static int make_file(struct trace_writer *writer, const char *name, struct probl
 static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
                           size_t length, struct problem *problem)
 {
-    int file = make_file(writer, name, problem);
+    int file = writer_make_file(writer, name, problem);
 
     if (file < 0)
         return file;
@@ -497,7 +513,7 @@ static int make_metadata(struct trace_writer *writer, const struct machine_recor
 static int make_streams(struct trace_writer *writer, struct problem *problem)
 {
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int file = make_file(writer, trace_file_names[ring], problem);
+        int file = writer_make_file(writer, trace_file_names[ring], problem);
         if (file < 0)
             return file;
         writer->streams[ring].file = file;
@@ -520,7 +536,7 @@ static int write_machine(struct trace_writer *writer, const struct machine_recor
         return result;
     put_record(writer, RING_CONTROL, &record.header, sizeof(record));
     /* Written at once: from now on the trace is readable, whatever happens. */
-    return write_buffer(writer, RING_CONTROL, problem);
+    return writer_write_buffers(writer, problem);
 }
 
 static void remove_trace(const struct trace_writer *writer, const char *path)
@@ -580,11 +596,6 @@ int trace_writer_new(const char *path, const struct machine_record *machine, uin
 
 /* ---- the end ---- */
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The last record and END have a packet of their own. A page is reserved for it, so that they fit even if earlier
  * records did not. */
 static int write_end(struct trace_writer *writer, enum end_reason reason, struct problem *problem)
@@ -594,21 +605,24 @@ static int write_end(struct trace_writer *writer, enum end_reason reason, struct
 
     control->room = TRACE_PAGE_SIZE;
     if (last->header.id != 0) {
-        last->header.time = later(last->header.time, control->last_time);
+        last->header.time = later(last->header.time, trace_writer_last_time(writer, RING_CONTROL));
         put_record(writer, RING_CONTROL, &last->header, sizeof(*last));
     }
     struct end_record end = {
-        .header = {.time = later(control->last_time, writer->streams[RING_DATA].last_time),
+        .header = {.time = later(trace_writer_last_time(writer, RING_CONTROL),
+                                 writer->streams[RING_DATA].last_time),
                    .id = EVENT_END,
                    .flags = RECORD_NO_STREAM},
-        .records = writer->written + control->records + 1,
+        .records = writer->written + control->records + 1 - writer->repeated,
         .lost = writer->streams[RING_CONTROL].discarded + writer->streams[RING_DATA].discarded +
                 writer->dropped,
         .reason = writer->stopped != 0 ? writer->stopped : reason,
     };
 
+    if (writer->rotation != NULL)
+        rotation_end(writer, end.header.time);
     put_record(writer, RING_CONTROL, &end.header, sizeof(end));
-    int result = write_buffer(writer, RING_CONTROL, NULL);
+    int result = writer_write_buffers(writer, NULL);
     if (result < 0)
         return problem_set(problem, result,
                            "%s/control: cannot write the end of the trace: %s; it can still be "
@@ -637,12 +651,7 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason, stru
     if (writer == NULL)
         return 0;
     /* Each step is tried even if an earlier one failed. The first error is reported. */
-    int result = 0;
-    /* Control first: if the disk is nearly full, the space that is left goes to the identities. */
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        int written = write_buffer(writer, ring, result < 0 ? NULL : problem);
-        result = result < 0 ? result : written;
-    }
+    int result = writer_write_buffers(writer, problem);
     int ended = write_end(writer, reason, result < 0 ? NULL : problem);
     result = result < 0 ? result : ended;
     int closed = close_files(writer, result < 0 ? NULL : problem);

@@ -118,7 +118,8 @@ words_of_page() {
 "$build/tests/programs/sample-trace" delta delta
 "$build/tests/programs/sample-trace" epsilon epsilon
 "$build/tests/programs/sample-trace" files files
-{ "$dpm" dump --json --matched alpha beta gamma delta files; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
+"$build/tests/programs/sample-trace" rotated rotated
+{ "$dpm" dump --json --type BEGIN rotated; "$dpm" dump --json --matched alpha beta gamma delta files; "$dpm" dump --json --type summary,cgroup epsilon; } 2> err | jq -r '[.. | objects | keys[]] | unique | .[]' |
     sort -u > printed
 words_of_page dpm-dump.1 '\.Ss Keys' '\.Sh EXIT' > described
 check_equal "dpm-dump(1) describes the keys that dpm dump --json prints" \

@@ -9,7 +9,7 @@ cd "$scratch" || exit 1
 
 # so_far FILE: the last report before the final one.
 so_far() {
-    awk '/^1 trace, / { on = /, so far$/; if (on) text = "" } on { text = text $0 "\n" } END { printf "%s", text }' "$1"
+    awk '/^1 trace, / { on = /, so far$/; if (on) text = "" } /^In the last / { on = 0 } on { text = text $0 "\n" } END { printf "%s", text }' "$1"
 }
 
 # lines that do not depend on the length of the recording: waits between processes, and the matching of messages
@@ -37,6 +37,22 @@ compare few sh -c "'$load' 2000 64; sleep 1.5"
 # more than is read from the history at once
 compare many sh -c "'$load' 60000 64; sleep 3"
 compare ptrace --meter ptrace sh -c "'$load' 2000 64; sleep 1.5"
+
+# What is new in each interval adds up to the whole: the first report, and the intervals of the others.
+"$dpm" run --interval 250ms -o sum.trace sh -c "
+    for i in 1 2 3 4 5 6; do '$load' \$((i * 100)) 64; sleep 0.3; done; sleep 0.6" > out 2> err
+sum=$(awk '
+    /^1 trace, / { reports += /, so far$/; interval = 0; table = 0 }
+    /^In the last / { interval = 1; getline; sub(",", "", $1); sum += $1 }
+    /^PROCESS .* CPU TIME/ { for (at = 1; at <= NF && $at != "SENT"; at++) { } table = 1 }
+    /^$/ { table = 0 }
+    reports == 1 && !interval && table && match($0, / [0-9,]+ +[0-9.]+ [KM]?i?B /) {
+        text = substr($0, RSTART, RLENGTH); gsub(",", "", text); split(text, words, " "); sum += words[1] }
+    END { print sum }' err)
+whole=$("$dpm" stats --json sum.trace | jq '[.processes[].sent.messages] | add')
+check_equal "the intervals add up to the whole" "$whole" "$sum"
+check "... and there are some" test "$(grep -c '^In the last ' err)" -ge 3
+check "... with the latencies of the interval" sh -c "sed -n '/^In the last/,/^1 trace/p' err | grep -q 'receive-queue delay'"
 
 "$dpm" run -o without.trace "$load" 2000 64 > out 2> err
 check_not "without --interval there is no report before the last" grep -q ', so far$' err

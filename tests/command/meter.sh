@@ -3,6 +3,8 @@
 # meter.sh: shared by the tests that meter; read after tap.sh. Benchmarks read it too.
 
 dpm=$1/dpm
+# A dpmd that serves this machine is not what is tested.
+export DPM_SOCKET="$scratch/no-dpmd"
 
 # need_meter: ends the test if the kernel meter cannot run: skipped, if it lacks privilege or kernel support; failed, if
 # it breaks.

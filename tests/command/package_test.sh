@@ -38,13 +38,16 @@ check 'the sums of the files are right' sh -c 'cd unpacked && md5sum --quiet -c 
 
 check_equal 'the files' "$({
     echo bin/dpm
-    (cd "$source/man" && ls ./*.[17]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
+    (cd "$source/man" && ls ./*.[178]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
+    echo sbin/dpmd
+    echo lib/systemd/system/dpmd.service
+    echo lib/systemd/system/dpmd.socket
     echo share/bash-completion/completions/dpm
     echo share/zsh/vendor-completions/_dpm
     echo share/doc/dpm/changelog.gz
     echo share/doc/dpm/copyright
 } | LC_ALL=C sort)" "$(cd unpacked/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
-for page in "$source"/man/*.[17]; do
+for page in "$source"/man/*.[178]; do
     check "$(basename "$page") is in it" sh -c "zcat '$share/man/man${page##*.}/$(basename "$page").gz' |
         cmp - '$page'"
 done
@@ -63,7 +66,7 @@ check_not 'nothing knows where it was built' grep -rqF "$source" unpacked DEBIAN
 # The packages with the libraries that the program names.
 folder=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
 check_equal 'it depends on the packages of its libraries, and no other' "$(
-    objdump -p "$installed" | sed -n 's/^ *NEEDED *//p' | while read -r library; do
+    objdump -p "$installed" "$scratch/unpacked/usr/sbin/dpmd" | sed -n 's/^ *NEEDED *//p' | while read -r library; do
         dpkg -S "*/$folder/$library" | sed 's/:.*//'
     done | sort -u)" "$(field Depends | tr ',' '\n' | sed 's/^ *\([^ ]*\).*/\1/' | sort -u)"
 check_not '... each from some version on' sh -c \
@@ -72,6 +75,8 @@ check_not '... each from some version on' sh -c \
 # ---- it works ----
 
 check_equal 'dpm --version' "dpm $version" "$("$installed" --version)"
+check_equal 'dpmd --version' "dpmd $version" "$("$scratch/unpacked/usr/sbin/dpmd" --version)"
+check 'systemd starts this dpmd' grep -qx 'ExecStart=/usr/sbin/dpmd' "$scratch/unpacked/usr/lib/systemd/system/dpmd.service"
 for trace in alpha crowd; do
     "$dpm" stats --json $trace > expected 2> err
     check "dpm stats reads a trace" sh -c "'$installed' stats --json $trace | cmp - expected"

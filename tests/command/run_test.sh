@@ -113,7 +113,7 @@ fi
 check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
 
 "$load" 20000 100 > truth
-"$dpm" run -o k.trace --max-size 300K -- "$load" 20000 100 > out 2> err
+"$dpm" run -o k.trace --store all --max-size 300K -- "$load" 20000 100 > out 2> err
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
 check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
 check "... and why program counters have no names" \

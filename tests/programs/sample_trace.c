@@ -722,7 +722,26 @@ static const struct {
     {"epsilon", epsilon, "10.0.0.6", ALPHA_BEGINS, WALL_BEGINS},
     {"crowd", crowd, "192.0.2.1", ALPHA_BEGINS, WALL_BEGINS},
     {"files", files, "10.0.0.8", ALPHA_BEGINS, WALL_BEGINS},
+    {"rotated", alpha, "10.0.0.9", ALPHA_BEGINS, WALL_BEGINS},
 };
+
+static bool is_rotated(size_t which)
+{
+    return strcmp(machines[which].name, "rotated") == 0;
+}
+
+/* More than the trace keeps. */
+static void tell_much(struct sample *sample, uint64_t time)
+{
+    struct record record = {.header = {.id = EVENT_SENSOR, .flags = RECORD_NO_STREAM}};
+    struct problem problem;
+
+    for (uint64_t i = 0; i < 50000; i++) {
+        record.header.time = time + i * 1000;
+        if (trace_writer_append(sample->writer, &record.header, &problem) < 0)
+            give_up(problem.text);
+    }
+}
 
 static void write_trace(size_t which, const char *path)
 {
@@ -740,7 +759,13 @@ static void write_trace(size_t which, const char *path)
     copy_name(machine.addresses, sizeof(machine.addresses), machines[which].addresses);
     if (trace_writer_new(path, &machine, 1u << 20, &sample.writer, &problem) < 0)
         give_up(problem.text);
+    const struct trace_limits limits = {.max_files = 2};
+    if (is_rotated(which) &&
+        trace_writer_keep_newest(sample.writer, &limits, &machine, &problem) < 0)
+        give_up(problem.text);
     machines[which].tell(&sample);
+    if (is_rotated(which))
+        tell_much(&sample, sample.time + STEP);
     if (trace_writer_close(sample.writer, END_COMPLETE, &problem) < 0)
         give_up(problem.text);
 }
@@ -777,10 +802,13 @@ int main(int argc, char **argv)
     while (argc == 3 && which < ARRAY_SIZE(machines) && strcmp(argv[1], machines[which].name) != 0)
         which++;
     if (argc != 3 || which == ARRAY_SIZE(machines)) {
-        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|delta|epsilon|crowd|files TRACE\n");
+        fprintf(stderr, "usage: sample-trace alpha|beta|gamma|delta|epsilon|crowd|files|rotated "
+                        "TRACE\n");
         return 2;
     }
     write_trace(which, argv[2]);
+    if (is_rotated(which)) /* these files are not there any more */
+        return EXIT_SUCCESS;
     set_clocks(argv[2], "control", machines[which].begin, machines[which].wall);
     set_clocks(argv[2], "data", machines[which].begin, machines[which].wall);
     return EXIT_SUCCESS;

@@ -2,8 +2,9 @@
 /*
  * switching.c: changes what a computation records while it runs.
  *
- *      usage: switching TRACE CHANGES SEED     records itself, with --load, as `dpm run` does; changes the flags of all
- *                                              processes or of one CHANGES times, at random; lets a process leave
+ *      usage: switching TRACE CHANGES SEED [dpmd]   records itself, with --load, as `dpm run` does, by our own meter or by
+ *                                              dpmd's; changes the flags of all processes or of one CHANGES times, at random;
+ *                                              lets a process leave
  *             switching --load                 sends messages of known sizes until its standard input ends
  *
  *      message k of a sender has SENT(k) bytes, and its receiver takes TAKEN(k) bytes at a time:
@@ -13,6 +14,7 @@
  */
 #include "launch/launch.h"
 #include "meter/load/meter.h"
+#include "meter/session/session.h"
 #include "trace/trace.h"
 
 #include <arpa/inet.h>
@@ -86,6 +88,7 @@ static int load(void)
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     int ends[2];
 
+    signal(SIGTERM, SIG_DFL);
     if (pipe(ends) < 0)
         err(EXIT_FAILURE, "pipe");
     begin_pair(ends[1], ends[0], true);
@@ -95,7 +98,7 @@ static int load(void)
     connect_pair(ends);
     begin_pair(ends[0], ends[1], false);
     poll(&input, 1, 60000);
-    kill(0, SIGTERM);
+    kill(0, SIGTERM); /* all of the group: the recording ignores it */
     return 0;
 }
 
@@ -147,11 +150,19 @@ static uint64_t random_flags(void)
     return random() % 4 == 0 ? METER_EVENT_FLAGS : flags & METER_EVENT_FLAGS;
 }
 
+static int open_meter(bool own, struct meter_interface **ret_meter, struct problem *problem)
+{
+    const struct meter_options options = {.flags = METER_EVENT_FLAGS};
+    const struct session_options session = {.flags = METER_EVENT_FLAGS};
+
+    return own ? meter_open(&options, ret_meter, problem)
+               : session_open(&session, ret_meter, problem);
+}
+
 int main(int argc, char **argv)
 {
     char *arguments[] = {argv[0], (char[]){"--load"}, NULL};
     const struct launch_options launch = {.arguments = arguments};
-    const struct meter_options options = {.flags = METER_EVENT_FLAGS};
     struct machine_record machine;
     struct launched command;
     struct meter_interface *meter;
@@ -161,17 +172,17 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--load") == 0)
         return load();
-    if (argc != 4)
-        errx(2, "usage: switching TRACE CHANGES SEED");
+    if (argc != 4 && argc != 5)
+        errx(2, "usage: switching TRACE CHANGES SEED [dpmd]");
     srandom((unsigned)strtoul(argv[3], NULL, 10));
     setpgid(0, 0);
     signal(SIGTERM, SIG_IGN);
     if (pipe2(input, O_CLOEXEC) < 0 || dup2(input[0], STDIN_FILENO) < 0)
         err(EXIT_FAILURE, "pipe");
     machine_describe(&machine);
-    machine.meter_flags = options.flags;
+    machine.meter_flags = METER_EVENT_FLAGS;
     if (launch_suspended(&launch, &command, &problem) < 0 ||
-        meter_open(&options, &meter, &problem) < 0 ||
+        open_meter(argc == 4, &meter, &problem) < 0 ||
         trace_writer_new(argv[1], &machine, 4ULL << 30, &writer, &problem) < 0 ||
         meter->mark(meter, command.pid, &problem) < 0 || launch_release(&command, &problem) < 0)
         give_up(&problem);

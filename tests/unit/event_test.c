@@ -161,6 +161,9 @@ static const struct expected_type expected_types[] = {
      "memoryWaited 128 8 diskWaited 136 8 "},
     {38, "SENSOR", 1, 48, "sensor 32 4 value 40 8 "},
     {39, "CLASS", 0, 48, "class 32 4 type 36 4 absent 40 8 "},
+    {40, "BEGIN", 0, 80,
+     "began 32 8 records 40 8 lostControl 48 8 lostData 56 8 recorderCpu 64 8 wakeups 72 4 "
+     "repeated 76 4 "},
 };
 
 static void list_fields(const struct event_field *fields, char *text, size_t size)

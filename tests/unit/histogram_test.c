@@ -141,12 +141,41 @@ static void empty_ones(void **state)
     histogram_done(&histogram);
 }
 
+/* What is left after an earlier state is removed are the values that came later. */
+static void later_values_are_left(void **state)
+{
+    static uint64_t values[MOST_VALUES];
+
+    (void)state;
+    seed = seed_of_run("subtract");
+    for (unsigned round = 0; round < 300; round++) {
+        struct histogram whole = {0}, earlier = {0};
+        unsigned most = random_below(&seed, 2) == 0 ? HISTOGRAM_SOME : HISTOGRAM_MOST;
+        size_t count = random_values(values, 40), before = random_below(&seed, count + 1);
+        uint64_t sum = 0;
+        for (size_t i = 0; i < before; i++) {
+            assert_int_equal(histogram_add(&whole, values[i], most), 0);
+            assert_int_equal(histogram_add(&earlier, values[i], most), 0);
+        }
+        for (size_t i = before; i < count; i++) {
+            assert_int_equal(histogram_add(&whole, values[i], most), 0);
+            sum += values[i];
+        }
+        histogram_subtract(&whole, &earlier);
+        assert_int_equal(histogram_count(&whole), count - before);
+        assert_int_equal(histogram_sum(&whole), sum);
+        qsort(values + before, count - before, sizeof(*values), compare_values);
+        check_bars(&whole, values + before, count - before);
+        histogram_done(&whole);
+        histogram_done(&earlier);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_hold_the_values),
-        cmocka_unit_test(quantiles_are_near),
-        cmocka_unit_test(merging_loses_nothing),
+        cmocka_unit_test(bars_hold_the_values), cmocka_unit_test(later_values_are_left),
+        cmocka_unit_test(quantiles_are_near),   cmocka_unit_test(merging_loses_nothing),
         cmocka_unit_test(empty_ones),
     };
 

@@ -843,6 +843,7 @@ static void records_have_their_keys(void **state)
                               "disk_waited",
         [EVENT_SENSOR] = HEAD "sensor value",
         [EVENT_CLASS] = HEAD "class type absent",
+        [EVENT_BEGIN] = HEAD "began records lost_control lost_data recorder_cpu wakeups repeated",
     };
 
     (void)state;

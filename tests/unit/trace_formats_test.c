@@ -204,7 +204,8 @@ static void write_random(struct trace_writer *writer, uint64_t *state, struct ex
     for (unsigned i = 0; i < SETS; i++) {
         do
             types[i] = (uint8_t)(1 + random_below(state, EVENT_ID_END - 1));
-        while (types[i] == EVENT_MACHINE || types[i] == EVENT_END || types[i] == EVENT_CLASS);
+        while (types[i] == EVENT_MACHINE || types[i] == EVENT_END || types[i] == EVENT_CLASS ||
+               types[i] == EVENT_BEGIN);
         sets[i] = random_number(state) & removable(event_type(types[i]));
         if (random_below(state, 4) == 0)
             sets[i] = 0;

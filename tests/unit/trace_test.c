@@ -131,7 +131,7 @@ struct maker {
 /* Types that the writer makes itself. */
 static bool is_of_writer(unsigned id)
 {
-    return id == EVENT_MACHINE || id == EVENT_END || id == EVENT_CLASS;
+    return id == EVENT_MACHINE || id == EVENT_END || id == EVENT_CLASS || id == EVENT_BEGIN;
 }
 
 /* A random record that the writer accepts, with any content, not earlier than the previous one. Equal times are
@@ -652,6 +652,7 @@ static void test_the_writer_refuses_what_would_break_the_trace(void **unused)
     append(writer, &record, &model);
     check_append_refused(writer, 0, 6);
     check_append_refused(writer, EVENT_CLASS, 6);
+    check_append_refused(writer, EVENT_BEGIN, 6);
     check_append_refused(writer, EVENT_ID_END, 6);
     check_append_refused(writer, 255, 6);
     check_append_refused(writer, EVENT_MACHINE, 6);
@@ -1167,10 +1168,10 @@ static void test_what_is_no_trace_is_refused_in_one_line(void **unused)
     check_refused(empty, -EINVAL, "not a trace of dpm");
     write_small(path, 1, &model);
     check_refused(file_of(path, "data"), -ENOTDIR, "a trace is a directory");
-    replace_text(path, "trace_format = 3;", "trace_format = 4;");
-    check_refused(path, -EPROTONOSUPPORT, "the trace has format 4, this dpm reads formats 2 to 3");
-    replace_text(path, "trace_format = 4;", "trace_format = 1;");
-    check_refused(path, -EPROTONOSUPPORT, "the trace has format 1, this dpm reads formats 2 to 3");
+    replace_text(path, "trace_format = 3;", "trace_format = 5;");
+    check_refused(path, -EPROTONOSUPPORT, "the trace has format 5, this dpm reads formats 2 to 4");
+    replace_text(path, "trace_format = 5;", "trace_format = 1;");
+    check_refused(path, -EPROTONOSUPPORT, "the trace has format 1, this dpm reads formats 2 to 4");
     replace_text(path, "trace_format = 1;", "trace_format = 3;");
     assert_int_equal(unlink(file_of(path, "data")), 0);
     check_refused(path, -ENOENT, "other/data: cannot be opened");

@@ -406,6 +406,13 @@ typedef bool process_is_chosen(void *context, const struct communication_process
 int communication_choose(struct communication *communication, process_is_chosen *chosen,
                          void *context);
 
+/* ---- what is new ---- */
+
+/* Reduces the processes of a result, and the totals of CPU time and of what was sent, to what came after an earlier result
+ * of the same statistics. Processes that did nothing since are marked (`aside`). All other rows stay what they were.
+ * Errors: -ENOMEM; -EINVAL: two processes cannot be told apart. The result can then only be freed. */
+int communication_since(struct communication *later, const struct communication *earlier);
+
 /* ---- groups ---- */
 
 /* The same result with a row for each group of processes: its sums, and the traffic between groups. `by` is not

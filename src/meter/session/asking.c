@@ -106,7 +106,7 @@ int ask(struct asking *asking, struct session_request *request, int descriptor,
     request->version = SESSION_VERSION;
     int result =
         passing_send(asking->connection, request, sizeof(*request), &descriptor, descriptor >= 0);
-    if (result < 0)
+    if (result < 0 && result != -EPIPE) /* a peer that is refused is told so, and not heard */
         return is_gone(asking, result, problem);
     ssize_t got =
         passing_receive(asking->connection, ret_reply, sizeof(*ret_reply), descriptors, &count);

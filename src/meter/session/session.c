@@ -245,6 +245,7 @@ static int change(struct meter_interface *interface, pid_t pid, uint64_t flags,
 {
     struct session_reply reply;
 
+    session_of(interface)->looked = 0; /* fewer may be alive now */
     return ask_of(session_of(interface), SESSION_CHANGE, pid, flags, &reply, problem);
 }
 

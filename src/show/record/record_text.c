@@ -316,6 +316,15 @@ static void print_end(const struct record_face *face, const struct end_record *e
             reason == NULL ? "reason unknown" : reason);
 }
 
+static void print_begin(const struct record_face *face, const struct begin_record *begin)
+{
+    char text[UNIT_SIZE];
+
+    show_duration(begin->header.time > begin->began ? begin->header.time - begin->began : 0, text);
+    fprintf(face->file, "%" PRIu64 " records before, of %s; %" PRIu32 " identities again",
+            begin->records, text, begin->repeated);
+}
+
 static void print_dropped(const struct record_face *face, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -512,6 +521,9 @@ static void print_body(const struct record_face *face, const struct event *event
         break;
     case EVENT_END:
         print_end(face, (const struct end_record *)header);
+        break;
+    case EVENT_BEGIN:
+        print_begin(face, (const struct begin_record *)header);
         break;
     default:
         print_message(face, event);

@@ -201,7 +201,10 @@ static void put_table(const struct report_table *table, const char *traces, FILE
     put_cells(table, NULL, file);
     for (size_t i = 0; i < table->row_count; i++)
         put_cells(table, &table->rows[i], file);
-    fputs("</table></div>\n<p class=\"note\">", file);
+    fputs("</table></div>\n", file);
+    if (traces == NULL)
+        return;
+    fputs("<p class=\"note\">", file);
     if (table->left_out > 0)
         fprintf(file, "%zu more: ", table->left_out);
     fprintf(file, "<code>%s ", table->command);
@@ -278,11 +281,13 @@ static int put_requests(const struct report *report, const struct report_content
 
 static int put_page(const struct report *report, const struct report_content *content, FILE *file)
 {
+    const char *subject = report->traces == NULL ? "a recording without a trace" : report->traces;
+
     fprintf(file, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"UTF-8\"/>\n"
                   "<meta name=\"viewport\" content=\"width=device-width\"/>\n<title>DPM report: ");
-    xml_text(file, report->traces);
+    xml_text(file, subject);
     fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<h1>", style);
-    xml_text(file, report->traces);
+    xml_text(file, subject);
     fputs("</h1>\n", file);
     int result = put_lines(report, print_heading, file);
     put_findings(content, file);

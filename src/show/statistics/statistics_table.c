@@ -117,6 +117,20 @@ int show_statistics_tables(const struct communication *communication, FILE *file
     return result;
 }
 
+int show_last_interval(const struct communication *since, FILE *file)
+{
+    const struct show_options options = {.live = true, .table = TABLE_PROCESSES};
+    char duration[UNIT_SIZE], sent[COUNTED_SIZE], bytes[UNIT_SIZE], title[3 * UNIT_SIZE];
+
+    show_duration(since->duration, duration);
+    show_counted(since->sent.messages, "message", sent);
+    show_bytes(since->sent.bytes, bytes);
+    snprintf(title, sizeof(title), "In the last %s", duration);
+    print_title(file, title);
+    fprintf(file, "%s sent, %s.\n", sent, bytes);
+    return print_statistics_tables(since, file, &options);
+}
+
 int show_statistics(const struct communication *communication, FILE *file,
                     const struct show_options *options)
 {

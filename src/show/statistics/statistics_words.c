@@ -132,6 +132,9 @@ void print_title(FILE *file, const char *title)
 void print_where_more_is(FILE *file, const char *words, const char *command, const char *traces)
 {
     size_t width = terminal_width(file);
+
+    if (traces == NULL)
+        return;
     bool whole =
         width == 0 ||
         strlen("(: )") + text_width(words) + text_width(command) + 1 + text_width(traces) <= width;

@@ -43,7 +43,7 @@ void others_text(size_t count, char text[UNIT_SIZE]);
 void print_title(FILE *file, const char *title);
 
 /* "(WORDS: COMMAND TRACES)". If the terminal is too narrow, the command gets an unbroken line of its own, so that it
- * can be copied. */
+ * can be copied. Nothing if `traces` is NULL: there is no trace. */
 void print_where_more_is(FILE *file, const char *words, const char *command, const char *traces);
 
 #endif

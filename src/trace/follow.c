@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * follow.c: reads a trace while it grows.
+ *
+ *      the last record was read --> more in these files?  --> the next pair of files?  --> is it still being written?
+ *                                   read on                   go to it                     ask again later, or the end
+ *
+ * The writer writes control before data, so data is looked at first: what it refers to is then there.
+ */
+#include "trace/reader_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static int look_again(struct origin *origin, struct problem *problem)
+{
+    int result = 0;
+
+    for (enum ring_id ring = RING_COUNT; result == 0 && ring-- > 0;)
+        result = stream_file_look_again(&origin->files[ring], problem);
+    return result;
+}
+
+/* Opens both files of a number. Returns 0, -ENOENT: they have been removed; or another negative errno. */
+static int open_pair(const struct origin *origin, uint32_t number, int ret_files[RING_COUNT],
+                     struct problem *problem)
+{
+    char name[TRACE_FILE_NAME_SIZE];
+    uint64_t size;
+
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        trace_file_name(ring, number, name);
+        ret_files[ring] =
+            trace_file_open(origin->directory, origin->name, name, O_RDONLY, &size, problem);
+        if (ret_files[ring] >= 0)
+            continue;
+        if (ring > 0)
+            close(ret_files[0]);
+        return ret_files[ring];
+    }
+    return 0;
+}
+
+static int go_on(struct origin *origin, uint32_t number, struct problem *problem)
+{
+    uint32_t here = origin->files[RING_CONTROL].here;
+    int files[RING_COUNT];
+    int result = open_pair(origin, number, files, problem);
+
+    if (result < 0)
+        return result;
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        int gone_on = stream_file_go_on(&origin->files[ring], files[ring], number,
+                                        number != here + 1, problem);
+        result = result < 0 ? result : gone_on;
+    }
+    return result;
+}
+
+#define TRIES 100 /* to open files before the writer removes them */
+
+/* Goes to the next pair of files: 1, 0: there is none, or a negative errno. */
+static int find_next_pair(struct origin *origin, struct problem *problem)
+{
+    uint32_t here = origin->files[RING_CONTROL].here;
+    struct trace_numbers numbers;
+
+    for (int i = 0;; i++) {
+        int result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
+        if (result < 0)
+            return result;
+        if (numbers.last <= here)
+            return 0;
+        result = go_on(origin, numbers.first > here + 1 ? numbers.first : here + 1, problem);
+        if (result != -ENOENT || i == TRIES)
+            return result < 0 ? result : 1;
+    }
+}
+
+/* Reads on in the files that are open, then in the next ones. Returns 1, 0 or a negative errno. */
+static int read_on(struct trace_source *traces, struct problem *problem)
+{
+    struct origin *origin = &traces->origins[0];
+
+    for (;;) {
+        int result = look_again(origin, problem);
+        if (result == 0)
+            result = reader_continue(traces, problem);
+        if (result != 0)
+            return result;
+        /* a later pair means that these files have their last packets; some may have come just before */
+        struct trace_numbers numbers;
+        result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
+        if (result < 0 || numbers.last <= origin->files[RING_CONTROL].here)
+            return result;
+        result = look_again(origin, problem);
+        if (result == 0)
+            result = reader_continue(traces, problem);
+        if (result == 0)
+            result = find_next_pair(origin, problem);
+        if (result < 0 || origin->head != NULL)
+            return result;
+    }
+}
+
+int follow_next(struct trace_source *traces, struct problem *problem)
+{
+    struct origin *origin = &traces->origins[0];
+
+    if (origin->ended) {
+        traces->source.states[0].being_written = false;
+        return SOURCE_END;
+    }
+    int result = read_on(traces, problem);
+    if (result != 0)
+        return result < 0 ? result : SOURCE_RECORD;
+    if (reader_is_being_written(origin))
+        return SOURCE_NONE_YET;
+    /* it may have gone on to the next files, or written its last packets, just before */
+    result = read_on(traces, problem);
+    traces->source.states[0].being_written = result > 0;
+    return result < 0 ? result : result > 0 ? SOURCE_RECORD : SOURCE_END;
+}
+
+int trace_follow(const char *path, struct source **ret_source, struct problem *problem)
+{
+    struct source *source;
+    int result = reader_open(&path, 1, RING_COUNT, &source, problem);
+
+    if (result < 0)
+        return result;
+    struct origin *origin = &((struct trace_source *)source)->origins[0];
+    origin->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (origin->directory < 0) {
+        result =
+            problem_set(problem, -errno, "%s: cannot be opened: %s", origin->name, strerror(errno));
+        trace_close(source);
+        return result;
+    }
+    *ret_source = source;
+    return 0;
+}
