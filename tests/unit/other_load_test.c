@@ -313,6 +313,34 @@ static void nothing_is_known(void **state)
     parallelism_free(parallelism);
 }
 
+/* Slices: the rates of all streams, over time, add up to their CPU time; and the last slice ends with the run. */
+static void slices_add_up(void **state)
+{
+    struct computation *computation = *state;
+    uint64_t seed = seed_of_run("slices");
+
+    for (int i = 0; i < 200; i++) {
+        struct parallelism_options options = with_load(OTHER_LOAD_GIVEN, i % 3);
+        double sum = 0, since = 0;
+        options.slices = true;
+        make_plain(computation, &seed);
+        struct parallelism *parallelism = ask(computation, &options);
+        const struct parallelism_slices *slices = parallelism->slices;
+        for (uint32_t k = 0; k < slices->count; k++) {
+            for (uint32_t lane = 0; lane < slices->lane_count; lane++)
+                sum += (slices->ends[k] - since) * slices->rates[k * slices->lane_count + lane];
+            assert_true(slices->ends[k] > since);
+            since = slices->ends[k];
+        }
+        assert_int_equal(slices->assignment, ARRAY_SIZE(plain) - 1);
+        assert_true(fabs(sum - (double)parallelism->total) < 1);
+        assert_true(fabs(since - (double)longest(parallelism->rows, 2, STEP_SHARING)) < 1);
+        parallelism_free(parallelism);
+        tape_done(&computation->tape);
+    }
+    begin(computation, 1);
+}
+
 static int set_up(void **state)
 {
     *state = calloc(1, sizeof(struct computation));
@@ -333,7 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(nobody_changes_nothing), TEST(alone_among_others), TEST(together_among_others),
         TEST(others_are_found),       TEST(others_come_and_go), TEST(own_streams_wait),
-        TEST(nothing_is_known),
+        TEST(nothing_is_known),       TEST(slices_add_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
