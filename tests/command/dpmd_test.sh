@@ -172,6 +172,7 @@ check "a user acquires a running process" sh -c "'$dpm' dump --json recordings/a
 record acquired acquire -o recordings/acquired --duration 0.2 --kinds pipe --all
 check "... and all, which are the user's" sh -c "'$dpm' dump --json recordings/acquired |
     jq -e -s '[.[] | select(.event == \"STREAM\")] | length > 0 and all(.[]; .user == $one)'"
+check_not "... but not dpm itself" sh -c "'$dpm' dump --type STREAM recordings/acquired | grep -q ' dpm\['"
 
 # ---- two users ----
 

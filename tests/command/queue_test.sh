@@ -302,4 +302,9 @@ for kind in tcp udp unix-stream unix-seqpacket unix-datagram; do
                     if $flags == "messagequeued" then 0 else 10 end))"' alone.json)"
     done
 done
+# What a receiver leaves behind when it ends waits no longer than it lives.
+"$dpm" run -o left.trace -- sh -c 'head -c 40000 /dev/zero | head -c 10 > /dev/null; sleep 1' > out 2> err
+"$dpm" stats --json left.trace > left.json
+check "a mean is no larger than the largest" jq -e 'all(.processes[], .paths[]; .queue.messages_mean <= .queue.messages_max)' left.json
+check "... of a receiver that leaves messages" jq -e 'any(.processes[]; .queue.unreceived > 0)' left.json
 finish

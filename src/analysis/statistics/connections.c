@@ -288,7 +288,7 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
     uint64_t now = closed != 0 || queue->length.messages == 0
                        ? closed
                        : latest_time(statistics, receiver->origin);
-    queue_result(queue, now, closed != 0, rows, &length);
+    queue_result(statistics, queue, now, closed != 0, rows, &length);
     add_queue(&sums->queue, &length);
 }
 

@@ -210,21 +210,36 @@ void queue_leave(struct statistics *statistics, struct queue *queue)
     queue->closed = true;
 }
 
-void queue_result(const struct queue *queue, uint64_t now, bool closed, struct communication *rows,
-                  struct queue_length *ret_length)
+/* Until when what is still queued waits: its process may have ended before the queue's end was seen. */
+static uint64_t waits_until(const struct statistics *statistics, const struct queue *queue,
+                            uint64_t now)
 {
-    uint64_t waits = now * queue->length.messages - queue->queued_sum;
+    if (queue->owner == NO_PROCESS)
+        return now;
+    const struct process_state *process = &statistics->processes.states[queue->owner];
+    bool ended = process->living == 0 && process->ended_at != 0;
+    return ended && process->ended_at < now ? process->ended_at : now;
+}
 
+void queue_result(const struct statistics *statistics, const struct queue *queue, uint64_t now,
+                  bool closed, struct communication *rows, struct queue_length *ret_length)
+{
+    uint64_t until = waits_until(statistics, queue, now);
+    uint64_t waits = until * queue->length.messages - queue->queued_sum;
+
+    if (queue->length.messages == 0 || (int64_t)waits < 0)
+        waits = 0;
     *ret_length = queue->length;
-    if (queue->length.messages > 0 && (int64_t)waits > 0)
-        ret_length->wait += waits;
+    ret_length->wait += waits;
     ret_length->unreceived = queue->sent - queue->taken;
     if (closed)
         ret_length->messages = ret_length->bytes = 0;
     if (queue->owner == NO_PROCESS)
         return;
     struct queue_length *owner = &rows->processes[queue->owner].queue;
-    owner->wait += ret_length->wait - queue->length.wait;
+    uint64_t began = statistics->processes.states[queue->owner].began_at;
+    uint64_t in_life = time_since(began, until) * queue->length.messages;
+    owner->wait += waits < in_life ? waits : in_life;
     owner->unreceived += ret_length->unreceived;
     if (closed && !queue->closed)
         shorten(owner, queue->length.messages, queue->length.bytes);

@@ -101,8 +101,8 @@ void queue_set_owner(struct statistics *statistics, struct queue *queue, uint32_
 void queue_leave(struct statistics *statistics, struct queue *queue);
 
 /* The final figures of a queue. `closed`: no process receives from it since `now`; otherwise `now` is the latest time.
- * Adds the messages left in it to its owner's row in `rows`. */
-void queue_result(const struct queue *queue, uint64_t now, bool closed, struct communication *rows,
-                  struct queue_length *ret_length);
+ * Adds the messages left in it to its owner's row in `rows`; there they have waited until the owner ended, at most. */
+void queue_result(const struct statistics *statistics, const struct queue *queue, uint64_t now,
+                  bool closed, struct communication *rows, struct queue_length *ret_length);
 
 #endif

@@ -39,6 +39,8 @@ int note_own(struct bpf_iter__task *context)
     struct task_struct *task = context->task;
     uint64_t program = task == NULL ? 0 : program_of(task);
 
+    if (program == 0) /* the call after the last task has none */
+        return 0;
     if (own_programs[0] == 0)
         own_programs[0] = program;
     else if (own_programs[0] != program)

@@ -229,8 +229,8 @@ static void say_wait(const struct report *report, const struct finding *finding,
             from, sum, to, half, at_once);
     else
         say(content, "Late",
-            "Messages from %s waited in the receive queue of %s: median %s; at least one waited "
-            "for %s.",
+            "Messages from %s waited in the receive queue of %s: median %s; during %s some "
+            "message did.",
             from, to, half, sum);
 }
 

@@ -47,7 +47,7 @@ void print_matching(const struct history_counts *counts, FILE *file)
     add_part(file, counts->ordered, "ordered", &separator);
     add_part(file, counts->inferred, "inferred", &separator);
     add_part(file, counts->unselected, "not recorded on the other side", &separator);
-    add_part(file, counts->external, "from unmonitored peers", &separator);
+    add_part(file, counts->external, "to or from unmonitored peers", &separator);
     add_part(file, counts->unmatched_receives, "unmatched", &separator);
     if (*separator == '\n' && counts->unmatched_sends > 0)
         fprintf(file, "%snone", separator);
