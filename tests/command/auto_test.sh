@@ -4,6 +4,7 @@
 # without capabilities, BPF and /sys. For the latter, a pipeline, make and the travelling salesman are metered with
 # ptrace, and every byte is matched.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 build=$1
 cd "$scratch" || exit 1

@@ -5,6 +5,7 @@
 #
 # DPM_SEED sets the seed of the options to test (default: the clock).
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 # shellcheck source=tests/command/meter.sh
 . "$(dirname "$0")/meter.sh"
 programs=$1/examples/filesystem

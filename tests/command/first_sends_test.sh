@@ -3,6 +3,7 @@
 # first_sends_test.sh BUILD_FOLDER: two threads send at once through sockets that were never used before: which of them
 # was first is unknown when one of the two has ended, and the records say so.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 cd "$scratch" || exit 1

@@ -3,6 +3,7 @@
 # flow_test.sh BUILD_FOLDER: sockets acquired while messages flow through them without pause: sends and receives count
 # from the same position, and no byte is recorded twice.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 flow=$1/tests/programs/flow

@@ -3,6 +3,7 @@
 # mailbox_test.sh BUILD_FOLDER: several senders, one UDP socket, several threads that receive from it: a RECEIVE leads
 # to the SEND of the datagram that its thread got, or is marked as uncertain. (SEED=N repeats a random run.)
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 mailbox=$1/tests/programs/mailbox

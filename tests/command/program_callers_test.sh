@@ -4,6 +4,7 @@
 # answer is compared with one without cache, with elfutils' unwinder, with the programs' own knowledge, and, where the
 # kernel meter works, with its records of the same run.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 command -v cc > /dev/null || skip_all "there is no C compiler"
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$1

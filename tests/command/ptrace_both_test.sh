@@ -4,6 +4,7 @@
 # same, and so are the edges that both mark exact. The ptrace meter's trace must also agree with the program's own log.
 # And two recordings are joined, by any combination of meters.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/other_ends.sh"
 need_meter

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # renamed_test.sh BUILD_FOLDER: names of threads and processes that change while they run, and command lines.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
 need_programs jq
