@@ -16,6 +16,7 @@
 #include "trace/writer_internal.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,12 @@ static uint64_t bytes_now(const struct trace_writer *writer)
     return bytes;
 }
 
+/* Whether the current files hold more than what they repeat. */
+static bool holds_any(const struct trace_writer *writer)
+{
+    return bytes_now(writer) > writer->rotation->block;
+}
+
 /* What packets take beyond the records in them. */
 static uint64_t packets_extra(uint64_t bytes)
 {
@@ -92,11 +99,17 @@ static uint64_t reserve(const struct rotation *rotation)
     return rotation->settled ? 0 : bytes + packets_extra(bytes);
 }
 
-static bool has_space(const struct trace_writer *writer, uint64_t bytes)
+/* Whether there is space for `bytes` beside what is committed. */
+static bool fits(const struct trace_writer *writer, uint64_t committed, uint64_t bytes)
 {
-    uint64_t kept = writer->committed + reserve(writer->rotation);
+    uint64_t kept = committed + reserve(writer->rotation);
 
     return kept <= writer->max_size && bytes <= writer->max_size - kept;
+}
+
+static bool has_space(const struct trace_writer *writer, uint64_t bytes)
+{
+    return fits(writer, writer->committed, bytes);
 }
 
 /* ---- removing ---- */
@@ -123,13 +136,32 @@ static bool is_too_old(const struct rotation *rotation, uint64_t time)
     return most != 0 && time > rotation->pairs[0].begin && time - rotation->pairs[0].begin > most;
 }
 
+/* If no number is asked for, size and age limit it: no more than FILES_USUAL have their full size, and fewer than that
+ * have their full age. */
+static bool is_beyond_count(const struct rotation *rotation)
+{
+    return rotation->limits.max_files != 0 && rotation->count > rotation->limits.max_files;
+}
+
+/* Whether removing leads to space at last. If not even the newest pair has any, although it holds nothing but what is
+ * valid, the recording ends: with what is kept. */
+static bool removing_helps(const struct trace_writer *writer)
+{
+    const struct rotation *rotation = writer->rotation;
+    uint64_t older = 0;
+
+    for (size_t i = 0; i + 1 < rotation->count; i++)
+        older += rotation->pairs[i].bytes;
+    return holds_any(writer) || fits(writer, writer->committed - older, TRACE_PAGE_SIZE);
+}
+
 static void remove_what_is_beyond(struct trace_writer *writer, uint64_t time)
 {
     struct rotation *rotation = writer->rotation;
 
     while (rotation->count > 1 &&
-           (rotation->count > files_most(rotation) || is_too_old(rotation, time) ||
-            !has_space(writer, TRACE_PAGE_SIZE)))
+           (is_beyond_count(rotation) || is_too_old(rotation, time) ||
+            (!has_space(writer, TRACE_PAGE_SIZE) && removing_helps(writer))))
         remove_oldest(writer);
 }
 
@@ -315,10 +347,15 @@ static void set_due(struct rotation *rotation)
                                                               : oldest;
 }
 
-/* Whether the current files hold more than what they repeat. */
-static bool holds_any(const struct trace_writer *writer)
+static int stop_for_identities(struct trace_writer *writer, struct problem *problem)
 {
-    return bytes_now(writer) > writer->rotation->block;
+    writer->stopped = END_SIZE;
+    return problem_set(problem, -EFBIG,
+                       "%s: running processes and open connections alone take %" PRIu64
+                       " bytes, too much for a largest size of %" PRIu64
+                       " bytes: the trace ends here; allow more (--max-size) or record fewer kinds "
+                       "of connections (--kinds)",
+                       writer->name, carried_bytes(writer->rotation->carried), writer->max_size);
 }
 
 int rotation_advance(struct trace_writer *writer, uint64_t time, struct problem *problem)
@@ -339,7 +376,7 @@ int rotation_advance(struct trace_writer *writer, uint64_t time, struct problem 
     }
     set_due(rotation);
     if (result == 0 && !has_space(writer, TRACE_PAGE_SIZE))
-        result = writer_stop_for_size(writer, problem);
+        result = stop_for_identities(writer, problem);
     return result;
 }
 

@@ -477,7 +477,7 @@ static void the_newest_are_kept(void **unused)
             .max_files = random_below(&seed, 2) == 0 ? 0 : 2 + (uint32_t)random_below(&seed, 20),
             .max_age = random_below(&seed, 2) == 0 ? 0 : 1 + random_below(&seed, 10000000),
         };
-        uint32_t files = limits.max_files == 0 ? 16 : limits.max_files;
+        uint32_t files = limits.max_files != 0 ? limits.max_files : limits.max_age == 0 ? 16 : 32;
         size_t steps = random_below(&seed, 60000);
         unsigned calm = (unsigned)random_below(&seed, 2000);
         struct problem problem;
@@ -655,7 +655,28 @@ static void limits_are_checked(void **unused)
     trace_writer_discard(writer, path);
 }
 
-/* Identities that fill the trace end it: nothing is written beyond its size. */
+/* Files that are full early make none of the others older: what has the space and the age stays. */
+static void a_burst_removes_nothing_else(void **unused)
+{
+    const struct trace_limits limits = {.max_age = 1000000000};
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("burst");
+    begin_world(4 << 20, &limits);
+    for (size_t i = 0; i < 42500; i++) {
+        if (i < 2000 || i >= 42000)
+            world.time += limits.max_age / 1000;
+        happen(1000);
+    }
+    assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+    check_bounds(4 << 20, 32);
+    check_trace(limits.max_age, true);
+    assert_true(reading.removed > 0);
+    assert_true(reading.newest - reading.oldest >= limits.max_age / 10 * 9);
+}
+
+/* Identities that fill the trace end it: nothing is written beyond its size, and the newest records stay. */
 static void identities_that_do_not_fit_end_it(void **unused)
 {
     const struct trace_limits limits = {0};
@@ -674,6 +695,8 @@ static void identities_that_do_not_fit_end_it(void **unused)
     assert_true(world.full);
     assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
     check_bounds(1 << 20, 16);
+    check_trace(0, true);
+    assert_true(world.count - reading.removed > 100);
 }
 
 static int begin(void **unused)
@@ -699,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_kill_leaves_a_trace),
         cmocka_unit_test(a_reader_follows),
         cmocka_unit_test(limits_are_checked),
+        cmocka_unit_test(a_burst_removes_nothing_else),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
     };
 
