@@ -223,6 +223,7 @@ static void end_stream(struct carried *carried, const struct record *record)
         return;
     drop(streams, process);
     drop(&carried->shelves[COMMANDS], process);
+    drop(&carried->shelves[FLAGS], process);
 }
 
 static void note_cpu_time(struct carried *carried, const struct record_header *header)

@@ -38,6 +38,7 @@ union any_record {
     struct path_record path;
     struct image_record image;
     struct name_record name;
+    struct flags_record flags;
     struct begin_record begin;
     struct end_record end;
     char bytes[RECORD_SIZE_MOST];
@@ -148,6 +149,10 @@ static void begin_stream(void)
     };
     append(&record.header);
     world.live_count++;
+    struct flags_record flags = {.header = {.id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
+                                 .process = made->process};
+    if (random_below(&seed, 4) == 0)
+        append(&flags.header);
 }
 
 static bool has_others(const struct live_stream *stream)
@@ -262,6 +267,8 @@ struct state {
     uint64_t cpu[NUMBERS_MOST];
     uint32_t out[NUMBERS_MOST], in[NUMBERS_MOST];
     bool stream[NUMBERS_MOST], path[NUMBERS_MOST];
+    uint32_t process[NUMBERS_MOST]; /* of each stream */
+    bool ended[NUMBERS_MOST];       /* processes */
 };
 
 static void replay(struct state *state, size_t count)
@@ -273,6 +280,7 @@ static void replay(struct state *state, size_t count)
         switch (any->header.id) {
         case EVENT_STREAM:
             state->stream[stream] = true;
+            state->process[stream] = any->stream.process;
             break;
         case EVENT_PATH:
             state->path[any->path.path] = true;
@@ -281,6 +289,8 @@ static void replay(struct state *state, size_t count)
             break;
         case EVENT_TERMINATION:
             state->stream[stream] = false;
+            if (any->record.termination.last)
+                state->ended[state->process[stream]] = true;
             break;
         case EVENT_DESTROYPATH:
             state->path[end] = false;
@@ -313,6 +323,8 @@ static void check_repeated(const union any_record *any, const struct state *stat
 {
     if (any->header.id == EVENT_STREAM && state->stream[any->header.stream])
         assert_int_equal(record_proc_time(&any->header), state->cpu[any->header.stream]);
+    if (any->header.id == EVENT_FLAGS)
+        assert_false(state->ended[any->flags.process]);
     if (any->header.id != EVENT_PATH)
         return;
     assert_true(state->path[any->path.path]);
