@@ -59,12 +59,12 @@ static int begin_intervals(struct recording_command *command, struct problem *pr
 /* Without a trace, the report is made while the recording runs. What it takes has a limit if nothing was asked for. */
 static int begin_whole(struct recording_command *command, struct problem *problem)
 {
-    unsigned parts = command->options->parts;
+    unsigned asked = recording_parts_asked(command->options);
 
     command->whole = calloc(1, sizeof(*command->whole));
     if (command->whole == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the report");
-    command->whole->parts = parts != 0 ? parts : PART_STATS | PART_CAUSALITY;
+    command->whole->parts = asked != 0 ? asked : PART_STATS | PART_CAUSALITY;
     command->whole->goes_on = true;
     return whole_report_begin(command->whole, command->history, problem);
 }

@@ -74,7 +74,7 @@ const struct command_option recording_options[] = {
     {"max-files",
      RECORDING_MAX_FILES,
      {"N"},
-     "keep the newest records in N pairs of files (16); implies --store newest"},
+     "keep at most N pairs of files, each of 1/N of the size (1/16); implies --store newest"},
     {"max-age",
      RECORDING_MAX_AGE,
      {"TIME"},
@@ -214,6 +214,11 @@ static int check_store(const char *command, struct recording_command_options *op
             command, "--max-size: --store newest needs at least 1M; with --store all recording "
                      "stops at the size");
     return -1;
+}
+
+unsigned recording_parts_asked(const struct recording_command_options *options)
+{
+    return options->parts == 0 && options->html != NULL ? PARTS_ALL : options->parts;
 }
 
 int recording_options_done(const char *command, struct recording_command_options *options)

@@ -46,6 +46,9 @@ int recording_option(const char *command, int option, struct recording_command_o
 /* Call after the last option: parses the flags. Returns as recording_option. */
 int recording_options_done(const char *command, struct recording_command_options *options);
 
+/* The parts of the report that are asked for (whole_report.h), by --analyses or with --html; 0: none in particular. */
+unsigned recording_parts_asked(const struct recording_command_options *options);
+
 /* The words of --meter, in the order of enum meter_wish; NULL after the last. */
 const char *meter_wish_word(size_t index);
 

@@ -72,6 +72,19 @@ static void say_what_is_missing(const struct recording_command *command,
         command_say_to(command->messages, "parallelism: %s", found->parallelism_problem.text);
     if (found->causality_problem.text[0] != '\0')
         command_say_to(command->messages, "requests: %s", found->causality_problem.text);
+    if (found->elapsed_problem.text[0] != '\0')
+        command_say_to(command->messages, "where the time went: %s", found->elapsed_problem.text);
+}
+
+/* Without a trace, no later command can add the rest. */
+static void say_how_to_get_the_rest(const struct recording_command *command)
+{
+    if (command->options->recording.store == STORE_NONE &&
+        recording_parts_asked(command->options) == 0)
+        say("left out: where the time went (--analyses all adds it) and the critical path (it "
+            "needs "
+            "a trace: --store all)",
+            command->messages);
 }
 
 static int report(const struct recording_command *command, const struct whole_report *whole,
@@ -85,6 +98,7 @@ static int report(const struct recording_command *command, const struct whole_re
     if (result < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the report");
     tell_result(command, &whole->found);
+    say_how_to_get_the_rest(command);
     if (fflush(command->messages) == EOF || ferror(command->messages))
         return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
     return command->options->html == NULL
@@ -95,10 +109,10 @@ static int report(const struct recording_command *command, const struct whole_re
 /* What is asked for; else what takes no longer than the user may want to wait. */
 static unsigned parts_of(const struct recording_command *command)
 {
-    if (command->options->parts != 0)
-        return command->options->parts;
-    if (command->options->html != NULL)
-        return PARTS_ALL;
+    unsigned asked = recording_parts_asked(command->options);
+
+    if (asked != 0)
+        return asked;
     return command->recording.records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
 }
 

@@ -89,6 +89,8 @@ static void take_results(struct whole_report *whole)
     };
 }
 
+static const struct causality_options requests;
+
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)
 {
@@ -100,7 +102,7 @@ static void want(struct whole_report *whole)
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
-        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &whole->requests : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
         .elapsed = (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,

@@ -50,7 +50,6 @@ struct whole_report {
     struct picture picture;
     char *traces; /* names, quoted; NULL: there is no trace */
     struct analyses_wanted wanted;
-    struct causality_options requests;
     struct readings *readings; /* of a recording that runs */
 };
 

@@ -23,7 +23,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define FILES_USUAL 16u        /* pairs, if no number is asked for */
+#define FILES_USUAL 16u        /* a pair has this part of size and age, if no number is asked for */
 #define FILE_LEAST  (1u << 16) /* bytes; smaller pairs are not worth their beginning */
 
 static const char hidden[] = ".control.next";
@@ -58,7 +58,8 @@ void trace_file_name(enum ring_id ring, uint32_t number, char ret_name[TRACE_FIL
         snprintf(ret_name, TRACE_FILE_NAME_SIZE, "%s.%u", trace_file_names[ring], number);
 }
 
-static uint32_t files_most(const struct rotation *rotation)
+/* Into how many pairs size and age are divided. */
+static uint32_t shares(const struct rotation *rotation)
 {
     return rotation->limits.max_files == 0 ? FILES_USUAL : rotation->limits.max_files;
 }
@@ -136,8 +137,8 @@ static bool is_too_old(const struct rotation *rotation, uint64_t time)
     return most != 0 && time > rotation->pairs[0].begin && time - rotation->pairs[0].begin > most;
 }
 
-/* If no number is asked for, size and age limit it: no more than FILES_USUAL have their full size, and fewer than that
- * have their full age. */
+/* If no number is asked for, size and age limit it: no more than FILES_USUAL have their full size, and no more than that
+ * their full age. */
 static bool is_beyond_count(const struct rotation *rotation)
 {
     return rotation->limits.max_files != 0 && rotation->count > rotation->limits.max_files;
@@ -159,9 +160,8 @@ static void remove_what_is_beyond(struct trace_writer *writer, uint64_t time)
 {
     struct rotation *rotation = writer->rotation;
 
-    while (rotation->count > 1 &&
-           (is_beyond_count(rotation) || is_too_old(rotation, time) ||
-            (!has_space(writer, TRACE_PAGE_SIZE) && removing_helps(writer))))
+    while (rotation->count > 1 && (is_beyond_count(rotation) || is_too_old(rotation, time) ||
+                                   (!has_space(writer, TRACE_PAGE_SIZE) && removing_helps(writer))))
         remove_oldest(writer);
 }
 
@@ -314,7 +314,7 @@ static int begin_files(struct trace_writer *writer, uint64_t time, struct proble
 static bool is_full(const struct trace_writer *writer)
 {
     const struct rotation *rotation = writer->rotation;
-    uint64_t limit = writer->max_size / files_most(rotation);
+    uint64_t limit = writer->max_size / shares(rotation);
     uint64_t bytes = bytes_now(writer) - rotation->block;
 
     limit = limit < FILE_LEAST ? FILE_LEAST : limit;
@@ -323,9 +323,7 @@ static bool is_full(const struct trace_writer *writer)
 
 static uint64_t age_of_files(const struct rotation *rotation)
 {
-    uint32_t files = files_most(rotation);
-
-    return rotation->limits.max_age / (files > 1 ? files - 1 : 1);
+    return rotation->limits.max_age / shares(rotation);
 }
 
 static bool is_aged(const struct trace_writer *writer, uint64_t time)

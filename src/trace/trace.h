@@ -82,7 +82,7 @@ int trace_writer_append_without(struct trace_writer *writer, const struct record
 
 /* What a trace keeps. Besides, it keeps to its max_size. */
 struct trace_limits {
-    uint32_t max_files; /* pairs of files, at least 2; 0: 16 */
+    uint32_t max_files; /* pairs of files, at least 2; 0: as many as the others allow */
     uint64_t max_age;   /* ns between the oldest record and the newest; 0: any */
 };
 

@@ -22,6 +22,7 @@ same() {
     check "... the report has its messages" grep -q '^Matched receives: 3,000 ' ../without
     check_equal "... and the facts of one from a trace" "$(facts ../with)" "$(facts ../without)"
     check "... the last line says that nothing is stored" grep -Eq '^dpm: [0-9]+ records, 0 lost, not stored$' ../without
+    check "... one says what is left out" grep -q '^dpm: left out: where the time went (--analyses all adds it) and the critical path ' ../without
     check_equal "... and there is no file" "" "$(ls)"
 }
 
@@ -37,6 +38,9 @@ check_equal "... and has the others" 'Parallelism' "$(grep -x -e Parallelism -e 
 check "--html writes the page" grep -q 'Parallelism' ../page.html
 check_not "... which names no command for a trace" grep -q '<code>dpm stats' ../page.html
 check_not "no report names one" grep -q '(.*: dpm ' ../err
+check_not "nothing else is left out" grep -q '^dpm: left out' ../err
+"$dpm" run --store none --html ../default.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
+check "--html without --analyses writes all of them, too" grep -q 'Parallelism' ../default.html
 
 "$dpm" run --store none --interval 250ms -- sh -c "'$load' 2000 64; sleep 1.5" > ../out 2> ../err
 check "--interval reports, too" test "$(grep -c ', so far$' ../err)" -ge 2

@@ -688,6 +688,25 @@ static void a_burst_removes_nothing_else(void **unused)
     assert_true(reading.newest - reading.oldest >= limits.max_age / 10 * 9);
 }
 
+/* Also with the fewest files, most of the age is kept at any time. */
+static void half_of_the_age_is_kept_by_two_files(void **unused)
+{
+    const struct trace_limits limits = {.max_files = 2, .max_age = 10000000};
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("age");
+    for (unsigned round = 0; round < 20; round++) {
+        begin_world(4 << 20, &limits);
+        while (world.time < 2 * limits.max_age + random_below(&seed, limits.max_age))
+            happen(1000);
+        assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+        check_bounds(4 << 20, 2);
+        check_trace(limits.max_age, true);
+        assert_true(reading.newest - reading.oldest >= limits.max_age / 10 * 4);
+    }
+}
+
 /* Identities that fill the trace end it: nothing is written beyond its size, and the newest records stay. */
 static void identities_that_do_not_fit_end_it(void **unused)
 {
@@ -735,6 +754,7 @@ int main(void)
         cmocka_unit_test(a_reader_follows),
         cmocka_unit_test(limits_are_checked),
         cmocka_unit_test(a_burst_removes_nothing_else),
+        cmocka_unit_test(half_of_the_age_is_kept_by_two_files),
         cmocka_unit_test(identities_that_do_not_fit_end_it),
     };
 
