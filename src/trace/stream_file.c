@@ -91,6 +91,15 @@ static int64_t number_of(const char *name)
     return *end != '\0' || number >= UINT32_MAX ? -1 : (int64_t)number;
 }
 
+/* A copy made while pairs were removed may have only the control files of the oldest ones. */
+static bool has_first_data(int directory, const struct trace_numbers *numbers)
+{
+    char name[TRACE_FILE_NAME_SIZE];
+
+    trace_file_name(RING_DATA, numbers->first, name);
+    return numbers->first == numbers->last || faccessat(directory, name, F_OK, 0) == 0;
+}
+
 int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
                        struct problem *problem)
 {
@@ -113,7 +122,11 @@ int trace_numbers_find(int directory, const char *path, struct trace_numbers *re
             numbers.last = (uint32_t)number;
     }
     closedir(list);
-    *ret_numbers = numbers.first == UINT32_MAX ? (struct trace_numbers){0, 0} : numbers;
+    if (numbers.first == UINT32_MAX)
+        numbers.first = 0;
+    for (unsigned i = 0; i < TRACE_FILES_MOST && !has_first_data(directory, &numbers); i++)
+        numbers.first++;
+    *ret_numbers = numbers;
     return 0;
 }
 

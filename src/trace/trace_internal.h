@@ -71,7 +71,7 @@ struct trace_numbers {
     uint32_t first, last;
 };
 
-/* Finds the files in a trace's directory; both numbers are 0 if there is no control file at all. Returns 0, or a
+/* Finds the pairs of files in a trace's directory; both numbers are 0 if there is no control file at all. Returns 0, or a
  * negative errno with a line in `problem`. */
 int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
                        struct problem *problem);

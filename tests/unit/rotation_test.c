@@ -556,13 +556,17 @@ static void a_kill_leaves_a_trace(void **unused)
             fail_msg("%s", problem.text);
         assert_true(repair.end_written);
         check_trace(0, true);
-        if (system("command -v babeltrace2 >/dev/null 2>&1") != 0)
-            continue;
+        /* babeltrace2 reads it, too */
         snprintf(command, sizeof(command),
-                 "babeltrace2 '%s' > '%s/list' 2> '%s/errors' && test ! -s '%s/errors' && "
-                 "test $(grep -c ' BEGIN: ' '%s/list') = %u",
+                 "! command -v babeltrace2 > /dev/null 2>&1 || { babeltrace2 '%s' > '%s/list' 2> "
+                 "'%s/errors' && test ! -s '%s/errors' && "
+                 "test $(grep -c ' BEGIN: ' '%s/list') = %u; }",
                  path, folder, folder, folder, folder, most - least);
         assert_int_equal(system(command), 0);
+        /* a slow copy has a control file of which the data were removed meanwhile */
+        snprintf(name, sizeof(name), "%s/data.%u", path, least + 1);
+        assert_int_equal(unlink(name), 0);
+        check_trace(0, true);
     }
 }
 
