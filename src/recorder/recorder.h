@@ -114,8 +114,8 @@ struct recording {
 /* Opens the meter before recording_open does, if it must be ready before the command's process is created. */
 int recording_open_meter(struct recording *recording, struct problem *problem);
 
-/* Opens the meter, if it is not open yet, and creates the trace, if there is to be one: at the path in the options, or ./dpm-NAME-PID.trace,
- * where NAME is the last part of `name`. On an error `problem` has a line; call recording_discard then. */
+/* Opens the meter, if it is not open yet, and creates the trace, if there is to be one: at the path in the options, or
+ * ./dpm-NAME-PID.trace, where NAME is the last part of `name`. On an error `problem` has a line; call recording_discard then. */
 int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);
 

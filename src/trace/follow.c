@@ -59,8 +59,6 @@ static int go_on(struct origin *origin, uint32_t number, struct problem *problem
     return result;
 }
 
-#define TRIES 100 /* to open files before the writer removes them */
-
 /* Goes to the next pair of files: 1, 0: there is none, or a negative errno. */
 static int find_next_pair(struct origin *origin, struct problem *problem)
 {
@@ -74,7 +72,7 @@ static int find_next_pair(struct origin *origin, struct problem *problem)
         if (numbers.last <= here)
             return 0;
         result = go_on(origin, numbers.first > here + 1 ? numbers.first : here + 1, problem);
-        if (result != -ENOENT || i == TRIES)
+        if (result != -ENOENT || i == OPEN_TRIES)
             return result < 0 ? result : 1;
     }
 }

@@ -146,8 +146,6 @@ static void close_files(struct origin *origin)
     }
 }
 
-#define TRIES 100 /* to open files before the writer removes them */
-
 static int open_origin(struct trace_source *traces, struct origin *origin, const char *path,
                        unsigned rings, struct problem *problem)
 {
@@ -163,7 +161,7 @@ static int open_origin(struct trace_source *traces, struct origin *origin, const
         origin->files[ring].sizes =
             origin->format == 2 ? traces->sizes_of_2[ring] : traces->sizes[ring];
     bool known = result == 0;
-    for (int i = 0; known && (i == 0 || (i < TRIES && result == -ENOENT)); i++) {
+    for (int i = 0; known && (i == 0 || (i < OPEN_TRIES && result == -ENOENT)); i++) {
         close_files(origin);
         result = open_files(origin, directory, rings, uuid, problem);
     }
@@ -330,7 +328,7 @@ static void note_skipped(const struct stream_file *control, struct source_state 
 }
 
 /* A trace that is followed has lost files before they were read. MACHINE has been counted already. */
-static int note_gap(struct origin *origin, struct source_state *state,
+static void note_gap(struct origin *origin, struct source_state *state,
                     const struct begin_record *begin)
 {
     uint64_t read = counted(origin, state) - 1;
@@ -338,7 +336,6 @@ static int note_gap(struct origin *origin, struct source_state *state,
     state->overtaken = add_saturating(state->overtaken, subtract_saturating(begin->records, read));
     origin->before = begin->records;
     origin->repeated = state->records + 1 + begin->repeated;
-    return 0;
 }
 
 /* The first file that is left begins: says what was removed. */
@@ -349,8 +346,10 @@ static int note_begin(struct trace_source *traces, uint32_t number)
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct begin_record *begin = (const struct begin_record *)control->record;
 
-    if (origin->directory >= 0 && state->records > 1)
-        return note_gap(origin, state, begin);
+    if (origin->directory >= 0 && state->records > 1) {
+        note_gap(origin, state, begin);
+        return 0;
+    }
     if (origin->has_begun || state->records != 1 || control->first == 0)
         return stream_file_damaged(control, stream_file_offset(control),
                                    "BEGIN is not the second record of a numbered file",

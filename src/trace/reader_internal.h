@@ -5,6 +5,8 @@
 
 #include "trace/stream_file.h"
 
+#define OPEN_TRIES 100 /* to open files before the writer removes them */
+
 struct origin {
     struct stream_file files[RING_COUNT];
     struct stream_file *head; /* the file whose record is next; NULL: none is left */
