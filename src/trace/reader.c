@@ -329,7 +329,7 @@ static void note_skipped(const struct stream_file *control, struct source_state 
 
 /* A trace that is followed has lost files before they were read. MACHINE has been counted already. */
 static void note_gap(struct origin *origin, struct source_state *state,
-                    const struct begin_record *begin)
+                     const struct begin_record *begin)
 {
     uint64_t read = counted(origin, state) - 1;
 

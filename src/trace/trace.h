@@ -125,9 +125,7 @@ int trace_writer_close(struct trace_writer *writer, enum end_reason reason,
  * NULL is allowed. */
 void trace_writer_discard(struct trace_writer *writer, const char *path);
 
-/* Bytes written so far; records appended so far; the time of a ring's last record. */
-uint64_t trace_writer_bytes(const struct trace_writer *writer);
-uint64_t trace_writer_records(const struct trace_writer *writer);
+/* The time of a ring's last record. */
 uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring);
 
 /* ---- reading ---- */

@@ -396,20 +396,6 @@ int trace_writer_flush(struct trace_writer *writer, struct problem *problem)
     return writer_write_buffers(writer, problem);
 }
 
-uint64_t trace_writer_bytes(const struct trace_writer *writer)
-{
-    uint64_t bytes = writer->metadata_size;
-
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
-        bytes += writer->streams[ring].file_size;
-    return bytes;
-}
-
-uint64_t trace_writer_records(const struct trace_writer *writer)
-{
-    return writer->accepted - writer->repeated;
-}
-
 uint64_t trace_writer_last_time(const struct trace_writer *writer, enum ring_id ring)
 {
     return later(writer->streams[ring].last_time, writer->least_time);

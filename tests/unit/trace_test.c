@@ -494,7 +494,6 @@ static void test_what_is_written_is_read(void **unused)
             if (random_below(&maker.state, 2) == 0)
                 assert_int_equal(trace_writer_flush(writer, NULL), 0);
         }
-        assert_int_equal(trace_writer_records(writer), model.count);
         finish(writer, END_COMPLETE);
         assert_int_equal(check_whole(path, &model, END_COMPLETE),
                          lost[RING_CONTROL] + lost[RING_DATA]);
@@ -568,8 +567,8 @@ static void test_a_trace_of_many_windows_is_read(void **unused)
 
     (void)unused;
     append_random(writer, &maker, 40000, &model);
-    assert_true(trace_writer_bytes(writer) > 2u << 20);
     finish(writer, END_COMPLETE);
+    assert_true(size_of_trace(path) > 2u << 20);
     assert_int_equal(check_whole(path, &model, END_COMPLETE), 0);
     remove_tree(path);
     list_done(&model);
@@ -742,7 +741,6 @@ static void append_until(struct trace_writer *writer, struct maker *maker, int e
         list_add(model, &record.header);
         if (random_below(&maker->state, 100) == 0) {
             result = trace_writer_flush(writer, &problem);
-            assert_int_equal(trace_writer_bytes(writer), size_of_trace(path));
             assert_true(size_of_trace(path) <= max_size);
         }
         if (result < 0)
