@@ -83,8 +83,8 @@ unmetered() {
 }
 
 real() {
-    taskset -c 0-1 "$build/dpm" run --ring 16M --max-size $((free * 9 / 10))M --flags "$flags" \
-        -o trace --report report -- \
+    taskset -c 0-1 "$build/dpm" run --ring 16M --store all --max-size $((free * 9 / 10))M \
+        --flags "$flags" -o trace --report report -- \
         sh -c "$metered" sh "$build/bench/chatter" "$seconds" "$rate" "$threads" ||
         give_up "$(cat report)"
     read -r made took < said

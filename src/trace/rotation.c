@@ -46,7 +46,6 @@ struct rotation {
     uint32_t first; /* number of pairs[0] */
     uint64_t block; /* bytes that the current pair repeats */
     uint64_t due;   /* time at which to look again */
-    bool numbered;  /* the metadata says that there are several files */
     bool settled;   /* no more new files */
 };
 
@@ -227,10 +226,7 @@ static int repeat(struct trace_writer *writer, uint64_t time)
 
 static int say_numbered(struct trace_writer *writer, struct problem *problem)
 {
-    if (writer->rotation->numbered)
-        return 0;
     trace_metadata_set_format(writer->metadata, writer->metadata_size, TRACE_FORMAT_NUMBERED);
-    writer->rotation->numbered = true;
     return writer_replace_metadata(writer, problem);
 }
 
@@ -290,7 +286,7 @@ static int begin_files(struct trace_writer *writer, uint64_t time, struct proble
                       sizeof(*rotation->pairs)) < 0)
         return problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
     int result = writer_write_buffers(writer, problem);
-    if (result == 0)
+    if (result == 0 && number == 1)
         result = say_numbered(writer, problem);
     if (result < 0)
         return result;
@@ -349,7 +345,7 @@ static int stop_for_identities(struct trace_writer *writer, struct problem *prob
 {
     writer->stopped = END_SIZE;
     return problem_set(problem, -EFBIG,
-                       "%s: running processes and open connections alone take %" PRIu64
+                       "%s: running processes, open connections and their names take %" PRIu64
                        " bytes, too much for a largest size of %" PRIu64
                        " bytes: the trace ends here; allow more (--max-size) or record fewer kinds "
                        "of connections (--kinds)",
