@@ -126,6 +126,7 @@ static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
     fputs("\nMeanwhile other threads waited for a lock or a condition, or for a thread to end:\n\n",
           file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_holder *holder = &elapsed->holders[i];
         char share[UNIT_SIZE + 1], time[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE], count[UNIT_SIZE];
