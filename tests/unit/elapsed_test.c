@@ -79,6 +79,16 @@ static void schedule_at(struct scene *scene, uint32_t ms, uint32_t stream, uint3
     record->schedule.runnable = (uint64_t)waited * MS;
 }
 
+/* Two processes with a pipe between them, whose ends have their numbers. */
+static void begin_pipe(struct scene *scene)
+{
+    begin_scene(scene, 2);
+    add_unix(&scene->tape, T0, 1, PATH_PIPE, 1, 2);
+    add_unix(&scene->tape, T0, 2, PATH_PIPE, 2, 1);
+    at(scene, 0, 1, 0, EVENT_EXEC);
+    at(scene, 0, 2, 0, EVENT_EXEC);
+}
+
 static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
 {
     at(scene, ms, stream, cpu, EVENT_TERMINATION)->termination.last = 1;
@@ -385,11 +395,7 @@ static void a_sender_that_had_slept(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
-    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
+    begin_pipe(&scene);
     block_at(&scene, 100, 2, 0, 230, 1, 100);
     message_at(&scene, 102, 1, 102, EVENT_RECEIVECALL, 1, 0, 0);
     message_at(&scene, 106, 2, 6, EVENT_SEND, 2, 0, 10);
@@ -408,11 +414,7 @@ static void a_full_buffer(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t sender = 1 + i, receiver = 2 - i;
         struct scene scene;
-        begin_scene(&scene, 2);
-        add_unix(&scene.tape, T0, sender, PATH_PIPE, sender, receiver);
-        add_unix(&scene.tape, T0, receiver, PATH_PIPE, receiver, sender);
-        at(&scene, 0, 1, 0, EVENT_EXEC);
-        at(&scene, 0, 2, 0, EVENT_EXEC);
+        begin_pipe(&scene);
         message_at(&scene, 10, sender, 10, EVENT_SEND, sender, 0, 100);
         message_at(&scene, 12, sender, 12, EVENT_SENDCALL, sender, 100, 0)->message.span = MS;
         message_at(&scene, 60, receiver, 60, EVENT_RECEIVE, receiver, 0, 100);
@@ -431,10 +433,7 @@ static void a_send_in_pieces(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
-    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_pipe(&scene);
     message_at(&scene, 1, 2, 0, EVENT_RECEIVECALL, 2, 0, 0);
     message_at(&scene, 12, 1, 12, EVENT_SENDCALL, 1, 100, 100)->message.span = 2 * MS;
     message_at(&scene, 12, 2, 0, EVENT_RECEIVE, 2, 0, 50);
