@@ -130,7 +130,7 @@ function marks(name, n, px) {
     }
 }
 
-# Names stand where their curves end, highest first; each leaves the room of a line for the one above it.
+# Names stand where their curves end, the highest first, each at least a line below the one before.
 function label(done, i, best, where, last) {
     last = 0
     for (done = 0; done < count; done++) {

@@ -150,8 +150,8 @@ spread() {
 
 # ---- curves ----
 
-# draw FIGURE TITLE OVER: a picture of the points in $scratch/points (curves.awk); OVER is what is counted from left to
-# right. CURVES: the folder to put it.
+# draw FIGURE TITLE OVER: a picture of the points in $scratch/points (curves.awk), in the folder $curves; OVER names the
+# horizontal axis.
 draw() {
     mkdir -p "$curves"
     awk -v title="Figure $1: $2" -v over="$3" -f "$(dirname "$0")/curves.awk" "$scratch/points" > "$curves/figure-$1.svg"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tsp.sh BUILD_FOLDER: the study of the travelling salesman computation, section 5.3.3 of Miller's thesis: the tables of
-# figures 5.20 and 5.21, the curves of 5.22 to 5.27 as pictures, the tables of 5.28 and 5.29, and whether the thesis' statements about them
-# hold here.
+# figures 5.20 and 5.21, the curves of 5.22 to 5.27 as pictures, the tables of 5.28 and 5.29, and whether the thesis'
+# statements about them hold here.
 #
 #     max         a machine for each process, messages take no time
 #     1/machine   a machine for each process, messages take a remote delivery
@@ -187,28 +187,24 @@ point() {
     thesis "$4" "$5" | awk -v curve="$1" -v x="$2" -v field="$6" -v OFS='\t' '{ print curve, x, $field }'
 }
 
-# curves_over_cities KIND FIELD, curves_over_servers KIND FIELD: all points.
-curves_over_cities() {
+# curves KIND FIELD OVER: the points of all curves over the number of cities, or of servers.
+curves() {
     for p in $servers; do
         for n in $sizes; do
-            ! fits "$n" "$p" || point "$p servers" "$n" "$1" "$n" "$p" "$2"
-        done
-    done
-}
-
-curves_over_servers() {
-    for n in $sizes; do
-        for p in $servers; do
-            ! fits "$n" "$p" || point "$n cities" "$p" "$1" "$n" "$p" "$2"
+            fits "$n" "$p" || continue
+            case $3 in
+            cities) point "$p servers" "$n" "$1" "$n" "$p" "$2" ;;
+            servers) point "$n cities" "$p" "$1" "$n" "$p" "$2" ;;
+            esac
         done
     done
 }
 
 # draw_both KIND FIELD FIGURE FIGURE TITLE: a kind of P over the number of cities, and over that of servers.
 draw_both() {
-    curves_over_cities "$1" "$2" > "$scratch/points"
+    curves "$1" "$2" cities > "$scratch/points"
     draw "$3" "$5" cities
-    curves_over_servers "$1" "$2" > "$scratch/points"
+    curves "$1" "$2" servers > "$scratch/points"
     draw "$4" "$5" servers
 }
 

@@ -284,11 +284,14 @@ static int choose_assignments(struct asked *asked)
     return status >= 0 ? status : add_assignment(asked, "one-machine", ONE_MACHINE, 0);
 }
 
-/* A search minimises the time of step sharing, so it needs that step; and slices are a part of it. */
+/* A search minimises the time of step sharing, slices are a part of it, and other load changes only that step. */
 static int check_sharing(const struct asked *asked)
 {
     if (asked->slices != NULL && !asked->options.sharing)
         return command_usage_error("parallelism", "--slices needs --step sharing or appendix-a");
+    if (asked->options.other_load != OTHER_LOAD_NONE && !asked->options.sharing)
+        return command_usage_error("parallelism",
+                                   "--other-load needs --step sharing or appendix-a");
     for (size_t i = 0; i < asked->placements.count && !asked->options.sharing; i++)
         if (asked->placements.assignments[i].kind == SEARCHED)
             return command_usage_error("parallelism",

@@ -113,7 +113,7 @@ static void check_ended(struct run *run)
     if (run->ended)
         return;
     struct meter_interface *meter = meter_of_run(run);
-    run->ended = meter->ended(meter, run->command.pid, &run->status);
+    run->ended = meter_command_ended(meter, run->command.pid, &run->status);
 }
 
 static bool in_foreground(void)
@@ -131,7 +131,7 @@ static void stop_with_command(struct run *run)
 {
     struct meter_interface *meter = meter_of_run(run);
 
-    if (!run->ended && meter->stopped(meter, run->command.pid) && in_foreground())
+    if (!run->ended && meter_command_stopped(meter, run->command.pid) && in_foreground())
         raise(SIGSTOP);
 }
 

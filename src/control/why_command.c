@@ -37,7 +37,7 @@ enum {
 static const struct command_option why_options[] = {
     {"all", OPTION_ALL, {0}, "all rows, not only the 30 largest, and all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
-    {"requests", OPTION_REQUESTS, {0}, "of requests, also if a command was recorded"},
+    {"requests", OPTION_REQUESTS, {0}, "account for requests, also if a command was recorded"},
     {"waits", OPTION_WAITS, {0}, "what threads waited for, each by itself"},
     {0},
 };

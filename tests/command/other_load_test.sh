@@ -48,6 +48,8 @@ for wrong in -1 some 1x nan 1e9; do
     check_equal "refused: $wrong" "2 dpm: parallelism: --other-load '$wrong'" "$? $(cut -d: -f1-3 wrong.txt |
         head -n 1 | grep -o "^dpm: parallelism: --other-load '[^']*'")"
 done
+"$dpm" parallelism --other-load 2 --step delay busy.trace > wrong.txt 2>&1
+check_equal 'refused without step sharing, which alone counts them' 2 $?
 
 # ---- slices: what is drawn ----
 

@@ -237,6 +237,23 @@ static inline void begin(struct computation *computation, uint32_t streams)
     begin_threads(computation, streams, streams, processes, false);
 }
 
+/* A test whose state is a computation, still to be begun. */
+#define COMPUTATION_TEST(name)                                                                     \
+    cmocka_unit_test_setup_teardown(name, new_computation, free_computation)
+
+static inline int new_computation(void **state)
+{
+    *state = calloc(1, sizeof(struct computation));
+    return *state == NULL;
+}
+
+static inline int free_computation(void **state)
+{
+    tape_done(&((struct computation *)*state)->tape);
+    free(*state);
+    return 0;
+}
+
 /* ---- steps ---- */
 
 static inline struct step *add_step(struct computation *computation, uint32_t stream, uint64_t cpu)

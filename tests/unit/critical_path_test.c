@@ -401,29 +401,14 @@ static void every_claim_is_true(void **state)
     begin(*state, 1); /* for teardown */
 }
 
-static int set_up(void **state)
-{
-    *state = calloc(1, sizeof(struct computation));
-    return *state == NULL;
-}
-
-static int tear_down(void **state)
-{
-    tape_done(&((struct computation *)*state)->tape);
-    free(*state);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_on_it),         TEST(connections_share_a_row),
-        TEST(an_idler_is_not_on_it), TEST(it_ends_with_the_command),
-        TEST(a_moment_for_an_idler), TEST(an_idler_that_waits),
-        TEST(alone_with_a_disk),     TEST(nobody_is_called_so),
-        TEST(every_claim_is_true),
+        COMPUTATION_TEST(what_is_on_it),         COMPUTATION_TEST(connections_share_a_row),
+        COMPUTATION_TEST(an_idler_is_not_on_it), COMPUTATION_TEST(it_ends_with_the_command),
+        COMPUTATION_TEST(a_moment_for_an_idler), COMPUTATION_TEST(an_idler_that_waits),
+        COMPUTATION_TEST(alone_with_a_disk),     COMPUTATION_TEST(nobody_is_called_so),
+        COMPUTATION_TEST(every_claim_is_true),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,16 @@ static void schedule_at(struct scene *scene, uint32_t ms, uint32_t stream, uint3
     record->schedule.runnable = (uint64_t)waited * MS;
 }
 
+/* Two processes with a pipe between them, whose ends have their numbers. */
+static void begin_pipe(struct scene *scene)
+{
+    begin_scene(scene, 2);
+    add_unix(&scene->tape, T0, 1, PATH_PIPE, 1, 2);
+    add_unix(&scene->tape, T0, 2, PATH_PIPE, 2, 1);
+    at(scene, 0, 1, 0, EVENT_EXEC);
+    at(scene, 0, 2, 0, EVENT_EXEC);
+}
+
 static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
 {
     at(scene, ms, stream, cpu, EVENT_TERMINATION)->termination.last = 1;
@@ -385,11 +395,7 @@ static void a_sender_that_had_slept(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
-    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
+    begin_pipe(&scene);
     block_at(&scene, 100, 2, 0, 230, 1, 100);
     message_at(&scene, 102, 1, 102, EVENT_RECEIVECALL, 1, 0, 0);
     message_at(&scene, 106, 2, 6, EVENT_SEND, 2, 0, 10);
@@ -408,11 +414,7 @@ static void a_full_buffer(void **state)
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t sender = 1 + i, receiver = 2 - i;
         struct scene scene;
-        begin_scene(&scene, 2);
-        add_unix(&scene.tape, T0, sender, PATH_PIPE, sender, receiver);
-        add_unix(&scene.tape, T0, receiver, PATH_PIPE, receiver, sender);
-        at(&scene, 0, 1, 0, EVENT_EXEC);
-        at(&scene, 0, 2, 0, EVENT_EXEC);
+        begin_pipe(&scene);
         message_at(&scene, 10, sender, 10, EVENT_SEND, sender, 0, 100);
         message_at(&scene, 12, sender, 12, EVENT_SENDCALL, sender, 100, 0)->message.span = MS;
         message_at(&scene, 60, receiver, 60, EVENT_RECEIVE, receiver, 0, 100);
@@ -431,10 +433,7 @@ static void a_send_in_pieces(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
-    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_pipe(&scene);
     message_at(&scene, 1, 2, 0, EVENT_RECEIVECALL, 2, 0, 0);
     message_at(&scene, 12, 1, 12, EVENT_SENDCALL, 1, 100, 100)->message.span = 2 * MS;
     message_at(&scene, 12, 2, 0, EVENT_RECEIVE, 2, 0, 50);
@@ -564,6 +563,60 @@ static void locks_in_requests(void **state)
     check_requests(&scene, 2, 0, "computing 20 lock 25");
 }
 
+/* A thread receives a request, sleeps for 20 ms, and hands it over to one that came to wait after the sleep. The sleep is
+ * the request's, for a client that is not metered and for one that is. */
+static void a_sleep_before_handing_over(void **state)
+{
+    (void)state;
+    for (uint32_t metered = 0; metered < 2; metered++) {
+        struct scene scene;
+        begin_scene(&scene, 3);
+        add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, metered != 0 ? 1 : 9, 40000);
+        add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 40000, 1, 80);
+        for (uint32_t stream = 1; stream <= 3; stream++)
+            at(&scene, 0, stream, 0, EVENT_EXEC);
+        if (metered != 0) {
+            message_at(&scene, 10, 1, 10, EVENT_SEND, 2, 0, 100);
+            message_at(&scene, 10, 1, 10, EVENT_RECEIVECALL, 2, 0, 0);
+        }
+        queued_at(&scene, 10, 1, 0, 100);
+        message_at(&scene, 10, 2, 10, EVENT_RECEIVE, 1, 0, 100);
+        block_at(&scene, 30, 2, 10, 230, 1, 20);
+        at(&scene, 36, 2, 16, EVENT_WAKEUP)->wakeup.woken = 3;
+        block_at(&scene, 36, 3, 33, 202, 1, 3);
+        message_at(&scene, 40, 3, 37, EVENT_SEND, 1, 0, 10);
+        if (metered != 0) {
+            queued_at(&scene, 40, 2, 0, 10);
+            message_at(&scene, 40, 1, 10, EVENT_RECEIVE, 2, 0, 10);
+            end_at(&scene, 50, 1, 20);
+            check_scene(&scene, "computing 30 timer 20");
+        } else {
+            check_requests(&scene, 1, 0, "computing 10 timer 20");
+        }
+    }
+}
+
+/* A thread without a request sleeps for 100 ms, and then holds the one that answers for 2: the sleep is no part of the
+ * request, as in a_holder_that_had_slept. */
+static void a_holder_without_a_request(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40000);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    queued_at(&scene, 60, 1, 0, 100);
+    message_at(&scene, 60, 1, 60, EVENT_RECEIVE, 1, 0, 100);
+    block_at(&scene, 100, 2, 0, 230, 1, 100);
+    message_at(&scene, 101, 1, 101, EVENT_SEND, 1, 0, 5); /* the rest follows */
+    at(&scene, 105, 2, 5, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 105, 1, 103, 202, 1, 2);
+    message_at(&scene, 110, 1, 108, EVENT_SEND, 1, 5, 5);
+    check_requests(&scene, 1, 0, "computing 50");
+}
+
 /* A wait ends when the thread could run again, and not when it gets a CPU. */
 static void a_delay_is_no_part_of_a_wait(void **state)
 {
@@ -648,6 +701,8 @@ int main(void)
         cmocka_unit_test(a_request_in_two_processes),
         cmocka_unit_test(an_event_loop),
         cmocka_unit_test(locks_in_requests),
+        cmocka_unit_test(a_sleep_before_handing_over),
+        cmocka_unit_test(a_holder_without_a_request),
         cmocka_unit_test(a_delay_is_no_part_of_a_wait),
         cmocka_unit_test(a_poll_ends_before_the_next_wait),
         cmocka_unit_test(any_computation_adds_up),

@@ -184,6 +184,8 @@ static const char read_dot[] =
     "        print('event|' + line.split()[0] + '|' + tip)\n"
     "    elif re.fullmatch(r'\\w+ -> e\\d+ \\[weight[^\\]]*\\];', line):\n"
     "        print('way|' + tip)\n"
+    "        if 'penwidth=3' in line:\n"
+    "            print('critical|' + tip)\n"
     "    elif re.fullmatch(r'(e\\d+|outside_\\w+) -> e\\d+ \\[[^\\]]*\\];', line):\n"
     "        print('arc|' + line.split(',')[0] + '|' + tip)\n"
     "    elif re.fullmatch(r'\\{rank=same; (\\w+) \\[shape=point, label=@\\d+@\\]; \\1_text "
@@ -373,6 +375,25 @@ static void waits_for_a_processor_in_dot(void **state)
     char *text = read_again(sample, GRAPH_DOT);
     expect_once(text, "way|4.50 ms of CPU time in 9.00 ms|waits for a processor for 5.00 ms\n");
     expect_once(text, "way|1.00 ms of CPU time in 2.00 ms\n");
+    free(text);
+    sample_free(sample);
+}
+
+/* In the graph for Graphviz a line has one look: that of the critical path, also if the thread waited along it. */
+static void a_critical_way_with_waits(void **state)
+{
+    struct sample *sample = sample_new(&(struct graph_choice){0});
+
+    (void)state;
+    add(sample, EVENT_SEND, 1, 2 * MS);
+    schedule(sample, 1, 3 * MS, 80 * MS);
+    schedule(sample, 1, 9 * MS, 84 * MS);
+    make(sample, EVENT_BLOCK, 1, 12 * MS)->block.duration = 3 * MS;
+    sample->marks = (struct graph_marks){.critical = true, .edge = UINT32_MAX};
+    add_with(sample, NULL, 0);
+    char *text = read_again(sample, GRAPH_DOT);
+    expect_once(text, "critical|5.00 ms of CPU time in 10.0 ms|waits for a processor for 4.00 ms|"
+                      "is blocked for 3.00 ms, until ");
     free(text);
     sample_free(sample);
 }
@@ -672,6 +693,7 @@ int main(void)
         cmocka_unit_test(a_wait_for_any),
         cmocka_unit_test(waits_for_a_processor),
         cmocka_unit_test(waits_for_a_processor_in_dot),
+        cmocka_unit_test(a_critical_way_with_waits),
         cmocka_unit_test(an_answer_from_outside),
         cmocka_unit_test(the_legend_is_whole),
         cmocka_unit_test(arcs_look_as_in_the_legend),

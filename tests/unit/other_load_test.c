@@ -341,27 +341,13 @@ static void slices_add_up(void **state)
     begin(computation, 1);
 }
 
-static int set_up(void **state)
-{
-    *state = calloc(1, sizeof(struct computation));
-    return *state == NULL;
-}
-
-static int tear_down(void **state)
-{
-    tape_done(&((struct computation *)*state)->tape);
-    free(*state);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nobody_changes_nothing), TEST(alone_among_others), TEST(together_among_others),
-        TEST(others_are_found),       TEST(others_come_and_go), TEST(own_streams_wait),
-        TEST(nothing_is_known),       TEST(slices_add_up),
+        COMPUTATION_TEST(nobody_changes_nothing), COMPUTATION_TEST(alone_among_others),
+        COMPUTATION_TEST(together_among_others),  COMPUTATION_TEST(others_are_found),
+        COMPUTATION_TEST(others_come_and_go),     COMPUTATION_TEST(own_streams_wait),
+        COMPUTATION_TEST(nothing_is_known),       COMPUTATION_TEST(slices_add_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

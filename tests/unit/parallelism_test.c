@@ -1487,62 +1487,47 @@ static void a_good_assignment(void **state)
     begin(computation, 1);
 }
 
-static int set_up(void **state)
-{
-    *state = calloc(1, sizeof(struct computation));
-    return *state == NULL;
-}
-
-static int tear_down(void **state)
-{
-    tape_done(&((struct computation *)*state)->tape);
-    free(*state);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(sharing_is_in_elapsed_time),
-        TEST(nothing_in_common),
-        TEST(messages_take_time),
-        TEST(outside_takes_elapsed_time),
-        TEST(answers_are_told_of),
-        TEST(pieces_of_an_answer_are_one_wait),
-        TEST(sleeping_is_an_arc),
-        TEST(a_path_is_met_in_a_wait),
-        TEST(nothing_comes_by_a_path),
-        TEST(an_identity_comes_early),
-        TEST(creation_and_end),
-        TEST(a_part_of_it),
-        TEST(threads_or_processes),
-        TEST(a_full_pipe),
-        TEST(an_old_message),
-        TEST(an_answer_waits_itself),
-        TEST(a_wait_is_told_when_it_is_over),
-        TEST(a_wait_in_vain),
-        TEST(an_end_of_file_that_is_waited_for),
-        TEST(timers_sleep_in_their_own_state),
-        TEST(a_lock_within_a_wait),
-        TEST(wakeups_are_arcs),
-        TEST(a_wakeup_within_a_wait),
-        TEST(a_wakeup_after_the_end),
-        TEST(a_question_of_long_ago),
-        TEST(without_any_event),
-        TEST(stopped_for_a_while),
-        TEST(threads_sleep_at_once),
-        TEST(older_and_younger),
-        TEST(a_late_thread),
-        TEST(the_end_of_a_waiting_thread),
-        TEST(a_child_sleeps_first),
-        TEST(who_waits_for_an_answer),
-        TEST(who_has_a_queue_does_not),
-        TEST(who_waits_for_somebody_outside),
-        TEST(as_the_naive_algorithms),
-        TEST(as_appendix_a),
-        TEST(a_good_assignment),
+        COMPUTATION_TEST(sharing_is_in_elapsed_time),
+        COMPUTATION_TEST(nothing_in_common),
+        COMPUTATION_TEST(messages_take_time),
+        COMPUTATION_TEST(outside_takes_elapsed_time),
+        COMPUTATION_TEST(answers_are_told_of),
+        COMPUTATION_TEST(pieces_of_an_answer_are_one_wait),
+        COMPUTATION_TEST(sleeping_is_an_arc),
+        COMPUTATION_TEST(a_path_is_met_in_a_wait),
+        COMPUTATION_TEST(nothing_comes_by_a_path),
+        COMPUTATION_TEST(an_identity_comes_early),
+        COMPUTATION_TEST(creation_and_end),
+        COMPUTATION_TEST(a_part_of_it),
+        COMPUTATION_TEST(threads_or_processes),
+        COMPUTATION_TEST(a_full_pipe),
+        COMPUTATION_TEST(an_old_message),
+        COMPUTATION_TEST(an_answer_waits_itself),
+        COMPUTATION_TEST(a_wait_is_told_when_it_is_over),
+        COMPUTATION_TEST(a_wait_in_vain),
+        COMPUTATION_TEST(an_end_of_file_that_is_waited_for),
+        COMPUTATION_TEST(timers_sleep_in_their_own_state),
+        COMPUTATION_TEST(a_lock_within_a_wait),
+        COMPUTATION_TEST(wakeups_are_arcs),
+        COMPUTATION_TEST(a_wakeup_within_a_wait),
+        COMPUTATION_TEST(a_wakeup_after_the_end),
+        COMPUTATION_TEST(a_question_of_long_ago),
+        COMPUTATION_TEST(without_any_event),
+        COMPUTATION_TEST(stopped_for_a_while),
+        COMPUTATION_TEST(threads_sleep_at_once),
+        COMPUTATION_TEST(older_and_younger),
+        COMPUTATION_TEST(a_late_thread),
+        COMPUTATION_TEST(the_end_of_a_waiting_thread),
+        COMPUTATION_TEST(a_child_sleeps_first),
+        COMPUTATION_TEST(who_waits_for_an_answer),
+        COMPUTATION_TEST(who_has_a_queue_does_not),
+        COMPUTATION_TEST(who_waits_for_somebody_outside),
+        COMPUTATION_TEST(as_the_naive_algorithms),
+        COMPUTATION_TEST(as_appendix_a),
+        COMPUTATION_TEST(a_good_assignment),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

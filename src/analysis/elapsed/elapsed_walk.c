@@ -15,9 +15,9 @@
  *      back                             RECEIVE o=============o SEND
  *
  * A thread that waits for a lock is left for the thread that released it, the holder. A sleep of the holder for a time of
- * its own choice counts if the other one waited for it. It does not if the holder had woken before anyone came to wait:
- * then the way goes back to the one that waited, for that one did not sleep (a JVM's VM thread sleeps for a second, and
- * then stops the others for a moment).
+ * its own choice counts if the other thread waited during it, or if the holder slept with a request in hand. Otherwise it
+ * had woken before the other one came to wait, and the way goes back to that one, which did not sleep (a JVM's VM thread
+ * sleeps for a second, and then stops the others for a moment).
  *
  *      worker      ==compute====(3)======| waits |==(1)
  *      VM thread   ........timer.......(2)==awake==|
@@ -51,12 +51,10 @@ struct walk {
     /* intervals that received the request, in the processes that it is in now: the latest one last */
     uint32_t received[DEPTH_MOST];
     unsigned depth;
-    /* Of a run, waits for locks on the way here, since it last followed something else: intervals, the latest one last.
-     * (A request's own waits for locks are not left for the holder.) */
-    bool notes_waiters;
+    /* intervals that waited for a lock, on the way from the latest message or creation to here: the latest one last */
     uint32_t waiters[DEPTH_MOST];
     unsigned waiter_count;
-    struct holds holds;
+    struct holds *holds; /* NULL: not asked for */
     bool failed;
 };
 
@@ -82,13 +80,13 @@ static uint64_t wait_began(const struct interval *interval)
 /* Whether a thread waited for a lock until the one that is followed released it, from `from` or later until now. */
 static void note_hold(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
 {
-    for (unsigned i = walk->waiter_count; i > 0; i--) {
+    for (unsigned i = walk->holds == NULL ? 0 : walk->waiter_count; i > 0; i--) {
         const struct interval *waiter = interval_at(walk->analysis, walk->waiters[i - 1]);
         uint64_t began = wait_began(waiter);
         if (began >= walk->now)
             continue;
         const struct part part = {detail, kind, walk->now - (began > from ? began : from), 1};
-        walk->failed = elapsed_note_hold(&walk->holds, &part, waiter->waits) < 0 || walk->failed;
+        walk->failed = elapsed_note_hold(walk->holds, &part, waiter->waits) < 0 || walk->failed;
         return;
     }
 }
@@ -162,11 +160,8 @@ static bool is_wait_for_lock(const struct walk *walk, const struct interval *int
 
 static void note_waiter(struct walk *walk, uint32_t index)
 {
-    if (!walk->notes_waiters)
-        return;
     if (!is_wait_for_lock(walk, interval_at(walk->analysis, index))) {
-        walk->waiter_count =
-            0; /* a message or a new thread is what was waited for, with all that led to it */
+        walk->waiter_count = 0; /* for a message, with all that led to it */
         return;
     }
     if (walk->waiter_count == DEPTH_MOST)
@@ -203,7 +198,8 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
 
     charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
            ELAPSED_NO_CPU, interval->computes);
-    uint32_t waiter = kind == ELAPSED_TIMER ? take_waiter_since(walk) : 0;
+    bool is_own_sleep = kind == ELAPSED_TIMER && !interval->in_request; /* for no request */
+    uint32_t waiter = is_own_sleep ? take_waiter_since(walk) : 0;
     if (waiter != 0)
         return step_before_wait(walk, interval_at(walk->analysis, waiter));
     charge(walk, interval->asleep ? begin_of(walk, interval) : wait_began(interval), kind,
@@ -244,7 +240,6 @@ static int end_account(struct walk *walk)
     intern_done(&walk->keys);
     free(walk->parts);
     free(walk->hops);
-    elapsed_forget_holds(&walk->holds);
     return result;
 }
 
@@ -252,7 +247,8 @@ static int end_account(struct walk *walk)
 
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
-    struct walk walk = {.analysis = analysis, .account = &elapsed->run, .notes_waiters = true};
+    struct holds holds = {0};
+    struct walk walk = {.analysis = analysis, .account = &elapsed->run, .holds = &holds};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     if (index != 0) {
@@ -270,7 +266,8 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->from_start = true;
         elapsed->chosen = analysis->chosen != NULL;
     }
-    int result = elapsed_make_holders(analysis, &walk.holds, elapsed);
+    int result = elapsed_make_holders(analysis, &holds, elapsed);
+    elapsed_forget_holds(&holds);
     int ended = end_account(&walk);
     return result < 0 ? result : ended;
 }

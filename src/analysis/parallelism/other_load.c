@@ -9,11 +9,11 @@
  *      others             2                 2                             2
  *
  * Each record of a stream reports the load of its machine. How many streams of the computation were awake then is known
- * only later, as some records tell afterwards how long a stream slept. So these moments are collected in a file, and
- * are counted in the order of their times after the last event.
+ * only later: some records, made after a sleep, hold its length. So these moments are collected in a file, and are
+ * counted in the order of their times after the last event.
  *
  * The CPU time between two records of a stream counts with the mean of both. With k streams and L others on c
- * processors that are all in use, CPU time takes (k + L) / c times as long: so a mean by CPU time tells how much longer
+ * processors that are all in use, CPU time takes (k + L) / c times as long: so a mean by CPU time shows how much longer
  * it took because of others.
  *
  * A single difference may be negative, because the load is counted when CPUs switch: only the mean is corrected.

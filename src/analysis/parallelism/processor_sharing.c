@@ -3,8 +3,8 @@
  * processor_sharing.c: step 3: how long it takes if streams share the processors of their machines.
  *
  *      With k chains and L tasks of others on c cores of speed s, each chain advances s * min(1, c / (k + L)) of its CPU
- *      time in a unit of elapsed time. A machine counts the CPU time that a chain which always ran would have got. So a chain that
- *      needs `cpu` ends when the count has grown by `cpu`, however many others come and go meanwhile:
+ *      time in a unit of elapsed time. A machine counts the CPU time that a chain which always ran would have got. So a
+ *      chain that needs `cpu` ends when the count has grown by `cpu`, however many others come and go meanwhile:
  *
  *      machine   count ----------> 120     chains by the count at which they end: 125, 140, 300
  *
@@ -16,7 +16,7 @@
  * ends. A runs alone again, and ends at 120 + 30 = 150.
  *
  * This is processor sharing in elapsed time, not the algorithm of the thesis' appendix A. That one lets all machines
- * advance by the same slice of process time, and agrees only on one machine, or with one process on each. For its
+ * advance by the same slice of process time, and agrees only on one machine, or with one chain on each. For its
  * weights, appendix_a.c lets every chain run at its own speed here.
  */
 #include "analysis/parallelism/program_graph.h"

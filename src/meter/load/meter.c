@@ -10,8 +10,6 @@
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
-#include "base/process.h"
-
 #include "meter.skel.h"
 
 #include <errno.h>
@@ -348,18 +346,6 @@ static uint32_t live(const struct meter_interface *interface)
     return skipped_ends(meter) ? 0 : meter->kernel->bss->live;
 }
 
-static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
-{
-    (void)interface;
-    return process_has_ended(pid, ret_status);
-}
-
-static bool stopped(struct meter_interface *interface, pid_t pid)
-{
-    (void)interface;
-    return process_has_stopped(pid);
-}
-
 static int list_processes(struct meter_interface *interface, struct meter_process **ret_list,
                           size_t *ret_count, struct problem *problem)
 {
@@ -527,19 +513,12 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
                        struct problem *problem)
 {
     struct meter *meter = (struct meter *)source;
-    struct source_state *state = &meter->interface.state;
+    const struct meter_interface *interface = &meter->interface;
     int result = ring_reader_next(&meter->reader, ret_event, ret_complete, problem);
 
-    state->records = meter->reader.records;
-    if (result == SOURCE_RECORD)
-        return result;
-    state->skipped = meter->skipped.reported;
-    state->lost =
-        meter_lost(&meter->interface, RING_CONTROL) + meter_lost(&meter->interface, RING_DATA);
-    if (result == SOURCE_END) {
-        state->complete = true;
-        state->end_reason = END_COMPLETE;
-    }
+    ring_reader_describe(&meter->reader, result, meter->skipped.reported,
+                         meter_lost(interface, RING_CONTROL) + meter_lost(interface, RING_DATA),
+                         &meter->interface.state);
     return result;
 }
 
@@ -552,8 +531,6 @@ static const struct meter_interface kernel_meter = {
     .acquire = meter_acquire,
     .begin = meter_begin,
     .change = meter_change,
-    .ended = ended,
-    .stopped = stopped,
     .live = live,
     .processes = list_processes,
     .sweep = meter_sweep,

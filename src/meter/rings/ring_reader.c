@@ -131,6 +131,20 @@ int ring_reader_next(struct ring_reader *reader, struct event *ret_event, uint64
     return SOURCE_NONE_YET;
 }
 
+void ring_reader_describe(const struct ring_reader *reader, int result, uint64_t skipped,
+                          uint64_t lost, struct source_state *state)
+{
+    state->records = reader->records;
+    if (result == SOURCE_RECORD)
+        return;
+    state->skipped = skipped;
+    state->lost = lost;
+    if (result == SOURCE_END) {
+        state->complete = true;
+        state->end_reason = END_COMPLETE;
+    }
+}
+
 uint64_t ring_reader_made(const struct ring_reader *reader)
 {
     return reader->records + ring_waiting(&reader->rings[RING_CONTROL]) +

@@ -54,6 +54,11 @@ void ring_reader_end(struct ring_reader *reader);
 int ring_reader_next(struct ring_reader *reader, struct event *ret_event, uint64_t *ret_complete,
                      struct problem *problem);
 
+/* After a call of next() with this result: writes the reader's state, as far as it is known. `skipped`: records that
+ * skipped hooks may have made; `lost`: all that are lost, these included. */
+void ring_reader_describe(const struct ring_reader *reader, int result, uint64_t skipped,
+                          uint64_t lost, struct source_state *state);
+
 /* Number of records made so far: those in the rings, read or not (approximate), and those added. */
 uint64_t ring_reader_made(const struct ring_reader *reader);
 

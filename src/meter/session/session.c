@@ -175,20 +175,14 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
                        struct problem *problem)
 {
     struct session *session = (struct session *)source;
-    struct source_state *state = &session->interface.state;
+    const struct meter_interface *interface = &session->interface;
     int result = ring_reader_next(&session->reader, ret_event, ret_complete, problem);
 
-    state->records = session->reader.records;
-    if (result == SOURCE_RECORD)
-        return result;
-    state->skipped = session->seen.look.skipped;
-    state->lost = lost(&session->interface, RING_CONTROL) + lost(&session->interface, RING_DATA);
+    ring_reader_describe(&session->reader, result, session->seen.look.skipped,
+                         lost(interface, RING_CONTROL) + lost(interface, RING_DATA),
+                         &session->interface.state);
     if (result == SOURCE_END && session->asking.gone)
         return problem_set(problem, -ECONNRESET, "dpmd has ended the session");
-    if (result == SOURCE_END) {
-        state->complete = true;
-        state->end_reason = END_COMPLETE;
-    }
     return result;
 }
 
@@ -247,18 +241,6 @@ static int change(struct meter_interface *interface, pid_t pid, uint64_t flags,
 
     session_of(interface)->looked = 0; /* fewer may be alive now */
     return ask_of(session_of(interface), SESSION_CHANGE, pid, flags, &reply, problem);
-}
-
-static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
-{
-    (void)interface;
-    return process_has_ended(pid, ret_status);
-}
-
-static bool stopped(struct meter_interface *interface, pid_t pid)
-{
-    (void)interface;
-    return process_has_stopped(pid);
 }
 
 static uint32_t live(const struct meter_interface *interface)
@@ -350,8 +332,6 @@ static const struct meter_interface session_meter = {
     .acquire = acquire,
     .begin = begin,
     .change = change,
-    .ended = ended,
-    .stopped = stopped,
     .live = live,
     .processes = list_processes,
     .sweep = sweep,

@@ -12,6 +12,7 @@
 #ifndef DPM_METER_INTERFACE_H
 #define DPM_METER_INTERFACE_H
 
+#include "base/process.h"
 #include "event/event.h"
 
 #include <sys/types.h>
@@ -87,10 +88,11 @@ struct meter_interface {
     int (*change)(struct meter_interface *meter, pid_t pid, uint64_t flags,
                   struct problem *problem);
 
-    /* Whether the marked command has ended. If so, *ret_status is as wait(2) returns it, and the command is reaped. */
+    /* Whether the marked command has ended. If so, *ret_status is as wait(2) returns it, and the command is reaped. NULL:
+     * it is our child, and nobody else waits for it (meter_command_ended). */
     bool (*ended)(struct meter_interface *meter, pid_t pid, int *ret_status);
 
-    /* Whether a signal has stopped the process since the last call. */
+    /* Whether a signal has stopped the process since the last call. NULL: as above (meter_command_stopped). */
     bool (*stopped)(struct meter_interface *meter, pid_t pid);
 
     /* Number of live metered streams. */
@@ -134,6 +136,18 @@ struct meter_interface {
     /* Detaches and frees the meter. */
     void (*close)(struct meter_interface *meter);
 };
+
+/* As meter_interface.ended and stopped, of any meter. */
+static inline bool meter_command_ended(struct meter_interface *meter, pid_t pid, int *ret_status)
+{
+    return meter->ended == NULL ? process_has_ended(pid, ret_status)
+                                : meter->ended(meter, pid, ret_status);
+}
+
+static inline bool meter_command_stopped(struct meter_interface *meter, pid_t pid)
+{
+    return meter->stopped == NULL ? process_has_stopped(pid) : meter->stopped(meter, pid);
+}
 
 static inline void meter_interface_close(struct meter_interface *meter)
 {

@@ -126,6 +126,7 @@ static int print_holders(const struct elapsed *elapsed, FILE *file, bool all)
     fputs("\nMeanwhile other threads waited for a lock or a condition, or for a thread to end:\n\n",
           file);
     int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+    table.whole = all;
     for (size_t i = 0; i < shown && result == 0; i++) {
         const struct elapsed_holder *holder = &elapsed->holders[i];
         char share[UNIT_SIZE + 1], time[UNIT_SIZE], thread[ELAPSED_THREAD_SIZE], count[UNIT_SIZE];
@@ -305,8 +306,9 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
             "and --kinds all record them (with the kernel meter).\n",
             words);
     else if (matters(account, ELAPSED_UNKNOWN))
-        fputs("\nUnknown: a wait that no record ends, as a timeout of a socket does not, or what "
-              "was before the first record of a thread. dpm why --waits lists the waits.\n",
+        fputs("\nUnknown may be a wait whose end made no record (a timeout of a socket makes "
+              "none) or lost it, or the time before a thread's first record. dpm why --waits "
+              "lists waits.\n",
               into);
     if (matters(account, ELAPSED_OUTSIDE))
         fputs("\nTo know what an unmonitored peer did, meter it at the same time (dpm acquire "

@@ -26,7 +26,7 @@ static void put_string(FILE *file, const char *text)
     fputc('"', file);
 }
 
-/* Of lines along a stream; a wait's colour. */
+/* Lines along a stream: without a wait, and with one of a colour. */
 #define WAY_LOOK    "color=\"#777777\", penwidth=2"
 #define WAIT_FORMAT "color=\"%s\", penwidth=5"
 
@@ -42,21 +42,22 @@ static void write_event(const struct history_graph *graph, const struct graph_ev
     fputs("];\n", file);
 }
 
-/* Its colour and width. A way along which the stream waited is a bar. */
+/* Its colour and width. A way along which the stream waited is a bar, unless it is on the critical path; its tooltip has
+ * the waits. */
 static void put_way_look(const struct graph_event *event, const struct history_graph *graph,
                          FILE *file)
 {
-    if (event->wait != GRAPH_NONE)
-        fprintf(file, WAIT_FORMAT, graph_wait_look(graph->waits[event->wait].kind)->light);
-    else if (graph_is_critical_way(event))
+    if (graph_is_critical_way(event))
         fputs(graph_arc_look(ARC_CRITICAL)->dot, file);
+    else if (event->wait != GRAPH_NONE)
+        fprintf(file, WAIT_FORMAT, graph_wait_look(graph->waits[event->wait].kind)->light);
     else if (event->runnable > 0)
         fprintf(file, WAIT_FORMAT, graph_wait_look(WAIT_CPU)->light);
     else
         fputs(WAY_LOOK, file);
 }
 
-/* The edge from the previous event of the stream. Its tooltip describes the wait that the event ends, too, if any. */
+/* The edge from the previous event of the stream. Its tooltip also describes the wait that the event ends. */
 static void write_way(const struct history_graph *graph, const struct graph_event *event,
                       FILE *file)
 {

@@ -369,13 +369,15 @@ static void print_other_load(const struct parallelism_runs *runs, FILE *file)
                 runs->options->other_tasks);
     for (size_t i = 0; i < first->other_load_count; i++) {
         const struct parallelism_other_load *load = &first->other_loads[i];
-        char name[MACHINE_NAME_SIZE + 1];
+        char name[MACHINE_NAME_SIZE + 1], cpus[COUNTED_SIZE] = "CPUs";
         show_text(load->name, MACHINE_NAME_SIZE, name);
+        if (load->cpus > 0)
+            show_counted(load->cpus, "CPU", cpus);
         if (load->known)
             fprintf(file,
-                    "%s: while this run used CPU time, %.1f other tasks ran or waited for the "
-                    "%" PRIu32 " CPUs on average; step sharing counts them.\n",
-                    name, load->tasks, load->cpus);
+                    "%s: while %s run used CPU time, %.1f other tasks ran or waited for its %s on "
+                    "average; step sharing counts them.\n",
+                    name, runs->count > 1 ? "the first" : "this", load->tasks, cpus);
         else
             fprintf(file, "%s: other load is unknown; step sharing counts none.\n", name);
     }

@@ -73,21 +73,29 @@ void report_content_done(struct report_content *content);
 void report_say(struct report_content *content, const char *topic, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- report_path_findings.c: sentences on the critical path;
- * report_machine_findings.c: sentences on what the machine was short of ---- */
-
-struct finding;
+/* ---- sentences, by what they are on ---- */
 
 typedef void report_say_function(const struct report *report, const struct finding *finding,
                                  struct report_content *content);
 
+/* report_elapsed_findings.c */
+report_say_function report_say_elapsed;
+
+/* report_message_findings.c */
+report_say_function report_say_wait, report_say_queue, report_say_answers, report_say_requests,
+    report_say_retransmits, report_say_dropped, report_say_failed, report_say_files;
+
+/* report_path_findings.c */
 report_say_function report_say_critical, report_say_path_waits, report_say_path_flights;
-report_say_function report_say_busy, report_say_stopped; /* report_pause_findings.c */
+
+/* report_pause_findings.c */
+report_say_function report_say_busy, report_say_stopped;
+
+/* report_machine_findings.c: what the machine was short of */
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
     report_say_disk, report_say_oom;
 
-/* ---- report_connection_findings.c: sentences on how programs use connections ---- */
-
+/* report_connection_findings.c: how programs use connections */
 report_say_function report_say_nagle, report_say_own_connections, report_say_pool;
 
 /* ---- drawings ---- */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_elapsed_findings.c: sentences on where the elapsed time went. See report_face.h.
+ *
+ *      62% of 4.32 s: holders[12] computed, most of it in work (holders); meanwhile 3 threads waited for a lock ...
+ */
+#include "show/elapsed/elapsed_face.h"
+#include "show/report/report_face.h"
+#include "show/statistics/statistics_words.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define say report_say
+
+/* One that did most of it is named. */
+static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
+{
+    const struct elapsed_row *row = group->largest;
+    char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    size_t others = group->processes - 1;
+
+    show_text(row->process, STREAM_NAME_SIZE, name);
+    if (group->leader_time * 5 < group->time * 4) {
+        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+        return;
+    }
+    show_labelled_process(group->leader->process, group->leader->pid, group->leader->label, leader);
+    show_percent(group->leader_time, group->time, share);
+    if (others == 0 || group->leader_time * 100 >= group->time * 99)
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,
+                 share, others, others == 1 ? "" : "s");
+}
+
+#define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
+
+/* What the shares are of. */
+static void time_of_account(const struct report *report, const struct finding *finding,
+                            char text[ACCOUNT_SIZE])
+{
+    const struct elapsed_requests *requests = &report->elapsed->requests;
+    char time[UNIT_SIZE], count[COUNTED_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE];
+
+    show_duration(finding->elapsed.of, time);
+    if (!finding->elapsed.of_requests) {
+        snprintf(text, ACCOUNT_SIZE, " of %s", time);
+        return;
+    }
+    show_counted(requests->count, "request", count);
+    show_duration(requests->median, median);
+    show_duration(requests->p99, p99);
+    if (requests->count == 1)
+        snprintf(text, ACCOUNT_SIZE, " of the request's %s", median);
+    else
+        snprintf(text, ACCOUNT_SIZE, " of the time of %s (median %s, p99 %s)", count, median, p99);
+}
+
+#define LOCK_SIZE (ELAPSED_TEXT_SIZE + COUNTED_SIZE + 60)
+
+static bool is_held_in(const struct elapsed_group *group, const struct elapsed_holder *holder)
+{
+    return holder->did.kind == group->largest->kind && holder->did.call == group->largest->call &&
+           strcmp(holder->did.process, group->largest->process) == 0;
+}
+
+static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_row *b)
+{
+    return a->pid == b->pid && a->call == b->call && strcmp(a->procedure, b->procedure) == 0;
+}
+
+/* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
+static void lock_text(const struct elapsed *elapsed, const struct finding *finding,
+                      char text[LOCK_SIZE])
+{
+    const struct elapsed_group *group = &finding->elapsed.group;
+    const struct elapsed_holder *largest = NULL;
+    char what[ELAPSED_TEXT_SIZE], threads[COUNTED_SIZE];
+    uint64_t time = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < elapsed->holder_count; i++) {
+        const struct elapsed_holder *holder = &elapsed->holders[i];
+        if (!is_held_in(group, holder))
+            continue;
+        if (largest == NULL)
+            largest = holder;
+        if (wait_in_one_place(&holder->waited, &largest->waited))
+            time += holder->did.time;
+    }
+    if (largest == NULL || largest->threads < 2 || time * 2 < group->time ||
+        finding->elapsed.of_requests || group->largest->kind == ELAPSED_NO_CPU)
+        return;
+    elapsed_what(&largest->waited, what);
+    show_counted(largest->threads, "thread", threads);
+    snprintf(text, LOCK_SIZE, "; meanwhile %s waited for a lock or condition%s%s%s",
+             time == largest->did.time ? threads : "other threads", what[0] == '\0' ? "" : " (",
+             what, what[0] == '\0' ? "" : ")");
+}
+
+void report_say_elapsed(const struct report *report, const struct finding *finding,
+                        struct report_content *content)
+{
+    static const char *const did[ELAPSED_KIND_COUNT] = {
+        [ELAPSED_COMPUTES] = "computed",
+        [ELAPSED_NO_CPU] = "could run, but had no CPU",
+        [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
+        [ELAPSED_QUEUED] = "did something else while messages waited for it",
+        [ELAPSED_SPACE] = "waited for buffer space to send",
+        [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
+        [ELAPSED_DISK] = "waited for the disk",
+        [ELAPSED_LOCK] = "waited for a lock",
+        [ELAPSED_TIMER] = "slept until a timer ended",
+        [ELAPSED_CHILD] = "waited for an unmonitored child",
+        [ELAPSED_STOPPED] = "was stopped by a signal",
+        [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
+        [ELAPSED_INPUT] = "waited for a terminal or device",
+        [ELAPSED_UNKNOWN] = "waited; no record says for what",
+    };
+    const struct elapsed_group *group = &finding->elapsed.group;
+    struct elapsed_row largest = *group->largest;
+    char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE];
+
+    group_text(group, who);
+    lock_text(report->elapsed, finding, lock);
+    if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
+        largest.procedure[0] = '\0'; /* the others waited elsewhere */
+    elapsed_what(&largest, what);
+    show_percent(group->time, finding->elapsed.of, share);
+    show_count(group->count, times);
+    if (finding->elapsed.first)
+        time_of_account(report, finding, of);
+    if (group->largest->pid == 0)
+        say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
+    else if (group->largest->kind == ELAPSED_COMPUTES)
+        say(content, "Time", "%s%%%s: %s %s%s%s%s.", share, of, who, did[group->largest->kind],
+            what[0] == '\0'                  ? ""
+            : largest.time > group->time / 2 ? ", most of it "
+                                             : ", the largest part ",
+            what, lock);
+    else
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who,
+            largest.kind == ELAPSED_STOPPED && group->processes != 1 ? "were stopped by a signal"
+                                                                     : did[largest.kind],
+            what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
+            group->count == 1 ? "" : "s", lock);
+}
