@@ -31,11 +31,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define FABRIC_VERSION     1u        /* of the control protocol */
-#define FABRIC_NAME_MOST   63u       /* bytes in the name of a session, a machine or a recording */
-#define FABRIC_BODY_MOST   1000000u  /* bytes in a control message */
-#define FABRIC_OUTPUT_MOST 65536u    /* bytes in a piece of output */
-#define FABRIC_PACKET_MOST 1000000u  /* bytes in a packet; the metadata of a trace is one, too */
+#define FABRIC_VERSION     1u       /* of the control protocol */
+#define FABRIC_NAME_MOST   63u      /* bytes in the name of a session, a machine or a recording */
+#define FABRIC_BODY_MOST   1000000u /* bytes in a control message */
+#define FABRIC_OUTPUT_MOST 65536u   /* bytes in a piece of output */
+#define FABRIC_PACKET_MOST 1000000u /* bytes in a packet; the metadata of a trace is one, too */
 
 /* ---- names ---- */
 
@@ -51,13 +51,14 @@ void fabric_name_make(const char *text, char ret_name[FABRIC_NAME_MOST + 1]);
 struct fabric;
 
 struct fabric_options {
-    const char *url;         /* nats://HOST:PORT, tls://HOST:PORT; several: separated by commas */
-    const char *user;        /* or NULL */
-    const char *password;    /* or NULL */
-    const char *credentials; /* a file of credentials (.creds, or "user:password" in one line) instead; or NULL */
-    const char *session;     /* a valid name */
-    const char *machine;     /* a valid name for an agent; NULL for a controller or a filter */
-    const char *inbox;       /* the prefix of its own replies; NULL: "_INBOX_MACHINE", or "_INBOX.USER" */
+    const char *url;      /* nats://HOST:PORT, tls://HOST:PORT; several: separated by commas */
+    const char *user;     /* or NULL */
+    const char *password; /* or NULL */
+    const char *
+        credentials; /* a file of credentials (.creds, or "user:password" in one line) instead; or NULL */
+    const char *session; /* a valid name */
+    const char *machine; /* a valid name for an agent; NULL for a controller or a filter */
+    const char *inbox; /* the prefix of its own replies; NULL: "_INBOX_MACHINE", or "_INBOX.USER" */
 };
 
 /* Connects, within `timeout_ms`. The strings are copied. An agent hears requests from now on.
@@ -94,16 +95,18 @@ struct fabric_message {
     enum fabric_kind kind;
     const char *machine; /* REPLY, NOTICE, OUTPUT: of which machine */
 
-    const char *method;             /* REQUEST, NOTICE */
-    json_t *params;                 /* REQUEST, NOTICE: an object or an array; NULL: none. json_incref to keep it */
-    struct fabric_request *request; /* REQUEST: to be answered or refused, at any time, exactly once */
+    const char *method; /* REQUEST, NOTICE */
+    json_t *params; /* REQUEST, NOTICE: an object or an array; NULL: none. json_incref to keep it */
+    struct fabric_request
+        *request; /* REQUEST: to be answered or refused, at any time, exactly once */
 
-    uint64_t call;   /* REPLY: what fabric_call_begin returned */
-    int error;       /* REPLY: 0, or as fabric_call */
-    int code;        /* REPLY: the JSON-RPC code if error is -EREMOTEIO */
-    json_t *result;  /* REPLY: if error is 0; json_incref to keep it */
+    uint64_t call;  /* REPLY: what fabric_call_begin returned */
+    int error;      /* REPLY: 0, or as fabric_call */
+    int code;       /* REPLY: the JSON-RPC code if error is -EREMOTEIO */
+    json_t *result; /* REPLY: if error is 0; json_incref to keep it */
 
-    uint64_t sequence; /* NOTICE, OUTPUT: in the stream; a later controller goes on with the next one */
+    uint64_t
+        sequence; /* NOTICE, OUTPUT: in the stream; a later controller goes on with the next one */
     uint64_t missed;   /* NOTICE, OUTPUT: how many before this one the stream had discarded */
     pid_t pid;         /* OUTPUT */
     bool err;          /* OUTPUT: standard error */
@@ -137,9 +140,9 @@ enum fabric_code {
     FABRIC_NO_METHOD = -32601,
     FABRIC_INVALID_PARAMS = -32602,
     FABRIC_INTERNAL_ERROR = -32603,
-    FABRIC_FAILED = -32000,          /* what was asked for did not work; the message is a problem's line */
-    FABRIC_OTHER_VERSION = -32001,   /* sent by the library */
-    FABRIC_REFUSED = -32002,         /* not allowed, or not in this state */
+    FABRIC_FAILED = -32000, /* what was asked for did not work; the message is a problem's line */
+    FABRIC_OTHER_VERSION = -32001, /* sent by the library */
+    FABRIC_REFUSED = -32002,       /* not allowed, or not in this state */
 };
 
 struct fabric_request;
@@ -181,9 +184,11 @@ int fabric_settle(struct fabric *fabric, int timeout_ms, struct problem *problem
 /* ---- streams ---- */
 
 struct fabric_limits {
-    uint64_t packet_bytes; /* that the stream of packets keeps; then packets are refused. 0: 1 GiB */
-    uint64_t said_bytes;   /* that the stream of notices and output keeps; then the oldest are removed. 0: 64 MiB */
-    uint64_t window_ms;    /* within which the server recognizes what is sent again. 0: 2 minutes */
+    uint64_t
+        packet_bytes; /* that the stream of packets keeps; then packets are refused. 0: 1 GiB */
+    uint64_t
+        said_bytes; /* that the stream of notices and output keeps; then the oldest are removed. 0: 64 MiB */
+    uint64_t window_ms; /* within which the server recognizes what is sent again. 0: 2 minutes */
 };
 
 /* For the controller: creates the session's streams, or gives those that exist these limits. `limits` may be NULL. */
@@ -196,7 +201,8 @@ int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
 
 struct fabric_usage {
     uint64_t packets, packet_bytes, packet_bytes_most;
-    uint64_t said, said_bytes, said_first; /* said_first: the sequence of the oldest that is still there */
+    uint64_t said, said_bytes,
+        said_first; /* said_first: the sequence of the oldest that is still there */
 };
 
 int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct problem *problem);
@@ -209,7 +215,8 @@ enum fabric_part { FABRIC_METADATA, FABRIC_CONTROL, FABRIC_DATA, FABRIC_PARTS };
 struct fabric_place {
     uint8_t uuid[16]; /* of the trace */
     uint32_t file;    /* number of the pair of files, 0 first */
-    uint64_t number;  /* of the packet in that file (packet_seq_num); of metadata: its version, 0, 1, 2 ... */
+    uint64_t
+        number; /* of the packet in that file (packet_seq_num); of metadata: its version, 0, 1, 2 ... */
 };
 
 /* By file and number: less than, equal to, or greater than 0. */
@@ -286,7 +293,8 @@ struct fabric_packet {
     const char *recording;
     enum fabric_part part;
     struct fabric_place place;
-    bool left_out;     /* packets between the previous one and this were left out: the agent no longer had them, or they
+    bool
+        left_out; /* packets between the previous one and this were left out: the agent no longer had them, or they
                           were removed from the stream before this consumer was made */
     uint64_t sequence; /* in the stream */
     const void *bytes; /* the packet as the agent read it: not checked */

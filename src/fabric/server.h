@@ -21,10 +21,10 @@
 #define FABRIC_SECRET_SIZE 33 /* a password: 32 hexadecimal digits */
 
 struct fabric_server_options {
-    const char *session;    /* a valid name; NULL: that of the folder */
-    uint64_t disk_bytes;    /* the most that JetStream stores; 0: 2 GiB */
-    uint64_t memory_bytes;  /* at which the server collects garbage eagerly; 0: 256 MiB */
-    unsigned idle_seconds;  /* without anything attached, after which all ends; 0: 24 hours */
+    const char *session;   /* a valid name; NULL: that of the folder */
+    uint64_t disk_bytes;   /* the most that JetStream stores; 0: 2 GiB */
+    uint64_t memory_bytes; /* at which the server collects garbage eagerly; 0: 256 MiB */
+    unsigned idle_seconds; /* without anything attached, after which all ends; 0: 24 hours */
 };
 
 struct fabric_server; /* an attachment */
