@@ -20,11 +20,9 @@ struct trace_packet {
     uint8_t uuid[16];  /* of the trace */
     bool is_metadata;  /* `bytes` is the text of the metadata; `ring` and `file` are 0 */
     enum ring_id ring; /* RING_CONTROL or RING_DATA */
-    uint32_t
-        file; /* number of the pair of files: 0 for control and data, 1 for control.1 and data.1 ... */
-    uint64_t
-        number; /* packet_seq_num; of metadata: a hash, so that the same text has the same number */
-    bool ends;  /* the packet contains END: it is the trace's last one */
+    uint32_t file;     /* number of the pair of files: 1 for control.1 and data.1 */
+    uint64_t number;   /* packet_seq_num; of metadata: a hash of the text */
+    bool ends;         /* the packet contains END: it is the trace's last one */
     const void *bytes; /* the whole packet as it stands in the file, padding included */
     size_t size;       /* bytes, at most 1 MiB; usually at most TRACE_PACKET_SIZE */
 };
@@ -41,8 +39,8 @@ struct trace_position {
 struct trace_packets;
 
 enum trace_packets_result {
-    TRACE_PACKETS_END = 0, /* the recording has ended, and all its packets have been returned */
-    TRACE_PACKETS_ONE = 1, /* *ret_packet is set */
+    TRACE_PACKETS_END = 0,      /* the recording has ended, and all has been returned */
+    TRACE_PACKETS_ONE = 1,      /* *ret_packet is set */
     TRACE_PACKETS_NONE_YET = 2, /* ask again later: the writer adds packets at least each second */
 };
 
