@@ -35,6 +35,14 @@
 
 /* ---- noting ---- */
 
+/* Whether the span of this SEND begins with its call, and not only with its first byte in the queue. */
+static bool span_is_whole_call(const struct history *history, const struct stream *stream,
+                               const struct record *record)
+{
+    return history->origins[stream->origin].meter == METER_PTRACE ||
+           (record->header.flags & RECORD_WHOLE_CALL);
+}
+
 /* The call that this record ends began no earlier than this. */
 static uint64_t began_of(const struct history *history, const struct stream *stream,
                          const struct record *record)
@@ -42,8 +50,7 @@ static uint64_t began_of(const struct history *history, const struct stream *str
     uint64_t time = record->header.time;
     uint64_t began = stream_call_began(history, stream, record);
 
-    /* a SEND's span covers the whole call under the ptrace meter */
-    if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND)
+    if (record->header.id == EVENT_SEND && span_is_whole_call(history, stream, record))
         began = time - message_span(record);
     return began < time ? began : time;
 }
