@@ -522,6 +522,10 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     if ((int32_t)message->bytes < 0)
         message->bytes = 0; /* an older pipe, counted too high until its doubt ends */
     message->begin = visible_since(&pipe->early, call->first, call->begin);
+    if (writes && stream->pipe_write_at != 0) {
+        message->begin = stream->pipe_write_at;
+        message->flags = RECORD_WHOLE_CALL;
+    }
     if (call->told == message->bytes + 1)
         return 1;
     call->told = message->bytes + 1;
