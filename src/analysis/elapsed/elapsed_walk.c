@@ -116,13 +116,36 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     walk->now = from;
 }
 
-/* From `now` back to `begin`: the thread computed for `cpu` of it, and had no CPU for the rest. */
-static void charge_awake(struct walk *walk, uint64_t begin, uint64_t cpu, uint32_t detail)
+/* The thread had no CPU from `from` until now, as far as the kernel's figures allow. Those are of all its time, and the
+ * way through one request shares that with others. */
+static void charge_no_cpu(struct walk *walk, uint64_t from, const struct interval *interval)
+{
+    from = from < walk->floor ? walk->floor : from;
+    if (from >= walk->now)
+        return;
+    uint64_t time = walk->now - from;
+    if (walk->holds != NULL)
+        time = elapsed_take_no_cpu(walk->analysis, interval, time);
+    charge(walk, walk->now - time, ELAPSED_NO_CPU, interval->computes);
+}
+
+/* From `now` back to `begin`: the thread of the interval computed for its CPU time, and had no CPU for the rest. */
+static void charge_awake(struct walk *walk, uint64_t begin, const struct interval *interval)
 {
     uint64_t length = walk->now > begin ? walk->now - begin : 0;
+    uint64_t cpu = interval->cpu < length ? interval->cpu : length;
 
-    charge(walk, walk->now - (cpu < length ? cpu : length), ELAPSED_COMPUTES, detail);
-    charge(walk, begin, ELAPSED_NO_CPU, detail);
+    charge(walk, walk->now - cpu, ELAPSED_COMPUTES, interval->computes);
+    charge_no_cpu(walk, begin, interval);
+    charge(walk, begin, ELAPSED_UNKNOWN, interval->computes);
+}
+
+/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown. */
+static void charge_from_arrival(struct walk *walk, uint64_t arrival,
+                                const struct interval *interval)
+{
+    charge_no_cpu(walk, elapsed_runnable_since(walk->analysis, interval, arrival), interval);
+    charge(walk, arrival, ELAPSED_UNKNOWN, interval->waits);
 }
 
 static enum elapsed_kind kind_of(const struct walk *walk, uint32_t detail)
@@ -136,8 +159,7 @@ static void charge_arrival(struct walk *walk, const struct interval *interval)
     const struct interval *source = interval_at(walk->analysis, interval->source);
     uint64_t begun = begun_at(source), sent = begun < walk->now ? begun : walk->now;
 
-    charge(walk, interval->arrival > sent ? interval->arrival : sent, ELAPSED_NO_CPU,
-           interval->computes);
+    charge_from_arrival(walk, interval->arrival > sent ? interval->arrival : sent, interval);
     charge(walk, sent, interval->is_message ? ELAPSED_IN_FLIGHT : ELAPSED_UNKNOWN, interval->waits);
 }
 
@@ -186,7 +208,7 @@ static uint32_t take_waiter_since(struct walk *walk)
 /* What a thread did before it waited. */
 static uint32_t step_before_wait(struct walk *walk, const struct interval *interval)
 {
-    charge_awake(walk, begin_of(walk, interval), interval->cpu, interval->computes);
+    charge_awake(walk, begin_of(walk, interval), interval);
     return interval->previous;
 }
 
@@ -196,8 +218,8 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
 {
     enum elapsed_kind kind = kind_of(walk, interval->waits);
 
-    charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
-           ELAPSED_NO_CPU, interval->computes);
+    charge_no_cpu(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
+                  interval);
     bool is_own_sleep = kind == ELAPSED_TIMER && !interval->in_request; /* for no request */
     uint32_t waiter = is_own_sleep ? take_waiter_since(walk) : 0;
     if (waiter != 0)
@@ -214,7 +236,7 @@ static uint32_t step(struct walk *walk, uint32_t index)
     uint64_t begin = begin_of(walk, interval);
 
     if (interval->previous == 0) { /* its first one: created there */
-        charge_awake(walk, begin, interval->cpu, interval->computes);
+        charge_awake(walk, begin, interval);
         walk->waiter_count = 0;
         return interval->source;
     }
@@ -251,6 +273,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
     struct walk walk = {.analysis = analysis, .account = &elapsed->run, .holds = &holds};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
+    elapsed_begin_delays(analysis);
     if (index != 0) {
         walk.now = interval_at(analysis, index)->end;
         elapsed->run.time = walk.now - analysis->first;
@@ -283,7 +306,7 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
 
     if (interval->asleep) {
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-        charge(walk, arrival, ELAPSED_NO_CPU, interval->computes);
+        charge_from_arrival(walk, arrival, interval);
     } else {
         charge(walk, arrival, ELAPSED_QUEUED, interval->waits);
     }
@@ -303,7 +326,7 @@ static bool waits_for_lock(const struct walk *walk, const struct interval *inter
 
 static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
 {
-    charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
+    charge_from_arrival(walk, interval->arrival, interval);
     charge(walk, wait_began(interval), ELAPSED_LOCK, interval->waits);
     return step_before_wait(walk, interval);
 }
@@ -315,7 +338,7 @@ static uint32_t step_over_other(struct walk *walk, const struct interval *interv
                                              : interval_at(walk->analysis, interval->previous)->end;
 
     if (interval->wait == 0) {
-        charge_awake(walk, begin, interval->cpu, interval->computes);
+        charge_awake(walk, begin, interval);
         return interval->previous;
     }
     charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
