@@ -23,8 +23,8 @@ static bool is_message(const struct history_edge *edge)
 /* What may have ended a wait, the better the later in this list. */
 enum rank {
     RANK_NONE,
-    RANK_OTHER,   /* no message: of several the latest */
-    RANK_LATE,    /* perhaps a message of these, sent after it was received: clocks are uncertain. The earliest */
+    RANK_OTHER, /* no message: of several the latest */
+    RANK_LATE, /* perhaps a message of these, sent after it was received: clocks are uncertain. The earliest */
     RANK_PERHAPS, /* perhaps one of these: the latest, as earlier ones were probably received before */
     RANK_CERTAIN, /* all of these messages: the first one */
 };
@@ -65,8 +65,8 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
                              const struct history_event *event, const struct history_edge *edge,
                              uint64_t arrived, uint64_t received)
 {
-    struct cause cause = {.source = edge->kind == EDGE_CREATION ? 0
-                                                                : elapsed_source_of(analysis, edge)};
+    struct cause cause = {.source =
+                              edge->kind == EDGE_CREATION ? 0 : elapsed_source_of(analysis, edge)};
 
     if (cause.source == 0)
         return cause;
@@ -83,8 +83,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
                         uint64_t began, uint64_t arrived, struct interval *interval)
 {
     uint64_t received =
-        arrived != 0 ? arrived
-                     : elapsed_common_time(analysis, event->event.origin, event->when);
+        arrived != 0 ? arrived : elapsed_common_time(analysis, event->event.origin, event->when);
     struct cause best = {0};
 
     for (uint32_t i = 0; i < event->edge_count; i++) {

@@ -96,7 +96,8 @@ struct elapsed_thread {
     uint32_t call;
     uint64_t runnable; /* of its latest SCHEDULE ... */
     uint64_t before;   /* ... and of the one before its first event */
-    uint64_t unwalked; /* so long it can have been without a CPU, in what the walk has not come to yet */
+    uint64_t
+        unwalked; /* so long it can have been without a CPU, in what the walk has not come to yet */
     struct delay *delays;
     size_t delay_count, delay_room;
     uint32_t requests; /* received by it and not answered yet */
@@ -270,6 +271,15 @@ struct holds {
     size_t room;
 };
 
+/* Whether it waited for a lock, until a thread ended that. */
+bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
+                              const struct interval *interval);
+
+/* For how long, in [from, to), the thread of this wait for a lock waited there. It may have been woken in vain, and have
+ * waited again, once or several times: *wait becomes the last of these waits that began before `to`. */
+uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t *wait,
+                               uint64_t from, uint64_t to);
+
 /* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
 int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
@@ -288,6 +298,12 @@ static inline struct interval *interval_at(const struct elapsed_analysis *analys
 static inline bool is_send(const struct history_event *event)
 {
     return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
+}
+
+/* If it was no sleep in a call that waits for a message. */
+static inline uint64_t elapsed_wait_began(const struct interval *interval)
+{
+    return interval->end - interval->wait;
 }
 
 /* When what an interval has begun for others was visible to them. */
