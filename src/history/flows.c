@@ -219,9 +219,10 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .began = stream == NULL || !(end->counted || end->kind == PATH_UDP)
-                     ? record->header.time
-                     : began_of(history, stream, record, stream_call_began(history, stream, record)),
+        .began =
+            stream == NULL || !(end->counted || end->kind == PATH_UDP)
+                ? record->header.time
+                : began_of(history, stream, record, stream_call_began(history, stream, record)),
         .bytes = record->message.bytes,
         .left = bytes,
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,

@@ -22,7 +22,8 @@ static const char *const cases[] = {
     "@50      s2#2 RECEIVE p2 [10,35)  <- s1#2:10 ordered, s3#1:10 ordered, 5 unmatched\n"
     "then 1 unmatched-receives\n",
 
-    "writers take turns: the meter has seen when each call began, long after the stream's last record\n"
+    "writers take turns: the meter has seen when each call began, long after the stream's last "
+    "record\n"
     "STREAM s1, s2, s3, s4 / PATH p1>p2 pipe\n"
     "@5       s1#1 EXEC\n"
     "@6       s3#1 EXEC\n"
@@ -42,7 +43,8 @@ static const char *const cases[] = {
     "@50      s2#1 RECEIVE p2 [0,10)   <- s1#1:10 ordered, s3#1:10 ordered\n"
     "@51      s2#2 RECEIVE p2 [10,20)  <- s1#1:10 ordered, s3#1:10 ordered\n",
 
-    "writers whose calls are seen at their ends only: each may have been writing since its last record\n"
+    "writers whose calls are seen at their ends only: each may have been writing since its last "
+    "record\n"
     "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
     "@5       s1#1 EXEC\n"
     "@6       s3#1 EXEC\n"

@@ -163,8 +163,7 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
         return;
     }
     message->path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message->offset);
-    message->flags =
-        (pipe->in_doubt ? RECORD_OLDER : 0) | (began != 0 ? RECORD_WHOLE_CALL : 0);
+    message->flags = (pipe->in_doubt ? RECORD_OLDER : 0) | (began != 0 ? RECORD_WHOLE_CALL : 0);
     tell_pipe_message(stream, EVENT_SEND, message);
 }
 

@@ -39,7 +39,8 @@ struct hook {
     uint32_t queue_kinds;
     enum hook_duty duty;
     const char *before; /* first kernel that lacks the function, and needs no hook; else NULL */
-    bool optional;      /* the kernel may lack it, or skip it: records then say less, but nothing is lost */
+    bool
+        optional; /* the kernel may lack it, or skip it: records then say less, but nothing is lost */
 };
 
 #define HOOKS_MOST 64

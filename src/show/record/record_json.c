@@ -363,13 +363,18 @@ static void set_flags(struct object *object, const struct record_header *header)
         unsigned flag;
         const char *key;
     } names[] = {
-        {RECORD_CONTINUED, "continued"},   {RECORD_CALL_IMPLIED, "call_implied"},
-        {RECORD_OLDER, "older"},           {RECORD_PACKETS, "packets"},
-        {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
+        {RECORD_CONTINUED, "continued"},
+        {RECORD_CALL_IMPLIED, "call_implied"},
+        {RECORD_OLDER, "older"},
+        {RECORD_PACKETS, "packets"},
+        {RECORD_CONCURRENT, "concurrent"},
+        {RECORD_PREEMPTED, "preempted"},
         {RECORD_COUNTED, header->id != EVENT_PATH ? "whole_call" : "counted"},
         {RECORD_SAME_CALL, "same_call"},
-        {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
-        {RECORD_MANY, "many_receivers"},   {RECORD_TIME_LIMIT, "time_limit"},
+        {RECORD_LIBRARY, "library"},
+        {RECORD_END_OF_FILE, "end_of_file"},
+        {RECORD_MANY, "many_receivers"},
+        {RECORD_TIME_LIMIT, "time_limit"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
