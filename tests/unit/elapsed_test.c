@@ -389,6 +389,29 @@ static void a_holder_that_had_slept(void **state)
     }
 }
 
+/* The holder wakes another one each 20 ms, and takes the lock again before that one does, which has waited all along. */
+static void a_wait_in_vain(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 3);
+    for (uint32_t stream = 3; stream > 0; stream--)
+        at(&scene, 0, stream, 0, EVENT_EXEC);
+    for (uint32_t ms = 20; ms <= 100; ms += 20) {
+        at(&scene, ms, 2, ms, EVENT_WAKEUP)->wakeup.woken = 3;
+        block_at(&scene, ms, 3, 0, 202, 1, 20);
+    }
+    at(&scene, 120, 3, 20, EVENT_WAKEUP)->wakeup.woken = 1; /* waits for its end */
+    block_at(&scene, 120, 1, 0, 202, 1, 120);
+    end_at(&scene, 120, 1, 0);
+    struct elapsed *elapsed = read_scene(&scene);
+    assert_int_equal(elapsed->holder_count, 2);
+    assert_int_equal(elapsed->holders[0].did.time, 100 * MS);
+    assert_int_equal(elapsed->holders[1].did.time, 20 * MS);
+    elapsed_free(elapsed);
+}
+
 /* What led to a message counts, also a sleep that ended before its receiver waited for it. */
 static void a_sender_that_had_slept(void **state)
 {
@@ -790,6 +813,7 @@ int main(void)
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
         cmocka_unit_test(a_holder_that_had_slept),
+        cmocka_unit_test(a_wait_in_vain),
         cmocka_unit_test(a_sender_that_had_slept),
         cmocka_unit_test(a_full_buffer),
         cmocka_unit_test(a_send_in_pieces),
