@@ -402,8 +402,8 @@ static void a_wait_in_vain(void **state)
         at(&scene, ms, 2, ms, EVENT_WAKEUP)->wakeup.woken = 3;
         block_at(&scene, ms, 3, 0, 202, 1, 20);
     }
-    at(&scene, 120, 3, 20, EVENT_WAKEUP)->wakeup.woken = 1; /* waits for its end */
-    block_at(&scene, 120, 1, 0, 202, 1, 120);
+    at(&scene, 120, 3, 20, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 120, 1, 0, 65, 1, 120); /* semop: a row of its own */
     end_at(&scene, 120, 1, 0);
     struct elapsed *elapsed = read_scene(&scene);
     assert_int_equal(elapsed->holder_count, 2);
