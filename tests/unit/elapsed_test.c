@@ -408,6 +408,7 @@ static void a_wait_in_vain(void **state)
     struct elapsed *elapsed = read_scene(&scene);
     assert_int_equal(elapsed->holder_count, 2);
     assert_int_equal(elapsed->holders[0].did.time, 100 * MS);
+    assert_int_equal(elapsed->holders[0].waited.call, 202);
     assert_int_equal(elapsed->holders[1].did.time, 20 * MS);
     elapsed_free(elapsed);
 }
