@@ -53,7 +53,7 @@ check_equal "nothing is left in the home folder of who makes hosts" "" "$(ls -A 
 ip addr > network.during
 check_equal "the network of the machine stays as it is" "$(cat network.before)" "$(cat network.during)"
 for command in list ssh "run web1 true" "delay web1 web2 1ms" "unplug web1"; do
-    # shellcheck disable=SC2086 # one word for each
+    # shellcheck disable=SC2046,SC2086 # one word for each
     check_not "where no hosts are, '$command' is refused" "$hosts" ${command%% *} "$scratch/none" \
         $(echo "$command " | cut -s -d ' ' -f 2-)
 done
