@@ -64,7 +64,9 @@ uint64_t recording_flush_interval(const struct recording *recording)
 {
     uint64_t latest = recording->options->latest;
 
-    return latest == 0 ? CARE_INTERVAL : latest;
+    if (latest == 0)
+        return CARE_INTERVAL;
+    return latest > MILLISECOND ? latest - MILLISECOND : latest; /* poll(2) may take one more */
 }
 
 /* poll(2), until a time. The last of the files is the meter's. */
