@@ -142,8 +142,8 @@ static void record(const struct acquire_options *options, struct acquiring *acqu
     bool looks = true; /* for new processes */
     struct pollfd file = {.fd = command->signals, .events = POLLIN};
     const struct meter_interface *meter = command->recording.meter;
-    uint64_t end = options->duration == 0 ? UINT64_MAX
-                                          : clock_now(CLOCK_MONOTONIC) + options->duration;
+    uint64_t end =
+        options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration;
 
     while (command->recording.active && meter->live(meter) > 0) {
         recording_command_wait(command, &file, 1, end);

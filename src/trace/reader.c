@@ -600,7 +600,8 @@ void trace_close(struct source *source)
     for (uint32_t number = 0; number < traces->source.origins; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_close(&traces->origins[number].files[ring]);
-    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL; number++) {
+    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL;
+         number++) {
         if (traces->origins[number].directory >= 0)
             close(traces->origins[number].directory);
         if (traces->origins[number].changes >= 0)

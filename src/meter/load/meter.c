@@ -579,8 +579,7 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->flags = options->flags | options->later_flags;
     meter->told = options->flags;
     meter->interface = kernel_meter;
-    meter->interface.source = 
-        (struct source){next_record, 1, &meter->interface.state, descriptor};
+    meter->interface.source = (struct source){next_record, 1, &meter->interface.state, descriptor};
     meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
     open_sockets_init(&meter->sockets);

@@ -400,7 +400,7 @@ int session_open(const struct session_options *options, struct meter_interface *
     if (session == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     session->interface = session_meter;
-    session->interface.source = 
+    session->interface.source =
         (struct source){next_record, 1, &session->interface.state, descriptor_of};
     session->reader.extra = (struct ring_extra){session, look, note, last_records};
     int result = asking_open(&session->asking, session_socket(), problem);
