@@ -140,7 +140,8 @@ int poll_timeout(uint64_t time, uint64_t now)
 {
     if (time == UINT64_MAX)
         return -1;
-    uint64_t pause = time > now ? (time - now + 999999) / 1000000 : 0;
+    uint64_t wait = time > now ? time - now : 0;
+    uint64_t pause = wait / 1000000 + (wait % 1000000 != 0);
     return pause < INT_MAX ? (int)pause : INT_MAX;
 }
 
