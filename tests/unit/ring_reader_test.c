@@ -197,6 +197,21 @@ static void test_end(void **state)
     assert_int_equal(world->ends, 1);
 }
 
+/* What was handed out leaves no ring full: a full one gets no record that wakes the reader. */
+static void test_space(void **state)
+{
+    struct world *world = *state;
+    char text[200];
+
+    put(world, RING_CONTROL, 10, 1, false);
+    put(world, RING_DATA, 20, 2, false);
+    put(world, RING_DATA, 30, 3, false);
+    assert_int_equal(read_all(world, text), SOURCE_NONE_YET);
+    assert_string_equal(text, "1 2 3");
+    for (unsigned i = 0; i < RING_COUNT; i++)
+        assert_int_equal(*world->reader.rings[i].consumer, *world->kernels[i].producer);
+}
+
 static bool is_readable(int descriptor)
 {
     struct pollfd file = {.fd = descriptor, .events = POLLIN};
@@ -236,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_space, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wake_ups, set_up, tear_down),
     };
 

@@ -159,6 +159,9 @@ int ring_reader_next(struct ring_reader *reader, struct event *ret_event, uint64
     if (record != NULL)
         return SOURCE_RECORD;
     reader->collected = false;
+    /* a ring that remained full until the next look would get no record that wakes the reader */
+    for (size_t i = 0; i < RING_COUNT; i++)
+        ring_release(&reader->rings[i]);
     if (reader->ended && is_empty(reader))
         return SOURCE_END;
     *ret_complete = complete_up_to(reader);
