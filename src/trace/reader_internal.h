@@ -23,6 +23,7 @@ struct origin {
     struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];
     int directory; /* of a trace that is followed; else -1 */
+    int changes;   /* inotify, of a trace that is followed, if it can be had; else -1 */
 };
 
 struct trace_source {
