@@ -21,7 +21,6 @@
 #define ANSWER_TIME  5000  /* ms */
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
-#define IDLE_PAUSE   500   /* ms */
 #define OWN_FILES    4
 
 /* Into the log. */
@@ -182,9 +181,9 @@ static void take_signals(struct agent *agent)
             agent->ends = true;
 }
 
-static void wait_for_something(struct agent *agent, bool records)
+static void wait_for_something(struct agent *agent)
 {
-    struct pollfd files[OWN_FILES + 3 * AGENT_MOST] = {
+    struct pollfd files[RECORDING_FILES_MOST] = {
         {.fd = agent->socket, .events = POLLIN},
         {.fd = agent->signals, .events = POLLIN},
         {.fd = relay_descriptor(agent->relay), .events = POLLIN},
@@ -195,7 +194,7 @@ static void wait_for_something(struct agent *agent, bool records)
 
     if (agent->front < 0)
         files[2].fd = -1; /* its end was seen */
-    poll(files, count, records ? RECORDING_INTERVAL : IDLE_PAUSE);
+    recordings_wait(agent, files, count);
     if (files[0].revents != 0)
         accept_front(agent);
 }
@@ -210,17 +209,15 @@ static bool is_abandoned(const struct agent *agent)
 
 static void serve(struct agent *agent)
 {
-    bool records = false;
-
     while (!agent->ends && !is_abandoned(agent)) {
-        wait_for_something(agent, records);
+        wait_for_something(agent);
         take_signals(agent);
         if (agent->front >= 0 && relay_ended(agent->relay))
             detach_front(agent);
         serve_messages(agent);
         created_look(agent);
         created_move(agent);
-        records = recordings_step(agent);
+        recordings_step(agent);
     }
 }
 

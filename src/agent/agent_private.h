@@ -73,8 +73,11 @@ int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
 int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
 
-/* Records, and publishes. Returns whether any is active. */
-bool recordings_step(struct agent *agent);
+/* Waits until one of these files is ready, or a recording or its packets need a step. */
+void recordings_wait(struct agent *agent, struct pollfd *files, size_t count);
+
+/* Records, and publishes. */
+void recordings_step(struct agent *agent);
 
 void recordings_end_all(struct agent *agent);
 void recordings_begin_one(struct agent_recording *recording);

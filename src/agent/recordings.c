@@ -479,17 +479,30 @@ static void step_one(struct agent_recording *recording)
     tell_idle(recording);
 }
 
-bool recordings_step(struct agent *agent)
+void recordings_step(struct agent *agent)
 {
-    bool any = false;
-
     for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next) {
         if (each->begun && !each->ended)
             step_one(each);
-        any = any || !each->ended || !publishing_done(&each->publishing);
         publishing_step(each);
     }
-    return any;
+}
+
+#define PAUSE 100000000ull /* ns: packets go out, processes are looked for */
+
+void recordings_wait(struct agent *agent, struct pollfd *files, size_t count)
+{
+    struct recording idle = {0}; /* has no step */
+    struct recording *active = NULL;
+    uint64_t now = clock_now(CLOCK_MONOTONIC), pause = PAUSE;
+
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        if (each->begun && !each->ended) {
+            /* only one of them can wake us */
+            pause = active == NULL ? pause : RECORDING_INTERVAL * 1000000ull;
+            active = &each->recording;
+        }
+    recording_wait(active == NULL ? &idle : active, files, count, now + pause);
 }
 
 void recordings_end_all(struct agent *agent)

@@ -462,7 +462,10 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
     if (result == 0 && traces->heap_count == 0) {
         int more =
             traces->origins[0].directory < 0 ? SOURCE_END : follow_next(traces, &traces->problem);
-        *ret_complete = traces->origins[0].files[RING_CONTROL].time;
+        if (more == SOURCE_NONE_YET)
+            follow_note_idle(&traces->origins[0]);
+        *ret_complete = more == SOURCE_NONE_YET ? traces->origins[0].complete
+                                                : traces->origins[0].files[RING_CONTROL].time;
         if (more == SOURCE_END || more == SOURCE_NONE_YET)
             return more;
         result = more < 0 ? more : 0;
@@ -505,7 +508,7 @@ static struct trace_source *allocate_source(size_t count)
     traces->source.origins = (uint32_t)count;
     fill_sizes(traces);
     for (size_t number = 0; number < count; number++)
-        traces->origins[number].directory = -1;
+        traces->origins[number].directory = traces->origins[number].changes = -1;
     for (size_t number = 0; number < count; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             traces->origins[number].files[ring].file = -1;
@@ -613,9 +616,13 @@ void trace_close(struct source *source)
     for (uint32_t number = 0; number < traces->source.origins; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_close(&traces->origins[number].files[ring]);
-    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL; number++)
+    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL;
+         number++) {
         if (traces->origins[number].directory >= 0)
             close(traces->origins[number].directory);
+        if (traces->origins[number].changes >= 0)
+            close(traces->origins[number].changes);
+    }
     free(traces->source.states);
     free(traces->origins);
     free(traces->heap);
