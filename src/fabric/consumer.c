@@ -23,6 +23,7 @@
 #define PENDING_MOST 8192u /* not acknowledged, at the server */
 #define PARTS_MOST   65536u
 #define AGAIN_MS     30000
+#define FLUSH_MS     5000
 #define BACK_MS      2000u /* what the caller could not store, and what cannot be held */
 
 struct early {
@@ -152,6 +153,19 @@ static void send_back(struct fabric_consumer *consumer, natsMsg *message, unsign
     natsMsg_Destroy(message);
 }
 
+/* libnats 3.4.1 looks a message's subscription up and then uses it without a reference, so one that is destroyed while
+ * messages come is used after it was freed. When a ping is answered, none is being looked at any more. */
+static void end_subscription(struct fabric_consumer *consumer)
+{
+    natsConnection *connection = consumer->fabric->connection;
+
+    if (consumer->subscription == NULL)
+        return;
+    natsSubscription_Unsubscribe(consumer->subscription);
+    if (natsConnection_FlushTimeout(connection, FLUSH_MS) == NATS_OK)
+        natsSubscription_Destroy(consumer->subscription); /* else it is never freed */
+}
+
 void fabric_consumer_free(struct fabric_consumer *consumer)
 {
     natsMsg *message = NULL;
@@ -167,7 +181,7 @@ void fabric_consumer_free(struct fabric_consumer *consumer)
     while (consumer->subscription != NULL &&
            natsSubscription_NextMsg(&message, consumer->subscription, 0) == NATS_OK)
         send_back(consumer, message, 0);
-    natsSubscription_Destroy(consumer->subscription);
+    end_subscription(consumer);
     intern_done(&consumer->keys);
     free(consumer->parts);
     free(consumer);

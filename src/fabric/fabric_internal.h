@@ -82,6 +82,16 @@ struct arrival *fabric_take(struct fabric *fabric,
                             const void *context, int timeout_ms);
 void fabric_arrival_free(struct arrival *arrival);
 
+/* Called by libnats, in its threads. */
+void fabric_on_reply(natsConnection *nc, natsSubscription *sub, natsMsg *message, void *context);
+void fabric_on_request(natsConnection *nc, natsSubscription *sub, natsMsg *message, void *context);
+void fabric_on_error(natsConnection *nc, natsSubscription *sub, natsStatus error, void *context);
+void fabric_on_disconnected(natsConnection *nc, void *context);
+void fabric_on_reconnected(natsConnection *nc, void *context);
+void fabric_on_closed(natsConnection *nc, void *context);
+void fabric_finished(
+    void *context); /* a callback that was counted in `running` does not come again */
+
 /* What a message holds until fabric_message_done. */
 struct held {
     natsMsg *message;
