@@ -153,35 +153,33 @@ static void send_back(struct fabric_consumer *consumer, natsMsg *message, unsign
     natsMsg_Destroy(message);
 }
 
-/* libnats 3.4.1 looks a message's subscription up and then uses it without a reference, so one that is destroyed while
- * messages come is used after it was freed. When a ping is answered, none is being looked at any more. */
+/* First the server stops sending, and then what has come is sent back: else it would come again to this subscription, for
+ * the request for a batch still stands. libnats 3.4.1 looks a message's subscription up and then uses it without a
+ * reference, so it is destroyed only when a ping was answered: then no message of it is being looked at. */
 static void end_subscription(struct fabric_consumer *consumer)
 {
-    natsConnection *connection = consumer->fabric->connection;
+    natsSubscription *subscription = consumer->subscription;
+    natsMsg *message = NULL;
 
-    if (consumer->subscription == NULL)
-        return;
-    natsSubscription_Unsubscribe(consumer->subscription);
-    if (natsConnection_FlushTimeout(connection, FLUSH_MS) == NATS_OK)
-        natsSubscription_Destroy(consumer->subscription); /* else it is never freed */
+    if (subscription == NULL || natsSubscription_Drain(subscription) != NATS_OK ||
+        natsConnection_FlushTimeout(consumer->fabric->connection, FLUSH_MS) != NATS_OK)
+        return; /* no connection: it is never freed, and what has come comes again in its time */
+    while (natsSubscription_NextMsg(&message, subscription, 1) == NATS_OK)
+        send_back(consumer, message, 0);
+    if (natsSubscription_WaitForDrainCompletion(subscription, FLUSH_MS) == NATS_OK)
+        natsSubscription_Destroy(subscription);
 }
 
 void fabric_consumer_free(struct fabric_consumer *consumer)
 {
-    natsMsg *message = NULL;
-
     if (consumer == NULL)
         return;
+    end_subscription(consumer);
     for (uint32_t i = 0; i < consumer->keys.count; i++)
         for (struct early *early; (early = consumer->parts[i].early) != NULL; free(early)) {
             consumer->parts[i].early = early->next;
             send_back(consumer, early->message, 0);
         }
-    /* What came and was not looked at need not wait for its time: another consumer can have it at once. */
-    while (consumer->subscription != NULL &&
-           natsSubscription_NextMsg(&message, consumer->subscription, 0) == NATS_OK)
-        send_back(consumer, message, 0);
-    end_subscription(consumer);
     intern_done(&consumer->keys);
     free(consumer->parts);
     free(consumer);
