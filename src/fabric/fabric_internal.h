@@ -117,7 +117,7 @@ void fabric_pump(struct fabric *fabric);
 int fabric_ask(struct fabric *fabric, const char *what, const char *subject, const char *body,
                json_t **ret_body, struct problem *problem);
 
-/* ---- calls.c ---- */
+/* ---- remote_calls.c ---- */
 
 /* Handles a reply to a call. Returns 1: `ret_message` is a REPLY; 0: no call waits for it. */
 int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c: packets, out of the stream dpm-SESSION-packets.
+ * packet_consumer.c: packets, out of the stream dpm-SESSION-packets.
  *
  *      stream     0 1 2 4 5 3 4       3 was lost with a connection; 4 was sent again
  *      caller     0 1 2 3 4 5         4 and 5 wait until 3 has come; the second 4 is dropped
