@@ -26,6 +26,7 @@ set -eu
     exec sh "$@"' sh "$0" "$@"
 
 here=$(dirname "$0")
+scratch=$(mktemp -d)
 # shellcheck source=tests/command/meter.sh
 . "$here/../tests/command/meter.sh"
 # shellcheck source=bench/loads.sh
@@ -38,7 +39,6 @@ run_time=${RUN_TIME:-0.25}
 LC_ALL=C
 export LC_ALL
 
-scratch=$(mktemp -d)
 running= # processes to end in any case
 clean_up() {
     trap '' HUP INT TERM # a second signal must not interrupt the clean-up

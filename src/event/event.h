@@ -18,11 +18,12 @@
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
 
-/* SIGNAL: a process that is not known has sent it, one outside of the receiver's PID namespace. */
-#define SENDER_UNKNOWN UINT32_MAX
-
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
+
+/* The number of a live process in our /proc, which may be that of another PID namespace than the meter's: dpmd loads
+ * meters for those in containers. 0: not known. */
+pid_t stream_pid_here(const struct stream_record *stream);
 
 /* ---- the table of types and fields ---- */
 
@@ -187,16 +188,19 @@ enum source_result {
 
 /* The state of an origin: final when the source has ended, so far before. */
 struct source_state {
-    uint64_t records;      /* returned so far */
-    uint64_t lost;         /* records not recorded, all rings, from the meter's counters */
+    uint64_t records; /* returned so far */
+    uint64_t
+        lost; /* records not recorded, all rings, from the meter's counters; and missing ones */
     uint64_t skipped;      /* of `lost`: hooks that the kernel skipped, an upper bound */
     bool complete;         /* the recording ended in order (END was read) */
     uint32_t end_reason;   /* enum end_reason; 0 if not complete */
     bool being_written;    /* a trace that was still being recorded when it was opened */
     uint64_t removed;      /* records before the first one: the trace keeps only the newest */
     uint64_t removed_time; /* ns that these cover */
-    uint64_t
-        overtaken; /* records that were removed while the trace was followed, before they were read */
+    /* packets that a copy of a trace lacks; their records count in `lost` as soon as a later one tells how many */
+    uint64_t missing_packets;
+    /* records that were removed while the trace was followed, before they were read */
+    uint64_t overtaken;
 };
 
 /* Whether the recording is complete up to its intended end. */
@@ -213,7 +217,17 @@ struct source {
                 struct problem *problem);
     uint32_t origins;
     struct source_state *states; /* [origins] */
+    /* A descriptor to wait on with poll(2): readable when the next call of next() should not wait any longer, after
+     * which it is not. It does not tell of each record, so look from time to time, too. NULL: there is none, and
+     * records are only found by looking. */
+    int (*descriptor)(const struct source *source);
 };
+
+/* -1: there is none. */
+static inline int source_descriptor(const struct source *source)
+{
+    return source->descriptor == NULL ? -1 : source->descriptor(source);
+}
 
 /* ---- identities: what records refer to ---- */
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 static int look_again(struct origin *origin, struct problem *problem)
@@ -23,31 +24,11 @@ static int look_again(struct origin *origin, struct problem *problem)
     return result;
 }
 
-/* Opens both files of a number. Returns 0, -ENOENT: they have been removed; or another negative errno. */
-static int open_pair(const struct origin *origin, uint32_t number, int ret_files[RING_COUNT],
-                     struct problem *problem)
-{
-    char name[TRACE_FILE_NAME_SIZE];
-    uint64_t size;
-
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        trace_file_name(ring, number, name);
-        ret_files[ring] =
-            trace_file_open(origin->directory, origin->name, name, O_RDONLY, &size, problem);
-        if (ret_files[ring] >= 0)
-            continue;
-        if (ring > 0)
-            close(ret_files[0]);
-        return ret_files[ring];
-    }
-    return 0;
-}
-
 static int go_on(struct origin *origin, uint32_t number, struct problem *problem)
 {
     uint32_t here = origin->files[RING_CONTROL].here;
     int files[RING_COUNT];
-    int result = open_pair(origin, number, files, problem);
+    int result = trace_pair_open(origin->directory, origin->name, number, files, problem);
 
     if (result < 0)
         return result;
@@ -69,9 +50,11 @@ static int find_next_pair(struct origin *origin, struct problem *problem)
         int result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
         if (result < 0)
             return result;
-        if (numbers.last <= here)
+        uint32_t next = trace_numbers_after(&numbers, here);
+        if (next == here)
             return 0;
-        result = go_on(origin, numbers.first > here + 1 ? numbers.first : here + 1, problem);
+        origin->overtaken = next != here + 1 && next == numbers.at[0];
+        result = go_on(origin, next, problem);
         if (result != -ENOENT || i == OPEN_TRIES)
             return result < 0 ? result : 1;
     }
@@ -91,7 +74,7 @@ static int read_on(struct trace_source *traces, struct problem *problem)
         /* a later pair means that these files have their last packets; some may have come just before */
         struct trace_numbers numbers;
         result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
-        if (result < 0 || numbers.last <= origin->files[RING_CONTROL].here)
+        if (result < 0 || trace_numbers_last(&numbers) <= origin->files[RING_CONTROL].here)
             return result;
         result = look_again(origin, problem);
         if (result == 0)
@@ -103,10 +86,64 @@ static int read_on(struct trace_source *traces, struct problem *problem)
     }
 }
 
+/* ---- waiting for more ---- */
+
+/* Where notices of changes cannot be had (of a file system of another machine, or too many are watched), readers still
+ * look from time to time. */
+static void watch(struct origin *origin, const char *path)
+{
+    origin->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (origin->changes >= 0 &&
+        inotify_add_watch(origin->changes, path,
+                          IN_MODIFY | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE) < 0) {
+        close(origin->changes);
+        origin->changes = -1;
+    }
+}
+
+static void forget_changes(const struct origin *origin)
+{
+    char notices[4096];
+
+    while (origin->changes >= 0 && read(origin->changes, notices, sizeof(notices)) > 0)
+        ;
+}
+
+static int changes_of(const struct source *source)
+{
+    return ((const struct trace_source *)source)->origins[0].changes;
+}
+
+/* ---- how far it is complete ---- */
+
+/*
+ * The writer writes control, then data, each only if it has records. Data that were written after the last packet of control
+ * show that nothing is missing before it. Otherwise such data may still come; but not those that belong to the packet of
+ * control before, once another one was there when the data were looked at again.
+ */
+void follow_note_idle(struct origin *origin)
+{
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct stream_file *data = &origin->files[RING_DATA];
+    struct look_at now = {control->written,
+                          control->time > data->time ? control->time : data->time};
+    uint64_t complete = 0;
+
+    if (data->written >= control->written)
+        complete = now.time;
+    else if (origin->looks[0].written > origin->looks[1].written)
+        complete = origin->looks[1].time;
+    if (complete > origin->complete)
+        origin->complete = complete;
+    origin->looks[1] = origin->looks[0];
+    origin->looks[0] = now;
+}
+
 int follow_next(struct trace_source *traces, struct problem *problem)
 {
     struct origin *origin = &traces->origins[0];
 
+    forget_changes(origin);
     if (origin->ended) {
         traces->source.states[0].being_written = false;
         return SOURCE_END;
@@ -118,8 +155,15 @@ int follow_next(struct trace_source *traces, struct problem *problem)
         return SOURCE_NONE_YET;
     /* it may have gone on to the next files, or written its last packets, just before */
     result = read_on(traces, problem);
+    if (result == 0 && origin->until_end && !origin->ended)
+        return SOURCE_NONE_YET;
     traces->source.states[0].being_written = result > 0;
     return result < 0 ? result : result > 0 ? SOURCE_RECORD : SOURCE_END;
+}
+
+void trace_follow_until_end(struct source *source)
+{
+    ((struct trace_source *)source)->origins[0].until_end = true;
 }
 
 int trace_follow(const char *path, struct source **ret_source, struct problem *problem)
@@ -137,6 +181,8 @@ int trace_follow(const char *path, struct source **ret_source, struct problem *p
         trace_close(source);
         return result;
     }
+    watch(origin, path);
+    source->descriptor = changes_of;
     *ret_source = source;
     return 0;
 }
