@@ -116,7 +116,7 @@ static void test_agent(void **context)
         "_INBOX.controller.1",
         "_INBOX.filter.1",
         "_INBOX_web2.1",
-        "_INBOX_web1.1", /* its own: another agent's libnats could not, and it need not */
+        "_INBOX_web1.1",
         "$SYS.REQ.SERVER.PING",
     };
     static const char *const subscribes[] = {"dpm.%1$s.web1.control", "_INBOX_web1.>"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c: packets, out of the stream dpm-SESSION-packets.
+ * packet_consumer.c: packets, out of the stream dpm-SESSION-packets.
  *
  *      stream     0 1 2 4 5 3 4       3 was lost with a connection; 4 was sent again
  *      caller     0 1 2 3 4 5         4 and 5 wait until 3 has come; the second 4 is dropped
@@ -23,6 +23,7 @@
 #define PENDING_MOST 8192u /* not acknowledged, at the server */
 #define PARTS_MOST   65536u
 #define AGAIN_MS     30000
+#define FLUSH_MS     5000
 #define BACK_MS      2000u /* what the caller could not store, and what cannot be held */
 
 struct early {
@@ -30,6 +31,7 @@ struct early {
     natsMsg *message;
     struct fabric_place place, after;
     bool has_after;
+    uint64_t sequence;
 };
 
 /* A part of a trace. */
@@ -151,22 +153,33 @@ static void send_back(struct fabric_consumer *consumer, natsMsg *message, unsign
     natsMsg_Destroy(message);
 }
 
-void fabric_consumer_free(struct fabric_consumer *consumer)
+/* First the server stops sending, and then what has come is sent back: else it would come again to this subscription, for
+ * the request for a batch still stands. libnats 3.4.1 looks a message's subscription up and then uses it without a
+ * reference, so it is destroyed only when a ping was answered: then no message of it is being looked at. */
+static void end_subscription(struct fabric_consumer *consumer)
 {
+    natsSubscription *subscription = consumer->subscription;
     natsMsg *message = NULL;
 
+    if (subscription == NULL || natsSubscription_Drain(subscription) != NATS_OK ||
+        natsConnection_FlushTimeout(consumer->fabric->connection, FLUSH_MS) != NATS_OK)
+        return; /* no connection: it is never freed, and what has come comes again in its time */
+    while (natsSubscription_NextMsg(&message, subscription, 1) == NATS_OK)
+        send_back(consumer, message, 0);
+    if (natsSubscription_WaitForDrainCompletion(subscription, FLUSH_MS) == NATS_OK)
+        natsSubscription_Destroy(subscription);
+}
+
+void fabric_consumer_free(struct fabric_consumer *consumer)
+{
     if (consumer == NULL)
         return;
+    end_subscription(consumer);
     for (uint32_t i = 0; i < consumer->keys.count; i++)
         for (struct early *early; (early = consumer->parts[i].early) != NULL; free(early)) {
             consumer->parts[i].early = early->next;
             send_back(consumer, early->message, 0);
         }
-    /* What came and was not looked at need not wait for its time: another consumer can have it at once. */
-    while (consumer->subscription != NULL &&
-           natsSubscription_NextMsg(&message, consumer->subscription, 0) == NATS_OK)
-        send_back(consumer, message, 0);
-    natsSubscription_Destroy(consumer->subscription);
     intern_done(&consumer->keys);
     free(consumer->parts);
     free(consumer);
@@ -280,6 +293,21 @@ static int read_headers(struct fabric_consumer *consumer, natsMsg *message,
     return has_after < 0 ? -EPROTO : 0;
 }
 
+/* One that is held already: the same message, delivered again, or one that was sent and stored twice. */
+static int hold_again(struct fabric_consumer *consumer, struct early *early,
+                      const struct arrived_packet *packet)
+{
+    if (early->sequence == packet->sequence) {
+        natsMsg_Destroy(early->message);
+        early->message = packet->message;
+        return 0;
+    }
+    consumer->state.doubles++;
+    respond(consumer, packet->message, "+ACK");
+    natsMsg_Destroy(packet->message);
+    return 0;
+}
+
 /* Keeps it until its predecessor has come. */
 static int hold(struct fabric_consumer *consumer, const struct arrived_packet *packet)
 {
@@ -288,11 +316,8 @@ static int hold(struct fabric_consumer *consumer, const struct arrived_packet *p
     consumer->state.early++;
     while (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) < 0)
         link = &(*link)->next;
-    if (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) == 0) {
-        natsMsg_Destroy((*link)->message); /* the same one, again: the newer one is acknowledged */
-        (*link)->message = packet->message;
-        return 0;
-    }
+    if (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) == 0)
+        return hold_again(consumer, *link, packet);
     struct early *early = consumer->held < HELD_MOST ? calloc(1, sizeof(*early)) : NULL;
     if (early == NULL) {
         send_back(consumer, packet->message, BACK_MS);
@@ -302,7 +327,8 @@ static int hold(struct fabric_consumer *consumer, const struct arrived_packet *p
                             .message = packet->message,
                             .place = packet->place,
                             .after = packet->after,
-                            .has_after = packet->has_after};
+                            .has_after = packet->has_after,
+                            .sequence = packet->sequence};
     *link = early;
     consumer->held++;
     return 0;
