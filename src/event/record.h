@@ -117,6 +117,9 @@ enum record_flag {
     RECORD_CONCURRENT = 128,
     /* PATH of TCP: offsets are counted from numbers of the meter's own; they are not TCP sequence numbers */
     RECORD_COUNTED = 512,
+    /* SEND and SENDCALL on a pipe, by the kernel meter: the span covers the whole call so far, so nothing of it was
+     * sent earlier */
+    RECORD_WHOLE_CALL = 512,
     /* RECEIVE of the ptrace meter: another message of the same call as the stream's previous RECEIVE */
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */
@@ -159,6 +162,9 @@ static inline uint64_t record_pc(const struct record_header *header)
 {
     return (header->proc_time_and_pc >> 48) | ((uint64_t)header->pc_high << 16);
 }
+
+/* SIGNAL: a process sent it that is not known: one outside of the meter's PID namespace. */
+#define SENDER_UNKNOWN 0xffffffffu
 
 /* An event record, 48 bytes. SEND, SENDCALL, RECEIVECALL, RECEIVE and the path events have the body `message`; the
  * others have their own. */
@@ -221,7 +227,7 @@ struct record {
             int16_t code;      /* si_code, as in sigaction(2) */
             uint32_t receiver; /* number of a STREAM of the receiving process; 0: not metered */
             uint32_t receiver_pid;
-            uint32_t sender_pid; /* 0: the kernel sent it; 2^32 - 1: a process that is not known */
+            uint32_t sender_pid; /* 0: the kernel sent it; or SENDER_UNKNOWN */
         } signal;
         struct {
             uint32_t path;  /* number of the PATH record */
@@ -286,7 +292,7 @@ enum signal_result {
 /* One thread. The record is repeated with the same number when an EXEC or a new name changes its contents. */
 struct stream_record {
     struct record_header header; /* header.stream is the stream's own number */
-    uint32_t pid;                /* process ID (thread group ID), initial PID namespace */
+    uint32_t pid;                /* process ID (thread group ID), PID namespace of the meter */
     uint32_t tid;
     uint32_t process;       /* number of the process: that of its first stream */
     uint32_t parent;        /* stream that created it; 0: not metered */
