@@ -395,7 +395,6 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
     }
     result = recording_end(&recording->recording, problem);
     acquisitions_free(recording);
-    publishing_step(recording);
     return result;
 }
 
@@ -481,28 +480,32 @@ static void step_one(struct agent_recording *recording)
 
 void recordings_step(struct agent *agent)
 {
-    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next) {
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
         if (each->begun && !each->ended)
             step_one(each);
-        publishing_step(each);
-    }
 }
 
-#define PAUSE 100000000ull /* ns: packets go out, processes are looked for */
+void recordings_publish(struct agent *agent)
+{
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        publishing_step(each);
+}
 
-void recordings_wait(struct agent *agent, struct pollfd *files, size_t count)
+void recordings_wait(struct agent *agent, int file)
 {
     struct recording idle = {0}; /* has no step */
     struct recording *active = NULL;
-    uint64_t now = clock_now(CLOCK_MONOTONIC), pause = PAUSE;
+    struct pollfd files[] = {{.fd = file, .events = POLLIN}};
+    uint64_t until = UINT64_MAX;
 
     for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
         if (each->begun && !each->ended) {
             /* only one of them can wake us */
-            pause = active == NULL ? pause : RECORDING_INTERVAL * 1000000ull;
+            if (active != NULL)
+                until = clock_now(CLOCK_MONOTONIC) + RECORDING_INTERVAL * 1000000ull;
             active = &each->recording;
         }
-    recording_wait(active == NULL ? &idle : active, files, count, now + pause);
+    recording_wait(active == NULL ? &idle : active, files, 1, until);
 }
 
 void recordings_end_all(struct agent *agent)

@@ -134,7 +134,7 @@ void recording_begin(struct recording *recording);
 /* Waits until one of these files is ready (at most RECORDING_FILES_MOST), the time `until` (ns, CLOCK_MONOTONIC; UINT64_MAX:
  * never), or the next step: when the meter wakes us, or something is due. Sets `revents`. Returns the number of files that
  * are ready; -1 as poll(2) does. A recording that is not active has no step. */
-#define RECORDING_FILES_MOST 1024
+#define RECORDING_FILES_MOST 8
 int recording_wait(struct recording *recording, struct pollfd *files, size_t count, uint64_t until);
 
 /* Moves the meter's records into the trace; flushes it as often as options->latest says. Errors, with a line in `problem`: a write error,
