@@ -168,7 +168,7 @@ void created_release(struct agent *agent, const char *recording);
 
 void created_close(struct agent *agent);
 
-/* ---- programs.c ---- */
+/* ---- copied_programs.c ---- */
 
 int programs_has(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
 int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
