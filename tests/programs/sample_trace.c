@@ -595,7 +595,7 @@ static void delta(struct sample *sample)
     pipe_end(sample, 1, 2, PATH_ROLE_WRITES);
     pipe_end(sample, 2, 1, PATH_ROLE_READS);
     message(sample, 1, EVENT_SEND, RECORD_CONCURRENT, 1, 0, 100);
-    message(sample, 1, EVENT_SENDCALL, RECORD_PREEMPTED, 1, 150, 50);
+    message(sample, 1, EVENT_SENDCALL, RECORD_PREEMPTED | RECORD_WHOLE_CALL, 1, 150, 50);
     message(sample, 2, EVENT_RECEIVE, RECORD_SAME_CALL, 2, 0, 150);
     figures(sample, 1);
 }
