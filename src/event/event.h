@@ -187,16 +187,19 @@ enum source_result {
 
 /* The state of an origin: final when the source has ended, so far before. */
 struct source_state {
-    uint64_t records;      /* returned so far */
-    uint64_t lost;         /* records not recorded, all rings, from the meter's counters */
+    uint64_t records; /* returned so far */
+    uint64_t
+        lost; /* records not recorded, all rings, from the meter's counters; and missing ones */
     uint64_t skipped;      /* of `lost`: hooks that the kernel skipped, an upper bound */
     bool complete;         /* the recording ended in order (END was read) */
     uint32_t end_reason;   /* enum end_reason; 0 if not complete */
     bool being_written;    /* a trace that was still being recorded when it was opened */
     uint64_t removed;      /* records before the first one: the trace keeps only the newest */
     uint64_t removed_time; /* ns that these cover */
-    uint64_t
-        overtaken; /* records that were removed while the trace was followed, before they were read */
+    /* packets that a copy of a trace lacks; their records count in `lost` as soon as a later one tells how many */
+    uint64_t missing_packets;
+    /* records that were removed while the trace was followed, before they were read */
+    uint64_t overtaken;
 };
 
 /* Whether the recording is complete up to its intended end. */

@@ -23,31 +23,11 @@ static int look_again(struct origin *origin, struct problem *problem)
     return result;
 }
 
-/* Opens both files of a number. Returns 0, -ENOENT: they have been removed; or another negative errno. */
-static int open_pair(const struct origin *origin, uint32_t number, int ret_files[RING_COUNT],
-                     struct problem *problem)
-{
-    char name[TRACE_FILE_NAME_SIZE];
-    uint64_t size;
-
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        trace_file_name(ring, number, name);
-        ret_files[ring] =
-            trace_file_open(origin->directory, origin->name, name, O_RDONLY, &size, problem);
-        if (ret_files[ring] >= 0)
-            continue;
-        if (ring > 0)
-            close(ret_files[0]);
-        return ret_files[ring];
-    }
-    return 0;
-}
-
 static int go_on(struct origin *origin, uint32_t number, struct problem *problem)
 {
     uint32_t here = origin->files[RING_CONTROL].here;
     int files[RING_COUNT];
-    int result = open_pair(origin, number, files, problem);
+    int result = trace_pair_open(origin->directory, origin->name, number, files, problem);
 
     if (result < 0)
         return result;
@@ -69,9 +49,11 @@ static int find_next_pair(struct origin *origin, struct problem *problem)
         int result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
         if (result < 0)
             return result;
-        if (numbers.last <= here)
+        uint32_t next = trace_numbers_after(&numbers, here);
+        if (next == here)
             return 0;
-        result = go_on(origin, numbers.first > here + 1 ? numbers.first : here + 1, problem);
+        origin->overtaken = next != here + 1 && next == numbers.at[0];
+        result = go_on(origin, next, problem);
         if (result != -ENOENT || i == OPEN_TRIES)
             return result < 0 ? result : 1;
     }
@@ -91,7 +73,7 @@ static int read_on(struct trace_source *traces, struct problem *problem)
         /* a later pair means that these files have their last packets; some may have come just before */
         struct trace_numbers numbers;
         result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
-        if (result < 0 || numbers.last <= origin->files[RING_CONTROL].here)
+        if (result < 0 || trace_numbers_last(&numbers) <= origin->files[RING_CONTROL].here)
             return result;
         result = look_again(origin, problem);
         if (result == 0)

@@ -15,11 +15,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define METADATA_SIZE_MOST (1u << 20)
 
 static const char tracer_line[] = "tracer_name = \"dpm\";";
 static const char format_line[] = "trace_format = ";
@@ -275,9 +274,9 @@ static int parse_uuid(const char *text, uint8_t ret_uuid[TRACE_UUID_SIZE])
     return 0;
 }
 
-static int check_metadata(const char *text, size_t length, const char *path,
-                          uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
-                          struct problem *problem)
+int trace_metadata_check(const char *text, size_t length, const char *path,
+                         uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
+                         struct problem *problem)
 {
     const char *format = find_value(text, length, format_line);
     const char *uuid = find_value(text, length, uuid_line);
@@ -300,8 +299,9 @@ static int check_metadata(const char *text, size_t length, const char *path,
     return 0;
 }
 
-int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
-                        unsigned *ret_format, struct problem *problem)
+int trace_metadata_load(int directory, const char *path, char **ret_text, size_t *ret_length,
+                        uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
+                        struct problem *problem)
 {
     uint64_t size;
     int file = trace_file_open(directory, path, "metadata", O_RDONLY, &size, problem);
@@ -310,7 +310,7 @@ int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_
         return file;
     char *text = NULL;
     int result;
-    if (size == 0 || size > METADATA_SIZE_MOST) {
+    if (size == 0 || size > TRACE_METADATA_MOST) {
         result = problem_set(problem, -EINVAL,
                              "%s/metadata: has %" PRIu64
                              " bytes: not a trace of dpm; name a directory that dpm made",
@@ -322,9 +322,57 @@ int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_
     if (result < 0)
         problem_set(problem, result, "%s/metadata: cannot be read: %s", path, strerror(-result));
     else
-        result = check_metadata(text, size, path, ret_uuid, ret_format, problem);
+        result = trace_metadata_check(text, size, path, ret_uuid, ret_format, problem);
 out:
-    free(text);
     close(file);
+    if (result < 0) {
+        free(text);
+        return result;
+    }
+    *ret_text = text;
+    *ret_length = size;
+    return 0;
+}
+
+int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
+                        unsigned *ret_format, struct problem *problem)
+{
+    char *text;
+    size_t length;
+    int result =
+        trace_metadata_load(directory, path, &text, &length, ret_uuid, ret_format, problem);
+
+    if (result == 0)
+        free(text);
     return result;
+}
+
+/* ---- replacing ---- */
+
+static int write_new(int directory, const char *name, const char *text, size_t length)
+{
+    int file = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+    if (file < 0)
+        return -errno;
+    int result = trace_packet_write(file, text, length, 0);
+    if (close(file) < 0 && result == 0)
+        result = -errno;
+    return result;
+}
+
+int trace_metadata_replace(int directory, const char *path, const char *text, size_t length,
+                           struct problem *problem)
+{
+    static const char name[] = "metadata.new";
+
+    unlinkat(directory, name, 0); /* of a writer that was killed */
+    int result = write_new(directory, name, text, length);
+    if (result == 0 && renameat(directory, name, directory, "metadata") < 0)
+        result = -errno;
+    if (result == 0)
+        return 0;
+    unlinkat(directory, name, 0);
+    return problem_set(problem, result, "%s/metadata: cannot be written: %s", path,
+                       strerror(-result));
 }

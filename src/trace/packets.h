@@ -13,8 +13,6 @@
 
 #include "trace/trace.h"
 
-#define TRACE_METADATA_MOST (1u << 20) /* bytes of text */
-
 /* A packet of a trace, or its metadata. */
 struct trace_packet {
     uint8_t uuid[16];  /* of the trace */
@@ -68,7 +66,7 @@ void trace_packets_skip_to(struct trace_packets *packets,
                            const struct trace_position positions[RING_COUNT]);
 
 /* Packets that rotation removed before they were read, so far: the numbers missing before and between those returned.
- * How many records these had, a reader of the copy counts (source_state.missing). */
+ * A reader of the copy counts how many records these had. */
 uint64_t trace_packets_overtaken(const struct trace_packets *packets);
 
 /* The uuid of the trace. Valid as long as `packets`. */

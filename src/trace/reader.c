@@ -100,8 +100,10 @@ static int note_end(struct origin *origin, struct source_state *state, struct pr
                                    "END has an unknown reason", problem);
     uint64_t missing = end->records - records;
     origin->ended = true;
-    state->lost = add_saturating(subtract_saturating(end->lost, origin->lost), missing);
-    state->complete = missing == 0;
+    state->lost = add_saturating(subtract_saturating(end->lost, origin->lost),
+                                 add_saturating(origin->missing, missing));
+    /* what is missing in a copy is no sign that the recording did not end in order */
+    state->complete = missing == 0 || state->missing_packets > 0;
     state->end_reason = state->complete ? end->reason : 0;
     return 0;
 }
@@ -132,7 +134,7 @@ static int open_files(struct origin *origin, int directory, unsigned rings,
 
     /* Control first: if the trace is being written, the data that it refers to are then already there. */
     for (enum ring_id ring = 0; ring < rings && result == 0; ring++)
-        result = stream_file_open(&origin->files[ring], directory, origin->name, ring, numbers,
+        result = stream_file_open(&origin->files[ring], directory, origin->name, ring, &numbers,
                                   uuid, problem);
     return result;
 }
@@ -223,16 +225,20 @@ static const struct origin *find_second(const struct trace_source *traces)
     return second;
 }
 
-/* Packets contain how many records were lost so far, and END contains the final number. */
+/* Packets contain how many records were lost so far, and END contains the final number. Records of missing packets are
+ * counted by the next BEGIN or by END. */
 static void note_lost(struct trace_source *traces, uint32_t number)
 {
     const struct origin *origin = &traces->origins[number];
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct stream_file *data = &origin->files[RING_DATA];
+    struct source_state *state = &traces->source.states[number];
 
+    state->missing_packets = control->missing + data->missing;
     if (!origin->ended)
-        traces->source.states[number].lost =
-            subtract_saturating(add_saturating(origin->files[RING_CONTROL].discarded,
-                                               origin->files[RING_DATA].discarded),
-                                origin->lost);
+        state->lost = add_saturating(
+            subtract_saturating(add_saturating(control->discarded, data->discarded), origin->lost),
+            origin->missing);
 }
 
 /* The time before which data of `origin` come next, if its head is data; otherwise 0. At that time control comes
@@ -327,13 +333,20 @@ static void note_skipped(const struct stream_file *control, struct source_state 
         state->skipped = add_saturating(state->skipped, record->lost.count);
 }
 
-/* A trace that is followed has lost files before they were read. MACHINE has been counted already. */
+/* There is a hole before this file: the trace is followed, and files were removed before they were read; or it is a copy
+ * for which packets never came. MACHINE has been counted already. */
 static void note_gap(struct origin *origin, struct source_state *state,
                      const struct begin_record *begin)
 {
-    uint64_t read = counted(origin, state) - 1;
+    uint64_t missing = subtract_saturating(begin->records, counted(origin, state) - 1);
 
-    state->overtaken = add_saturating(state->overtaken, subtract_saturating(begin->records, read));
+    if (origin->overtaken) {
+        state->overtaken = add_saturating(state->overtaken, missing);
+    } else {
+        state->lost = add_saturating(state->lost, missing);
+        origin->missing = add_saturating(origin->missing, missing);
+    }
+    origin->overtaken = false;
     origin->before = begin->records;
     origin->repeated = state->records + 1 + begin->repeated;
 }
@@ -346,11 +359,11 @@ static int note_begin(struct trace_source *traces, uint32_t number)
     const struct stream_file *control = &origin->files[RING_CONTROL];
     const struct begin_record *begin = (const struct begin_record *)control->record;
 
-    if (origin->directory >= 0 && state->records > 1) {
+    if (control->hole && state->records > 1) {
         note_gap(origin, state, begin);
         return 0;
     }
-    if (origin->has_begun || state->records != 1 || control->first == 0)
+    if (origin->has_begun || state->records != 1 || stream_file_has_all(control))
         return stream_file_damaged(control, stream_file_offset(control),
                                    "BEGIN is not the second record of a numbered file",
                                    &traces->problem);
@@ -579,7 +592,7 @@ int trace_rewind(struct source *source, struct problem *problem)
             (struct source_state){.being_written = source->states[number].being_written};
         origin->head = NULL;
         origin->ended = origin->has_begun = false;
-        origin->before = origin->repeated = origin->lost = origin->cpu = 0;
+        origin->before = origin->repeated = origin->lost = origin->cpu = origin->missing = 0;
         origin->wakeups = 0;
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_rewind(&origin->files[ring]);
@@ -615,7 +628,7 @@ void trace_source_counts(const struct source *source, uint32_t origin, uint64_t 
     const struct origin *one = &((const struct trace_source *)source)->origins[origin];
 
     *ret_records = counted(one, &source->states[origin]);
-    *ret_lost = add_saturating(source->states[origin].lost, one->lost);
+    *ret_lost = add_saturating(source->states[origin].lost - one->missing, one->lost);
 }
 
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin)

@@ -16,6 +16,8 @@ struct origin {
     uint64_t before;   /* records in removed files */
     uint64_t repeated; /* records returned that are among these */
     uint64_t lost;     /* records that were lost before */
+    uint64_t missing;  /* records that BEGINs after holes count, and no file has */
+    bool overtaken;    /* ... the hole comes from removing files that were not read yet */
     uint64_t cpu;      /* the recorder's before */
     uint32_t wakeups;
     bool has_begun; /* BEGIN has been returned */

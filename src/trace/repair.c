@@ -36,7 +36,7 @@ static int open_stream(struct repair *repair, enum ring_id ring, struct problem 
     char name[TRACE_FILE_NAME_SIZE];
     uint64_t size;
 
-    trace_file_name(ring, repair->numbers.last, name);
+    trace_file_name(ring, trace_numbers_last(&repair->numbers), name);
     int file =
         trace_file_open(repair->directory, repair->name, name, O_RDWR | O_NOFOLLOW, &size, problem);
 
@@ -147,7 +147,7 @@ static void make_end_packet(const struct repair *repair, const uint8_t uuid[TRAC
     uint64_t time = control->time > data->time ? control->time : data->time;
 
     /* the last packet may hold only what a file repeats: babeltrace2 needs the next one to begin later */
-    time += repair->numbers.last > 0;
+    time += trace_numbers_last(&repair->numbers) > 0;
     struct end_record end = {
         .header = {.time = time, .id = EVENT_END, .flags = RECORD_NO_STREAM},
         .records = repair->records + 1,

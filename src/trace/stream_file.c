@@ -11,7 +11,8 @@
  */
 #include "trace/stream_file.h"
 
-#include <dirent.h>
+#include "trace/packet_check.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -72,61 +73,6 @@ int trace_file_read(int file, void *buffer, size_t size, uint64_t offset)
             return -ENODATA;
         done += (size_t)got;
     }
-    return 0;
-}
-
-/* The number in the name of a control file; -1: it is none. */
-static int64_t number_of(const char *name)
-{
-    size_t length = strlen(trace_file_names[RING_CONTROL]);
-    char *end;
-
-    if (strncmp(name, trace_file_names[RING_CONTROL], length) != 0)
-        return -1;
-    if (name[length] == '\0')
-        return 0;
-    if (name[length] != '.' || name[length + 1] < '1' || name[length + 1] > '9')
-        return -1;
-    unsigned long number = strtoul(name + length + 1, &end, 10);
-    return *end != '\0' || number >= UINT32_MAX ? -1 : (int64_t)number;
-}
-
-/* A copy made while pairs were removed may have only the control files of the oldest ones. */
-static bool has_first_data(int directory, const struct trace_numbers *numbers)
-{
-    char name[TRACE_FILE_NAME_SIZE];
-
-    trace_file_name(RING_DATA, numbers->first, name);
-    return numbers->first == numbers->last || faccessat(directory, name, F_OK, 0) == 0;
-}
-
-int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
-                       struct problem *problem)
-{
-    struct trace_numbers numbers = {UINT32_MAX, 0};
-    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = copy < 0 ? NULL : fdopendir(copy);
-    const struct dirent *entry;
-
-    if (list == NULL) {
-        int error = -errno;
-        if (copy >= 0)
-            close(copy);
-        return problem_set(problem, error, "%s: cannot be listed: %s", path, strerror(-error));
-    }
-    while ((entry = readdir(list)) != NULL) {
-        int64_t number = number_of(entry->d_name);
-        if (number >= 0 && number < numbers.first)
-            numbers.first = (uint32_t)number;
-        if (number > numbers.last)
-            numbers.last = (uint32_t)number;
-    }
-    closedir(list);
-    if (numbers.first == UINT32_MAX)
-        numbers.first = 0;
-    for (unsigned i = 0; i < TRACE_FILES_MOST && !has_first_data(directory, &numbers); i++)
-        numbers.first++;
-    *ret_numbers = numbers;
     return 0;
 }
 
@@ -211,33 +157,6 @@ static int is_zero_to_end(struct stream_file *file, uint64_t offset, struct prob
     return 1;
 }
 
-static const char *wrong_header(const unsigned char *bytes, const unsigned char *expected)
-{
-    size_t at = 0;
-
-    while (bytes[at] == expected[at])
-        at++;
-    if (at < offsetof(struct trace_packet_header, uuid))
-        return "packet magic is wrong";
-    if (at < offsetof(struct trace_packet_header, stream))
-        return "the packet has another uuid than the trace";
-    return "the packet belongs to another file";
-}
-
-static const char *wrong_context(const struct stream_file *file,
-                                 const struct trace_packet_context *context)
-{
-    if (context->packet_size % 64 != 0 || context->packet_size < TRACE_CONTENT * 8 ||
-        context->packet_size > (uint64_t)TRACE_LAST_PACKET * 8)
-        return "the packet's size is impossible";
-    if (context->content_size % 64 != 0 || context->content_size < TRACE_CONTENT * 8 ||
-        context->content_size > context->packet_size)
-        return "the packet's content size is impossible";
-    if (file->numbered && context->packet_seq_num != file->packets)
-        return "the packet does not have the next packet number";
-    return NULL;
-}
-
 /* Goes to the beginning of a file. */
 static void go_to_file(struct stream_file *file, uint32_t at)
 {
@@ -248,8 +167,9 @@ static void go_to_file(struct stream_file *file, uint32_t at)
     file->size = file->sizes_of_files[at];
     file->next = file->window_offset = 0;
     file->filled = 0;
-    file->repeats = at > 0 && file->ring == RING_CONTROL;
-    file->here = file->first + at;
+    file->here = file->numbers[at];
+    file->hole = at > 0 && file->here != file->numbers[at - 1] + 1;
+    file->repeats = at > 0 && !file->hole && file->ring == RING_CONTROL;
     trace_file_name(file->ring, file->here, name);
     snprintf(file->name, sizeof(file->name), "%s/%s", file->trace, name);
 }
@@ -272,12 +192,24 @@ static int end_file(struct stream_file *file, struct problem *problem)
     return 0;
 }
 
+/* Packets of a copy have not arrived. If that concerns the end of a control file, the next one tells what is valid. */
+static void note_missing(struct stream_file *file, uint64_t packets)
+{
+    file->missing += packets;
+    if (file->repeats) {
+        file->repeats = false;
+        file->hole = true;
+    }
+}
+
 static void enter_packet(struct stream_file *file, const unsigned char *bytes,
                          const struct trace_packet_context *context)
 {
     if (context->events_discarded > file->discarded)
         file->discarded = context->events_discarded;
     file->wall_offset = (int64_t)(context->real_time - context->monotonic);
+    if (file->numbered && context->packet_seq_num > file->packets)
+        note_missing(file, context->packet_seq_num - file->packets);
     file->packets = context->packet_seq_num + 1;
     file->numbered = true;
     file->next += context->packet_size / 8;
@@ -299,8 +231,8 @@ static int load_packet(struct stream_file *file, struct problem *problem)
     result = show(file, file->next, size, &bytes, problem);
     if (result < 0)
         return result;
-    if (memcmp(bytes, &file->header, head) != 0) {
-        const char *what = wrong_header(bytes, (const unsigned char *)&file->header);
+    const char *what = packet_wrong_header(bytes, head, &file->header);
+    if (what != NULL) {
         result = is_zero_to_end(file, file->next, problem);
         if (result < 0)
             return result;
@@ -311,7 +243,7 @@ static int load_packet(struct stream_file *file, struct problem *problem)
         return end_file(file, problem);
     struct trace_packet_context context;
     memcpy(&context, bytes + sizeof(file->header), sizeof(context));
-    const char *wrong = wrong_context(file, &context);
+    const char *wrong = packet_wrong_context(&context, file->numbered ? file->packets : 0);
     if (wrong != NULL)
         return stream_file_damaged(file, file->next, wrong, problem);
     if (context.packet_size / 8 > left)
@@ -446,7 +378,7 @@ static int open_files(struct stream_file *file, int directory, struct problem *p
     char name[TRACE_FILE_NAME_SIZE];
 
     for (uint32_t i = 0; i < file->count; i++) {
-        trace_file_name(file->ring, file->first + i, name);
+        trace_file_name(file->ring, file->numbers[i], name);
         file->files[i] = trace_file_open(directory, file->trace, name, O_RDONLY,
                                          &file->sizes_of_files[i], problem);
         if (file->files[i] < 0)
@@ -458,28 +390,27 @@ static int open_files(struct stream_file *file, int directory, struct problem *p
 }
 
 int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
-                     struct trace_numbers numbers, const uint8_t uuid[TRACE_UUID_SIZE],
+                     const struct trace_numbers *numbers, const uint8_t uuid[TRACE_UUID_SIZE],
                      struct problem *problem)
 {
-    if (numbers.last - numbers.first >= TRACE_FILES_MOST + 2)
-        return problem_set(problem, -EFBIG, "%s: too many files", trace);
     trace_name(trace, file->trace);
     file->ring = ring;
-    file->first = numbers.first;
-    file->count = numbers.last - numbers.first + 1;
+    file->count = numbers->count;
+    file->numbers = calloc(file->count, sizeof(*file->numbers));
     file->files = malloc(file->count * sizeof(*file->files));
     file->sizes_of_files = calloc(file->count, sizeof(*file->sizes_of_files));
     for (uint32_t i = 0; file->files != NULL && i < file->count; i++)
         file->files[i] = -1;
-    if (file->files == NULL || file->sizes_of_files == NULL)
+    if (file->files == NULL || file->sizes_of_files == NULL || file->numbers == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", trace);
+    memcpy(file->numbers, numbers->at, file->count * sizeof(*file->numbers));
     int result = open_files(file, directory, problem);
     if (result < 0)
         return result;
     file->header.magic = TRACE_MAGIC;
     file->header.stream = ring;
     memcpy(file->header.uuid, uuid, TRACE_UUID_SIZE);
-    file->numbered = file->first == 0;
+    file->numbered = stream_file_has_all(file);
     go_to_file(file, 0);
     return 0;
 }
@@ -505,12 +436,12 @@ int stream_file_go_on(struct stream_file *file, int descriptor, uint32_t number,
     for (uint32_t i = 0; i < file->count; i++)
         close(file->files[i]);
     file->files[0] = descriptor;
-    file->first = number;
+    file->numbers[0] = number;
     file->count = 1;
     file->sizes_of_files[0] = 0;
     go_to_file(file, 0);
+    file->hole = gap;
     file->repeats = !gap && file->ring == RING_CONTROL;
-    file->numbered = file->numbered && !gap;
     return stream_file_look_again(file, problem);
 }
 
@@ -522,9 +453,9 @@ void stream_file_rewind(struct stream_file *file)
         .capacity = file->capacity,
         .files = file->files,
         .sizes_of_files = file->sizes_of_files,
-        .first = file->first,
+        .numbers = file->numbers,
         .count = file->count,
-        .numbered = file->first == 0,
+        .numbered = file->count > 0 && stream_file_has_all(file),
         .header = file->header,
         .ring = file->ring,
         .file = -1,
@@ -544,6 +475,7 @@ void stream_file_close(struct stream_file *file)
             close(file->files[i]);
     free(file->files);
     free(file->sizes_of_files);
+    free(file->numbers);
     free(file->window);
     free(file->classes);
 }

@@ -35,12 +35,14 @@ struct stream_file {
     int *
         files; /* [count] descriptors; all are open, so that the writer may remove files meanwhile */
     uint64_t *sizes_of_files; /* [count] when they were opened */
-    uint32_t first;           /* number of the first file */
+    uint32_t *numbers;        /* [count] of the files; numbers may be missing in a copy */
     uint32_t count;
-    uint32_t at;    /* index of the file being read */
-    uint32_t here;  /* its number */
-    bool repeats;   /* the file being read begins with records that are to be skipped */
-    uint64_t least; /* sleeps begin no earlier: the trace was still kept then; 0: any time */
+    uint32_t at;      /* index of the file being read */
+    uint32_t here;    /* its number */
+    bool repeats;     /* the file being read begins with records that are to be skipped */
+    bool hole;        /* something before it is missing: these records are needed */
+    uint64_t missing; /* packets that the numbers skip */
+    uint64_t least;   /* sleeps begin no earlier: the trace was still kept then; 0: any time */
 
     uint64_t size;    /* of the file being read */
     uint64_t next;    /* offset of the next packet */
@@ -60,15 +62,21 @@ struct stream_file {
 /* Opens the files of `trace`/control or `trace`/data with these numbers. Before, the struct must be all zero, except
  * `sizes`, and `file` < 0. Returns 0, or a negative errno with a line in `problem`. */
 int stream_file_open(struct stream_file *file, int directory, const char *trace, enum ring_id ring,
-                     struct trace_numbers numbers, const uint8_t uuid[TRACE_UUID_SIZE],
+                     const struct trace_numbers *numbers, const uint8_t uuid[TRACE_UUID_SIZE],
                      struct problem *problem);
 void stream_file_close(struct stream_file *file);
 
 /* While the trace grows, after the last record: looks for more in the last file; or goes to a later file, which is opened
- * already and becomes the file's own. `gap`: files before it were removed unread. stream_file_begin continues then. */
+ * already and becomes the file's own. `gap`: files before it are missing. stream_file_begin continues then. */
 int stream_file_look_again(struct stream_file *file, struct problem *problem);
 int stream_file_go_on(struct stream_file *file, int descriptor, uint32_t number, bool gap,
                       struct problem *problem);
+
+/* Whether the stream has its first file. */
+static inline bool stream_file_has_all(const struct stream_file *file)
+{
+    return file->numbers[0] == 0;
+}
 
 /* Returns to the state after stream_file_open. */
 void stream_file_rewind(struct stream_file *file);

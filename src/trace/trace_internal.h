@@ -14,6 +14,7 @@
 #define TRACE_FORMAT_LEAST    2 /* the oldest that we read */
 #define TRACE_UUID_SIZE       16
 #define TRACE_CONTENT         (sizeof(struct trace_packet_header) + sizeof(struct trace_packet_context))
+#define TRACE_METADATA_MOST   (1u << 20) /* bytes of text */
 #define TRACE_LAST_PACKET     (1u << 20) /* bytes; the largest packet of any writer that we read */
 
 _Static_assert(TRACE_CONTENT == 88, "records begin at byte 88 of a packet");
@@ -42,6 +43,20 @@ int trace_metadata_make_class(unsigned number, unsigned type, uint64_t absent, c
 int trace_metadata_read(int directory, const char *path, uint8_t ret_uuid[TRACE_UUID_SIZE],
                         unsigned *ret_format, struct problem *problem);
 
+/* Reads the metadata, and checks them likewise: a text that the caller frees. */
+int trace_metadata_load(int directory, const char *path, char **ret_text, size_t *ret_length,
+                        uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
+                        struct problem *problem);
+
+/* Checks a text, which ends with a NUL at `length`. */
+int trace_metadata_check(const char *text, size_t length, const char *path,
+                         uint8_t ret_uuid[TRACE_UUID_SIZE], unsigned *ret_format,
+                         struct problem *problem);
+
+/* Replaces the metadata. At any moment, the file is either the old one, if any, or the new one. */
+int trace_metadata_replace(int directory, const char *path, const char *text, size_t length,
+                           struct problem *problem);
+
 /* Sets the format in a text from trace_metadata_make. */
 void trace_metadata_set_format(char *text, size_t length, unsigned format);
 
@@ -64,17 +79,34 @@ struct trace_packet_context *trace_packet_finish(void *packet, const uint8_t uui
                                                  enum ring_id ring, size_t content, size_t size,
                                                  uint64_t last_time);
 
-/* ---- stream_file.c ---- */
+/* ---- numbers.c ---- */
 
-/* Numbers of the files of a trace. */
+#define TRACE_NUMBERS_MOST (TRACE_FILES_MOST + 2)
+
+/* Numbers of the pairs of files of a trace, in order. In a copy, some may be missing. */
 struct trace_numbers {
-    uint32_t first, last;
+    uint32_t count; /* at least 1 */
+    uint32_t at[TRACE_NUMBERS_MOST];
 };
 
-/* Finds the pairs of files in a trace's directory; both numbers are 0 if there is no control file at all. Returns 0, or a
- * negative errno with a line in `problem`. */
+/* Finds the pairs of files in a trace's directory; there is one with number 0 if there is no control file at all.
+ * Returns 0, -EFBIG: too many; or another negative errno; with a line in `problem`. */
 int trace_numbers_find(int directory, const char *path, struct trace_numbers *ret_numbers,
                        struct problem *problem);
+
+/* The first number that is larger than `number`, or `number` itself: there is none. */
+uint32_t trace_numbers_after(const struct trace_numbers *numbers, uint32_t number);
+
+static inline uint32_t trace_numbers_last(const struct trace_numbers *numbers)
+{
+    return numbers->at[numbers->count - 1];
+}
+
+/* Opens both files of a number to read them. Returns 0, -ENOENT: they have been removed; or another negative errno. */
+int trace_pair_open(int directory, const char *path, uint32_t number, int ret_files[RING_COUNT],
+                    struct problem *problem);
+
+/* ---- stream_file.c ---- */
 
 /* Opens a regular file in a trace's directory; `flags` as for open(2). Returns a descriptor, and the size in
  * *ret_size, or a negative errno. */

@@ -273,21 +273,13 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
 
 /* ---- records without some of their fields ---- */
 
-static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
-                          size_t length, struct problem *problem);
-
 int writer_replace_metadata(struct trace_writer *writer, struct problem *problem)
 {
-    static const char name[] = "metadata.new";
-    int result = write_metadata(writer, name, writer->metadata, writer->metadata_size, problem);
+    int result = trace_metadata_replace(writer->directory, writer->name, writer->metadata,
+                                        writer->metadata_size, problem);
 
-    if (result == 0 && renameat(writer->directory, name, writer->directory, "metadata") < 0)
-        result = problem_set(problem, -errno, "%s/metadata: cannot be replaced: %s", writer->name,
-                             strerror(errno));
-    if (result < 0) {
-        unlinkat(writer->directory, name, 0);
+    if (result < 0)
         writer->stopped = END_DISK;
-    }
     return result;
 }
 
@@ -461,22 +453,6 @@ int writer_make_file(struct trace_writer *writer, const char *name, struct probl
     return file;
 }
 
-/* Writes a file of that name in the trace's directory. */
-static int write_metadata(struct trace_writer *writer, const char *name, const char *text,
-                          size_t length, struct problem *problem)
-{
-    int file = writer_make_file(writer, name, problem);
-
-    if (file < 0)
-        return file;
-    int result = trace_packet_write(file, text, length, 0);
-    if (close(file) < 0 && result == 0)
-        result = -errno;
-    return result == 0 ? 0
-                       : problem_set(problem, result, "%s/%s: cannot be written: %s", writer->name,
-                                     name, strerror(-result));
-}
-
 static int make_metadata(struct trace_writer *writer, const struct machine_record *machine,
                          struct problem *problem)
 {
@@ -487,7 +463,8 @@ static int make_metadata(struct trace_writer *writer, const struct machine_recor
 
     if (result < 0)
         return problem_set(problem, result, "%s: out of memory", writer->name);
-    result = write_metadata(writer, "metadata", writer->metadata, length, problem);
+    result =
+        trace_metadata_replace(writer->directory, writer->name, writer->metadata, length, problem);
     if (result < 0)
         return result;
     writer->metadata_size = length;
