@@ -6,9 +6,9 @@
  *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
  */
-#include "control/acquiring.h"
 #include "control/hosts.h"
 #include "control/recording_report.h"
+#include "recorder/acquiring.h"
 #include "recorder/process_choice.h"
 
 #include <errno.h>
@@ -212,13 +212,21 @@ static const char *name_of(const struct acquire_options *options)
     return name != NULL ? name : unit != NULL ? unit : options->all ? "all" : "acquired";
 }
 
+static void say_line(const char *line, void *context)
+{
+    (void)context;
+    command_say("%s", line);
+}
+
 static int record_acquired(struct acquire_options *options, struct recording_command *command)
 {
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;
     struct meter_begun begun;
-    struct acquiring acquiring = {
-        .choice = &options->choice, .all = options->all, .descendants = options->descendants};
+    struct acquiring acquiring = {.choice = &options->choice,
+                                  .all = options->all,
+                                  .descendants = options->descendants,
+                                  .say = say_line};
     int result = recording_command_open(command, name_of(options), pid, &problem);
 
     if (result >= 0)

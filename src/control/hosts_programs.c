@@ -133,7 +133,7 @@ static int copy_program(struct part *part, char ret_hash[PROGRAM_HASH_SIZE], str
 }
 
 int parts_find_program(struct part *part, const char *directory, char ret_hash[PROGRAM_HASH_SIZE],
-                       bool *ret_directory, struct problem *problem)
+                       char ret_directory[PATH_MAX], struct problem *problem)
 {
     const char *name = part->command[0];
     json_t *params = json_pack("{s:s, s:s}", "program", name, "directory", directory), *found = NULL;
@@ -142,7 +142,8 @@ int parts_find_program(struct part *part, const char *directory, char ret_hash[P
     ret_hash[0] = '\0';
     if (result < 0)
         return result;
-    *ret_directory = json_is_true(json_object_get(found, "directory"));
+    const char *usable = json_string_value(json_object_get(found, "directory"));
+    snprintf(ret_directory, PATH_MAX, "%s", usable == NULL ? "/" : usable);
     bool there = json_object_get(found, "path") != NULL;
     json_decref(found);
     if (there)

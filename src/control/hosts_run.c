@@ -134,14 +134,13 @@ static json_t *create_params(const struct part *part, const char *hash, const ch
 {
     const struct running *running = part->running;
     json_t *words = json_array();
-    json_t *params = json_pack("{s:s, s:o}", "recording", HOSTS_RECORDING, "command", words);
+    json_t *params = json_pack("{s:s, s:o, s:s}", "recording", HOSTS_RECORDING, "command", words,
+                               "directory", directory);
 
     for (char **word = part->command; *word != NULL; word++)
         json_array_append_new(words, json_string(*word));
     if (hash[0] != '\0')
         json_object_set_new(params, "program", json_string(hash));
-    if (directory != NULL)
-        json_object_set_new(params, "directory", json_string(directory));
     if (running->wanted->user != NULL)
         json_object_set_new(params, "user", json_string(running->wanted->user));
     if (part == running->list && running->input.open)
@@ -164,19 +163,17 @@ static int check_words(const struct part *part, struct problem *problem)
 
 static int create(struct part *part, struct problem *problem)
 {
-    char hash[PROGRAM_HASH_SIZE], here[PATH_MAX];
-    bool has_directory = false;
+    char hash[PROGRAM_HASH_SIZE], here[PATH_MAX], directory[PATH_MAX];
     json_t *result = NULL;
     int error = check_words(part, problem);
 
     if (error == 0 && getcwd(here, sizeof(here)) == NULL)
         snprintf(here, sizeof(here), "/");
     if (error == 0)
-        error = parts_find_program(part, here, hash, &has_directory, problem);
+        error = parts_find_program(part, here, hash, directory, problem);
     if (error == 0)
         error = parts_ask(part->running, part->host, "process.create",
-                          create_params(part, hash, has_directory ? here : NULL), &result, NULL,
-                          problem);
+                          create_params(part, hash, directory), &result, NULL, problem);
     if (error < 0)
         return error;
     part->pid = (pid_t)json_integer_value(json_object_get(result, "pid"));
@@ -206,6 +203,22 @@ static int start_all(struct running *running, struct problem *problem)
         part->started = result == 0;
     }
     return result;
+}
+
+/* What was started already is asked to end. */
+static void take_back(struct running *running)
+{
+    struct problem ignored;
+
+    for (size_t i = 0; i < running->count; i++) {
+        const struct part *part = &running->list[i];
+        json_t *answer = NULL;
+        if (part->started && !part->ended)
+            parts_ask(running, part->host, "process.signal",
+                      json_pack("{s:i, s:s}", "pid", (int)part->pid, "signal", "TERM"), &answer,
+                      NULL, &ignored);
+        json_decref(answer);
+    }
 }
 
 static int begin(struct running *running, struct problem *problem)
@@ -277,6 +290,7 @@ static int run(struct running *running)
     int result = begin(running, &problem);
 
     if (result < 0) {
+        take_back(running);
         hosts_abandon(running->hosts);
         command_error("%s", problem.text);
         return result == -ENOENT ? 127 : EXIT_FAILURE;

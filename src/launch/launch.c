@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 /* What the child reports if it fails before or in exec. */
 struct complaint {
     int error;
-    enum { ABOUT_EXEC, ABOUT_USER, ABOUT_PREPARING } about;
+    enum { ABOUT_EXEC, ABOUT_USER, ABOUT_DIRECTORY, ABOUT_PREPARING } about;
 };
 
 static void close_fd(int *fd)
@@ -38,6 +39,30 @@ static int become(const struct passwd *user)
     return 0;
 }
 
+/* What the program gets of its own. */
+static int settle_own(const struct launch_options *options)
+{
+    if (options->own_session && setsid() < 0)
+        return -errno;
+    if (options->death_signal != 0 && prctl(PR_SET_PDEATHSIG, options->death_signal) < 0)
+        return -errno;
+    for (int i = 0; options->files != NULL && i < 3; i++)
+        if (dup2(options->files[i], i) < 0) /* not closed at exec */
+            return -errno;
+    for (size_t i = 0; options->environment != NULL && options->environment[i] != NULL; i++)
+        if (putenv(options->environment[i]) != 0)
+            return -errno;
+    return 0;
+}
+
+/* The directory may be one that only the user can enter. */
+static void enter_directory(const struct launch_options *options, struct complaint *complaint)
+{
+    if (complaint->error != 0 || options->directory == NULL || chdir(options->directory) == 0)
+        return;
+    *complaint = (struct complaint){.error = errno, .about = ABOUT_DIRECTORY};
+}
+
 /* Runs in the child; never returns. */
 static void run_child(const struct launch_options *options, const struct passwd *user, int gate,
                       int error)
@@ -54,6 +79,9 @@ static void run_child(const struct launch_options *options, const struct passwd 
     if (user != NULL)
         complaint.error = -become(user);
     complaint.about = complaint.error != 0 ? ABOUT_USER : ABOUT_PREPARING;
+    if (complaint.error == 0)
+        complaint.error = -settle_own(options);
+    enter_directory(options, &complaint);
     if (complaint.error == 0 && options->signal_mask != NULL)
         sigprocmask(SIG_SETMASK, options->signal_mask, NULL);
     inherited_give_back();
@@ -144,9 +172,10 @@ int launch_release(struct launched *launched, struct problem *problem)
     if (error != 0)
         return problem_set(problem, -error, "cannot start its process: %s", strerror(error));
     return problem_set(problem, -complaint.error,
-                       complaint.about == ABOUT_USER   ? "cannot become the user: %s"
-                       : complaint.about == ABOUT_EXEC ? "cannot run it: %s"
-                                                       : "cannot prepare its process: %s",
+                       complaint.about == ABOUT_USER        ? "cannot become the user: %s"
+                       : complaint.about == ABOUT_EXEC      ? "cannot run it: %s"
+                       : complaint.about == ABOUT_DIRECTORY ? "cannot enter its directory: %s"
+                                                            : "cannot prepare its process: %s",
                        strerror(complaint.error));
 }
 

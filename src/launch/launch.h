@@ -31,6 +31,11 @@ struct launch_options {
     char *const *arguments;      /* NULL-terminated; the first is looked up in PATH */
     const char *user;            /* run as this user (requires root); NULL: the current one */
     const sigset_t *signal_mask; /* of the program; NULL: ours */
+    const int *files;            /* [3]: standard input, output and error; NULL: ours */
+    const char *directory;       /* where it runs; NULL: ours */
+    char *const *environment;    /* "NAME=value" ..., NULL-terminated, added to ours; or NULL */
+    bool own_session;            /* it has no terminal, and a process group of its own */
+    int death_signal;            /* that it gets when our process ends; 0: none */
     /* Called in the program's process just before its exec; must not allocate. Returns 0, or a negative errno, and
      * then the program is not executed. May be NULL. */
     int (*prepare)(void *context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * acquiring.h: takes running processes into the metering: at the beginning, and later those that are chosen by name,
- * cgroup or unit and have started since. Private to control/.
+ * cgroup or unit and have started since.
  *
  *      choice --> pids (--> their descendants) --> the meter: acquire, until a pass finds no new process --> begin
  *      each second: choice --> pids that were not there before --> acquire --> begin
@@ -17,6 +17,9 @@ struct acquiring {
     struct process_choice *choice;
     bool all;         /* every process of the machine */
     bool descendants; /* also the live descendants of the chosen ones */
+    /* Gets what the user should know, a line each. */
+    void (*say)(const char *line, void *context);
+    void *context;
     /* ours: */
     struct meter_interface *meter;
     struct problem *problem;

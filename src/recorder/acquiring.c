@@ -1,16 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* acquiring.c: takes running processes into the metering. See acquiring.h. */
-#include "control/acquiring.h"
+#include "recorder/acquiring.h"
 
 #include "base/process.h"
-#include "control/command.h"
 #include "recorder/process_tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void say(const struct acquiring *acquiring, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(const struct acquiring *acquiring, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    acquiring->say(line, acquiring->context);
+}
 
 /* ---- one process ---- */
 
@@ -107,10 +121,9 @@ static void say_left_out(struct acquiring *acquiring)
         return;
     size_t count = acquiring->chosen.count - (size_t)first;
     names_of(acquiring->chosen.keys + first, count, names, sizeof(names));
-    command_say("note: %zu %s not metered: %s (--descendants takes %s)", count,
-                count == 1 ? "descendant of these processes is"
-                           : "descendants of these processes are",
-                names, count == 1 ? "it" : "them");
+    say(acquiring, "note: %zu %s not metered: %s (--descendants takes %s)", count,
+        count == 1 ? "descendant of these processes is" : "descendants of these processes are",
+        names, count == 1 ? "it" : "them");
 }
 
 /* ---- at the beginning ---- */
@@ -150,13 +163,16 @@ static int cannot_meter_any(uint32_t refused, struct problem *problem)
                        "threads");
 }
 
-static void say_refused(uint32_t refused)
+static void say_refused(const struct acquiring *acquiring)
 {
+    uint32_t refused = acquiring->refused;
+
     if (refused > 0)
-        command_say("note: %u process%s of other users, or with more rights than you, %s not "
-                    "metered; run dpm as root to meter %s",
-                    refused, refused == 1 ? "" : "es", refused == 1 ? "is" : "are",
-                    refused == 1 ? "it" : "them");
+        say(acquiring,
+            "note: %u process%s of other users, or with more rights than you, %s not "
+            "metered; run dpm as root to meter %s",
+            refused, refused == 1 ? "" : "es", refused == 1 ? "is" : "are",
+            refused == 1 ? "it" : "them");
 }
 
 int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
@@ -173,8 +189,8 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     if (meter->live(meter) == 0)
         return misses ? -ESRCH : cannot_meter_any(acquiring->refused, problem);
     if (misses)
-        command_say("note: %s", problem->text);
-    say_refused(acquiring->refused);
+        say(acquiring, "note: %s", problem->text);
+    say_refused(acquiring);
     /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
     result = meter->begin(meter, ret_begun, problem);
     if (result >= 0)
@@ -205,7 +221,7 @@ static void say_fresh(const struct acquiring *acquiring)
 
     for (uint32_t i = 0; i < acquiring->fresh.count; i++) {
         names_of(&acquiring->fresh.keys[i], 1, name, sizeof(name));
-        command_say("metering one more process: %s", name);
+        say(acquiring, "metering one more process: %s", name);
     }
 }
 

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.c: the agent itself: one loop around the fabric, the recordings, the created processes, and those who attach.
+ */
+#include "agent/agent_private.h"
+#include "base/passing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ANSWER_TIME  5000  /* ms */
+#define CONNECT_TIME 10000 /* ms */
+#define SETTLE_TIME  5000  /* ms */
+#define IDLE_PAUSE   500   /* ms */
+#define OWN_FILES    4
+
+/* Into the log. */
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fputs("dpm agent: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+/* ---- notices ---- */
+
+static void send_notices(struct agent *agent)
+{
+    while (agent->fabric != NULL && json_array_size(agent->notices) > 0) {
+        json_t *first = json_array_get(agent->notices, 0);
+        int result = fabric_notice(agent->fabric, json_string_value(json_array_get(first, 0)),
+                                   json_array_get(first, 1));
+        if (result == -EAGAIN)
+            return;
+        if (result < 0)
+            say("cannot send a notice: %s", strerror(-result));
+        json_array_remove(agent->notices, 0);
+    }
+}
+
+void agent_notice(struct agent *agent, const char *method, json_t *params)
+{
+    json_array_append_new(agent->notices, json_pack("[s, o]", method, params));
+    send_notices(agent);
+}
+
+/* ---- who attaches ---- */
+
+static int connect_fabric(struct agent *agent, const struct relay_hello *hello,
+                          struct problem *problem)
+{
+    char url[64];
+    const struct fabric_options options = {.url = url,
+                                           .user = hello->user,
+                                           .password = hello->password,
+                                           .session = agent->session,
+                                           .machine = agent->machine};
+
+    snprintf(url, sizeof(url), "nats://127.0.0.1:%u", relay_port(agent->relay));
+    return fabric_open(&options, CONNECT_TIME, &agent->fabric, problem);
+}
+
+static void detach_front(struct agent *agent)
+{
+    if (agent->front >= 0)
+        close(agent->front);
+    agent->front = -1;
+    if (agent->alone_since == 0)
+        agent->alone_since = clock_now(CLOCK_MONOTONIC);
+}
+
+static int check_hello(struct agent *agent, const struct relay_hello *hello, size_t files,
+                       struct relay_answer *answer)
+{
+    struct problem problem;
+    int result = 0;
+
+    if (files != 2 || strnlen(hello->session, sizeof(hello->session)) == sizeof(hello->session) ||
+        strnlen(hello->machine, sizeof(hello->machine)) == sizeof(hello->machine))
+        result = problem_set(&problem, -EPROTO, "the agent got an incomplete hello");
+    else if (strcmp(hello->session, agent->session) != 0)
+        result = problem_set(&problem, -EPROTO, "the agent is of another session");
+    else if (agent->machine[0] != '\0' && strcmp(hello->machine, agent->machine) != 0)
+        result =
+            problem_set(&problem, -EBUSY, "this machine is metered already in this session, as %s",
+                        agent->machine);
+    if (result < 0)
+        snprintf(answer->error, sizeof(answer->error), "%s", problem.text);
+    return result;
+}
+
+/* Leads the fabric's connection through the files of a front. */
+static void attach(struct agent *agent, int front, const struct relay_hello *hello,
+                   const int *files, size_t count)
+{
+    struct relay_answer answer = {.version = DPM_VERSION};
+    struct problem problem;
+    int result = check_hello(agent, hello, count, &answer);
+
+    gethostname(answer.host, sizeof(answer.host) - 1);
+    if (count < 2 || relay_send_answer(files[1], &answer, ANSWER_TIME, &problem) < 0 ||
+        result < 0) {
+        passing_close(files, count);
+        close(front);
+        return;
+    }
+    detach_front(agent);
+    agent->front = front;
+    agent->alone_since = 0;
+    memcpy(agent->machine, hello->machine, sizeof(agent->machine));
+    relay_attach(agent->relay, files[0], files[1]);
+    if (agent->fabric != NULL)
+        return;
+    if (connect_fabric(agent, hello, &problem) < 0) {
+        say("%s", problem.text);
+        detach_front(agent);
+        return;
+    }
+    recordings_adopt(agent);
+}
+
+static void accept_front(struct agent *agent)
+{
+    struct relay_hello hello = {0};
+    int files[PASSING_MOST];
+    size_t count = PASSING_MOST;
+    const struct timeval patience = {.tv_sec = 5};
+    int front = accept4(agent->socket, NULL, NULL, SOCK_CLOEXEC);
+
+    if (front < 0)
+        return;
+    setsockopt(front, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    ssize_t size = passing_receive(front, &hello, sizeof(hello), files, &count);
+    if (size == (ssize_t)sizeof(hello)) {
+        attach(agent, front, &hello, files, count);
+    } else {
+        if (size > 0)
+            passing_close(files, count);
+        close(front);
+    }
+    explicit_bzero(&hello, sizeof(hello));
+}
+
+/* ---- the loop ---- */
+
+static void serve_messages(struct agent *agent)
+{
+    struct fabric_message message;
+
+    while (agent->fabric != NULL && fabric_next(agent->fabric, &message) == 1) {
+        if (message.kind == FABRIC_REQUEST)
+            requests_serve(agent, &message);
+        else if (message.kind == FABRIC_TROUBLE || message.kind == FABRIC_STATE)
+            say("%s", message.text);
+        fabric_message_done(&message);
+    }
+    send_notices(agent);
+}
+
+static void take_signals(struct agent *agent)
+{
+    struct signalfd_siginfo info;
+
+    while (read(agent->signals, &info, sizeof(info)) == sizeof(info))
+        if (info.ssi_signo != SIGCHLD && info.ssi_signo != SIGHUP)
+            agent->ends = true;
+}
+
+static void wait_for_something(struct agent *agent, bool records)
+{
+    struct pollfd files[OWN_FILES + 3 * AGENT_MOST] = {
+        {.fd = agent->socket, .events = POLLIN},
+        {.fd = agent->signals, .events = POLLIN},
+        {.fd = relay_descriptor(agent->relay), .events = POLLIN},
+        {.fd = agent->fabric == NULL ? -1 : fabric_descriptor(agent->fabric), .events = POLLIN},
+    };
+    size_t count =
+        OWN_FILES + created_poll(agent, files + OWN_FILES, ARRAY_SIZE(files) - OWN_FILES);
+
+    if (agent->front < 0)
+        files[2].fd = -1; /* its end was seen */
+    poll(files, count, records ? RECORDING_INTERVAL : IDLE_PAUSE);
+    if (files[0].revents != 0)
+        accept_front(agent);
+}
+
+static bool is_abandoned(const struct agent *agent)
+{
+    unsigned patience = agent->options->patience == 0 ? AGENT_PATIENCE : agent->options->patience;
+
+    return agent->alone_since != 0 &&
+           clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)patience * 1000000000;
+}
+
+static void serve(struct agent *agent)
+{
+    bool records = false;
+
+    while (!agent->ends && !is_abandoned(agent)) {
+        wait_for_something(agent, records);
+        take_signals(agent);
+        if (agent->front >= 0 && relay_ended(agent->relay))
+            detach_front(agent);
+        serve_messages(agent);
+        created_look(agent);
+        created_move(agent);
+        records = recordings_step(agent);
+    }
+}
+
+/* What is recorded is to be published, as far as that goes quickly. */
+static void end(struct agent *agent)
+{
+    struct problem problem;
+    uint64_t begin = clock_now(CLOCK_MONOTONIC);
+
+    recordings_end_all(agent);
+    while (agent->front >= 0 && !recordings_are_published(agent) &&
+           clock_now(CLOCK_MONOTONIC) - begin < SETTLE_TIME * 1000000ull) {
+        serve_messages(agent);
+        recordings_step(agent);
+        usleep(RECORDING_INTERVAL * 1000);
+    }
+    if (agent->fabric != NULL && agent->front >= 0 &&
+        fabric_settle(agent->fabric, SETTLE_TIME, &problem) < 0)
+        say("%s", problem.text);
+}
+
+/* ---- beginning ---- */
+
+static int listen_for_fronts(struct agent *agent)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", agent->folder);
+
+    if ((size_t)length >= sizeof(address.sun_path))
+        return -ENAMETOOLONG;
+    agent->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    unlink(address.sun_path);
+    if (agent->socket < 0 ||
+        bind(agent->socket, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        listen(agent->socket, 8) < 0)
+        return -errno;
+    return 0;
+}
+
+static int prepare(struct agent *agent, struct problem *problem)
+{
+    agent->notices = json_array();
+    agent->signals = recording_signals(&agent->old_mask);
+    if (agent->signals < 0)
+        return problem_set(problem, agent->signals, "cannot watch signals");
+    fcntl(agent->signals, F_SETFL, O_NONBLOCK);
+    int result = relay_listen(&agent->relay, problem);
+    if (result < 0)
+        return result;
+    result = listen_for_fronts(agent);
+    return result < 0 ? problem_set(problem, result, "cannot listen in %s: %s", agent->folder,
+                                    strerror(-result))
+                      : 0;
+}
+
+static void close_agent(struct agent *agent)
+{
+    char path[AGENT_PATH + 8];
+
+    recordings_close(agent);
+    created_close(agent);
+    fabric_close(agent->fabric);
+    relay_close(agent->relay);
+    json_decref(agent->notices);
+    snprintf(path, sizeof(path), "%s/socket", agent->folder);
+    unlink(path);
+    if (agent->front >= 0)
+        close(agent->front);
+    if (agent->socket >= 0)
+        close(agent->socket);
+    if (agent->signals >= 0)
+        close(agent->signals);
+    close(agent->lock);
+}
+
+int agent_serve(const char *session, const char *folder, int lock,
+                const struct agent_options *options)
+{
+    struct agent agent = {.options = options,
+                          .socket = -1,
+                          .front = -1,
+                          .signals = -1,
+                          .lock = lock,
+                          .alone_since = clock_now(CLOCK_MONOTONIC)};
+    struct problem problem;
+
+    prctl(PR_SET_NAME, "dpm-agent");
+    signal(SIGPIPE, SIG_IGN);
+    snprintf(agent.session, sizeof(agent.session), "%s", session);
+    snprintf(agent.folder, sizeof(agent.folder), "%s", folder);
+    int result = prepare(&agent, &problem);
+    if (result < 0)
+        say("%s", problem.text);
+    else
+        serve(&agent);
+    if (result >= 0)
+        end(&agent);
+    close_agent(&agent);
+    return result;
+}

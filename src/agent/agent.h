@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.h: the agent: records on one machine for a controller on another. See docs/control-protocol.md.
+ *
+ *      ssh HOST dpm agent                         the agent of the session, a process of its own
+ *      +----------------------------+            +----------------------------------------------------+
+ *      | front: reads the hello,    |  hello,    | requests.c      answers the controller             |
+ *      | finds or makes the agent,  | ---------> | recordings.c    recorder --> spool --> fabric      |
+ *      | passes its files, waits    |  files     | created.c       processes it has created, output   |
+ *      +----------------------------+            | programs.c      executables copied to this machine |
+ *                                                +----------------------------------------------------+
+ *
+ * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/agents/SESSION, of mode 0700. In it are the agent's socket,
+ * its lock, its log, and a trace for each recording: the spool.
+ */
+#ifndef DPM_AGENT_H
+#define DPM_AGENT_H
+
+#include "base/base.h"
+
+struct agent_options {
+    unsigned patience;  /* seconds without a connection, after which the agent ends; 0: 60 */
+    const char *folder; /* of all sessions; NULL: as above */
+};
+
+/* The front: reads a hello from `in`, leads the connection to the agent of its session, which is started unless it runs,
+ * and returns when the connection ends. Errors, with a line in `problem`, have been told to the controller, too, if it has
+ * said hello. */
+int agent_front(int in, int out, const struct agent_options *options, struct problem *problem);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_private.h: the parts of the agent: shared by the files of this folder only. */
+#ifndef DPM_AGENT_PRIVATE_H
+#define DPM_AGENT_PRIVATE_H
+
+#include "agent/agent.h"
+#include "fabric/fabric.h"
+#include "fabric/relay.h"
+#include "launch/launch.h"
+#include "recorder/acquiring.h"
+#include "recorder/recorder.h"
+#include "trace/packets.h"
+
+#include <limits.h>
+#include <poll.h>
+
+#define AGENT_PATIENCE 60  /* s */
+#define AGENT_MOST     256 /* created processes, and recordings, at once */
+#define AGENT_PATH     PATH_MAX
+
+struct agent;
+
+/* ---- recordings.c, publishing.c ---- */
+
+/* Processes that were taken together. */
+struct acquisition {
+    struct process_choice choice;
+    struct acquiring acquiring;
+    struct acquisition *next;
+};
+
+/* The packets of a trace on their way. */
+struct publishing {
+    struct trace_packets *packets; /* NULL: not open */
+    struct fabric_publisher *publisher;
+    struct trace_packet packet; /* the next one, if `holds` */
+    struct fabric_place metadata;
+    bool holds;
+    bool all; /* handed over, up to the end of the trace */
+    bool failed;
+};
+
+struct agent_recording {
+    char name[FABRIC_NAME_MOST + 1];
+    char path[AGENT_PATH]; /* of the spool */
+    struct agent *agent;
+    struct recording_options options;
+    struct recording recording;
+    struct acquisition *acquisitions;
+    json_t *notes; /* what is said during a request; NULL: there is none */
+    struct publishing publishing;
+    bool begun;
+    bool ended;
+    bool idle;         /* was reported */
+    bool looks;        /* for processes that start later */
+    uint32_t commands; /* processes created in it */
+    struct agent_recording *next;
+};
+
+struct agent_recording *recordings_find(struct agent *agent, const char *name);
+
+/* Goes on with spools that an agent of this session has left: they are ended as recordings, and published. */
+void recordings_adopt(struct agent *agent);
+
+int recordings_open(struct agent *agent, json_t *params, json_t **ret_result,
+                    struct problem *problem);
+int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
+                       struct problem *problem);
+int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem);
+int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
+                   struct problem *problem);
+int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem);
+
+/* Records, and publishes. Returns whether any is active. */
+bool recordings_step(struct agent *agent);
+
+void recordings_end_all(struct agent *agent);
+void recordings_begin_one(struct agent_recording *recording);
+
+/* Whether all that was recorded is stored by the server. */
+bool recordings_are_published(struct agent *agent);
+
+/* Frees all; removes the spools of those that are published. */
+void recordings_close(struct agent *agent);
+
+/* Publishes as much as goes. */
+void publishing_step(struct agent_recording *recording);
+bool publishing_done(const struct publishing *publishing);
+void publishing_state(const struct publishing *publishing, json_t *result);
+void publishing_close(struct publishing *publishing);
+
+/* ---- created.c ---- */
+
+enum created_state { CREATED_NEW, CREATED_RUNNING, CREATED_STOPPED, CREATED_ENDED };
+
+/* Output on its way. */
+struct piece {
+    char bytes[FABRIC_OUTPUT_MOST];
+    size_t size;
+    bool holds;
+};
+
+/* A process that the agent has created. */
+struct created {
+    pid_t pid;
+    char recording[FABRIC_NAME_MOST + 1];
+    char command[256];
+    struct meter_interface *meter;
+    enum created_state state;
+    struct launched launched;
+    uint64_t started;
+    int status;    /* as from wait(2) */
+    int output[2]; /* standard output and error; negative: closed */
+    struct piece pieces[2];
+    int input;     /* negative: none, or closed */
+    char *waiting; /* for the process to read it */
+    size_t waiting_size;
+    bool input_ends; /* with what is waiting */
+    struct created *next;
+};
+
+int created_create(struct agent *agent, json_t *params, json_t **ret_result,
+                   struct problem *problem);
+int created_start(struct agent *agent, json_t *params, json_t **ret_result,
+                  struct problem *problem);
+int created_signal(struct agent *agent, json_t *params, json_t **ret_result,
+                   struct problem *problem);
+int created_input(struct agent *agent, json_t *params, json_t **ret_result,
+                  struct problem *problem);
+int created_list(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
+
+/* Looks for processes that have ended or stopped, and reports them. */
+void created_look(struct agent *agent);
+
+/* Adds their files to what is polled, at most `most`. Returns how many. */
+size_t created_poll(const struct agent *agent, struct pollfd *files, size_t most);
+
+/* Moves what they have written, and what they can read. */
+void created_move(struct agent *agent);
+
+/* Ends those that were never started, and lets the stopped ones continue. The meter of a recording is about to go. */
+void created_release(struct agent *agent, const char *recording);
+
+void created_close(struct agent *agent);
+
+/* ---- programs.c ---- */
+
+int programs_find(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
+int programs_has(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
+int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
+
+/* The path of a copied program. -ENOENT: it is not there, or not complete. */
+int programs_path(const char *hash, char ret_path[AGENT_PATH], struct problem *problem);
+
+/* ---- requests.c ---- */
+
+/* Each function that serves a method returns 0 and *ret_result (NULL: null), or a negative errno with a line in
+ * `problem`: -EINVAL: the parameters are wrong. */
+void requests_serve(struct agent *agent, struct fabric_message *message);
+
+/* ---- agent.c ---- */
+
+struct agent {
+    const struct agent_options *options;
+    char session[FABRIC_NAME_MOST + 1];
+    char machine[FABRIC_NAME_MOST + 1];
+    char folder[AGENT_PATH]; /* of the session */
+    struct fabric *fabric;   /* NULL: not connected for the first time yet */
+    struct relay *relay;
+    int socket; /* fronts come here */
+    int lock;
+    int front; /* negative: none is attached */
+    int signals;
+    sigset_t old_mask;
+    struct agent_recording *recordings;
+    struct created *created;
+    json_t *notices;      /* [[method, params] ...] that the fabric has not taken yet */
+    uint64_t alone_since; /* 0: attached */
+    bool ends;
+};
+
+/* Sends a notice, at once or later. `params` is taken over. */
+void agent_notice(struct agent *agent, const char *method, json_t *params);
+
+/* Makes a folder and those above it, of mode 0700. */
+int agent_make_folder(const char *path, struct problem *problem);
+
+/* Writes a path below ${XDG_STATE_HOME:-~/.local/state}/dpm or, `cache`, ${XDG_CACHE_HOME:-~/.cache}/dpm. */
+int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem);
+
+/* The agent itself: serves until it is told to end, or has been alone for too long. `lock` is that of the folder. */
+int agent_serve(const char *session, const char *folder, int lock,
+                const struct agent_options *options);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front.c: what the remote shell starts: finds the agent of a session, or makes it, and passes it the connection.
+ *
+ *      ssh -- in, out --> front --passing (UNIX socket): hello, in, out--> agent
+ *                           '-- waits until the agent closes the socket
+ */
+#include "agent/agent_private.h"
+#include "base/passing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define HELLO_TIME 30000 /* ms */
+#define START_TIME 10000 /* ms: until a new agent listens */
+
+int agent_make_folder(const char *path, struct problem *problem)
+{
+    char part[AGENT_PATH];
+
+    for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
+        snprintf(part, sizeof(part), "%.*s", slash == NULL ? AGENT_PATH : (int)(slash - path),
+                 path);
+        if (mkdir(part, 0700) < 0 && errno != EEXIST)
+            return problem_set(problem, -errno, "cannot create %s: %s", part, strerror(errno));
+        if (slash == NULL)
+            return 0;
+    }
+}
+
+int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem)
+{
+    const char *base = getenv(cache ? "XDG_CACHE_HOME" : "XDG_STATE_HOME"), *home = getenv("HOME");
+    char folder[AGENT_PATH];
+    int length = base != NULL && base[0] == '/'
+                     ? snprintf(ret_path, AGENT_PATH, "%s/dpm/%s", base, below)
+                     : snprintf(ret_path, AGENT_PATH, "%s/%s/dpm/%s", home == NULL ? "" : home,
+                                cache ? ".cache" : ".local/state", below);
+
+    if ((base == NULL || base[0] != '/') && (home == NULL || home[0] != '/'))
+        return problem_set(problem, -ENOENT,
+                           "HOME is not set: the agent has no place for its files");
+    if (length >= AGENT_PATH)
+        return problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
+    snprintf(folder, sizeof(folder), "%.*s", (int)(strrchr(ret_path, '/') - ret_path), ret_path);
+    return agent_make_folder(folder, problem);
+}
+
+static int folder_of(const struct agent_options *options, const char *session,
+                     char ret_folder[AGENT_PATH], struct problem *problem)
+{
+    char below[FABRIC_NAME_MOST + 16];
+    int result = 0;
+
+    snprintf(below, sizeof(below), "agents/%s", session);
+    if (options->folder == NULL)
+        result = agent_path(false, below, ret_folder, problem);
+    else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, session) >= AGENT_PATH)
+        result = problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
+    return result < 0 ? result : agent_make_folder(ret_folder, problem);
+}
+
+/* ---- reaching the agent ---- */
+
+static int connect_to(const char *folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
+    int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    if (connection >= 0 && (size_t)length < sizeof(address.sun_path) &&
+        connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return connection;
+    int error = errno;
+    if (connection >= 0)
+        close(connection);
+    return (size_t)length >= sizeof(address.sun_path) ? -ENAMETOOLONG : -error;
+}
+
+/* In the process that becomes the agent. Nothing of the front may stay open, or its ssh would never end. */
+static void become_agent(const char *session, const char *folder, int lock,
+                         const struct agent_options *options)
+{
+    char log[AGENT_PATH + 8];
+    int null = open("/dev/null", O_RDWR), kept = fcntl(lock, F_DUPFD, 64);
+
+    setsid();
+    snprintf(log, sizeof(log), "%s/log", folder);
+    int file = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(file < 0 ? null : file, 2);
+    close_range(3, (unsigned)kept - 1, 0);
+    close_range((unsigned)kept + 1, ~0u, 0);
+    fcntl(kept, F_SETFD, FD_CLOEXEC);
+    if (chdir("/") < 0)
+        _exit(EXIT_FAILURE);
+    _exit(agent_serve(session, folder, kept, options) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* Starts the agent unless another front has done so just now: the lock is the agent's as long as it lives. */
+static int start(const char *session, const char *folder, const struct agent_options *options,
+                 struct problem *problem)
+{
+    char path[AGENT_PATH + 8];
+
+    snprintf(path, sizeof(path), "%s/lock", folder);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0)
+        return problem_set(problem, -errno, "cannot open %s: %s", path, strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
+        pid_t child = fork();
+        if (child == 0) {
+            if (fork() == 0) /* nobody's child */
+                become_agent(session, folder, lock, options);
+            _exit(EXIT_SUCCESS);
+        }
+        if (child < 0)
+            problem_set(problem, -errno, "cannot start the agent: %s", strerror(errno));
+    }
+    close(lock);
+    return 0;
+}
+
+/* Returns a connection to the agent, which is started if necessary, or a negative errno. */
+static int reach(const char *session, const char *folder, const struct agent_options *options,
+                 struct problem *problem)
+{
+    int connection = -1;
+
+    for (int waited = 0; waited < START_TIME; waited += 20) {
+        connection = connect_to(folder);
+        if (connection >= 0)
+            return connection;
+        if (connection == -ENAMETOOLONG)
+            break;
+        if (waited == 0 || waited % 1000 == 0) {
+            int result = start(session, folder, options, problem);
+            if (result < 0)
+                return result;
+        }
+        usleep(20000);
+    }
+    return problem_set(problem, connection,
+                       "the agent does not answer in %s: %s; see its log there", folder,
+                       strerror(-connection));
+}
+
+/* ---- the front ---- */
+
+static int lead(const struct relay_hello *hello, int in, int out,
+                const struct agent_options *options, struct problem *problem)
+{
+    char folder[AGENT_PATH], ended;
+    int result = folder_of(options, hello->session, folder, problem);
+
+    if (result < 0)
+        return result;
+    int connection = reach(hello->session, folder, options, problem);
+    if (connection < 0)
+        return connection;
+    const int files[] = {in, out};
+    result = passing_send(connection, hello, sizeof(*hello), files, 2);
+    if (result < 0)
+        problem_set(problem, result, "cannot pass the connection to the agent: %s",
+                    strerror(-result));
+    /* the agent answers the controller itself */
+    while (result == 0 && read(connection, &ended, 1) > 0)
+        ;
+    close(connection);
+    return result;
+}
+
+int agent_front(int in, int out, const struct agent_options *options, struct problem *problem)
+{
+    struct relay_hello hello;
+    struct relay_answer answer = {.version = DPM_VERSION};
+    struct problem of_answer;
+
+    signal(SIGPIPE, SIG_IGN);
+    int result = relay_receive_hello(in, HELLO_TIME, &hello, problem);
+    if (result == 0)
+        result = lead(&hello, in, out, options, problem);
+    explicit_bzero(&hello, sizeof(hello));
+    if (result < 0 && result != -EPIPE) {
+        snprintf(answer.error, sizeof(answer.error), "%s", problem->text);
+        relay_send_answer(out, &answer, HELLO_TIME, &of_answer);
+    }
+    return result;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * programs.c: executables that a controller has copied to this machine, each once, under the hash of its content.
+ *
+ *      ${XDG_CACHE_HOME:-~/.cache}/dpm/programs/HASH             complete, and checked
+ *                                              HASH.SESSION      as far as it has come
+ */
+#include "agent/agent_private.h"
+#include "base/base64.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define HASH_LENGTH  32          /* hexadecimal digits */
+#define PROGRAM_MOST (1ll << 30) /* bytes */
+
+static int check_hash(const char *hash, struct problem *problem)
+{
+    if (hash == NULL || strlen(hash) != HASH_LENGTH ||
+        strspn(hash, "0123456789abcdef") != HASH_LENGTH)
+        return problem_set(problem, -EINVAL, "\"hash\" is 32 hexadecimal digits");
+    return 0;
+}
+
+/* `session` NULL: of the complete program. */
+static int path_of(const char *hash, const char *session, char ret_path[AGENT_PATH],
+                   struct problem *problem)
+{
+    char below[2 * HASH_LENGTH + FABRIC_NAME_MOST];
+
+    snprintf(below, sizeof(below), "programs/%s%s%s", hash, session == NULL ? "" : ".",
+             session == NULL ? "" : session);
+    return agent_path(true, below, ret_path, problem);
+}
+
+int programs_path(const char *hash, char ret_path[AGENT_PATH], struct problem *problem)
+{
+    int result = check_hash(hash, problem);
+
+    if (result == 0)
+        result = path_of(hash, NULL, ret_path, problem);
+    if (result == 0 && access(ret_path, X_OK) < 0)
+        return problem_set(problem, -ENOENT, "this machine has no program with the hash %s", hash);
+    return result;
+}
+
+static json_t *state_of(const struct agent *agent, const char *hash)
+{
+    char path[AGENT_PATH];
+    struct problem problem;
+    struct stat file = {0};
+    bool complete = programs_path(hash, path, &problem) == 0;
+
+    if (!complete)
+        path_of(hash, agent->session, path, &problem);
+    if (stat(path, &file) < 0)
+        file.st_size = 0;
+    return json_pack("{s:I, s:b}", "bytes", (json_int_t)file.st_size, "complete", complete);
+}
+
+int programs_has(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
+{
+    const char *hash = json_string_value(json_object_get(params, "hash"));
+    int result = check_hash(hash, problem);
+
+    if (result == 0)
+        *ret_result = state_of(agent, hash);
+    return result;
+}
+
+static bool content_fits(int file, size_t size, const char *hash)
+{
+    char text[HASH_LENGTH + 1];
+    void *content = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+
+    if (content == MAP_FAILED)
+        return false;
+    XXH128_hash_t is = XXH3_128bits(content, size);
+    munmap(content, size);
+    snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)is.high64,
+             (unsigned long long)is.low64);
+    return strcmp(text, hash) == 0;
+}
+
+/* Gives the whole program its name. */
+static int complete(int file, const char *part, const char *hash, size_t size,
+                    struct problem *problem)
+{
+    char path[AGENT_PATH];
+    int result = path_of(hash, NULL, path, problem);
+
+    if (result == 0 && !content_fits(file, size, hash)) {
+        unlink(part);
+        return problem_set(problem, -EBADMSG, "the program that came does not have the hash %s",
+                           hash);
+    }
+    if (result == 0 && (fchmod(file, 0700) < 0 || rename(part, path) < 0))
+        return problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
+    return result;
+}
+
+static int append(int file, json_int_t offset, const char *data, size_t length, json_int_t *ret_end,
+                  struct problem *problem)
+{
+    struct stat before;
+    char *bytes = malloc(length + 1);
+
+    if (bytes == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the program");
+    int64_t size = base64_decode(data, length, bytes);
+    int result = 0;
+    if (size < 0)
+        result = problem_set(problem, -EINVAL, "program.put: \"data\" is not base64");
+    else if (fstat(file, &before) < 0 || before.st_size != offset)
+        result = problem_set(problem, -EINVAL, "program.put: it has %lld bytes so far",
+                             (long long)before.st_size);
+    else if (pwrite(file, bytes, (size_t)size, offset) != size)
+        result = problem_set(problem, -ENOSPC, "cannot store the program: %s", strerror(errno));
+    if (result < 0 && size >= 0 && ftruncate(file, before.st_size) < 0)
+        result = problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
+    *ret_end = offset + (size < 0 ? 0 : size);
+    free(bytes);
+    return result;
+}
+
+int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
+{
+    const char *hash = NULL, *data = NULL;
+    json_int_t offset = 0, size = 0, end = 0;
+    size_t length = 0;
+    char part[AGENT_PATH];
+    json_error_t error;
+
+    if (json_unpack_ex(params, &error, 0, "{s:s, s:I, s:I, s:s%}", "hash", &hash, "offset", &offset,
+                       "size", &size, "data", &data, &length) < 0)
+        return problem_set(problem, -EINVAL, "program.put: %s", error.text);
+    if (offset < 0 || size <= 0 || size > PROGRAM_MOST || offset > size)
+        return problem_set(problem, -EINVAL, "program.put: a program has at most 1 GiB");
+    int result = check_hash(hash, problem);
+    if (result == 0)
+        result = path_of(hash, agent->session, part, problem);
+    if (result < 0)
+        return result;
+    int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0)
+        return problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
+    result = append(file, offset, data, length, &end, problem);
+    if (result == 0 && end >= size)
+        result = complete(file, part, hash, (size_t)size, problem);
+    close(file);
+    if (result == 0)
+        *ret_result = state_of(agent, hash);
+    return result;
+}
+
+/* ---- programs that the machine has ---- */
+
+static bool can_execute(const char *directory, const char *name, char path[AGENT_PATH])
+{
+    struct stat file;
+
+    if (name[0] == '/')
+        snprintf(path, AGENT_PATH, "%s", name);
+    else
+        snprintf(path, AGENT_PATH, "%s/%s", directory, name);
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As exec looks for it. */
+static bool find_in_path(const char *name, char path[AGENT_PATH])
+{
+    const char *folders = getenv("PATH");
+
+    for (const char *at = folders == NULL ? "/bin:/usr/bin" : folders; *at != '\0';) {
+        char folder[AGENT_PATH];
+        size_t length = strcspn(at, ":");
+        snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+        if (folder[0] == '/' && can_execute(folder, name, path))
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+int programs_find(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "program"));
+    const char *directory = json_string_value(json_object_get(params, "directory"));
+    const char *home = getenv("HOME");
+    char path[AGENT_PATH];
+    struct stat folder;
+
+    (void)agent;
+    if (name == NULL || name[0] == '\0')
+        return problem_set(problem, -EINVAL, "program.find: \"program\" is a name or a path");
+    bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
+                 S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
+    if (!there)
+        directory = home == NULL || home[0] != '/' ? "/" : home;
+    bool found = strchr(name, '/') == NULL ? find_in_path(name, path)
+                                           : can_execute(directory, name, path);
+    *ret_result = json_pack("{s:s}", "directory", directory);
+    if (found)
+        json_object_set_new(*ret_result, "path", json_string(path));
+    return 0;
+}

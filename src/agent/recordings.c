@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recordings.c: the recordings of an agent, each with a meter and a trace of its own.
+ *
+ *      recording.open --> meter, empty trace
+ *      recording.acquire, process.create --> begun: each step moves records into the trace, and packets to the fabric
+ *      recording.end --> the trace is closed; what is left of it is published
+ */
+#include "agent/agent_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPOOL_SIZE (1ull << 30) /* bytes, unless something else is asked for */
+
+/* ---- finding ---- */
+
+struct agent_recording *recordings_find(struct agent *agent, const char *name)
+{
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        if (strcmp(each->name, name) == 0)
+            return each;
+    return NULL;
+}
+
+/* The recording that params name, if it goes on. */
+static int find_active(struct agent *agent, json_t *params, struct agent_recording **ret_recording,
+                       struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "recording"));
+
+    if (name == NULL)
+        return problem_set(problem, -EINVAL, "params need \"recording\", its name");
+    *ret_recording = recordings_find(agent, name);
+    if (*ret_recording == NULL)
+        return problem_set(problem, -ENOENT, "there is no recording '%s'", name);
+    if ((*ret_recording)->ended)
+        return problem_set(problem, -ESRCH, "recording '%s' has ended", name);
+    return 0;
+}
+
+static size_t count_recordings(const struct agent *agent)
+{
+    size_t count = 0;
+
+    for (const struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        count++;
+    return count;
+}
+
+/* ---- what is said to the user ---- */
+
+static void say(const char *line, void *context)
+{
+    struct agent_recording *recording = context;
+
+    if (recording->notes != NULL) {
+        json_array_append_new(recording->notes, json_string(line));
+        return;
+    }
+    agent_notice(recording->agent, "note",
+                 json_pack("{s:s, s:s}", "recording", recording->name, "text", line));
+}
+
+/* ---- opening ---- */
+
+static int read_meter(const char *word, enum meter_wish *ret_wish, struct problem *problem)
+{
+    static const char *const words[] = {
+        [WISH_AUTO] = "auto", [WISH_KERNEL] = "kernel", [WISH_PTRACE] = "ptrace"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcmp(words[i], word) == 0) {
+            *ret_wish = (enum meter_wish)i;
+            return 0;
+        }
+    return problem_set(problem, -EINVAL, "meter '%s': auto, kernel or ptrace", word);
+}
+
+static int read_options(struct agent_recording *recording, json_t *params, struct problem *problem)
+{
+    const char *flags = "all", *kinds = "all", *meter = "auto";
+    json_int_t ring = 0, size = SPOOL_SIZE, files = 0, age = 0;
+    struct recording_options *options = &recording->options;
+    struct meter_options *of_meter = &options->meter.options;
+    json_error_t error;
+
+    if (json_unpack_ex(params, &error, 0, "{s?:s, s?:s, s?:s, s?:I, s?:I, s?:I, s?:I}", "flags",
+                       &flags, "kinds", &kinds, "meter", &meter, "ring_size", &ring, "max_size",
+                       &size, "max_files", &files, "max_age", &age) < 0)
+        return problem_set(problem, -EINVAL, "recording.open: %s", error.text);
+    if (ring < 0 || ring > 1 << 30 || size < TRACE_SMALLEST_KEPT || files < 0 ||
+        files > TRACE_FILES_MOST || age < 0)
+        return problem_set(problem, -EINVAL,
+                           "recording.open: a size, number or age is not possible");
+    int result = meter_flags_parse(flags, &of_meter->flags, problem);
+    if (result == 0)
+        result = meter_kinds_parse(kinds, &of_meter->kinds, problem);
+    if (result == 0)
+        result = read_meter(meter, &options->meter.wish, problem);
+    of_meter->flags |= STORE_NEWEST_FLAGS;
+    of_meter->later_flags = METER_ALL_FLAGS;
+    of_meter->ring_size = (uint32_t)ring;
+    options->store = STORE_NEWEST;
+    options->max_size = (uint64_t)size;
+    options->limits = (struct trace_limits){.max_files = (uint32_t)files, .max_age = (uint64_t)age};
+    options->trace = recording->path;
+    return result;
+}
+
+static struct agent_recording *add(struct agent *agent, const char *name, struct problem *problem)
+{
+    struct agent_recording *recording = calloc(1, sizeof(*recording));
+
+    if (recording == NULL) {
+        problem_set(problem, -ENOMEM, "out of memory for a recording");
+        return NULL;
+    }
+    snprintf(recording->name, sizeof(recording->name), "%s", name);
+    snprintf(recording->path, sizeof(recording->path), "%.*s/%s", AGENT_PATH - 80, agent->folder,
+             name);
+    recording->agent = agent;
+    recording->recording.options = &recording->options;
+    recording->looks = true;
+    recording->next = agent->recordings;
+    agent->recordings = recording;
+    return recording;
+}
+
+static void acquisitions_free(struct agent_recording *recording)
+{
+    struct acquisition *each;
+
+    while ((each = recording->acquisitions) != NULL) {
+        recording->acquisitions = each->next;
+        acquiring_done(&each->acquiring);
+        process_choice_done(&each->choice);
+        free(each);
+    }
+}
+
+static void remove_recording(struct agent_recording *recording)
+{
+    struct agent_recording **place = &recording->agent->recordings;
+
+    while (*place != recording)
+        place = &(*place)->next;
+    *place = recording->next;
+    acquisitions_free(recording);
+    publishing_close(&recording->publishing);
+    recording_close(&recording->recording);
+    free(recording);
+}
+
+static int open_one(struct agent_recording *recording, json_t *params, json_t **ret_result,
+                    struct problem *problem)
+{
+    struct recording *of = &recording->recording;
+    int result = read_options(recording, params, problem);
+
+    if (result == 0)
+        result = recording_open(of, recording->name, 0, problem);
+    if (result < 0) {
+        recording_discard(of);
+        return result;
+    }
+    json_t *notes = json_array();
+    if (of->kernel_refused[0] != '\0')
+        json_array_append_new(
+            notes, json_sprintf("the kernel meter does not work: %s", of->kernel_refused));
+    if (of->meter->left_out != NULL)
+        json_array_append_new(notes, json_string(of->meter->left_out));
+    *ret_result = json_pack("{s:s, s:o}", "meter",
+                            of->meter->kind == METER_KERNEL ? "kernel" : "ptrace", "notes", notes);
+    return 0;
+}
+
+int recordings_open(struct agent *agent, json_t *params, json_t **ret_result,
+                    struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "recording"));
+
+    if (name == NULL || !fabric_name_valid(name))
+        return problem_set(problem, -EINVAL,
+                           "params need \"recording\", a name of a-z, 0-9 and '-'");
+    if (recordings_find(agent, name) != NULL)
+        return problem_set(problem, -EEXIST, "there is a recording '%s' already", name);
+    if (count_recordings(agent) >= AGENT_MOST)
+        return problem_set(problem, -EUSERS, "an agent has at most %d recordings", AGENT_MOST);
+    struct agent_recording *recording = add(agent, name, problem);
+    if (recording == NULL)
+        return -ENOMEM;
+    int result = open_one(recording, params, ret_result, problem);
+    if (result < 0)
+        remove_recording(recording);
+    return result;
+}
+
+void recordings_begin_one(struct agent_recording *recording)
+{
+    if (!recording->begun)
+        recording_begin(&recording->recording);
+    recording->begun = true;
+    recording->idle = false;
+}
+
+/* ---- acquiring ---- */
+
+static int choose_words(json_t *array, struct process_choice *choice,
+                        int (*add_word)(struct process_choice *choice, const char *word,
+                                        struct problem *problem),
+                        struct problem *problem)
+{
+    size_t index;
+    json_t *value;
+    char number[24];
+    int result = 0;
+
+    if (array != NULL && !json_is_array(array))
+        return problem_set(problem, -EINVAL, "pids, names, cgroups and units must be arrays");
+    json_array_foreach(array, index, value)
+    {
+        const char *word = json_string_value(value);
+        if (json_is_integer(value)) {
+            snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+            word = number;
+        }
+        if (word == NULL)
+            return problem_set(problem, -EINVAL, "a pid, name, cgroup or unit is no text");
+        result = add_word(choice, word, problem);
+        if (result < 0)
+            return result;
+    }
+    return result;
+}
+
+static int choose(json_t *params, struct acquisition *acquisition, struct problem *problem)
+{
+    struct process_choice *choice = &acquisition->choice;
+    int result = choose_words(json_object_get(params, "pids"), choice, process_choice_pid, problem);
+
+    if (result >= 0)
+        result =
+            choose_words(json_object_get(params, "names"), choice, process_choice_name, problem);
+    if (result >= 0)
+        result = choose_words(json_object_get(params, "cgroups"), choice, process_choice_cgroup,
+                              problem);
+    if (result >= 0)
+        result =
+            choose_words(json_object_get(params, "units"), choice, process_choice_unit, problem);
+    acquisition->acquiring.choice = choice;
+    acquisition->acquiring.all = json_is_true(json_object_get(params, "all"));
+    acquisition->acquiring.descendants = json_is_true(json_object_get(params, "descendants"));
+    if (result >= 0 && !acquisition->acquiring.all && choice->pid_count + choice->word_count == 0)
+        return problem_set(problem, -EINVAL,
+                           "recording.acquire: give pids, names, cgroups, units, or all");
+    return result;
+}
+
+static int acquire(struct agent_recording *recording, json_t *params,
+                   struct acquisition *acquisition, struct meter_begun *ret_begun,
+                   struct problem *problem)
+{
+    struct meter_interface *meter = recording->recording.meter;
+    int result = choose(params, acquisition, problem);
+
+    if (result < 0)
+        return result;
+    if (meter->acquire == NULL)
+        return problem_set(
+            problem, -ENOTSUP,
+            "the ptrace meter cannot meter running processes: run dpmd there, or the "
+            "agent as root");
+    acquisition->acquiring.say = say;
+    acquisition->acquiring.context = recording;
+    result = acquiring_begin(&acquisition->acquiring, meter, ret_begun, problem);
+    if (result < 0)
+        return result;
+    recordings_begin_one(recording);
+    return recording_catch_up(&recording->recording, problem);
+}
+
+int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
+                       struct problem *problem)
+{
+    struct meter_begun begun = {0};
+    struct agent_recording *recording = NULL;
+    int result = find_active(agent, params, &recording, problem);
+
+    if (result < 0)
+        return result;
+    struct acquisition *acquisition = calloc(1, sizeof(*acquisition));
+    if (acquisition == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the choice of processes");
+    acquisition->next = recording->acquisitions;
+    recording->acquisitions = acquisition;
+    recording->notes = json_array();
+    result = acquire(recording, params, acquisition, &begun, problem);
+    json_t *notes = recording->notes;
+    recording->notes = NULL;
+    if (result < 0) {
+        recording->acquisitions = acquisition->next;
+        acquiring_done(&acquisition->acquiring);
+        process_choice_done(&acquisition->choice);
+        free(acquisition);
+        json_decref(notes);
+        return result;
+    }
+    *ret_result = json_pack("{s:I, s:I, s:o}", "processes", (json_int_t)begun.processes,
+                            "unsettled", (json_int_t)begun.unsettled, "notes", notes);
+    return 0;
+}
+
+/* ---- changing ---- */
+
+int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    struct agent_recording *recording = NULL;
+    const char *words = json_string_value(json_object_get(params, "flags"));
+    json_t *pid = json_object_get(params, "pid");
+    bool leaves = json_is_true(json_object_get(params, "leave"));
+    uint64_t flags = leaves ? METER_LEAVE : 0;
+    int result = find_active(agent, params, &recording, problem);
+
+    if (result == 0 && ((words == NULL) != leaves || (pid != NULL && !json_is_integer(pid))))
+        result = problem_set(problem, -EINVAL,
+                             "recording.flags: give \"flags\" or \"leave\": true, and a \"pid\"");
+    if (result == 0 && words != NULL)
+        result = meter_flags_parse(words, &flags, problem);
+    if (result < 0)
+        return result;
+    struct meter_interface *meter = recording->recording.meter;
+    if (meter->change == NULL)
+        return problem_set(problem, -ENOTSUP, "the ptrace meter cannot change what it records");
+    result = meter->change(meter, (pid_t)json_integer_value(pid), flags, problem);
+    if (result >= 0)
+        *ret_result = json_pack("{s:i}", "threads", result);
+    return result < 0 ? result : 0;
+}
+
+/* ---- the end ---- */
+
+static const char *reason_word(const struct agent_recording *recording)
+{
+    switch (recording->recording.reason) {
+    case END_COMPLETE:
+        return "complete";
+    case END_SIZE:
+        return "size";
+    case END_DISK:
+        return "disk";
+    case END_METER:
+        return "meter";
+    default:
+        return "other";
+    }
+}
+
+static json_t *state_of(const struct agent_recording *recording)
+{
+    const struct recording *of = &recording->recording;
+    json_t *state = json_pack("{s:b, s:b, s:s, s:I}", "active",
+                              recording->begun && !recording->ended, "begun", recording->begun,
+                              "reason", reason_word(recording), "records", (json_int_t)of->records);
+
+    if (of->meter != NULL) {
+        json_int_t lost = 0;
+        for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+            lost += (json_int_t)of->meter->lost(of->meter, ring);
+        json_object_set_new(state, "lost", json_integer(lost));
+        json_object_set_new(state, "processes", json_integer(of->meter->live(of->meter)));
+    }
+    publishing_state(&recording->publishing, state);
+    return state;
+}
+
+/* Ends it, and closes its trace. Returns as recording_end does. */
+static int end_one(struct agent_recording *recording, struct problem *problem)
+{
+    int result = 0;
+
+    if (recording->ended)
+        return 0;
+    created_release(recording->agent, recording->name);
+    recording->ended = true;
+    if (!recording->begun) { /* nothing was metered: there is nothing to publish */
+        recording_discard(&recording->recording);
+        recording->publishing.all = true;
+        return 0;
+    }
+    result = recording_end(&recording->recording, problem);
+    acquisitions_free(recording);
+    publishing_step(recording);
+    return result;
+}
+
+int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
+                   struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "recording"));
+    struct agent_recording *recording = name == NULL ? NULL : recordings_find(agent, name);
+
+    if (recording == NULL)
+        return problem_set(problem, name == NULL ? -EINVAL : -ENOENT,
+                           "recording.end: there is no recording '%s'", name == NULL ? "" : name);
+    int result = end_one(recording, problem);
+    if (result >= 0)
+        *ret_result = json_pack("{s:o}", "trace", state_of(recording));
+    return result < 0 ? result : 0;
+}
+
+int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "recording"));
+    const struct agent_recording *recording = name == NULL ? NULL : recordings_find(agent, name);
+
+    if (recording == NULL)
+        return problem_set(problem, name == NULL ? -EINVAL : -ENOENT,
+                           "recording.state: there is no recording '%s'", name == NULL ? "" : name);
+    *ret_result = state_of(recording);
+    return 0;
+}
+
+/* ---- going on ---- */
+
+/* It has ended by itself: full disk, lost meter. */
+static void tell_ended(struct agent_recording *recording, const char *message)
+{
+    agent_notice(recording->agent, "recording.ended",
+                 json_pack("{s:s, s:s, s:s}", "recording", recording->name, "reason",
+                           reason_word(recording), "message", message));
+}
+
+static void look_for_more(struct agent_recording *recording)
+{
+    struct problem problem;
+    int result = 0;
+
+    for (struct acquisition *each = recording->acquisitions; result >= 0 && each != NULL;
+         each = each->next)
+        result = acquiring_step(&each->acquiring, &problem);
+    if (result >= 0)
+        return;
+    recording->looks = false;
+    say("processes that start from now on are not metered:", recording);
+    say(problem.text, recording);
+}
+
+static void tell_idle(struct agent_recording *recording)
+{
+    struct meter_interface *meter = recording->recording.meter;
+
+    if (meter->live(meter) > 0 || recording->idle) {
+        recording->idle = recording->idle && meter->live(meter) == 0;
+        return;
+    }
+    recording->idle = true;
+    agent_notice(recording->agent, "recording.idle",
+                 json_pack("{s:s}", "recording", recording->name));
+}
+
+static void step_one(struct agent_recording *recording)
+{
+    struct problem problem, of_end;
+
+    if (recording_step(&recording->recording, &problem) < 0) {
+        end_one(recording, &of_end);
+        tell_ended(recording, problem.text);
+        return;
+    }
+    if (recording->looks)
+        look_for_more(recording);
+    tell_idle(recording);
+}
+
+bool recordings_step(struct agent *agent)
+{
+    bool any = false;
+
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next) {
+        if (each->begun && !each->ended)
+            step_one(each);
+        any = any || !each->ended || !publishing_done(&each->publishing);
+        publishing_step(each);
+    }
+    return any;
+}
+
+void recordings_end_all(struct agent *agent)
+{
+    struct problem problem;
+
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        end_one(each, &problem);
+}
+
+bool recordings_are_published(struct agent *agent)
+{
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        if (!each->ended || !publishing_done(&each->publishing))
+            return false;
+    return true;
+}
+
+/* ---- spools that were left ---- */
+
+static void adopt(struct agent *agent, const char *name)
+{
+    struct trace_repair repair;
+    struct problem problem;
+    struct agent_recording *recording = add(agent, name, &problem);
+
+    if (recording == NULL)
+        return;
+    recording->begun = recording->ended = true;
+    recording->recording.reason = END_REPAIRED;
+    if (trace_repair(recording->path, &repair, &problem) < 0)
+        say(problem.text, recording);
+    agent_notice(agent, "recording.ended",
+                 json_pack("{s:s, s:s, s:s}", "recording", name, "reason", "agent", "message",
+                           "the agent was killed, and metering ended with it"));
+}
+
+void recordings_adopt(struct agent *agent)
+{
+    DIR *folder = opendir(agent->folder);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (entry->d_type == DT_DIR && fabric_name_valid(entry->d_name))
+            adopt(agent, entry->d_name);
+    if (folder != NULL)
+        closedir(folder);
+}
+
+static void remove_spool(const char *path)
+{
+    DIR *folder = opendir(path);
+    const struct dirent *entry;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    if (folder != NULL)
+        closedir(folder);
+    rmdir(path);
+}
+
+void recordings_close(struct agent *agent)
+{
+    while (agent->recordings != NULL) {
+        struct agent_recording *recording = agent->recordings;
+        char path[AGENT_PATH];
+        bool published = recording->ended && !recording->publishing.failed &&
+                         publishing_done(&recording->publishing);
+        snprintf(path, sizeof(path), "%s", recording->path);
+        remove_recording(recording);
+        if (published)
+            remove_spool(path);
+    }
+}

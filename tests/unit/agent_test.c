@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent_test.c: an agent as a controller sees it, through a server of its own and a pair of pipes in place of ssh.
+ *
+ *      test: controller, server --- relay --- pipes --- front (child) --- agent (its child's child)
+ *
+ * The programs are small shells, so what they write and how they end is known.
+ */
+#include "agent/agent.h"
+#include "base/base64.h"
+#include "fabric/fabric.h"
+#include "fabric/relay.h"
+#include "fabric/server.h"
+#include "launch/launch.h"
+#include "trace/packets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TIME 20000 /* ms */
+
+struct world {
+    char folder[64];
+    char agents[80];
+    char server_folder[80];
+    struct fabric_server *server;
+    struct fabric *fabric;
+    struct relay *relay;
+    pid_t front;
+};
+
+static struct world world;
+
+static bool is_installed(void)
+{
+    return system("command -v nats-server > /dev/null 2>&1") == 0;
+}
+
+/* ---- the machine ---- */
+
+static void start_front(struct relay_answer *ret_answer)
+{
+    struct fabric_options options;
+    struct relay_hello hello = {.machine = "web1"};
+    struct agent_options agent = {.patience = 5, .folder = world.agents};
+    struct problem problem;
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    world.front = fork();
+    if (world.front == 0) {
+        close(pair[0]);
+        _exit(agent_front(pair[1], pair[1], &agent, &problem) < 0);
+    }
+    close(pair[1]);
+    assert_int_equal(fabric_server_credentials(world.server, NULL, "web1", &options, &problem), 0);
+    snprintf(hello.session, sizeof(hello.session), "%s", fabric_server_session(world.server));
+    snprintf(hello.user, sizeof(hello.user), "%s", options.user);
+    snprintf(hello.password, sizeof(hello.password), "%s", options.password);
+    assert_int_equal(relay_send_hello(pair[0], &hello, TIME, &problem), 0);
+    assert_int_equal(relay_receive_answer(pair[0], TIME, ret_answer, &problem), 0);
+    if (ret_answer->error[0] != '\0')
+        fail_msg("%s", ret_answer->error);
+    int other = dup(pair[0]);
+    assert_int_equal(
+        relay_connect(fabric_server_port(world.server), pair[0], other, &world.relay, &problem), 0);
+}
+
+static void end_front(void)
+{
+    relay_close(world.relay);
+    world.relay = NULL;
+    waitpid(world.front, NULL, 0);
+}
+
+/* Asks the agent; NULL: it refused, and `ret_code` says why. It may need a moment to be connected. */
+static json_t *ask(const char *method, json_t *params, int *ret_code)
+{
+    json_t *result = NULL;
+    struct problem problem;
+    int answer = -EHOSTUNREACH;
+
+    for (int i = 0; i < 200 && answer == -EHOSTUNREACH; i++) {
+        answer =
+            fabric_call(world.fabric, "web1", method, params, TIME, &result, ret_code, &problem);
+        if (answer == -EHOSTUNREACH)
+            usleep(50000);
+    }
+    json_decref(params);
+    if (answer == -EREMOTEIO && ret_code != NULL)
+        return NULL;
+    if (answer < 0)
+        fail_msg("%s: %s", method, problem.text);
+    if (ret_code != NULL)
+        *ret_code = 0;
+    return result;
+}
+
+/* ---- what the agent says ---- */
+
+struct heard {
+    char output[4096], error[4096];
+    json_t *ended; /* params of process.ended */
+    bool closed[2];
+};
+
+static void hear(struct heard *heard, pid_t pid)
+{
+    struct pollfd file = {.fd = fabric_descriptor(world.fabric), .events = POLLIN};
+    struct fabric_message message;
+
+    for (int i = 0;
+         i < TIME / 100 && (heard->ended == NULL || !heard->closed[0] || !heard->closed[1]); i++) {
+        poll(&file, 1, 100);
+        while (fabric_next(world.fabric, &message) == 1) {
+            char *text = message.err ? heard->error : heard->output;
+            if (message.kind == FABRIC_OUTPUT && message.pid == pid) {
+                strncat(text, message.bytes, message.size);
+                heard->closed[message.err] |= message.size == 0;
+            }
+            if (message.kind == FABRIC_NOTICE && strcmp(message.method, "process.ended") == 0 &&
+                json_integer_value(json_object_get(message.params, "pid")) == pid)
+                heard->ended = json_incref(message.params);
+            fabric_message_done(&message);
+        }
+    }
+}
+
+/* ---- tests ---- */
+
+static int begin(void **state)
+{
+    struct relay_answer answer;
+    struct problem problem;
+    const char *folder = getenv("TMPDIR");
+
+    (void)state;
+    if (!is_installed())
+        return 0;
+    snprintf(world.folder, sizeof(world.folder), "%.32s/dpm-agent-XXXXXX",
+             folder == NULL ? "/tmp" : folder);
+    if (mkdtemp(world.folder) == NULL)
+        return -1;
+    snprintf(world.agents, sizeof(world.agents), "%s/agents", world.folder);
+    snprintf(world.server_folder, sizeof(world.server_folder), "%s/session", world.folder);
+    setenv("XDG_CACHE_HOME", world.folder, 1);
+    const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
+    if (fabric_server_start(world.server_folder, &options, &world.server, &problem) < 0 ||
+        fabric_server_add_machine(world.server, "web1", &problem) < 0 ||
+        fabric_server_open(world.server, FABRIC_CONTROLLER, &world.fabric, &problem) < 0 ||
+        fabric_create_streams(world.fabric, NULL, &problem) < 0 ||
+        fabric_listen(world.fabric, 0, &problem) < 0) {
+        print_error("%s\n", problem.text);
+        return -1;
+    }
+    start_front(&answer);
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct problem problem;
+    char command[128];
+
+    (void)state;
+    if (!is_installed())
+        return 0;
+    json_decref(ask("agent.end", NULL, NULL));
+    end_front();
+    fabric_close(world.fabric);
+    fabric_server_detach(world.server);
+    fabric_server_stop(world.server_folder, &problem);
+    snprintf(command, sizeof(command), "rm -rf '%s'", world.folder);
+    return system(command) == 0 ? 0 : -1;
+}
+
+/* The agent serves again after its remote shell has ended and another one has come. */
+static void test_attached_again(void **state)
+{
+    struct relay_answer answer;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *before = ask("hello", NULL, NULL);
+    end_front();
+    start_front(&answer);
+    json_t *after = ask("hello", NULL, NULL);
+    assert_string_equal(json_string_value(json_object_get(before, "boot_id")),
+                        json_string_value(json_object_get(after, "boot_id")));
+    json_decref(before);
+    json_decref(after);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *method, *params;
+        int code;
+    } wrong[] = {
+        {"nothing", "{}", FABRIC_NO_METHOD},
+        {"hello", "[1]", FABRIC_INVALID_PARAMS},
+        {"recording.open", "{}", FABRIC_INVALID_PARAMS},
+        {"recording.open", "{\"recording\": \"../x\"}", FABRIC_INVALID_PARAMS},
+        {"recording.open", "{\"recording\": \"r\", \"flags\": \"nonsense\"}",
+         FABRIC_INVALID_PARAMS},
+        {"recording.open", "{\"recording\": \"r\", \"max_size\": 1}", FABRIC_INVALID_PARAMS},
+        {"recording.open", "{\"recording\": \"r\", \"meter\": \"ruler\"}", FABRIC_INVALID_PARAMS},
+        {"recording.acquire", "{\"recording\": \"none\", \"all\": true}", FABRIC_FAILED},
+        {"recording.end", "{\"recording\": \"none\"}", FABRIC_FAILED},
+        {"recording.state", "{}", FABRIC_INVALID_PARAMS},
+        {"process.create", "{\"recording\": \"none\", \"command\": [\"true\"]}", FABRIC_FAILED},
+        {"process.start", "{\"pid\": 1}", FABRIC_FAILED},
+        {"process.signal", "{\"pid\": 1, \"signal\": 9}", FABRIC_FAILED},
+        {"process.input", "{\"pid\": \"1\", \"data\": \"\"}", FABRIC_FAILED},
+        {"program.has", "{\"hash\": \"../../x\"}", FABRIC_INVALID_PARAMS},
+        {"program.put", "{\"hash\": \"00\"}", FABRIC_INVALID_PARAMS},
+    };
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        int code = 0;
+        json_t *result = ask(wrong[i].method, json_loads(wrong[i].params, 0, NULL), &code);
+        if (result != NULL || code != wrong[i].code)
+            fail_msg("%s %s: code %d", wrong[i].method, wrong[i].params, code);
+    }
+}
+
+/* A command is created suspended, started, reads its input, writes, and ends; its trace arrives whole. */
+static void test_process(void **state)
+{
+    struct heard heard = {0};
+    char data[64];
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *opened = ask("recording.open", json_pack("{s:s}", "recording", "r1"), NULL);
+    json_decref(opened);
+    json_t *created =
+        ask("process.create",
+            json_pack("{s:s, s:[s, s, s], s:s, s:{s:s}, s:b}", "recording", "r1", "command", "sh",
+                      "-c", "read word; pwd; echo $word $GREETING; echo error >&2; exit 3",
+                      "directory", "/usr", "environment", "GREETING", "you", "input", 1),
+            NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    assert_int_equal(kill(pid, 0), 0);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    base64_encode("hello\n", 6, data);
+    json_decref(ask("process.input",
+                    json_pack("{s:i, s:s, s:b}", "pid", pid, "data", data, "end", 1), NULL));
+    hear(&heard, pid);
+    assert_string_equal(heard.output, "/usr\nhello you\n");
+    assert_string_equal(heard.error, "error\n");
+    assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 3);
+    json_decref(heard.ended);
+
+    json_t *ended = ask("recording.end", json_pack("{s:s}", "recording", "r1"), NULL);
+    json_int_t records =
+        json_integer_value(json_object_get(json_object_get(ended, "trace"), "records"));
+    assert_true(records > 10);
+    json_decref(ended);
+}
+
+/* Reads the packets that have come: the copy has as many records as the agent has counted. */
+static void test_trace(void **state)
+{
+    struct fabric_consumer *consumer;
+    struct trace_copy *copy = NULL;
+    struct fabric_packet packet;
+    struct problem problem;
+    char path[96];
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    snprintf(path, sizeof(path), "%s/copy", world.folder);
+    assert_int_equal(fabric_consumer_new(world.fabric, NULL, "test", 0, &consumer, &problem), 0);
+    for (int i = 0; i < TIME / 100 && (copy == NULL || !trace_copy_ended(copy)); i++) {
+        if (fabric_consumer_next(consumer, 100, &packet, &problem) != 1)
+            continue;
+        assert_string_equal(packet.machine, "web1");
+        assert_string_equal(packet.recording, "r1");
+        if (packet.part == FABRIC_METADATA && copy == NULL)
+            assert_int_equal(
+                trace_copy_open(path, packet.bytes, packet.size, NULL, &copy, &problem), 0);
+        else if (packet.part != FABRIC_METADATA)
+            assert_int_equal(
+                trace_copy_add(copy, packet.part == FABRIC_CONTROL ? RING_CONTROL : RING_DATA,
+                               packet.place.file, packet.bytes, packet.size, &problem),
+                1);
+        fabric_consumer_done(consumer, &packet, true);
+    }
+    fabric_consumer_free(consumer);
+    assert_true(copy != NULL && trace_copy_ended(copy));
+    assert_int_equal(trace_copy_counts(copy).missing, 0);
+    assert_int_equal(trace_copy_close(copy, &problem), 0);
+    const char *paths[] = {path};
+    struct source *source;
+    struct event event;
+    uint64_t complete;
+    assert_int_equal(trace_open(paths, 1, &source, &problem), 0);
+    while (source->next(source, &event, &complete, &problem) == SOURCE_RECORD)
+        ;
+    assert_true(source_is_whole(&source->states[0]));
+    assert_int_equal(source->states[0].lost, 0);
+    trace_close(source);
+}
+
+/* What was stopped, and what was never started, does not stay when its recording ends. */
+static void test_nothing_stays(void **state)
+{
+    struct heard heard = {0};
+    int status = 0;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r2"), NULL));
+    json_t *created =
+        ask("process.create",
+            json_pack("{s:s, s:[s, s]}", "recording", "r2", "command", "sleep", "60"), &status);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    assert_int_equal(kill(pid, 0), 0);
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r2"), NULL));
+    hear(&heard, pid);
+    assert_int_equal(json_integer_value(json_object_get(heard.ended, "signal")), SIGKILL);
+    assert_int_equal(kill(pid, 0), -1);
+    json_decref(heard.ended);
+}
+
+/* A program is copied once, checked, and run. */
+static void test_program(void **state)
+{
+    static const char hash[] = "00000000000000000000000000000001";
+    int code = 0;
+    json_t *has = NULL;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    has = ask("program.has", json_pack("{s:s}", "hash", hash), NULL);
+    assert_false(json_is_true(json_object_get(has, "complete")));
+    json_decref(has);
+    /* the content does not have this hash */
+    json_t *result =
+        ask("program.put",
+            json_pack("{s:s, s:i, s:i, s:s}", "hash", hash, "offset", 0, "size", 3, "data", "Zm9v"),
+            &code);
+    assert_null(result);
+    assert_int_equal(code, FABRIC_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_process),        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_nothing_stays),  cmocka_unit_test(test_program),
+    };
+
+    launch_settle();
+    return cmocka_run_group_tests(tests, begin, end);
+}
