@@ -20,7 +20,7 @@
 struct relay_hello {
     char session[FABRIC_NAME_MOST + 1];
     char machine[FABRIC_NAME_MOST + 1];
-    char user[FABRIC_NAME_MOST + 1];
+    char user[128];
     char password[256];
 };
 

@@ -53,7 +53,7 @@ int fabric_server_stop(const char *folder, struct problem *problem);
 uint16_t fabric_server_port(const struct fabric_server *server);
 const char *fabric_server_session(const struct fabric_server *server);
 
-/* The users of a session. A machine's user is called as the machine. */
+/* The users of a session. A machine's user is called "machine.NAME". */
 #define FABRIC_CONTROLLER "controller"
 #define FABRIC_FILTER     "filter" /* filters and displays: consume packets, listen */
 

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.c: requests and replies of the control protocol, on both sides. */
+#include "fabric/fabric_internal.h"
+#include "fabric/rpc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CALLS_MOST 4096 /* that wait for a reply */
+
+struct call {
+    struct call *next;
+    uint64_t number;
+    uint64_t due;
+    char machine[FABRIC_NAME_MOST + 1];
+};
+
+struct fabric_request {
+    struct fabric *fabric;
+    struct rpc_request rpc;
+    char *reply; /* or NULL */
+};
+
+/* ---- the agent's side ---- */
+
+static void send_text(struct fabric *fabric, const char *reply, char *text, size_t size)
+{
+    if (text != NULL && reply != NULL)
+        natsConnection_Publish(fabric->connection, reply, text, (int)size);
+    free(text);
+}
+
+static void send_error(struct fabric *fabric, const char *reply, json_t *id, int code,
+                       const char *why)
+{
+    size_t size = 0;
+    char *text = rpc_error_text(id, code, why, &size);
+
+    send_text(fabric, reply, text, size);
+}
+
+int calls_request(struct fabric *fabric, struct arrival *arrival,
+                  struct fabric_message *ret_message)
+{
+    natsMsg *message = arrival->message;
+    const char *reply = natsMsg_GetReply(message);
+    struct rpc_request rpc;
+    struct problem problem;
+    json_t *id;
+    int code = rpc_parse_request(natsMsg_GetData(message), (size_t)natsMsg_GetDataLength(message),
+                                 &rpc, &id, &problem);
+
+    if (code != 0) {
+        send_error(fabric, reply, id, code, problem.text);
+        json_decref(id);
+        return 0;
+    }
+    struct fabric_request *request = calloc(1, sizeof(*request));
+    char *copy = reply == NULL || rpc.id == NULL ? NULL : strdup(reply);
+    if (request == NULL || (copy == NULL && reply != NULL && rpc.id != NULL)) {
+        send_error(fabric, reply, rpc.id, FABRIC_INTERNAL_ERROR, "out of memory");
+        rpc_request_done(&rpc);
+        free(request);
+        free(copy);
+        return 0;
+    }
+    *request = (struct fabric_request){.fabric = fabric, .rpc = rpc, .reply = copy};
+    ret_message->kind = FABRIC_REQUEST;
+    ret_message->method = rpc.method;
+    ret_message->params = rpc.params;
+    ret_message->request = request;
+    return 1;
+}
+
+static void free_request(struct fabric_request *request)
+{
+    rpc_request_done(&request->rpc);
+    free(request->reply);
+    free(request);
+}
+
+void fabric_answer(struct fabric_request *request, json_t *result)
+{
+    size_t size = 0;
+    char *text = rpc_result_text(request->rpc.id, result != NULL ? result : json_null(), &size);
+
+    json_decref(result);
+    if (text != NULL && size <= FABRIC_BODY_MOST) {
+        send_text(request->fabric, request->reply, text, size);
+    } else {
+        free(text);
+        send_error(request->fabric, request->reply, request->rpc.id, FABRIC_INTERNAL_ERROR,
+                   "the answer is too large for one message");
+    }
+    free_request(request);
+}
+
+void fabric_refuse(struct fabric_request *request, int code, const char *text)
+{
+    send_error(request->fabric, request->reply, request->rpc.id, code, text);
+    free_request(request);
+}
+
+/* ---- the controller's side ---- */
+
+static struct call **find_call(struct fabric *fabric, uint64_t number)
+{
+    struct call **link = &fabric->calls;
+
+    while (*link != NULL && (*link)->number != number)
+        link = &(*link)->next;
+    return link;
+}
+
+static void end_call(struct call **link)
+{
+    struct call *call = *link;
+
+    *link = call->next;
+    free(call);
+}
+
+void calls_free(struct fabric *fabric)
+{
+    while (fabric->calls != NULL)
+        end_call(&fabric->calls);
+}
+
+uint64_t calls_due(const struct fabric *fabric)
+{
+    uint64_t due = UINT64_MAX;
+
+    for (const struct call *call = fabric->calls; call != NULL; call = call->next)
+        due = call->due < due ? call->due : due;
+    return due;
+}
+
+static int send_call(struct fabric *fabric, const struct call *call, const char *method,
+                     json_t *params, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE], reply[FABRIC_SUBJECT_SIZE];
+    size_t size = 0;
+    char *text = rpc_request_text(call->number, method, params, &size);
+
+    if (text == NULL)
+        return problem_set(problem, -ENOMEM, "%s: the request cannot be written as JSON", method);
+    if (size > FABRIC_BODY_MOST) {
+        free(text);
+        return problem_set(problem, -E2BIG, "%s: the request has %zu bytes, more than %u", method,
+                           size, FABRIC_BODY_MOST);
+    }
+    snprintf(subject, sizeof(subject), "dpm.%s.%s.control", fabric->session, call->machine);
+    snprintf(reply, sizeof(reply), "%s.c.%" PRIu64, fabric->inbox, call->number);
+    natsStatus status =
+        natsConnection_PublishRequest(fabric->connection, subject, reply, text, (int)size);
+    free(text);
+    if (status != NATS_OK)
+        return problem_set(problem, -ENOTCONN,
+                           "%s cannot be asked now: no connection with the server at %s",
+                           call->machine, fabric->where);
+    return 0;
+}
+
+int64_t fabric_call_begin(struct fabric *fabric, const char *machine, const char *method,
+                          json_t *params, int timeout_ms, struct problem *problem)
+{
+    unsigned count = 0;
+
+    for (const struct call *other = fabric->calls; other != NULL; other = other->next)
+        count++;
+    if (!fabric_name_valid(machine))
+        return problem_set(problem, -EINVAL, "%s: not the name of a machine", machine);
+    struct call *call = count < CALLS_MOST ? calloc(1, sizeof(*call)) : NULL;
+    if (call == NULL)
+        return problem_set(problem, -ENOMEM, "%s: too many requests wait for a reply", machine);
+    call->number = ++fabric->call_number;
+    call->due = clock_now(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * MILLISECONDS;
+    snprintf(call->machine, sizeof(call->machine), "%s", machine);
+    int error = send_call(fabric, call, method, params, problem);
+    if (error != 0) {
+        free(call);
+        return error;
+    }
+    call->next = fabric->calls;
+    fabric->calls = call;
+    fabric_arm(fabric);
+    return (int64_t)call->number;
+}
+
+/* Takes the reply apart: as fabric_call. */
+static int read_reply(const struct call *call, natsMsg *reply, json_t **ret_result, int *ret_code,
+                      struct problem *problem)
+{
+    struct problem why;
+
+    if (fabric_status_of(reply) != 0)
+        return problem_set(problem, -EHOSTUNREACH, "%s: no agent of this name is connected",
+                           call->machine);
+    int error = rpc_parse_reply(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply),
+                                call->number, ret_result, ret_code, &why);
+    return error == 0 ? 0 : problem_set(problem, error, "%s: %s", call->machine, why.text);
+}
+
+static int overdue(const struct call *call, struct problem *problem)
+{
+    return problem_set(problem, -ETIMEDOUT, "%s: the agent did not answer in time", call->machine);
+}
+
+static void fill_reply(struct call *call, int error, const struct problem *problem,
+                       struct fabric_message *message)
+{
+    message->kind = FABRIC_REPLY;
+    message->call = call->number;
+    message->error = error;
+    if (error != 0)
+        snprintf(message->text, sizeof(message->text), "%s", problem->text);
+}
+
+int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,
+                struct fabric_message *ret_message)
+{
+    struct call **link = find_call(fabric, number);
+    struct problem problem = {""};
+    json_t *result = NULL;
+
+    if (*link == NULL)
+        return 0;
+    int error = read_reply(*link, arrival->message, &result, &ret_message->code, &problem);
+    struct held *held = fabric_hold(ret_message, arrival, (*link)->machine);
+    if (held == NULL) {
+        json_decref(result);
+        return 0; /* it takes too long, then */
+    }
+    held->body = result;
+    ret_message->result = result;
+    fill_reply(*link, error, &problem, ret_message);
+    end_call(link);
+    return 1;
+}
+
+int calls_overdue(struct fabric *fabric, uint64_t now, struct fabric_message *ret_message)
+{
+    struct arrival none = {.message = NULL};
+    struct problem problem;
+    struct call **link = &fabric->calls;
+
+    while (*link != NULL && (*link)->due > now)
+        link = &(*link)->next;
+    if (*link == NULL || fabric_hold(ret_message, &none, (*link)->machine) == NULL)
+        return 0;
+    int error = overdue(*link, &problem);
+    fill_reply(*link, error, &problem, ret_message);
+    end_call(link);
+    return 1;
+}
+
+static bool has_subject(const struct arrival *arrival, const void *subject)
+{
+    return arrival->kind == ARRIVAL_REPLY &&
+           strcmp(natsMsg_GetSubject(arrival->message), subject) == 0;
+}
+
+int fabric_call(struct fabric *fabric, const char *machine, const char *method, json_t *params,
+                int timeout_ms, json_t **ret_result, int *ret_code, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    int code = 0;
+    int64_t number = fabric_call_begin(fabric, machine, method, params, timeout_ms, problem);
+
+    if (number < 0)
+        return (int)number;
+    snprintf(subject, sizeof(subject), "%s.c.%" PRId64, fabric->inbox, number);
+    struct arrival *arrival = fabric_take(fabric, has_subject, subject, timeout_ms);
+    struct call **link = find_call(fabric, (uint64_t)number);
+    int error = arrival == NULL ? overdue(*link, problem)
+                                : read_reply(*link, arrival->message, ret_result, &code, problem);
+    if (ret_code != NULL)
+        *ret_code = code;
+    end_call(link);
+    fabric_arrival_free(arrival);
+    fabric_wake(fabric); /* other things may have come */
+    return error;
+}

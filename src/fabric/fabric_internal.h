@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fabric_internal.h: what the files of the fabric share. Private to fabric/.
+ *
+ *      threads of libnats                         the caller's thread
+ *      arrived(), errors, state --> arrivals ---> fabric_next --> calls, outboxes, listener --> messages
+ *
+ * Replies come to one subscription, PREFIX.TOKEN.>, and the rest of the subject says what they reply to:
+ *      c.CALL    o.OUTBOX.NUMBER    l.GENERATION
+ */
+#ifndef DPM_FABRIC_INTERNAL_H
+#define DPM_FABRIC_INTERNAL_H
+
+#include "fabric/fabric.h"
+
+#include <nats/nats.h>
+#include <pthread.h>
+
+#define FABRIC_SUBJECT_SIZE 320
+#define MILLISECONDS        1000000ull /* ns */
+
+/* ---- what libnats' threads put into the queue ---- */
+
+enum arrival_kind { ARRIVAL_REPLY, ARRIVAL_REQUEST, ARRIVAL_STATE, ARRIVAL_TROUBLE };
+
+struct arrival {
+    struct arrival *next;
+    enum arrival_kind kind;
+    natsMsg *message; /* REPLY, REQUEST */
+    enum fabric_state state;
+    char text[256];
+};
+
+struct fabric {
+    char session[FABRIC_NAME_MOST + 1];
+    char machine[FABRIC_NAME_MOST + 1]; /* "": not an agent */
+    char user[128];
+    char where[128];                     /* the server, for problems */
+    char inbox[FABRIC_SUBJECT_SIZE / 2]; /* PREFIX.TOKEN */
+    char streams[2][FABRIC_NAME_MOST + 16];
+
+    natsConnection *connection;
+    natsOptions *options;
+    natsSubscription *replies, *requests;
+    jsCtx *jetstream;
+
+    int events, timer, poll; /* an eventfd and a timerfd in an epoll */
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    struct arrival *arrivals, **arrivals_end;
+    size_t waiting;    /* arrivals */
+    unsigned troubles; /* of these */
+    unsigned running;  /* callbacks that may still come */
+    bool closing;
+    unsigned reconnections;
+
+    /* the caller's thread */
+    struct call *calls;
+    uint64_t call_number;
+    unsigned reconnections_seen;
+    struct outbox *outboxes;
+    uint32_t outbox_number;
+    struct outbox *said;
+    struct listener *listener;
+};
+
+enum { STREAM_PACKETS, STREAM_SAID }; /* of fabric.streams */
+
+/* A problem's line for an error of libnats: "what: why". Returns `error`. */
+int fabric_problem(struct problem *problem, int error, const char *what, natsStatus status);
+
+/* A negative errno for an error of libnats. */
+int fabric_errno(natsStatus status);
+
+/* Arms the timer for what is due next. */
+void fabric_arm(struct fabric *fabric);
+
+/* Takes the oldest arrival that is `wanted` (NULL: any), for which it waits at most `timeout_ms`; or returns NULL. */
+struct arrival *fabric_take(struct fabric *fabric,
+                            bool (*wanted)(const struct arrival *arrival, const void *context),
+                            const void *context, int timeout_ms);
+void fabric_arrival_free(struct arrival *arrival);
+
+/* What a message holds until fabric_message_done. */
+struct held {
+    natsMsg *message;
+    json_t *body;
+    char machine[FABRIC_NAME_MOST + 1];
+};
+
+/* Moves the arrival's message into what `message` holds. Returns it, or NULL: no memory. */
+struct held *fabric_hold(struct fabric_message *message, struct arrival *arrival,
+                         const char *machine);
+
+/* Whether a reply is a status without a body, such as 503: nobody listens. Returns it, or 0. */
+int fabric_status_of(natsMsg *message);
+
+/* Wakes up the caller's thread. */
+void fabric_wake(struct fabric *fabric);
+
+/* Does what is due: sends what may be sent, or again after a reconnection. */
+void fabric_pump(struct fabric *fabric);
+
+/* A request to JetStream's interface. Returns 0, and the caller owns *ret_body; or a negative errno with a line in
+ * `problem`. `body` may be NULL. */
+int fabric_ask(struct fabric *fabric, const char *what, const char *subject, const char *body,
+               json_t **ret_body, struct problem *problem);
+
+/* ---- calls.c ---- */
+
+/* Handles a reply to a call. Returns 1: `ret_message` is a REPLY; 0: no call waits for it. */
+int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,
+                struct fabric_message *ret_message);
+
+/* Makes a REPLY of a call that has taken too long. Returns 1, or 0 if there is none. */
+int calls_overdue(struct fabric *fabric, uint64_t now, struct fabric_message *ret_message);
+
+/* When the next call takes too long; UINT64_MAX: none. */
+uint64_t calls_due(const struct fabric *fabric);
+void calls_free(struct fabric *fabric);
+
+/* Makes a REQUEST of what came. Returns 1, or 0: it was malformed, and has been refused. */
+int calls_request(struct fabric *fabric, struct arrival *arrival,
+                  struct fabric_message *ret_message);
+
+/* ---- said.c ---- */
+
+/* Handles a reply to the listener's requests. Returns 0: nothing for the caller. */
+int said_reply(struct fabric *fabric, unsigned generation, natsMsg *reply);
+
+/* Handles a stored message that came. Returns 1 and a NOTICE or an OUTPUT, or 0. */
+int said_stored(struct fabric *fabric, struct arrival *arrival, struct fabric_message *ret_message);
+void said_reconnected(struct fabric *fabric);
+void said_pump(struct fabric *fabric, uint64_t now);
+uint64_t said_due(const struct fabric *fabric);
+void said_free(struct fabric *fabric);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* streams.c: the session's two streams: made, measured, trimmed. By the controller. */
+#include "fabric/fabric_internal.h"
+#include "fabric/fabric_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PACKET_BYTES (1ull << 30)
+#define SAID_BYTES   (64ull << 20)
+#define WINDOW_MS    120000ull
+
+static json_t *stream_config(const struct fabric *fabric, unsigned stream,
+                             const struct fabric_limits *limits)
+{
+    bool packets = stream == STREAM_PACKETS;
+    char first[FABRIC_SUBJECT_SIZE], second[FABRIC_SUBJECT_SIZE];
+    uint64_t bytes = packets ? limits->packet_bytes : limits->said_bytes;
+    uint64_t window_ms = limits->window_ms == 0 ? WINDOW_MS : limits->window_ms;
+
+    if (bytes == 0)
+        bytes = packets ? PACKET_BYTES : SAID_BYTES;
+    snprintf(first, sizeof(first), packets ? "dpm.%s.*.packets.>" : "dpm.%s.*.notice",
+             fabric->session);
+    snprintf(second, sizeof(second), "dpm.%s.*.output.>", fabric->session);
+    return json_pack(
+        "{ss, so, ss, ss, ss, sI, si, si, si, sI, sb}", "name", fabric->streams[stream], "subjects",
+        packets ? json_pack("[s]", first) : json_pack("[ss]", first, second), "retention", "limits",
+        "storage", "file", "discard", packets ? "new" : "old", "max_bytes", (json_int_t)bytes,
+        "max_msgs", -1, "max_consumers", -1, "num_replicas", 1, "duplicate_window",
+        (json_int_t)(window_ms * MILLISECONDS), "allow_direct", (int)packets);
+}
+
+static int create_stream(struct fabric *fabric, unsigned stream, const struct fabric_limits *limits,
+                         struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    json_t *config = stream_config(fabric, stream, limits);
+    char *body = config == NULL ? NULL : json_dumps(config, JSON_COMPACT);
+    json_t *answer = NULL;
+
+    json_decref(config);
+    if (body == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
+    int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
+    json_decref(error == 0 ? answer : NULL);
+    if (error == 0 || error == -ENOENT) {
+        snprintf(subject, sizeof(subject), "$JS.API.STREAM.%s.%s", error == 0 ? "UPDATE" : "CREATE",
+                 fabric->streams[stream]);
+        error = fabric_ask(fabric, fabric->streams[stream], subject, body, &answer, problem);
+        json_decref(error == 0 ? answer : NULL);
+    }
+    free(body);
+    return error;
+}
+
+int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *limits,
+                          struct problem *problem)
+{
+    const struct fabric_limits defaults = {0};
+
+    if (limits == NULL)
+        limits = &defaults;
+    int error = create_stream(fabric, STREAM_PACKETS, limits, problem);
+    return error != 0 ? error : create_stream(fabric, STREAM_SAID, limits, problem);
+}
+
+/* ---- measuring ---- */
+
+static uint64_t number_at(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+
+    return value < 0 ? 0 : (uint64_t)value;
+}
+
+static int stream_info(struct fabric *fabric, unsigned stream, const char *body, json_t **ret_info,
+                       struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
+    return fabric_ask(fabric, fabric->streams[stream], subject, body, ret_info, problem);
+}
+
+int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct problem *problem)
+{
+    json_t *packets, *said;
+    int error = stream_info(fabric, STREAM_PACKETS, NULL, &packets, problem);
+
+    if (error != 0)
+        return error;
+    error = stream_info(fabric, STREAM_SAID, NULL, &said, problem);
+    if (error == 0) {
+        const json_t *state = json_object_get(packets, "state");
+        const json_t *said_state = json_object_get(said, "state");
+        *ret_usage = (struct fabric_usage){
+            .packets = number_at(state, "messages"),
+            .packet_bytes = number_at(state, "bytes"),
+            .packet_bytes_most = number_at(json_object_get(packets, "config"), "max_bytes"),
+            .said = number_at(said_state, "messages"),
+            .said_bytes = number_at(said_state, "bytes"),
+            .said_first = number_at(said_state, "first_seq"),
+        };
+        json_decref(said);
+    }
+    json_decref(packets);
+    return error;
+}
+
+/* ---- trimming ---- */
+
+/* The number that all consumers have acknowledged everything up to; 0: none. */
+static int acknowledged_by_all(struct fabric *fabric, uint64_t *ret_sequence,
+                               struct problem *problem)
+{
+    const char *stream = fabric->streams[STREAM_PACKETS];
+    char subject[FABRIC_SUBJECT_SIZE], body[64];
+    uint64_t lowest = UINT64_MAX, seen = 0, total = 1;
+
+    snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.LIST.%s", stream);
+    while (seen < total) { /* the server lists so many at a time */
+        json_t *answer;
+        size_t i;
+        const json_t *consumer;
+        snprintf(body, sizeof(body), "{\"offset\":%" PRIu64 "}", seen);
+        int error = fabric_ask(fabric, stream, subject, body, &answer, problem);
+        if (error != 0)
+            return error;
+        const json_t *list = json_object_get(answer, "consumers");
+        json_array_foreach(list, i, consumer)
+        {
+            uint64_t floor = number_at(json_object_get(consumer, "ack_floor"), "stream_seq");
+            lowest = floor < lowest ? floor : lowest;
+        }
+        total = number_at(answer, "total");
+        seen += json_array_size(list);
+        bool empty = json_array_size(list) == 0;
+        json_decref(answer);
+        if (empty)
+            break;
+    }
+    *ret_sequence = lowest == UINT64_MAX ? 0 : lowest;
+    return 0;
+}
+
+/* The number of the last message of a subject. */
+static int last_of(struct fabric *fabric, const char *of, uint64_t *ret_sequence,
+                   struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE], body[FABRIC_SUBJECT_SIZE + 32];
+    json_t *answer;
+
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.MSG.GET.%s",
+             fabric->streams[STREAM_PACKETS]);
+    snprintf(body, sizeof(body), "{\"last_by_subj\":\"%s\"}", of);
+    int error = fabric_ask(fabric, of, subject, body, &answer, problem);
+    if (error != 0)
+        return error;
+    *ret_sequence = number_at(json_object_get(answer, "message"), "seq");
+    json_decref(answer);
+    return 0;
+}
+
+/* Removes those of a subject before `before`. Returns how many. */
+static int64_t purge(struct fabric *fabric, const char *of, uint64_t before,
+                     struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE], body[FABRIC_SUBJECT_SIZE + 64];
+    json_t *answer;
+
+    snprintf(subject, sizeof(subject), "$JS.API.STREAM.PURGE.%s", fabric->streams[STREAM_PACKETS]);
+    snprintf(body, sizeof(body), "{\"filter\":\"%s\",\"seq\":%" PRIu64 "}", of, before);
+    int error = fabric_ask(fabric, of, subject, body, &answer, problem);
+    if (error != 0)
+        return error;
+    int64_t purged = (int64_t)number_at(answer, "purged");
+    json_decref(answer);
+    return purged;
+}
+
+int64_t fabric_trim(struct fabric *fabric, struct problem *problem)
+{
+    char body[FABRIC_SUBJECT_SIZE];
+    json_t *info, *count;
+    const char *subject;
+    uint64_t floor, last;
+    int64_t trimmed = 0;
+    int64_t error = acknowledged_by_all(fabric, &floor, problem);
+
+    if (error != 0 || floor == 0)
+        return error;
+    snprintf(body, sizeof(body), "{\"subjects_filter\":\"dpm.%s.*.packets.>\"}", fabric->session);
+    error = stream_info(fabric, STREAM_PACKETS, body, &info, problem);
+    if (error != 0)
+        return error;
+    json_object_foreach(json_object_get(json_object_get(info, "state"), "subjects"), subject, count)
+    {
+        if (json_integer_value(count) < 2)
+            continue;
+        error = last_of(fabric, subject, &last, problem);
+        if (error == 0)
+            error = purge(fabric, subject, last < floor + 1 ? last : floor + 1, problem);
+        if (error < 0)
+            break;
+        trimmed += error;
+    }
+    json_decref(info);
+    return error < 0 ? error : trimmed;
+}
