@@ -239,7 +239,7 @@ static int run(const struct filter_asked *asked)
     if (result < 0)
         status = command_error("%s", problem.text);
     bool forget = result == 0 && (filtering.ended || !asked->stores);
-    if (filter_free(filtering.filter, forget, &of_end) < 0)
+    if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
     fabric_close(filtering.fabric);
     fabric_server_detach(filtering.server);

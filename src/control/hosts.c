@@ -390,7 +390,7 @@ static void make_space(struct hosts *hosts)
 
 static void show_recording(struct hosts *hosts, const struct hosts_copies_state *state)
 {
-    char line[160], processes[COUNTED_SIZE], records[COUNTED_SIZE], bytes[UNIT_SIZE];
+    char line[256], processes[COUNTED_SIZE], records[COUNTED_SIZE], bytes[UNIT_SIZE];
     uint64_t count = 0;
 
     for (size_t i = 0; i < hosts->count; i++)

@@ -164,7 +164,7 @@ int hosts_copies_close(struct hosts_copies *copies, struct problem *problem)
     if (copies == NULL)
         return 0;
     hosts_copies_stop(copies);
-    int result = filter_free(copies->filter, true, problem);
+    int result = filter_close(copies->filter, true, problem);
     fabric_close(copies->fabric);
     pthread_mutex_destroy(&copies->lock);
     free(copies->expected);

@@ -64,8 +64,8 @@ static void tell_result(const struct hosts *hosts, const struct analyses_found *
 int hosts_report(struct hosts *hosts, struct problem *problem)
 {
     const struct recording_command *command = &hosts->recorder;
-    const char **paths;
-    size_t count;
+    const char **paths = NULL;
+    size_t count = 0;
     uint64_t records = 0;
     int result = list_paths(hosts, &paths, &count, problem);
 

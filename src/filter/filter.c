@@ -113,7 +113,7 @@ int filter_new(struct fabric *fabric, const struct filter_options *options, stru
     filter->copies.max_bytes = options->max_bytes;
     int result = begin(filter, fabric, options, problem);
     if (result < 0) {
-        filter_free(filter, false, NULL);
+        filter_close(filter, false, NULL);
         return result;
     }
     *ret_filter = filter;
@@ -336,7 +336,7 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
     };
 }
 
-int filter_free(struct filter *filter, bool forget, struct problem *problem)
+int filter_close(struct filter *filter, bool forget, struct problem *problem)
 {
     struct problem ignored;
 

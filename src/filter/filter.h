@@ -76,6 +76,6 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
 
 /* Closes the copies. `forget`: the server forgets the consumer, too: all is done. NULL is allowed. Returns 0, or the error of
  * closing a copy, with a line in `problem`. */
-int filter_free(struct filter *filter, bool forget, struct problem *problem);
+int filter_close(struct filter *filter, bool forget, struct problem *problem);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SAME_NAME_MOST 1000
+#define METADATA_MOST  (1u << 20) /* bytes: trace.h allows no more */
 
 /* ---- names ---- */
 
@@ -89,17 +90,17 @@ static int open_trace(const struct filter_copies *copies, struct copy *copy, con
 static ssize_t read_metadata(const char *path, char **ret_text)
 {
     char name[PATH_MAX];
-    char *text = malloc(TRACE_METADATA_MOST + 1);
+    char *text = malloc(METADATA_MOST + 1);
     int length = snprintf(name, sizeof(name), "%s/metadata", path);
     int file = length < PATH_MAX ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
     ssize_t used = 0, got = -1;
 
-    while (text != NULL && file >= 0 && used <= TRACE_METADATA_MOST &&
-           (got = read(file, text + used, TRACE_METADATA_MOST + 1 - (size_t)used)) > 0)
+    while (text != NULL && file >= 0 && used <= METADATA_MOST &&
+           (got = read(file, text + used, METADATA_MOST + 1 - (size_t)used)) > 0)
         used += got;
     if (file >= 0)
         close(file);
-    if (got != 0 || used > TRACE_METADATA_MOST) {
+    if (got != 0 || used > METADATA_MOST) {
         free(text);
         return text == NULL ? -ENOMEM : -EINVAL;
     }

@@ -245,7 +245,7 @@ void link_step(struct remote *remote, struct remote_host *host)
         too_late(remote, host);
     } else if ((host->state == REMOTE_LINKED || host->state == REMOTE_READY) && relay_ended(link->relay)) {
         const char *last = link->shell.last;
-        snprintf(line, sizeof(line), "%.250s: the connection has ended%s%s", host->name,
+        snprintf(line, sizeof(line), "%.200s: the connection has ended%s%.380s", host->name,
                  last[0] == '\0' ? "" : ": ", last);
         lose(remote, host, line);
     } else if (host->state == REMOTE_AWAY && now >= link->due) {
