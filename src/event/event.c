@@ -220,8 +220,8 @@ static const struct event_field cost_fields[] = {
 };
 
 static const struct event_field stream_fields[] = {
-    U(stream_record, pid, "pid", "process id (thread group), initial PID namespace"),
-    U(stream_record, tid, "tid", "thread id, initial PID namespace"),
+    U(stream_record, pid, "pid", "process id (thread group), PID namespace of the meter"),
+    U(stream_record, tid, "tid", "thread id, PID namespace of the meter"),
     U(stream_record, process, "process", "number of the process: that of its first stream"),
     U(stream_record, parent, "parent", "number of the stream that created it, 0: not metered"),
     U(stream_record, start, "start", "ns, CLOCK_MONOTONIC, when it was created"),

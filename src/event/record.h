@@ -286,7 +286,7 @@ enum signal_result {
 /* One thread. The record is repeated with the same number when an EXEC or a new name changes its contents. */
 struct stream_record {
     struct record_header header; /* header.stream is the stream's own number */
-    uint32_t pid;                /* process ID (thread group ID), initial PID namespace */
+    uint32_t pid;                /* process ID (thread group ID), PID namespace of the meter */
     uint32_t tid;
     uint32_t process;       /* number of the process: that of its first stream */
     uint32_t parent;        /* stream that created it; 0: not metered */

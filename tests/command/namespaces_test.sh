@@ -76,6 +76,50 @@ else
     skip "in a PID namespace: procedures have names" "no PID namespaces here"
 fi
 
+# pids are those that the user sees there, of all that is metered: of a namespace below it, too
+cat > numbers.sh << 'END'
+    sleep 30 &
+    echo $! > typed
+    dpm acquire -p $! -o typed.trace --report report 2> err &
+    recorder=$!
+    for i in $(seq 600); do
+        grep -q '^dpm: metering' err && break
+        sleep 0.05
+    done
+    sh -c 'echo $$ > sender; kill -URG "$1"' sh "$(cat typed)"
+    dpm dump --json typed.trace > so-far 2> /dev/null
+    kill -TERM "$(cat typed)"
+    wait "$recorder"
+    dpm run --meter kernel -o run.trace --report report -- \
+        sh -c 'echo $$ > own; unshare -pf sh -c "read -r line < /proc/self/stat; echo \$line > below"; true' 2> err2
+    sleep 30 &
+    unmetered=$!
+    dpm acquire --all -o all.trace --duration 200ms --report report 2> err3
+    kill $unmetered
+END
+if unshare -pf --mount-proc true 2> /dev/null; then
+    sleep 30 &
+    outside=$!
+    PATH=$1:$PATH unshare -pf --mount-proc sh numbers.sh
+    kill $outside
+    pids_in() {
+        "$dpm" dump --json --type "$2" "$1" | jq -r "$3" | sort -nu | xargs
+    }
+    check_equal "... a process has the pid by which the user has named it" "$(cat typed)" \
+        "$(pids_in typed.trace stream .pid)"
+    check_equal "... its program file is found below it" sleep \
+        "$("$dpm" dump --json --type image typed.trace | jq -r '.file | split("/") | last')"
+    check_equal "... and the sender of a signal has its own" "$(cat sender)" \
+        "$(pids_in typed.trace signal 'select(.signal == 23) | .sender_pid')"
+    check "... dpm run records the pid that the command sees" sh -c \
+        '"$1" dump --json --type stream run.trace | jq -e -s --argjson pid "$(cat own)" "any(.pid == \$pid)"' sh "$dpm"
+    check "... a process in a namespace below has its pid in this one, and its own" sh -c \
+        '"$1" dump --json --type stream run.trace | jq -e -s --argjson pid "$(cut -d " " -f 1 below)" "
+            any(.pid == \$pid and .pid_inside == 1)"' sh "$dpm"
+    check "... --all takes what lives there" sh -c '"$1" dump --type stream all.trace | grep -q "sleep\[[0-9]*\]"' sh "$dpm"
+    check_equal "... and nothing else" 1 "$(pids_in all.trace stream .pid_namespace | wc -w)"
+fi
+
 # ---- cgroups ----
 
 # in_cgroup COMMAND...: runs it in a cgroup namespace of its own, where only that part of the hierarchy is mounted.

@@ -39,6 +39,7 @@ int note_own(struct bpf_iter__task *context)
     struct task_struct *task = context->task;
     uint64_t program = task == NULL ? 0 : program_of(task);
 
+    note_own_pids();
     if (program == 0) /* the call after the last task has none */
         return 0;
     if (own_programs[0] == 0)

@@ -126,10 +126,10 @@ int signal_generate(uint64_t *arguments)
     *(volatile uint64_t *)&notes->facts = arguments[1];
     code = code_of_signal(*(volatile uint64_t *)&notes->facts);
     body0 = body_of_signal(arguments[0], arguments[4], code, receiver);
-    body1 = (uint32_t)target->tgid;
+    body1 = process_id(target);
     if (is_sent_by_process(arguments[0], code) && !(task->flags & PF_KTHREAD) &&
         is_on_stack_of(task, &zero, &notes->here)) {
-        body1 |= (uint64_t)task->tgid << 32;
+        body1 |= (uint64_t)process_id(task) << 32;
         /* after its TERMINATION it has no flags any more */
         if (sender != NULL && tells_signals(sender)) {
             if (running_stream(task) != NULL)

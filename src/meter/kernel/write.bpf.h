@@ -503,6 +503,45 @@ static __always_inline void write_queued(const struct queued *queued)
 
 /* ---- identities of processes ---- */
 
+/* The PID namespace of who loads the meter, and how many lie around it; 0: the machine's own. Iterators show the
+ * processes that it contains, and it is its pids that users type and see. */
+uint64_t own_pids;
+uint32_t own_pids_level;
+
+static __always_inline void note_own_pids(void)
+{
+    struct pid *pid = BPF_CORE_READ(bpf_get_current_task_btf(), thread_pid);
+    unsigned int level = BPF_CORE_READ(pid, level);
+    struct upid upid = {};
+
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    own_pids = (uint64_t)upid.ns;
+    own_pids_level = level;
+}
+
+/* The thread's number in that namespace; 0: it lies outside. Not inline: signal_generate has little stack left. */
+static __noinline uint32_t number_in_own_pids(struct task_struct *task)
+{
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    uint32_t level = own_pids_level;
+    struct upid upid = {};
+
+    if (BPF_CORE_READ(pid, level) < level)
+        return 0;
+    bpf_core_read(&upid, sizeof(upid), &pid->numbers[level & 31]);
+    return (uint64_t)upid.ns == own_pids ? upid.nr : 0;
+}
+
+static __always_inline uint32_t thread_id(struct task_struct *task)
+{
+    return own_pids_level == 0 ? (uint32_t)task->pid : number_in_own_pids(task);
+}
+
+static __always_inline uint32_t process_id(struct task_struct *task)
+{
+    return own_pids_level == 0 ? (uint32_t)task->tgid : number_in_own_pids(task->group_leader);
+}
+
 /* The task's id in its own, innermost PID namespace. */
 static __always_inline uint32_t pid_inside(struct task_struct *task)
 {
@@ -536,8 +575,8 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->header.flags = RECORD_NO_STREAM;
     record->header.proc_time_and_pc = time_used(task, record->header.time) & PROC_TIME_MASK;
     record->header.stream = stream->number;
-    record->pid = task->tgid;
-    record->tid = task->pid;
+    record->pid = process_id(task);
+    record->tid = thread_id(task);
     record->process = stream->process;
     record->parent = stream->parent;
     record->start = task->start_time;

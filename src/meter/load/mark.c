@@ -74,13 +74,27 @@ struct beginning {
     struct intern processes;
 };
 
-/* Whether a process is outside of our cgroup namespace: its cgroup2 is then shown as "/../...". 0: any process. */
+/* Whether a process is outside of our cgroup namespace: its cgroup2 is then shown as "/../...". */
 static bool is_outside(pid_t pid)
 {
     char cgroups[4096];
 
-    return pid == 0 || (process_read(pid, "cgroup", cgroups, sizeof(cgroups)) > 0 &&
-                        strstr(cgroups, "0::/..") != NULL);
+    return process_read(pid, "cgroup", cgroups, sizeof(cgroups)) > 0 &&
+           strstr(cgroups, "0::/..") != NULL;
+}
+
+static int stop_outside(pid_t pid, void *context)
+{
+    (void)context;
+    return is_outside(pid) ? -EXDEV : 0;
+}
+
+/* The same of any of these processes, or if that cannot be known. 0: all. */
+static bool some_outside(pid_t pid)
+{
+    struct problem problem;
+
+    return pid == 0 ? process_each(stop_outside, NULL, &problem) < 0 : is_outside(pid);
 }
 
 /* FLAGS: the datagrams of some processes are not metered, so that nobody takes them for somebody else's. */
@@ -115,7 +129,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     if (meter->kernel->bss->unmarkable != 0)
         return problem_set(problem, -ENOMEM, "out of kernel memory: cannot meter so many threads");
     if (marked > 0) {
-        meter->outside |= meter->cgroup_is_part && is_outside(pid);
+        meter->outside |= meter->cgroup_is_part && some_outside(pid);
         note_acquired(meter, pid);
     } else if (first) /* nothing waits for a beginning: see silent() */
         meter->kernel->bss->mark_generation = --meter->generation;
