@@ -280,11 +280,25 @@ static void report_removed(const struct source_state *state, const char *name)
     command_say("%s: %s", name, text);
 }
 
+/* A copy of a trace from another machine. */
+static void report_missing(const struct source_state *state, const char *name)
+{
+    char packets[COUNTED_SIZE];
+
+    if (state->missing_packets == 0)
+        return;
+    show_counted(state->missing_packets, "packet", packets);
+    command_say("%s: %s of this copy never arrived; %s", name, packets,
+                state->complete ? "their records count as lost"
+                                : "their records count as lost only as far as later packets show");
+}
+
 void command_report_state(const struct source *source, const char *const *names)
 {
     for (uint32_t i = 0; i < source->origins; i++) {
         report_end(&source->states[i], names[i]);
         report_removed(&source->states[i], names[i]);
+        report_missing(&source->states[i], names[i]);
         command_report_lost(names[i], source->states[i].lost, source->states[i].skipped);
     }
 }

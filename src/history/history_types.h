@@ -315,7 +315,8 @@ struct origin {
     bool discards;                /* DISCARDED was seen */
     bool loses;                   /* LOST was seen */
     bool skips;                   /* ... of skipped hooks: counted positions may be wrong */
-    uint64_t gap_time;            /* of the latest LOST or DISCARDED, 0: none */
+    uint64_t gap_time;            /* of the latest LOST or DISCARDED, or missing packets; 0: none */
+    uint64_t missing_packets;     /* so far, as the source says */
     uint32_t held;
     uint32_t waiters;     /* streams that wait for records of this origin */
     uint64_t in_flight;   /* SENDs to other origins */

@@ -164,11 +164,25 @@ int sources_choose(struct history *history, struct origin **ret_origin, struct p
     return result < 0 ? result : 0;
 }
 
+/* Packets of a copy are missing before the record: as with LOST, what they had will not come. */
+static void note_missing(struct history *history, struct origin *origin)
+{
+    uint64_t missing = origin->source->states[0].missing_packets;
+
+    if (missing == origin->missing_packets)
+        return;
+    origin->missing_packets = missing;
+    origin->loses = true;
+    origin->gap_time = origin->next.header->time;
+    holding_wake_origin(history, origin);
+}
+
 struct event sources_take(struct history *history, struct origin *origin)
 {
     const struct event event = origin->next;
 
     origin->has_next = false;
+    note_missing(history, origin);
     origin->read_time = event.header->time;
     advance(history, origin, event.header->time);
     origin->begun = true;

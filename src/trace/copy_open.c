@@ -188,9 +188,9 @@ static int open_pair(struct trace_copy *copy, uint32_t number, const char *contr
     copy->packets_here = scans[RING_CONTROL].packets + scans[RING_DATA].packets;
     if (flock(copy->files[RING_CONTROL].file, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return problem_set(problem, -EBUSY, "%s: another process writes this trace", copy->name);
-    if (copy->hidden)
-        return find_repeats_left(copy, &scans[RING_CONTROL], problem);
-    return find_end(copy, &scans[RING_CONTROL], problem);
+    int result = find_end(copy, &scans[RING_CONTROL], problem);
+    return result == 0 && copy->hidden ? find_repeats_left(copy, &scans[RING_CONTROL], problem)
+                                       : result;
 }
 
 /* A pair whose control file was begun, and has no name yet; INT64_MAX: there is none. */
