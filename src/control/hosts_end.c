@@ -162,6 +162,7 @@ static void end_agents(struct hosts *hosts)
         if (remote->state != REMOTE_READY)
             continue;
         waiting++;
+        remote->ends = true;
         remote_call(hosts->remote, remote, "agent.end", NULL, 5000, take_nothing, &waiting);
     }
     await(hosts, &waiting);

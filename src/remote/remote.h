@@ -47,6 +47,7 @@ struct remote_host {
     char machine[FABRIC_NAME_MOST + 1]; /* its name in the session */
     enum remote_state state;
     bool was_ready;
+    bool ends;                          /* set by the caller: its agent is asked to end, so the connection will */
     char *own_name;  /* what the machine calls itself; NULL: not known yet */
     char *machine_id, *user;
     void *context;   /* the caller's */

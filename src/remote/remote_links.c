@@ -54,6 +54,11 @@ static void lose(struct remote *remote, struct remote_host *host, const char *wh
         link_give_up(remote, host, why);
         return;
     }
+    if (host->ends) {
+        link_end(host);
+        host->state = REMOTE_OUT;
+        return;
+    }
     link_end(host);
     if (first) {
         link->lost = now;
@@ -114,6 +119,19 @@ void link_start(struct remote *remote, struct remote_host *host)
 }
 
 /* ---- the agent's answers ---- */
+
+struct saying {
+    struct remote *remote;
+    struct remote_host *host;
+};
+
+static void say(void *context, const char *line)
+{
+    struct saying *saying = context;
+    const struct remote_options *options = &saying->remote->options;
+
+    options->callbacks->said(options->context, saying->host, line);
+}
 
 static char *text_of(json_t *object, const char *key)
 {
@@ -176,12 +194,14 @@ static int take_answer(struct remote *remote, struct remote_host *host, struct p
 
 static void go_on(struct remote *remote, struct remote_host *host)
 {
+    struct saying saying = {remote, host};
     struct problem problem;
 
     if (take_answer(remote, host, &problem) < 0) {
         lose(remote, host, problem.text);
         return;
     }
+    remote_shell_connected(&host->link->shell, say, &saying);
     host->state = REMOTE_LINKED;
     remote_call(remote, host, "hello", NULL, remote->options.connect_ms, take_hello, remote);
 }
@@ -200,19 +220,6 @@ size_t link_files(const struct remote_host *host, struct pollfd files[LINK_FILES
     if (link->relay != NULL)
         files[count++] = (struct pollfd){.fd = relay_descriptor(link->relay), .events = POLLIN};
     return count;
-}
-
-struct saying {
-    struct remote *remote;
-    struct remote_host *host;
-};
-
-static void say(void *context, const char *line)
-{
-    struct saying *saying = context;
-    const struct remote_options *options = &saying->remote->options;
-
-    options->callbacks->said(options->context, saying->host, line);
 }
 
 static bool readable(int descriptor)

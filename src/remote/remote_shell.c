@@ -133,6 +133,7 @@ int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *
     int result = remote_words(rsh, &rsh_words);
 
     *shell = (struct remote_shell)REMOTE_SHELL_NONE;
+    shell->holds = true;
     if (result >= 0)
         result = remote_words(dpm, &dpm_words);
     if (result >= 0)
@@ -160,8 +161,20 @@ static void take_line(struct remote_shell *shell, void (*said)(void *context, co
     shell->length = 0;
     if (shell->line[0] == '\0')
         return;
+    if (shell->holds && shell->last[0] != '\0')
+        said(context, shell->last);
     memcpy(shell->last, shell->line, sizeof(shell->last));
-    said(context, shell->line);
+    if (!shell->holds)
+        said(context, shell->last);
+}
+
+void remote_shell_connected(struct remote_shell *shell,
+                            void (*said)(void *context, const char *line), void *context)
+{
+    if (shell->holds && shell->last[0] != '\0')
+        said(context, shell->last);
+    shell->holds = false;
+    shell->last[0] = '\0';
 }
 
 void remote_shell_read(struct remote_shell *shell,

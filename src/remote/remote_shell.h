@@ -23,6 +23,7 @@ struct remote_shell {
     char line[REMOTE_LINE_SIZE]; /* of standard error, not complete yet */
     size_t length;
     char last[REMOTE_LINE_SIZE]; /* the last complete line; "" */
+    bool holds; /* `last`: if the connection fails, it is part of the error */
 };
 
 #define REMOTE_SHELL_NONE {.in = -1, .out = -1, .err = -1}
@@ -35,6 +36,10 @@ int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *
 /* Reads standard error, and calls `said` for each complete line. */
 void remote_shell_read(struct remote_shell *shell,
                        void (*said)(void *context, const char *line), void *context);
+
+/* The agent has answered. */
+void remote_shell_connected(struct remote_shell *shell,
+                            void (*said)(void *context, const char *line), void *context);
 
 /* Why it ended before it connected, from its exit status and its last line. Waits a moment for its end. */
 void remote_shell_why(struct remote_shell *shell, const char *host, const char *dpm,
