@@ -93,7 +93,7 @@ void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_
  * reported. */
 int hosts_end(struct hosts *hosts);
 
-/* Ends the agents without a report: something failed at the beginning. */
+/* Ends the agents, and removes what was recorded: something failed at the beginning. */
 void hosts_abandon(struct hosts *hosts);
 
 /* hosts_report.c. Returns 0, or a negative errno with a line in `problem`. */

@@ -47,6 +47,7 @@ struct running {
     struct part *list;
     size_t count;
     struct part_input input;
+    bool abandoned; /* not everything could be started: the rest ends */
     int failed; /* the status of the first that failed; 0: none did */
 };
 

@@ -45,7 +45,7 @@ static void tell_killed(struct running *running, const struct part *part, int si
 {
     char line[160];
 
-    if (running->hosts->interrupts > 0)
+    if (running->hosts->interrupts > 0 || running->abandoned)
         return; /* as asked for */
     snprintf(line, sizeof(line), "%.80s was killed by signal %d (%s)", part->command[0], signal,
              strsignal(signal));
@@ -210,6 +210,7 @@ static void take_back(struct running *running)
 {
     struct problem ignored;
 
+    running->abandoned = true;
     for (size_t i = 0; i < running->count; i++) {
         const struct part *part = &running->list[i];
         json_t *answer = NULL;
