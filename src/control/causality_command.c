@@ -220,8 +220,8 @@ static int command_causality(int argc, char **argv)
 
     while (status < 0 && (option = command_next_option(&causality_command, argc, argv)) != -1)
         status = take_option(option, &asked);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("causality", "name a trace");
+    if (status < 0)
+        status = command_take_traces("causality", &argc, &argv, optind);
     if (status < 0)
         status = selection_check("causality", &asked.selection, false);
     if (status < 0)

@@ -123,6 +123,10 @@ void command_note_nobody(const char *option, const char *who);
 int command_usage_error(const char *name, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* After the options: the operands from argv[first] on are traces, or directories that hold traces and stand for all of
+ * them; *argc and *argv then have all traces. Returns -1 on success; else prints an error and returns the exit status. */
+int command_take_traces(const char *command, int *argc, char ***argv, int first);
+
 /* Flushes standard output. Returns 0, or a negative errno with a line in `problem` if anything could not be written.
  * Call it before anything else sets errno. */
 int command_flush_output(struct problem *problem);

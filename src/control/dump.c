@@ -294,8 +294,8 @@ static int command_dump(int argc, char **argv)
     }
     if (status < 0)
         status = selection_check("dump", &options.selection, true);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("dump", "name a trace");
+    if (status < 0)
+        status = command_take_traces("dump", &argc, &argv, optind);
     if (status < 0 && options.follow && (options.matched || argc - optind > 1))
         status = command_usage_error("dump", "--follow reads one trace, without --matched");
     if (status < 0)

@@ -168,8 +168,8 @@ static int command_graph(int argc, char **argv)
 
     while (status < 0 && (option = command_next_option(&graph_command, argc, argv)) != -1)
         status = take_option(option, &options);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("graph", "name a trace");
+    if (status < 0)
+        status = command_take_traces("graph", &argc, &argv, optind);
     if (status < 0)
         status = choose_format(&options);
     if (status < 0)

@@ -431,6 +431,8 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
     if (hosts->copies == NULL)
         return;
     look_at_copies(hosts);
+    if (hosts->shows)
+        hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;
     hosts->looked = now;

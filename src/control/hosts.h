@@ -14,6 +14,7 @@
 #define DPM_HOSTS_H
 
 #include "control/hosts_copies.h"
+#include "control/hosts_live.h"
 #include "control/hosts_options.h"
 #include "control/hosts_progress.h"
 #include "control/recording_command.h"
@@ -49,6 +50,7 @@ struct hosts {
     char told[512]; /* the last problem of the copies */
     bool shows;     /* records and processes are asked for, to be shown */
     struct hosts_progress progress;
+    struct hosts_live live;
     uint64_t looked; /* when states were asked for, and space was made */
     void *context;   /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */

@@ -198,6 +198,7 @@ static void expect_all(struct hosts *hosts)
 int hosts_end(struct hosts *hosts)
 {
     hosts->shows = false;
+    hosts_live_end(hosts); /* the report on the whole covers what comes now */
     hosts_progress_clear(&hosts->progress);
     end_recordings(hosts);
     expect_all(hosts);
@@ -216,6 +217,7 @@ void hosts_done(struct hosts *hosts)
     struct problem problem;
 
     hosts_progress_clear(&hosts->progress);
+    hosts_live_end(hosts);
     if (hosts_copies_close(hosts->copies, &problem) < 0)
         command_error("%s", problem.text);
     remote_free(hosts->remote);

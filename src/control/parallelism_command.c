@@ -322,8 +322,8 @@ static int command_parallelism(int argc, char **argv)
 
     while (status < 0 && (option = command_next_option(&parallelism_command, argc, argv)) != -1)
         status = take_option(option, &asked);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("parallelism", "name a trace");
+    if (status < 0)
+        status = command_take_traces("parallelism", &argc, &argv, optind);
     if (status < 0)
         status = check_sharing(&asked);
     if (status < 0)

@@ -213,8 +213,8 @@ static int command_path(int argc, char **argv)
 
     while (status < 0 && (option = command_next_option(&path_command, argc, argv)) != -1)
         status = take_option(option, &asked);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("path", "name a trace");
+    if (status < 0)
+        status = command_take_traces("path", &argc, &argv, optind);
     if (status < 0)
         status = check_together(&asked);
     if (status < 0) {

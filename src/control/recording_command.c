@@ -125,7 +125,7 @@ void recording_command_begin(struct recording_command *command)
 
 /* ---- while recording ---- */
 
-static void stop_intervals(struct recording_command *command)
+void recording_command_stop_intervals(struct recording_command *command)
 {
     statistics_free(command->statistics);
     command->statistics = NULL;
@@ -135,7 +135,7 @@ static void stop_intervals(struct recording_command *command)
 
 static void stop_following(struct recording_command *command)
 {
-    stop_intervals(command);
+    recording_command_stop_intervals(command);
     if (command->whole != NULL)
         whole_report_done(command->whole);
     free(command->whole);
@@ -158,8 +158,7 @@ static int report_last_interval(struct recording_command *command)
     return result;
 }
 
-/* Prints a report on what has been recorded so far, and on the last interval. */
-static int report_so_far(struct recording_command *command, struct problem *problem)
+int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
@@ -199,7 +198,7 @@ static int analyse_so_far(struct recording_command *command, struct problem *pro
         now - command->last_report < command->options->interval)
         return result;
     command->last_report = now;
-    return report_so_far(command, problem);
+    return recording_command_report_so_far(command, problem);
 }
 
 static void say_stopped(const struct recording_command *command, const struct problem *problem)

@@ -90,8 +90,8 @@ static int command_report(int argc, char **argv)
         status = command_usage_error("report", "--html and --json: give only one");
     if (status < 0)
         status = selection_check("report", &asked.selection, false);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("report", "name a trace");
+    if (status < 0)
+        status = command_take_traces("report", &argc, &argv, optind);
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     selection_done(&asked.selection);

@@ -291,8 +291,8 @@ static int command_stats(int argc, char **argv)
     }
     if (status < 0)
         status = check_together(&asked);
-    if (status < 0 && optind == argc)
-        status = command_usage_error("stats", "name a trace");
+    if (status < 0)
+        status = command_take_traces("stats", &argc, &argv, optind);
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     selection_done(&asked.selection);

@@ -61,8 +61,8 @@ static int command_why(int argc, char **argv)
         else
             status = option == OPTION_HELP ? command_help("why") : command_usage_error("why", NULL);
     }
-    if (status < 0 && optind == argc)
-        status = command_usage_error("why", "name a trace");
+    if (status < 0)
+        status = command_take_traces("why", &argc, &argv, optind);
     if (status < 0)
         status = selection_check("why", &selection, false);
     if (status < 0 && view != ELAPSED_VIEW_BEST && selection.choice.processes.count > 0)
