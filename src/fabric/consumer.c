@@ -30,6 +30,7 @@ struct early {
     natsMsg *message;
     struct fabric_place place, after;
     bool has_after;
+    uint64_t sequence;
 };
 
 /* A part of a trace. */
@@ -280,6 +281,21 @@ static int read_headers(struct fabric_consumer *consumer, natsMsg *message,
     return has_after < 0 ? -EPROTO : 0;
 }
 
+/* One that is held already: the same message, delivered again, or one that was sent and stored twice. */
+static int hold_again(struct fabric_consumer *consumer, struct early *early,
+                      const struct arrived_packet *packet)
+{
+    if (early->sequence == packet->sequence) {
+        natsMsg_Destroy(early->message);
+        early->message = packet->message;
+        return 0;
+    }
+    consumer->state.doubles++;
+    respond(consumer, packet->message, "+ACK");
+    natsMsg_Destroy(packet->message);
+    return 0;
+}
+
 /* Keeps it until its predecessor has come. */
 static int hold(struct fabric_consumer *consumer, const struct arrived_packet *packet)
 {
@@ -288,11 +304,8 @@ static int hold(struct fabric_consumer *consumer, const struct arrived_packet *p
     consumer->state.early++;
     while (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) < 0)
         link = &(*link)->next;
-    if (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) == 0) {
-        natsMsg_Destroy((*link)->message); /* the same one, again: the newer one is acknowledged */
-        (*link)->message = packet->message;
-        return 0;
-    }
+    if (*link != NULL && fabric_place_compare(&(*link)->place, &packet->place) == 0)
+        return hold_again(consumer, *link, packet);
     struct early *early = consumer->held < HELD_MOST ? calloc(1, sizeof(*early)) : NULL;
     if (early == NULL) {
         send_back(consumer, packet->message, BACK_MS);
@@ -302,7 +315,8 @@ static int hold(struct fabric_consumer *consumer, const struct arrived_packet *p
                             .message = packet->message,
                             .place = packet->place,
                             .after = packet->after,
-                            .has_after = packet->has_after};
+                            .has_after = packet->has_after,
+                            .sequence = packet->sequence};
     *link = early;
     consumer->held++;
     return 0;
