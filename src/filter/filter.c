@@ -11,13 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Packets that came before the metadata of their trace: those of different parts may come in any order. The server sends no
- * more of them than an agent publishes without an answer. */
-#define EARLY_MOST 256
-
 #define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
 
-struct early {
+struct received {
     struct fabric_consumer *consumer;
     struct fabric_packet packet;
 };
@@ -31,9 +27,7 @@ struct filter {
     struct filter_copies copies;
     struct fabric_consumer **consumers;
     size_t consumer_count, next;
-    struct early early[EARLY_MOST];
-    size_t early_count;
-    struct early waiting; /* could not be stored, and is tried again; machine NULL: none */
+    struct received waiting; /* could not be stored, and is tried again; machine NULL: none */
     struct expected *expected;
     size_t expected_count, expected_capacity;
 };
@@ -150,76 +144,42 @@ static int store(struct filter *filter, struct copy *copy, const struct fabric_p
     return 0;
 }
 
-static void give_back(struct early *early, bool stored)
+static void give_back(struct received *received, bool stored)
 {
-    fabric_consumer_done(early->consumer, &early->packet, stored);
-    early->packet.machine = NULL;
+    fabric_consumer_done(received->consumer, &received->packet, stored);
+    received->packet.machine = NULL;
 }
 
-static int take(struct filter *filter, struct early *early, struct problem *problem);
-
-/* The copy is there now: what has come before its metadata can be stored. */
-static int take_early(struct filter *filter, const struct copy *copy, struct problem *problem)
+/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again. Metadata that
+ * are none, of a machine that sends anything, do not. */
+static int take(struct filter *filter, struct received *received, struct problem *problem)
 {
-    size_t kept = 0, count = filter->early_count;
+    struct copy *copy = filter_copies_find(&filter->copies, &received->packet);
+    bool is_metadata = received->packet.part == FABRIC_METADATA, begins = copy == NULL;
     int result = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        struct early early = filter->early[i];
-        if (result >= 0 && filter_copies_find(&filter->copies, &early.packet) == copy)
-            result = take(filter, &early, problem);
-        else
-            filter->early[kept++] = early;
-    }
-    filter->early_count = kept;
-    return result;
-}
-
-static void keep_early(struct filter *filter, struct early *early)
-{
-    if (filter->early_count == EARLY_MOST)
-        give_back(early, false); /* it comes again */
-    else
-        filter->early[filter->early_count++] = *early;
-}
-
-/* Metadata that are none, as of a machine that sends anything: */
-static int refuse_metadata(struct early *early)
-{
-    give_back(early, true);
-    return 0;
-}
-
-static int take(struct filter *filter, struct early *early, struct problem *problem)
-{
-    struct copy *copy = filter_copies_find(&filter->copies, &early->packet);
-    bool begins = copy == NULL;
-    int result = 0;
-
-    if (begins && early->packet.part != FABRIC_METADATA) {
-        keep_early(filter, early);
+    if (begins && is_metadata)
+        result = filter_copies_create(&filter->copies, &received->packet, &copy, problem);
+    if (begins && (!is_metadata || result == -EBADMSG)) {
+        give_back(received, is_metadata);
         return 0;
     }
-    if (begins)
-        result = filter_copies_create(&filter->copies, &early->packet, &copy, problem);
-    if (begins && result == -EBADMSG)
-        return refuse_metadata(early);
     if (result >= 0)
-        result = store(filter, copy, &early->packet, problem);
+        result = store(filter, copy, &received->packet, problem);
     if (result < 0) {
-        filter->waiting = *early;
+        filter->waiting = *received;
         return result;
     }
-    give_back(early, true);
-    return begins ? take_early(filter, copy, problem) : 0;
+    give_back(received, true);
+    return 0;
 }
 
 static int try_again(struct filter *filter, struct problem *problem)
 {
-    struct early early = filter->waiting;
+    struct received received = filter->waiting;
 
     filter->waiting.packet.machine = NULL;
-    return early.packet.machine == NULL ? 0 : take(filter, &early, problem);
+    return received.packet.machine == NULL ? 0 : take(filter, &received, problem);
 }
 
 #define AT_ONCE 1000 /* packets in a step */
@@ -232,8 +192,9 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
     /* waits for the first one only, shared by all consumers */
     for (int wait_ms = timeout_ms / (int)consumers + 1;
          result >= 0 && count < AT_ONCE && quiet < (int)consumers;) {
-        struct early early = {.consumer = filter->consumers[filter->next]};
-        result = fabric_consumer_next(early.consumer, count == 0 ? wait_ms : 0, &early.packet, problem);
+        struct received received = {.consumer = filter->consumers[filter->next]};
+        result = fabric_consumer_next(received.consumer, count == 0 ? wait_ms : 0, &received.packet,
+                                      problem);
         if (result == 0) {
             quiet++;
             filter->next = (filter->next + 1) % consumers;
@@ -241,7 +202,7 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
         if (result > 0) {
             quiet = 0;
             count++;
-            result = take(filter, &early, problem);
+            result = take(filter, &received, problem);
         }
     }
     return result < 0 ? result : count;
@@ -344,8 +305,6 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
         return 0;
     if (filter->waiting.packet.machine != NULL)
         give_back(&filter->waiting, false);
-    for (size_t i = 0; i < filter->early_count; i++)
-        give_back(&filter->early[i], false);
     for (size_t i = 0; i < filter->consumer_count; i++) {
         if (forget)
             fabric_consumer_remove(filter->consumers[i], &ignored);

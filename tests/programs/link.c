@@ -173,8 +173,8 @@ static void wait_for_packets(const struct options *options, const struct directi
 
     for (unsigned i = 0; i < 2; i++) {
         const struct direction *direction = &directions[i];
-        files[i + 1] =
-            (struct pollfd){.fd = direction->count < QUEUE ? direction->from : -1, .events = POLLIN};
+        files[i + 1] = (struct pollfd){.fd = direction->count < QUEUE ? direction->from : -1,
+                                       .events = POLLIN};
         if (direction->count > 0 && direction->packets[direction->first].due < next)
             next = direction->packets[direction->first].due;
     }
