@@ -26,6 +26,7 @@
 #define CONNECT_MS  10000
 #define SECOND      1000000000ULL /* ns */
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
+#define QUIET       (2 * SECOND)  /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
     const char *from, *folder, *url, *credentials;
@@ -158,9 +159,10 @@ static bool has_all(struct filtering *filtering)
 
     if (!filtering->ended)
         return false;
-    if (filter_complete(filtering->filter) && filter_left(filtering->filter, &problem) <= 0)
-        return true;
-    return clock_now(CLOCK_MONOTONIC) - filtering->progress >= NO_PROGRESS;
+    uint64_t quiet = clock_now(CLOCK_MONOTONIC) - filtering->progress;
+    if (filter_complete(filtering->filter))
+        return filter_left(filtering->filter, &problem) <= 0 || quiet >= QUIET;
+    return quiet >= NO_PROGRESS;
 }
 
 static int filter_all(struct filtering *filtering, struct problem *problem)

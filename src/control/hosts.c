@@ -270,7 +270,6 @@ int hosts_ask(struct hosts *hosts, const char *method,
 {
     struct asking asking = {.hosts = hosts, .method = method, .took = took};
     unsigned interrupts = hosts->interrupts;
-    char what[64];
 
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
@@ -286,8 +285,7 @@ int hosts_ask(struct hosts *hosts, const char *method,
         remote_drop_calls(hosts->remote); /* they would be answered to a caller that has gone */
         return problem_set(problem, -EINTR, "interrupted (%s)", method);
     }
-    snprintf(what, sizeof(what), "cannot record (%s)", method);
-    return enough(hosts, what, problem);
+    return enough(hosts, "cannot meter", problem);
 }
 
 /* ---- the recording ---- */

@@ -54,6 +54,7 @@ static int follow_all(struct hosts *hosts, struct problem *problem)
     int result = history_new(live->sources, live->count, &live->history, problem);
     if (result == 0)
         result = statistics_new(live->history, 0, &hosts->recorder.statistics);
+    hosts->recorder.origins = (uint32_t)live->count;
     hosts->recorder.last_report = clock_now(CLOCK_MONOTONIC);
     return result < 0 ? problem_set(problem, result, "out of memory for interval reports") : 0;
 }

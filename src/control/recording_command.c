@@ -32,6 +32,7 @@ int recording_command_init(struct recording_command *command,
         .options = options,
         .subject = subject,
         .recording.options = &options->recording,
+        .origins = 1,
         .messages = stderr,
     };
     if (options->report != NULL && (command->messages = fopen(options->report, "we")) == NULL) {
@@ -147,7 +148,7 @@ static void stop_following(struct recording_command *command)
 static int report_last_interval(struct recording_command *command)
 {
     struct communication *since;
-    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, 1, &since);
+    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, command->origins, &since);
 
     if (result != 0) /* the first interval is the whole */
         return result < 0 ? result : 0;
@@ -162,7 +163,7 @@ int recording_command_report_so_far(struct recording_command *command, struct pr
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
-    int result = statistics_finish(command->statistics, 1, &communication);
+    int result = statistics_finish(command->statistics, command->origins, &communication);
 
     if (result < 0)
         return problem_set(problem, result, "out of memory for the report");

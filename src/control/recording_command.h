@@ -28,6 +28,7 @@ struct recording_command {
     /* analyses that follow the recording; NULL: none */
     struct history *history;
     struct statistics *statistics; /* for interval reports */
+    uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
     uint64_t last_report;
     struct whole_report

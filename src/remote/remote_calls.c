@@ -43,9 +43,12 @@ static void finish(struct remote *remote, size_t index, int error, int code, jso
 {
     struct remote_calls *calls = &remote->calls;
     struct remote_call call = calls->list[index];
+    size_t length = strlen(call.host->machine);
     char line[640];
 
     calls->list[index] = calls->list[--calls->count];
+    if (text != NULL && strncmp(text, call.host->machine, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+        text += length + 2; /* the fabric knows the machine's name, the user the host's */
     snprintf(line, sizeof(line), "%s: %s", call.host->name, text == NULL ? "" : text);
     call.answer(call.context, call.host, error, code, result, line);
     json_decref(call.params);
