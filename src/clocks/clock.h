@@ -102,6 +102,9 @@ struct clocks;
 int clocks_new(uint32_t count, struct clocks **ret_clocks);
 void clocks_free(struct clocks *clocks);
 
+/* From now on there are `count` origins, at least as many as before. Returns 0 or -ENOMEM, which changes nothing. */
+int clocks_grow(struct clocks *clocks, uint32_t count);
+
 /* These two origins are on one machine, and have one clock. To be called before messages of `origin` are added. */
 void clocks_share(struct clocks *clocks, uint32_t origin, uint32_t with);
 

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ns: for times within this distance a route is taken to stay the best */
 #define ROUTE_TIME 100000000
@@ -99,6 +100,57 @@ int clocks_new(uint32_t count, struct clocks **ret_clocks)
     for (uint32_t i = 0; i < count; i++)
         clocks->machines[i] = i;
     *ret_clocks = clocks;
+    return 0;
+}
+
+/* Routes that exist get room for links to all machines. */
+static int grow_routes(struct route **routes, uint32_t old, uint32_t count)
+{
+    struct route *grown = realloc(*routes, (count + 1UL) * sizeof(*grown));
+
+    if (grown == NULL)
+        return -ENOMEM;
+    *routes = grown;
+    memset(&grown[old], 0, (count + 1UL - old) * sizeof(*grown));
+    for (uint32_t i = 0; i < old; i++) {
+        if (grown[i].links == NULL)
+            continue;
+        uint32_t *links = realloc(grown[i].links, count * sizeof(*links));
+        if (links == NULL)
+            return -ENOMEM;
+        grown[i].links = links;
+    }
+    return 0;
+}
+
+/* Makes an array longer, by elements that are 0. */
+static int grow_array(void *array, uint32_t old, uint32_t count, size_t size)
+{
+    char *grown;
+
+    memcpy(&grown, array, sizeof(grown));
+    grown = realloc(grown, (count + 1UL) * size);
+    if (grown == NULL)
+        return -ENOMEM;
+    memset(grown + old * size, 0, (count + 1UL - old) * size);
+    memcpy(array, &grown, sizeof(grown));
+    return 0;
+}
+
+int clocks_grow(struct clocks *clocks, uint32_t count)
+{
+    uint32_t old = clocks->count;
+
+    if (grow_routes(&clocks->routes, old, count) < 0 ||
+        grow_routes(&clocks->aside, old, count) < 0 ||
+        grow_array(&clocks->machines, old, count, sizeof(*clocks->machines)) < 0 ||
+        grow_array(&clocks->steps, old, count, sizeof(*clocks->steps)) < 0 ||
+        grow_array(&clocks->references, old, count, sizeof(*clocks->references)) < 0)
+        return -ENOMEM;
+    for (uint32_t i = old; i < count; i++)
+        clocks->machines[i] = i;
+    clocks->count = count;
+    clocks->told_for = 0;
     return 0;
 }
 

@@ -40,6 +40,12 @@ static int allocate(struct history *history, uint32_t count)
                : 0;
 }
 
+static void init_origin(struct history *history, uint32_t number, struct source *source)
+{
+    history->origins[number].source = source;
+    history->origins[number].machine = NO_MACHINE;
+}
+
 int history_new(struct source *const *sources, size_t count, struct history **ret_history,
                 struct problem *problem)
 {
@@ -54,10 +60,8 @@ int history_new(struct source *const *sources, size_t count, struct history **re
         return problem_set(problem, -ENOMEM, "out of memory");
     }
     history->origin_count = history->silent_origins = (uint32_t)count;
-    for (size_t i = 0; i < count; i++) {
-        history->origins[i].source = sources[i];
-        history->origins[i].machine = NO_MACHINE;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        init_origin(history, i, sources[i]);
     history->joiner.closed_too = true;
     history->streams.size = sizeof(struct stream);
     history->processes.size = sizeof(struct process);
@@ -68,6 +72,52 @@ int history_new(struct source *const *sources, size_t count, struct history **re
     history->sends.size = sizeof(struct sent);
     *ret_history = history;
     return 0;
+}
+
+/* Room for one more origin. The arrays have one element more than there are origins. */
+static int grow(struct history *history)
+{
+    size_t count = history->origin_count + 2UL;
+    struct origin *origins = realloc(history->origins, count * sizeof(*origins));
+
+    if (origins == NULL)
+        return -ENOMEM;
+    history->origins = origins;
+    memset(&origins[count - 1], 0, sizeof(*origins));
+    struct machine *machines = realloc(history->machines, count * sizeof(*machines));
+    if (machines == NULL)
+        return -ENOMEM;
+    history->machines = machines;
+    memset(&machines[count - 1], 0, sizeof(*machines));
+    return clocks_grow(history->clocks, history->origin_count + 1);
+}
+
+int history_add(struct history *history, struct source *source, struct problem *problem)
+{
+    if (source->origins != 1)
+        return problem_set(problem, -EINVAL, "a source with %u origins cannot join",
+                           source->origins);
+    if (history->finished)
+        return problem_set(problem, -EPIPE, "the history has ended");
+    if (history->origin_count >= UINT32_MAX - 2 || grow(history) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    init_origin(history, history->origin_count++, source);
+    history->silent_origins++;
+    history->turn = 0;
+    return 0;
+}
+
+void history_expect_more(struct history *history, bool expected)
+{
+    history->expects = expected;
+}
+
+void history_be_patient(struct history *history, uint64_t patience,
+                        uint64_t (*now)(clockid_t clock))
+{
+    history->patience = patience;
+    history->now = now;
+    history->gone_on = INT64_MIN;
 }
 
 void history_finish(struct history *history)
@@ -640,7 +690,7 @@ static int go_on(struct history *history, struct history_event *ret_event, struc
         return read_one(history, origin, ret_event);
     if (history->ended_count > ended)
         return 0; /* its end may have woken streams */
-    if (history->ended_count < history->origin_count)
+    if (history->ended_count < history->origin_count || history->expects)
         return NOTHING_YET;
     if (release_woken(history))
         return 0;

@@ -158,6 +158,8 @@ struct history_counts {
     /* RECEIVEs released because nothing else could proceed, or because too many waited for clocks that no message
      * relates. 0 for lossless traces. */
     uint64_t stalls;
+    uint64_t
+        late; /* records read after the history had gone on without their origin (history_be_patient) */
     struct own_cost own_cost; /* final at the end */
 };
 
@@ -167,6 +169,21 @@ struct history_counts {
 int history_new(struct source *const *sources, size_t count, struct history **ret_history,
                 struct problem *problem);
 void history_free(struct history *history);
+
+/* Another machine joins: its source becomes the next origin. Its records are read from the first one on, until they are as
+ * far as the others'. Messages that were handed out before as coming from, or going to, an unmonitored peer stay so.
+ * Errors: those of history_new; -EPIPE: history_next has returned SOURCE_END. */
+int history_add(struct history *history, struct source *source, struct problem *problem);
+
+/* Whether origins may still join: history_next then returns SOURCE_NONE_YET, rather than SOURCE_END, when all sources have
+ * ended. False at first. */
+void history_expect_more(struct history *history, bool expected);
+
+/* Live sources: the others' records wait for an origin that has none now, up to what it is known to be complete to, so that
+ * all are read in the order of time. If it has given no sign of life for `patience` ns, the history goes on without it;
+ * what it then brings too late is counted (late). `now` is a clock, as clock_now. patience 0, as at first: nothing waits. */
+void history_be_patient(struct history *history, uint64_t patience,
+                        uint64_t (*now)(clockid_t clock));
 
 /* The next event. Returns an enum source_result, or a negative errno with a line in `problem` (a source's errno, or
  * -ENOMEM). SOURCE_NONE_YET: live sources have nothing now, ask again later. Every record of every source is handed out

@@ -305,7 +305,9 @@ struct origin {
     bool has_next;
     bool begun; /* a record was read */
     bool ended;
-    bool idle; /* live, and has nothing now */
+    bool idle;     /* live, and has nothing now */
+    bool quiet;    /* it has given no sign of life for too long: nothing waits for it */
+    uint64_t news; /* when it was first found idle since its last sign of life; 0: it was not */
     struct recorded_types recorded;
     bool tells;               /* SENDCALL is always in force: after a MOMENT, silence is proof */
     bool leaves_out_receives; /* none is recorded */
@@ -413,6 +415,11 @@ struct history {
     size_t spent_count;
     struct history_counts counts;
     bool finished;
+    bool expects;      /* origins may still join */
+    uint64_t patience; /* ns to wait for an idle origin; 0: none */
+    uint64_t (*now)(clockid_t clock);
+    uint32_t quiet_count; /* origins that are not waited for any more */
+    int64_t gone_on;      /* the latest time (`when`) that was read without a quiet origin */
 };
 
 #endif

@@ -175,6 +175,23 @@ static bool may_be_there(const struct history *history, const struct elsewhere *
            (!where->local && where->machine == NO_MACHINE);
 }
 
+/* Live: an origin whose clock no message relates is known beyond a time when it is by the wall clocks, give or take the
+ * patience. */
+static uint64_t beyond_by_wall_clock(const struct history *history, uint32_t number,
+                                     uint32_t origin, uint64_t time)
+{
+    if (history->patience == 0 || time > UINT64_MAX / 2)
+        return UNRELATED;
+    return time + (uint64_t)history_wall_offset(history, origin) -
+           (uint64_t)history_wall_offset(history, number) + history->patience;
+}
+
+/* Live: nothing has come from it so far. */
+static bool has_nothing_yet(const struct history *history, const struct origin *origin)
+{
+    return history->patience > 0 && !origin->begun && !origin->has_next;
+}
+
 /* The origin that is known least far, among those where the partner may be recorded. *ret_deadline: how far it must be
  * known. -1: none has anything to add. */
 static int64_t least_known(const struct look *look, const struct elsewhere *where,
@@ -185,10 +202,13 @@ static int64_t least_known(const struct look *look, const struct elsewhere *wher
 
     for (uint32_t i = 0; i < history->origin_count; i++) {
         const struct origin *other = &history->origins[i];
-        if (other->ended || !may_be_there(history, where, i))
+        if (other->ended || other->quiet || has_nothing_yet(history, other) ||
+            !may_be_there(history, where, i))
             continue;
-        uint64_t beyond =
-            history_known_beyond(history, i, where->origin, look->record->header.time);
+        uint64_t time = look->record->header.time;
+        uint64_t beyond = history_known_beyond(history, i, where->origin, time);
+        if (beyond == UNRELATED)
+            beyond = beyond_by_wall_clock(history, i, where->origin, time);
         if (other->progress > beyond || (beyond == UNRELATED && !where->patient))
             continue;
         if (found < 0 || other->progress < history->origins[found].progress) {

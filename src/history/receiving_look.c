@@ -249,7 +249,7 @@ bool look_is_missing(struct look *look, const struct sent *next)
     const struct end *from = look->from;
     const struct origin *origin = &look->history->origins[from->origin];
 
-    if (look->forced || from->destroyed || origin->ended)
+    if (look->forced || from->destroyed || origin->ended || origin->quiet)
         return true;
     if (look->end->external && !may_have_sent(look)) /* a loss may have been reported since */
         return is_read_up_to(look);

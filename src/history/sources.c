@@ -38,8 +38,15 @@ static bool is_readable(const struct origin *origin)
     return !origin->ended && !origin->idle;
 }
 
+static void set_quiet(struct history *history, struct origin *origin, bool quiet)
+{
+    history->quiet_count += (uint32_t)quiet - (uint32_t)origin->quiet;
+    origin->quiet = quiet;
+}
+
 static void end_origin(struct history *history, struct origin *origin)
 {
+    set_quiet(history, origin, false);
     origin->ended = true;
     history->ended_count++;
     origin->progress = UINT64_MAX;
@@ -55,6 +62,23 @@ static void advance(struct history *history, struct origin *origin, uint64_t pro
         holding_progress(history, origin);
 }
 
+/* An origin that is idle for too long is not waited for. */
+static void note_idle(struct history *history, struct origin *origin, bool tells)
+{
+    if (history->patience == 0)
+        return;
+    uint64_t now = history->now(CLOCK_MONOTONIC);
+    if (tells)
+        set_quiet(history, origin, false);
+    if (tells || origin->news == 0)
+        origin->news = now;
+    if (origin->quiet || now - origin->news < history->patience)
+        return;
+    set_quiet(history, origin, true);
+    holding_wake_origin(history, origin);
+    holding_wake_impatient(history);
+}
+
 /* Fetches the next record of a source, which stays valid until the source is asked for another. Returns SOURCE_RECORD;
  * 0: there is none, and streams may have been woken; or an error. */
 static int look_ahead(struct history *history, struct origin *origin, struct problem *problem)
@@ -68,15 +92,18 @@ static int look_ahead(struct history *history, struct origin *origin, struct pro
         return result;
     if (result == SOURCE_RECORD) {
         origin->has_next = true;
+        origin->news = 0;
         origin->next.origin = (uint32_t)(origin - history->origins);
         origin->wall_offset = origin->next.wall_offset;
         origin->when = (int64_t)(origin->next.header->time + (uint64_t)origin->offset);
         return SOURCE_RECORD;
     }
     if (result == SOURCE_NONE_YET) {
+        bool tells = complete > origin->progress;
         origin->idle = true;
-        if (complete > origin->progress)
+        if (tells)
             advance(history, origin, complete);
+        note_idle(history, origin, tells);
         return 0;
     }
     end_origin(history, origin);
@@ -105,6 +132,21 @@ static int64_t turn_until(const struct origin *one, const struct origin *other)
     return (int64_t)((uint64_t)other->when + uncertain);
 }
 
+/* The time from which on all others wait for an idle origin; INT64_MAX: for none. */
+static int64_t wait_from(const struct history *history)
+{
+    int64_t least = INT64_MAX;
+
+    for (uint32_t i = 0; history->patience > 0 && i < history->origin_count; i++) {
+        const struct origin *origin = &history->origins[i];
+        if (!origin->idle || origin->ended || origin->quiet || !origin->begun)
+            continue;
+        int64_t when = (int64_t)(origin->progress + (uint64_t)origin->offset);
+        least = when < least ? when : least;
+    }
+    return least;
+}
+
 #define TURN 16 /* records of one source */
 
 /* Chooses one source, to be read until another one is behind it. */
@@ -126,10 +168,15 @@ static struct origin *begin_turn(struct history *history)
     if (best == NULL)
         return NULL;
     note_time(history, best);
+    int64_t wait = wait_from(history);
+    if (best->begun && best->when > wait)
+        return NULL;
     history->current = best->next.origin;
     history->turn = best->begun && best->waiters == 0 ? TURN : 0;
     history->turn_until =
         second == NULL || best->when > second->when ? INT64_MAX : turn_until(best, second);
+    if (wait < history->turn_until)
+        history->turn_until = wait;
     return best;
 }
 
@@ -177,12 +224,26 @@ static void note_missing(struct history *history, struct origin *origin)
     holding_wake_origin(history, origin);
 }
 
+/* Counts what comes too late from an origin that nothing waited for. */
+static void note_late(struct history *history, struct origin *origin)
+{
+    if (origin->quiet) {
+        history->counts.late += origin->when < history->gone_on;
+        if (origin->when >= history->gone_on)
+            set_quiet(history, origin, false);
+    } else if (history->quiet_count > 0 && origin->when > history->gone_on) {
+        history->gone_on = origin->when;
+    }
+}
+
 struct event sources_take(struct history *history, struct origin *origin)
 {
     const struct event event = origin->next;
 
     origin->has_next = false;
     note_missing(history, origin);
+    if (history->patience > 0)
+        note_late(history, origin);
     origin->read_time = event.header->time;
     advance(history, origin, event.header->time);
     origin->begun = true;

@@ -53,8 +53,6 @@ for pause in 0.5 0.3 0.7 0.4; do
     kill -KILL $killed
     wait $killed 2> /dev/null
 done
-check_not "while it is written, a copy is not repaired by a second process" sh -c \
-    "'$copier' grown copied & sleep 0.5; '$dpm' repair copied; status=\$?; kill \$!; exit \$status"
 "$copier" grown copied > out 2> err
 check "the copier ends with the recording" test $? -eq 0
 wait $recorder

@@ -81,7 +81,7 @@ says() {
 refuses_what_is_no_trace() {
     fails "$1: a trace that does not exist" 1 'nowhere: .*No such file' "$dpm" "$@" nowhere
     fails "$1: a file" 1 'alpha/metadata: .*a trace is a directory' "$dpm" "$@" alpha/metadata
-    fails "$1: an empty directory" 1 'empty/.*: .*No such file.*is this a complete trace' "$dpm" "$@" empty
+    fails "$1: an empty directory" 1 'empty.*\(is this a complete trace\|has no traces; name a trace\)' "$dpm" "$@" empty
     fails "$1: a trace of another program" 1 'foreign/metadata: not a trace of dpm' \
         "$dpm" "$@" foreign
     copy bare
