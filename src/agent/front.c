@@ -26,9 +26,12 @@ int agent_make_folder(const char *path, struct problem *problem)
 {
     char part[AGENT_PATH];
 
+    if (strlen(path) >= sizeof(part))
+        return problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
     for (const char *slash = strchr(path + 1, '/');; slash = strchr(slash + 1, '/')) {
-        snprintf(part, sizeof(part), "%.*s", slash == NULL ? AGENT_PATH : (int)(slash - path),
-                 path);
+        size_t length = slash == NULL ? strlen(path) : (size_t)(slash - path);
+        memcpy(part, path, length);
+        part[length] = '\0';
         if (mkdir(part, 0700) < 0 && errno != EEXIST)
             return problem_set(problem, -errno, "cannot create %s: %s", part, strerror(errno));
         if (slash == NULL)

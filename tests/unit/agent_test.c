@@ -55,15 +55,16 @@ static void start_front(struct relay_answer *ret_answer)
 {
     struct fabric_options options;
     struct relay_hello hello = {.machine = "web1"};
-    struct agent_options agent = {.patience = 5, .folder = world.agents};
     struct problem problem;
     int pair[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     world.front = fork();
-    if (world.front == 0) {
-        close(pair[0]);
-        _exit(agent_front(pair[1], pair[1], &agent, &problem) < 0);
+    if (world.front == 0) { /* a program of its own: the threads of libnats are not inherited */
+        dup2(pair[1], STDIN_FILENO);
+        dup2(pair[1], STDOUT_FILENO);
+        execl("/proc/self/exe", "agent_test", world.agents, NULL);
+        _exit(EXIT_FAILURE);
     }
     close(pair[1]);
     assert_int_equal(fabric_server_credentials(world.server, NULL, "web1", &options, &problem), 0);
@@ -368,7 +369,16 @@ static void test_program(void **state)
     assert_int_equal(code, FABRIC_FAILED);
 }
 
-int main(void)
+/* In the place of `dpm agent`. */
+static int be_front(const char *agents)
+{
+    struct agent_options options = {.patience = 5, .folder = agents};
+    struct problem problem;
+
+    return agent_front(STDIN_FILENO, STDOUT_FILENO, &options, &problem) < 0;
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
@@ -377,5 +387,7 @@ int main(void)
     };
 
     launch_settle();
+    if (argc > 1)
+        return be_front(argv[1]);
     return cmocka_run_group_tests(tests, begin, end);
 }
