@@ -18,11 +18,12 @@
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
 
-/* SIGNAL: a process that is not known has sent it, one outside of the receiver's PID namespace. */
-#define SENDER_UNKNOWN UINT32_MAX
-
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
+
+/* The number of a live process in our /proc, which may be that of another PID namespace than the meter's: dpmd loads
+ * meters for those in containers. 0: not known. */
+pid_t stream_pid_here(const struct stream_record *stream);
 
 /* ---- the table of types and fields ---- */
 

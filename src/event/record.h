@@ -160,6 +160,9 @@ static inline uint64_t record_pc(const struct record_header *header)
     return (header->proc_time_and_pc >> 48) | ((uint64_t)header->pc_high << 16);
 }
 
+/* SIGNAL: a process sent it that is not known: one outside of the meter's PID namespace. */
+#define SENDER_UNKNOWN 0xffffffffu
+
 /* An event record, 48 bytes. SEND, SENDCALL, RECEIVECALL, RECEIVE and the path events have the body `message`; the
  * others have their own. */
 struct record {
@@ -221,7 +224,7 @@ struct record {
             int16_t code;      /* si_code, as in sigaction(2) */
             uint32_t receiver; /* number of a STREAM of the receiving process; 0: not metered */
             uint32_t receiver_pid;
-            uint32_t sender_pid; /* 0: the kernel sent it; 2^32 - 1: a process that is not known */
+            uint32_t sender_pid; /* 0: the kernel sent it; or SENDER_UNKNOWN */
         } signal;
         struct {
             uint32_t path;  /* number of the PATH record */

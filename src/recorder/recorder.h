@@ -75,7 +75,6 @@ struct host_cgroups;
 struct recording_state {
     struct host *host;
     struct host_cgroups *cgroups;
-    uint64_t pid_namespace;   /* ours: its inode; 0: not known */
     struct record_queue read; /* not stored yet: earlier records may follow */
     bool failed;              /* out of memory: a record is missing */
     uint64_t last;            /* when it was read */

@@ -6,19 +6,15 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define STATE_INTERVAL 1000000000ULL /* ns */
 
 int recording_state_open(struct recording *recording, struct problem *problem)
 {
     struct recording_state *state = &recording->state;
-    struct stat status;
 
     if ((recording->options->meter.options.flags & EVENT_FLAG(EVENT_SUMMARY)) == 0)
         return 0;
-    if (stat("/proc/self/ns/pid", &status) == 0)
-        state->pid_namespace = status.st_ino;
     int unified = names_cgroups(&recording->names);
     if (host_open("", &state->host) < 0 || host_cgroups_open("", unified, &state->cgroups) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the state of the machine");
@@ -42,14 +38,6 @@ uint64_t recording_cgroups_left_out(const struct recording *recording)
     return cgroups == NULL ? 0 : host_cgroups_left_out(cgroups);
 }
 
-/* The number of a process in our /proc; 0: not known. */
-static pid_t number_here(const struct recording_state *state, const struct stream_record *stream)
-{
-    if (state->pid_namespace == INITIAL_PID_NAMESPACE)
-        return (pid_t)stream->pid;
-    return stream->pid_namespace == state->pid_namespace ? (pid_t)stream->pid_inside : 0;
-}
-
 void recording_state_note(struct recording *recording, const struct record_header *header)
 {
     const struct stream_record *stream = (const struct stream_record *)header;
@@ -62,7 +50,7 @@ void recording_state_note(struct recording *recording, const struct record_heade
         names_cgroup_path(&recording->names, stream->cgroup, path))
         host_cgroups_note(cgroups, path);
     if (stream->tid == stream->pid)
-        host_cgroups_note_process(cgroups, number_here(&recording->state, stream));
+        host_cgroups_note_process(cgroups, stream_pid_here(stream));
 }
 
 static void keep(struct recording *recording, const struct record_header *record)

@@ -137,6 +137,10 @@ for try in $(seq 600); do
 done
 touch "$own.metering"
 wait_for_all metering
+for try in $(seq 1200); do
+    test -e go && break
+    sleep 0.05
+done
 shift
 timeout 60 python3 talk.py "$@" > "$own.json"
 touch "$own.done"
@@ -144,6 +148,12 @@ wait_for_all done
 kill -TERM $!
 wait
 END
+# all_meter: whether each host meters
+all_meter() {
+    for name in $names; do
+        test -e set/shared/$name.metering || return 1
+    done
+}
 rank=0
 conversations=
 for name in $names; do
@@ -152,6 +162,9 @@ for name in $names; do
     conversations="$conversations $!"
     rank=$((rank + 1))
 done
+wait_for 60 all_meter
+kill -URG "$(awk '$1 == "web1" { print $4 }' list)"
+touch set/shared/go
 # shellcheck disable=SC2086 # one word for each
 wait $conversations
 cd set/shared || exit 1
@@ -171,6 +184,8 @@ done
 "$dpm" stats --json web1.trace web2.trace db1.trace > all.json 2> err
 check_equal "together: three machines, by their names" '["db1","web1","web2"]' \
     "$(jq -c '[.processes[].machine] | unique' all.json)"
+check_equal "... a signal from outside of a host has an unknown sender" 4294967295 \
+    "$("$dpm" dump --json --type signal web1.trace | jq 'select(.signal == 23 and .receiver_pid == 1).sender_pid')"
 check_equal "... what was sent is what was received" "[0,0,0]" \
     "$(jq -c '.trace.matching | [.unmatched_sends, .unmatched_receives, .external]' all.json)"
 "$dpm" dump --json --matched --type receive web1.trace web2.trace db1.trace > edges.json 2> err

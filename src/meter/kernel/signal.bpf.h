@@ -129,7 +129,8 @@ int signal_generate(uint64_t *arguments)
     body1 = process_id(target);
     if (is_sent_by_process(arguments[0], code) && !(task->flags & PF_KTHREAD) &&
         is_on_stack_of(task, &zero, &notes->here)) {
-        body1 |= (uint64_t)process_id(task) << 32;
+        uint32_t pid = process_id(task);
+        body1 |= (uint64_t)(pid == 0 ? SENDER_UNKNOWN : pid) << 32;
         /* after its TERMINATION it has no flags any more */
         if (sender != NULL && tells_signals(sender)) {
             if (running_stream(task) != NULL)

@@ -46,7 +46,7 @@ static void name_image(struct image_record *image, const struct record_header *a
     if (image->name[0] != '\0' || (const char *)(stream + 1) > end ||
         stream->header.id != EVENT_STREAM || stream->image != image->image)
         return;
-    process_program((pid_t)stream->pid, name, sizeof(name));
+    process_program(stream_pid_here(stream), name, sizeof(name));
     memcpy(image->name, name, strnlen(name, sizeof(image->name)));
 }
 
