@@ -117,6 +117,9 @@ enum record_flag {
     RECORD_CONCURRENT = 128,
     /* PATH of TCP: offsets are counted from numbers of the meter's own; they are not TCP sequence numbers */
     RECORD_COUNTED = 512,
+    /* SEND and SENDCALL on a pipe, by the kernel meter: the span covers the whole call so far, so nothing of it was
+     * sent earlier */
+    RECORD_WHOLE_CALL = 512,
     /* RECEIVE of the ptrace meter: another message of the same call as the stream's previous RECEIVE */
     RECORD_SAME_CALL = 1024,
     /* SENDCALL: the stream was preempted; it did not wait for buffer space */

@@ -35,16 +35,26 @@
 
 /* ---- noting ---- */
 
-/* The call that this record ends began no earlier than this. */
+/* Whether the span of this record begins with its call, and not only with the first byte in the queue. */
+static bool span_is_whole_call(const struct history *history, const struct stream *stream,
+                               const struct record *record)
+{
+    bool sends = record->header.id == EVENT_SEND;
+
+    if (history->origins[stream->origin].meter == METER_PTRACE)
+        return sends;
+    return (sends || record->header.id == EVENT_SENDCALL) &&
+           (record->header.flags & RECORD_WHOLE_CALL);
+}
+
+/* The call that this record ends, or is in the middle of, began no earlier than this. */
 static uint64_t began_of(const struct history *history, const struct stream *stream,
-                         const struct record *record)
+                         const struct record *record, uint64_t known)
 {
     uint64_t time = record->header.time;
-    uint64_t began = stream_call_began(history, stream, record);
+    uint64_t began =
+        span_is_whole_call(history, stream, record) ? time - message_span(record) : known;
 
-    /* a SEND's span covers the whole call under the ptrace meter */
-    if (history->origins[stream->origin].meter == METER_PTRACE && record->header.id == EVENT_SEND)
-        began = time - message_span(record);
     return began < time ? began : time;
 }
 
@@ -209,9 +219,10 @@ int flows_note_send(struct history *history, struct end *end, struct stream *str
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .began = stream == NULL || !(end->counted || end->kind == PATH_UDP)
-                     ? record->header.time
-                     : began_of(history, stream, record),
+        .began =
+            stream == NULL || !(end->counted || end->kind == PATH_UDP)
+                ? record->header.time
+                : began_of(history, stream, record, stream_call_began(history, stream, record)),
         .bytes = record->message.bytes,
         .left = bytes,
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,
@@ -296,7 +307,7 @@ int flows_note_sendcall(struct history *history, struct end *end, struct stream 
         stream->open = end;
         stream->next_open = end->opens;
         end->opens = stream;
-        stream->open_began = stream->began_time;
+        stream->open_began = began_of(history, stream, record, stream->began_time);
         stream->open_from = to - bytes;
         stream->open_handed_to = stream->open_from;
         stream->open_handed_bytes = 0;
@@ -342,7 +353,7 @@ int flows_note_receive(struct history *history, struct end *end, struct stream *
         .position = position,
         .number = NO_NUMBER,
         .time = record->header.time,
-        .began = began_of(history, stream, record),
+        .began = began_of(history, stream, record, stream_call_began(history, stream, record)),
         .bytes = record->message.bytes,
         .left = length_of(end->kind, record->message.bytes),
         .concurrent = (record->header.flags & RECORD_CONCURRENT) != 0,

@@ -121,6 +121,24 @@ check "... in JSON, too" jq -e '[.holders[] | select(.spent_on == "computing" an
 "$dpm" why cause.trace > text
 check "... dpm why has a table of it" grep -qE '^ *[0-9.]+% .*holders.* computing +[0-9]+ holders.*futex in wait_for_table' text
 
+draw 15 25
+report_of "$programs/holders" 4 10 "$drawn" greedy
+names "threads that wake others with the lock held, in vain" 'holders\[[0-9]*\] computed' "$(cat out)"
+check "... these waited for the lock all the time" \
+    grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
+
+# ---- a pipe that processes write into under a lock ----
+
+draw 150 250
+report_of "$programs/turns" 3 "$drawn"
+names "processes that share a pipe, one of which computes" 'turns\[[0-9]*\]( \([0-9.]+% of that\) and [0-9]+ others?)? computed' \
+    "$(cat out)"
+"$dpm" dump --json cause.trace > records
+check "... and no more time without a CPU than the kernel says" jq -e -n --slurpfile why why.json \
+    '[inputs | select(.event == "SCHEDULE")] | group_by(.stream) | map(last.runnable_ns + 1e6) | add >= $why[0].spent_on_ns.no_cpu' \
+    records
+check "... and each message has one sender" grep -q 'Matched receives: 12 exact\.' report
+
 # ---- a JVM ----
 
 draw 15 25

@@ -389,6 +389,30 @@ static void a_holder_that_had_slept(void **state)
     }
 }
 
+/* The holder wakes another one each 20 ms, and takes the lock again before that one does, which has waited all along. */
+static void a_wait_in_vain(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 3);
+    for (uint32_t stream = 3; stream > 0; stream--)
+        at(&scene, 0, stream, 0, EVENT_EXEC);
+    for (uint32_t ms = 20; ms <= 100; ms += 20) {
+        at(&scene, ms, 2, ms, EVENT_WAKEUP)->wakeup.woken = 3;
+        block_at(&scene, ms, 3, 0, 202, 1, 20);
+    }
+    at(&scene, 120, 3, 20, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 120, 1, 0, 65, 1, 120); /* semop: a row of its own */
+    end_at(&scene, 120, 1, 0);
+    struct elapsed *elapsed = read_scene(&scene);
+    assert_int_equal(elapsed->holder_count, 2);
+    assert_int_equal(elapsed->holders[0].did.time, 100 * MS);
+    assert_int_equal(elapsed->holders[0].waited.call, 202);
+    assert_int_equal(elapsed->holders[1].did.time, 20 * MS);
+    elapsed_free(elapsed);
+}
+
 /* What led to a message counts, also a sleep that ended before its receiver waited for it. */
 static void a_sender_that_had_slept(void **state)
 {
@@ -642,6 +666,48 @@ static void a_delay_is_no_part_of_a_wait(void **state)
     check_scene(&scene, "computing 31 no_cpu 39 outside 22 disk 18 timer 20");
 }
 
+/* Two writers of one pipe, seen at the ends of their calls only: each RECEIVE has an edge from both, because the second
+ * one may have been in its call since its last record. It has computed. */
+static void writers_in_no_certain_order(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 3);
+    add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
+    add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    at(&scene, 0, 3, 0, EVENT_EXEC);
+    message_at(&scene, 0, 3, 0, EVENT_SEND, 1, 0, 10);
+    message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 2, 0, 0);
+    message_at(&scene, 10, 2, 10, EVENT_SEND, 1, 10, 10);
+    message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 2, 0, 20);
+    message_at(&scene, 10, 1, 0, EVENT_RECEIVECALL, 2, 20, 0);
+    message_at(&scene, 100, 3, 100, EVENT_SEND, 1, 20, 10);
+    message_at(&scene, 100, 1, 0, EVENT_RECEIVE, 2, 20, 10);
+    end_at(&scene, 100, 1, 0);
+    check_scene(&scene, "computing 100");
+}
+
+/* SCHEDULEs say how long threads waited for a CPU: what else they did when they were awake is unknown. */
+static void no_cpu_as_the_kernel_says(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 10, 2, 10, EVENT_WAKEUP)->wakeup.woken = 1;
+    schedule_at(&scene, 100, 1, 3);
+    block_at(&scene, 100, 1, 0, 202, 1, 100); /* futex */
+    block_at(&scene, 200, 1, 50, 202, 1, 0);  /* awake */
+    schedule_at(&scene, 200, 1, 23);
+    end_at(&scene, 200, 1, 50);
+    check_scene(&scene, "computing 60 no_cpu 24 unknown 116");
+}
+
 /* A poll that has timed out makes no record; a wait in another call comes after it. */
 static void a_poll_ends_before_the_next_wait(void **state)
 {
@@ -682,6 +748,61 @@ static void any_computation_adds_up(void **state)
     free(computation);
 }
 
+#define SCHEDULED 4u /* streams */
+
+/* Streams that wake each other, sleep, compute or do nothing, with SCHEDULEs as the meter makes them. Returns for how
+ * long they can have been without a CPU, ns. */
+static uint64_t make_schedules(struct scene *scene, uint64_t *seed)
+{
+    uint32_t now = 0, last[SCHEDULED + 1] = {0}, cpu[SCHEDULED + 1] = {0},
+             waited[SCHEDULED + 1] = {0};
+    uint64_t most = SCHEDULED * MS;
+
+    begin_scene(scene, SCHEDULED);
+    for (uint32_t stream = 1; stream <= SCHEDULED; stream++)
+        at(scene, 0, stream, 0, EVENT_EXEC);
+    schedule_at(scene, 0, 1, 0);
+    for (unsigned i = 0; i < 60; i++) {
+        uint32_t stream = 1 + (uint32_t)random_below(seed, SCHEDULED);
+        now += (uint32_t)random_below(seed, 10);
+        uint32_t length = now - last[stream];
+        uint32_t computed = (uint32_t)random_below(seed, length + 1);
+        last[stream] = now;
+        cpu[stream] += computed;
+        if (random_below(seed, 3) == 0) {
+            waited[stream] += (uint32_t)random_below(seed, length - computed + 1);
+            schedule_at(scene, now, stream, waited[stream]);
+        }
+        if (random_below(seed, 2) == 0)
+            at(scene, now, stream, cpu[stream], EVENT_WAKEUP)->wakeup.woken =
+                1 + (uint32_t)random_below(seed, SCHEDULED);
+        else
+            block_at(scene, now, stream, cpu[stream], 202, 1,
+                     (uint32_t)random_below(seed, length - computed + 1));
+    }
+    end_at(scene, now, 1, cpu[1]);
+    for (uint32_t stream = 1; stream <= SCHEDULED; stream++)
+        most += (uint64_t)waited[stream] * MS;
+    return most;
+}
+
+static void no_more_than_the_kernel_says(void **state)
+{
+    uint64_t seed = seed_of_run("schedules");
+
+    (void)state;
+    for (int i = 0; i < COMPUTATIONS; i++) {
+        struct scene scene;
+        uint64_t first = getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed);
+        uint64_t own = first, most = make_schedules(&scene, &own);
+        struct elapsed *elapsed = read_scene(&scene);
+        if (elapsed->run.by_kind[ELAPSED_NO_CPU] > most)
+            fail_msg("DPM_SEED=%" PRIu64 ": %" PRIu64 " ns without a CPU, of at most %" PRIu64,
+                     first, elapsed->run.by_kind[ELAPSED_NO_CPU], most);
+        elapsed_free(elapsed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -693,6 +814,7 @@ int main(void)
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
         cmocka_unit_test(a_holder_that_had_slept),
+        cmocka_unit_test(a_wait_in_vain),
         cmocka_unit_test(a_sender_that_had_slept),
         cmocka_unit_test(a_full_buffer),
         cmocka_unit_test(a_send_in_pieces),
@@ -705,7 +827,10 @@ int main(void)
         cmocka_unit_test(a_holder_without_a_request),
         cmocka_unit_test(a_delay_is_no_part_of_a_wait),
         cmocka_unit_test(a_poll_ends_before_the_next_wait),
+        cmocka_unit_test(writers_in_no_certain_order),
+        cmocka_unit_test(no_cpu_as_the_kernel_says),
         cmocka_unit_test(any_computation_adds_up),
+        cmocka_unit_test(no_more_than_the_kernel_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,37 @@ static const char *const cases[] = {
     "@50      s2#2 RECEIVE p2 [10,35)  <- s1#2:10 ordered, s3#1:10 ordered, 5 unmatched\n"
     "then 1 unmatched-receives\n",
 
+    "writers take turns: the meter has seen when each call began, long after the stream's last "
+    "record\n"
+    "STREAM s1, s2, s3, s4 / PATH p1>p2 pipe\n"
+    "@5       s1#1 EXEC\n"
+    "@6       s3#1 EXEC\n"
+    "@7       s4#1 EXEC\n"
+    "@30..31  s1#2 SEND    p1 [0,10) WHOLE_CALL\n"
+    "@40..41  s3#2 SEND    p1 [10,20) WHOLE_CALL\n"
+    "@45      s2#1 RECEIVE p2 [0,4)    <- s1#2:4\n"
+    "@46      s2#2 RECEIVE p2 [4,10)   <- s1#2:6\n"
+    "@47      s2#3 RECEIVE p2 [10,20)  <- s3#2:10\n"
+    "@90..91  s4#2 SEND    p1 [20,30) WHOLE_CALL\n"
+    "@92      s2#4 RECEIVE p2 [20,30)  <- s4#2:10\n",
+
+    "writers overlap: that the meter has seen when each call began says so\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
+    "@30..40  s1#1 SEND    p1 [0,10) WHOLE_CALL\n"
+    "@35..45  s3#1 SEND    p1 [10,20) WHOLE_CALL\n"
+    "@50      s2#1 RECEIVE p2 [0,10)   <- s1#1:10 ordered, s3#1:10 ordered\n"
+    "@51      s2#2 RECEIVE p2 [10,20)  <- s1#1:10 ordered, s3#1:10 ordered\n",
+
+    "writers whose calls are seen at their ends only: each may have been writing since its last "
+    "record\n"
+    "STREAM s1, s2, s3 / PATH p1>p2 pipe\n"
+    "@5       s1#1 EXEC\n"
+    "@6       s3#1 EXEC\n"
+    "@30..31  s1#2 SEND    p1 [0,10)\n"
+    "@40..41  s3#2 SEND    p1 [10,20)\n"
+    "@45      s2#1 RECEIVE p2 [0,10)   <- s1#2:10 ordered, s3#2:10 ordered\n"
+    "then 1 unmatched-sends\n",
+
     "receive waits for send: a RECEIVE recorded before its SEND waits; other streams go on\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
     "@10     s2#1 RECEIVE p2 [0,60)    <- s1#1:60\n"

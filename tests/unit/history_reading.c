@@ -281,7 +281,7 @@ static void message_flags(struct reading *reading, struct record_header *header)
         {"CONTINUED", RECORD_CONTINUED},   {"CALL_IMPLIED", RECORD_CALL_IMPLIED},
         {"OLDER", RECORD_OLDER},           {"END_OF_FILE", RECORD_END_OF_FILE},
         {"CONCURRENT", RECORD_CONCURRENT}, {"PREEMPTED", RECORD_PREEMPTED},
-        {"SAME_CALL", RECORD_SAME_CALL},
+        {"SAME_CALL", RECORD_SAME_CALL},   {"WHOLE_CALL", RECORD_WHOLE_CALL},
     };
 
     for (bool any = true; any;) {

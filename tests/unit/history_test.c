@@ -37,6 +37,12 @@ struct call {
     bool after_silence; /* the first recorded call on its way, after lost ones */
 };
 
+/* Calls that overlap in time. */
+struct group {
+    bool several; /* there is more than one */
+    bool lost;    /* one of its records */
+};
+
 /* The truth about a record. */
 struct truth {
     uint32_t call;        /* SEND, SENDCALL: its call; or NOBODY */
@@ -46,6 +52,7 @@ struct truth {
     uint32_t group; /* RECEIVE from a pipe */
     uint8_t sure;   /* RECEIVE: enum sure */
     bool after_gap; /* ... the previous record is lost */
+    bool whole;     /* ... the meter has seen when the sends began */
     uint32_t way;   /* ... number of its way */
 };
 
@@ -168,13 +175,14 @@ struct world {
     unsigned discards; /* the same, removed by a selection */
     bool concurrent;   /* several streams in calls at once on one way */
     bool crowded;      /* many streams on few ways */
+    bool whole;        /* the meter sees when writes into pipes begin */
     uint64_t lost;
     uint64_t discarded;
     bool stalled;
     struct users *users; /* by number of the way */
     size_t users_capacity;
     uint32_t way_count;
-    bool *groups; /* whether one of its records was lost */
+    struct group *groups;
     size_t group_capacity;
     uint32_t group_count;
 };
@@ -214,13 +222,13 @@ static void note_truth(struct world *world, uint32_t origin, const struct truth 
 static void note_gap(struct world *world, const struct truth *truth)
 {
     if (truth->call == NOBODY) {
-        world->groups[truth->group] = true;
+        world->groups[truth->group].lost = true;
         return;
     }
     struct call *call = &world->calls[truth->call];
     call->lost = true;
     world->users[call->way].is_silent = !world->users[call->way].has_told;
-    world->groups[call->group] = true;
+    world->groups[call->group].lost = true;
 }
 
 static void note_told(struct world *world, const struct truth *truth)
@@ -277,6 +285,10 @@ static bool tell(struct world *world, struct actor *actor, struct record record,
         note_gap(world, truth);
         return false;
     }
+    if (record.header.flags & RECORD_WHOLE_CALL) {
+        record.header.time = world->time;
+        set_span(&record, actor->begun);
+    }
     record.header.time = clock_of(world, actor->origin);
     record.header.stream = actor->number;
     record.header.proc_time_and_pc = actor->cpu & 0xffffffffffffULL;
@@ -304,7 +316,7 @@ static uint32_t new_group(struct world *world)
     assert_int_equal(array_reserve(&world->groups, &world->group_capacity, world->group_count + 1,
                                    sizeof(*world->groups)),
                      0);
-    world->groups[world->group_count] = false;
+    world->groups[world->group_count] = (struct group){0};
     return world->group_count++;
 }
 
@@ -312,6 +324,8 @@ static uint32_t begin_call(struct world *world, struct busy *busy)
 {
     if (busy->calls++ == 0)
         busy->group = new_group(world);
+    else
+        world->groups[busy->group].several = true;
     return busy->group;
 }
 
@@ -414,6 +428,11 @@ static uint32_t new_call(struct world *world, const struct actor *actor, uint32_
     return world->call_count++;
 }
 
+static bool tells_whole_calls(const struct world *world, const struct link *link)
+{
+    return world->whole && (link->kind == PATH_PIPE || link->kind == PATH_FIFO);
+}
+
 static void tell_send(struct world *world, struct actor *actor, const struct link *link,
                       uint32_t offset, uint32_t bytes, bool continued)
 {
@@ -425,6 +444,8 @@ static void tell_send(struct world *world, struct actor *actor, const struct lin
     set_span(&record, actor->begun);
     if (actor->met && world->crowded && is_unix(link))
         record.header.flags |= RECORD_CONCURRENT;
+    if (tells_whole_calls(world, link))
+        record.header.flags |= RECORD_WHOLE_CALL;
     tell(world, actor, record, &truth);
 }
 
@@ -454,6 +475,7 @@ static void tell_pipe_sendcall(struct world *world, struct actor *actor)
     uint32_t offset = ended + out_of_calls(world, actor), bytes = offset - actor->slept;
     struct record record = message(EVENT_SENDCALL, link->sides[actor->side].path, offset, bytes);
     record.header.time = world->time;
+    record.header.flags = tells_whole_calls(world, link) ? RECORD_WHOLE_CALL : 0;
     set_span(&record, actor->begun);
     if (actor->told == bytes + 1)
         return;
@@ -528,7 +550,8 @@ static void go_on_sending(struct world *world, struct actor *actor)
     }
     if (!actor->has_put) {
         actor->first = link->kind == PATH_TCP ? way->written : way->out;
-        actor->begun = world->time;
+        if (!tells_whole_calls(world, link))
+            actor->begun = world->time;
         actor->has_put = true;
     }
     enqueue(link, way, actor->call, bytes, 0);
@@ -647,6 +670,7 @@ static bool tell_receive(struct world *world, struct actor *actor, const struct 
     truth->is_udp = link->kind == PATH_UDP;
     truth->way = link->ways[1 - side].number;
     truth->sure = (uint8_t)how_sure(world, link);
+    truth->whole = tells_whole_calls(world, link);
     truth->after_gap = world->users[truth->way].take_lost;
     world->users[truth->way].take_lost = !tell(world, actor, record, truth);
     return !world->users[truth->way].take_lost;
@@ -1072,7 +1096,7 @@ static bool is_told(const struct world *world, const struct truth *truth, uint32
     if (world->calls[call].lost || world->calls[call].after_silence)
         return false;
     return truth->sure == SURE_POSITION || truth->sure == SURE_NOTHING ||
-           (!world->groups[world->calls[call].group] && !world->groups[truth->group]);
+           (!world->groups[world->calls[call].group].lost && !world->groups[truth->group].lost);
 }
 
 /* The one exception to the rule that exact edges are never wrong: on a pipe, if a record of a call was lost, nothing
@@ -1080,7 +1104,7 @@ static bool is_told(const struct world *world, const struct truth *truth, uint32
 static bool is_excepted(const struct world *world, const struct truth *truth, uint32_t call)
 {
     return truth->sure == SURE_SENDER &&
-           (world->groups[world->calls[call].group] || world->groups[truth->group]);
+           (world->groups[world->calls[call].group].lost || world->groups[truth->group].lost);
 }
 
 /* Matching recovers right after a gap: bytes of a completely recorded message have an edge from it, whatever was
@@ -1103,23 +1127,31 @@ static void check_complete(struct check *check, const struct history_event *even
 }
 
 /* Edges of TCP, of datagrams on one machine and of paths with one sender (pipes: and one receiver) are exact, if no
- * record of the received bytes is lost. The exception: a stream with a lost RECEIVE of the preceding bytes may have
+ * record of the received bytes is lost. So are those of pipes with several senders whose calls do not overlap, if the
+ * meter sees when they begin, and loses nothing. The exception: a stream with a lost RECEIVE of the preceding bytes may have
  * received at the same time. */
 static void check_exact(struct check *check, const struct history_event *event,
                         const struct truth *truth)
 {
-    const struct users *users = &check->world->users[truth->way];
-    bool alone = users->sender < SEVERAL && users->taker < SEVERAL && !truth->after_gap;
+    const struct world *world = check->world;
+    const struct users *users = &world->users[truth->way];
+    bool alone = (users->sender < SEVERAL || (truth->whole && check->lossless)) &&
+                 users->taker < SEVERAL && !truth->after_gap;
 
     if (truth->sure == SURE_NOTHING || (truth->sure != SURE_POSITION && !alone))
         return;
     for (uint32_t i = 0; i < truth->piece_count; i++) {
-        uint32_t call = check->world->pieces[truth->first_piece + i].call;
-        if (call != NOBODY && !is_told(check->world, truth, call))
+        uint32_t call = world->pieces[truth->first_piece + i].call;
+        if (call != NOBODY && !is_told(world, truth, call))
+            return;
+        if (call != NOBODY && users->sender == SEVERAL && truth->sure == SURE_SENDER &&
+            world->groups[world->calls[call].group].several)
             return;
     }
     for (uint32_t i = 0; i < event->edge_count; i++)
-        CHECK(event->edges[i].kind == EDGE_EXACT);
+        /* of the bytes of several calls in progress any may be first */
+        if (users->sender != SEVERAL || event->edges[i].id == EVENT_SEND)
+            CHECK(event->edges[i].kind == EDGE_EXACT);
 }
 
 /* With losses, streams may wait for each other if the true sender is unknown: then one of them continues without it. */
@@ -1320,6 +1352,7 @@ static bool live_and_compare(uint64_t seed, uint32_t steps, struct shape shape)
     assert_non_null(world);
     world_new(world, seed);
     world->crowded = shape.crowded;
+    world->whole = seed % 2 == 0;
     if (shape.loses)
         world->loss = 1 + pick(world, 100);
     if (shape.discards)

@@ -41,7 +41,7 @@
  *          SENDCALL p1 [0,10)                  ... have been sent so far; the call continues
  *          RECEIVE p2 d3:10                    datagram number 3, of 10 bytes
  *          RECEIVE p2 END_OF_FILE              flags of the record follow: CONTINUED, CONCURRENT,
- *                                              OLDER, PREEMPTED, CALL_IMPLIED, SAME_CALL
+ *                                              OLDER, PREEMPTED, CALL_IMPLIED, SAME_CALL, WHOLE_CALL
  *          RECEIVECALL p0                      the stream waits for any of several paths
  *          MESSAGEQUEUED, CONNECT, ACCEPT, CONNECTFAILED, CREATEPATH, DESTROYPATH p1
  *          BLOCK wait4 [uninterruptible]       a sleep in this system call; read, write, pause, nanosleep, futex,

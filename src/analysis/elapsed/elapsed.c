@@ -27,7 +27,7 @@ static struct elapsed_thread *thread_of(struct elapsed_analysis *analysis, uint3
         lookup_set(&analysis->thread_numbers, number_key(origin, number), (uint32_t)index) < 0)
         return NULL;
     thread = pool_at(&analysis->threads, (uint32_t)index);
-    *thread = (struct elapsed_thread){0};
+    *thread = (struct elapsed_thread){.index = (uint32_t)index};
     return thread;
 }
 
@@ -217,7 +217,10 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     interval->cpu = cpu_since(thread, event, creator != 0);
     if (interval->cpu > interval->end - begin)
         interval->cpu = interval->end - begin;
+    if (creator != 0)
+        thread->before = 0; /* it has not waited before it was created */
     interval->previous = thread->last;
+    interval->thread = thread->index + 1;
     interval->receives = receives((const struct record *)event->event.header);
     interval->in_request = thread->requests > 0;
     find_wait(thread, event, interval->end - begin, interval);
@@ -260,6 +263,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
     *interval = (struct interval){.end = end,
                                   .cpu = cpu_since(thread, event, false),
                                   .previous = thread->last,
+                                  .thread = thread->index + 1,
                                   .asleep = true,
                                   .computes = (uint32_t)computes,
                                   .waits = (uint32_t)waits};
@@ -351,8 +355,10 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
     }
     if (header->id == EVENT_MESSAGEQUEUED)
         note_arrival(analysis, event);
-    if (header->id == EVENT_SCHEDULE)
+    if (header->id == EVENT_SCHEDULE) {
+        analysis->has_delays = true;
         return note_delay(analysis, &event->event);
+    }
     if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
         return 0;
     return add_of_thread(analysis, event);

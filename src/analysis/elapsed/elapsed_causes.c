@@ -20,31 +20,87 @@ static bool is_message(const struct history_edge *edge)
     return edge->kind <= EDGE_INFERRED;
 }
 
+/* What may have ended a wait, the better the later in this list. */
+enum rank {
+    RANK_NONE,
+    RANK_OTHER, /* no message: of several the latest */
+    RANK_LATE, /* perhaps a message of these, sent after it was received: clocks are uncertain. The earliest */
+    RANK_PERHAPS, /* perhaps one of these: the latest, as earlier ones were probably received before */
+    RANK_CERTAIN, /* all of these messages: the first one */
+};
+
+struct cause {
+    enum rank rank;
+    uint32_t source; /* interval */
+    uint64_t arrival, sent;
+};
+
+static enum rank rank_of(const struct history_edge *edge, uint64_t sent, uint64_t received)
+{
+    if (!is_message(edge))
+        return RANK_OTHER;
+    if (edge->kind == EDGE_EXACT)
+        return RANK_CERTAIN;
+    return sent > received ? RANK_LATE : RANK_PERHAPS;
+}
+
+static bool is_better(const struct cause *cause, const struct cause *than)
+{
+    if (cause->rank != than->rank)
+        return cause->rank > than->rank;
+    switch (cause->rank) {
+    case RANK_CERTAIN:
+        return cause->arrival < than->arrival;
+    case RANK_PERHAPS:
+        return cause->sent > than->sent;
+    case RANK_LATE:
+        return cause->sent < than->sent;
+    default:
+        return cause->arrival > than->arrival;
+    }
+}
+
+/* `received`: when the event happened, or its message arrived. */
+static struct cause cause_of(const struct elapsed_analysis *analysis,
+                             const struct history_event *event, const struct history_edge *edge,
+                             uint64_t arrived, uint64_t received)
+{
+    struct cause cause = {.source =
+                              edge->kind == EDGE_CREATION ? 0 : elapsed_source_of(analysis, edge)};
+
+    if (cause.source == 0)
+        return cause;
+    cause.arrival = cause.sent = begun_at(interval_at(analysis, cause.source));
+    if (is_message(edge) && arrived > cause.sent)
+        cause.arrival = arrived;
+    else if (is_message(edge) && event->came < event->event.header->time)
+        cause.arrival = elapsed_common_time(analysis, event->event.origin, event->came);
+    cause.rank = rank_of(edge, cause.sent, received);
+    return cause;
+}
+
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
                         uint64_t began, uint64_t arrived, struct interval *interval)
 {
-    bool found_message = false;
+    uint64_t received =
+        arrived != 0 ? arrived : elapsed_common_time(analysis, event->event.origin, event->when);
+    struct cause best = {0};
 
     for (uint32_t i = 0; i < event->edge_count; i++) {
         const struct history_edge *edge = &event->edges[i];
-        uint32_t source = edge->kind == EDGE_CREATION ? 0 : elapsed_source_of(analysis, edge);
-        if (source == 0 || ((found_message || began == 0) && !is_message(edge)))
+        const struct cause cause = cause_of(analysis, event, edge, arrived, received);
+        if (cause.source == 0 || (began == 0 && !is_message(edge)))
             continue;
-        uint64_t sent = begun_at(interval_at(analysis, source)), arrival = sent;
-        if (is_message(edge) && arrived > sent)
-            arrival = arrived;
-        else if (is_message(edge) && event->came < event->event.header->time)
-            arrival = elapsed_common_time(analysis, event->event.origin, event->came);
-        if (edge->kind != EDGE_WAKEUP && arrival + SOON < began)
+        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began)
             continue; /* it was there before the wait */
-        if (interval->source != 0 && found_message == is_message(edge) &&
-            (is_message(edge) ? arrival >= interval->arrival : arrival <= interval->arrival))
-            continue;
-        found_message = is_message(edge);
-        interval->source = source;
-        interval->arrival = arrival;
-        interval->is_message = is_message(edge);
+        if (is_better(&cause, &best))
+            best = cause;
     }
+    if (best.source == 0)
+        return;
+    interval->source = best.source;
+    interval->arrival = best.arrival;
+    interval->is_message = best.rank > RANK_OTHER;
 }
 
 /* Whether the other end has ended a wait for it: with space, or with its answer to connect. */

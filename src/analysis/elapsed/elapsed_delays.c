@@ -9,10 +9,16 @@
  * A SCHEDULE is no event of its thread, and may come from the history before events that were earlier: they are kept
  * until the thread's next event. One just after a wait's end means that wait, as far as the time in between is too short
  * for it. Delays of less than a millisecond have no SCHEDULE, and count with the next one.
+ *
+ * Nothing else says how long a thread waited for a CPU. If its wait ended long before it ran, and the SCHEDULEs do not
+ * say so, then something else happened in between, or the wait ended later than it seems.
  */
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>
+
+/* A delay of less than this may have no SCHEDULE yet. */
+#define UNTOLD 1000000u /* ns */
 
 /* Further ones stay what the thread waited for. So many may come while its next event is held back. */
 #define DELAYS_MOST 4096
@@ -22,6 +28,8 @@ int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t ru
     uint64_t before = thread->runnable;
 
     thread->runnable = runnable;
+    if (thread->last == 0)
+        thread->before = runnable;
     /* what was before its first event says nothing of its waits */
     if (thread->last == 0 || runnable <= before || thread->delay_count == DELAYS_MOST)
         return 0;
@@ -59,4 +67,42 @@ void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed
     thread->delay_count -= taken;
     for (size_t i = 0; i < thread->delay_count; i++)
         thread->delays[i] = thread->delays[i + taken];
+}
+
+/* ---- what the walk may say ---- */
+
+static bool knows_delays(const struct elapsed_analysis *analysis)
+{
+    return analysis->has_delays && recorded_always(&analysis->recorded, EVENT_SCHEDULE);
+}
+
+void elapsed_begin_delays(const struct elapsed_analysis *analysis)
+{
+    for (uint32_t i = 0; i < analysis->threads.used; i++) {
+        struct elapsed_thread *thread = pool_at(&analysis->threads, i);
+        thread->unwalked = thread->runnable - thread->before + UNTOLD;
+    }
+}
+
+uint64_t elapsed_runnable_since(const struct elapsed_analysis *analysis,
+                                const struct interval *interval, uint64_t arrival)
+{
+    uint64_t ran = interval->end - (interval->asleep ? interval->cpu : 0);
+    uint64_t most = interval->queued + UNTOLD;
+
+    if (!knows_delays(analysis) || ran < most || arrival >= ran - most)
+        return arrival;
+    return ran - most;
+}
+
+uint64_t elapsed_take_no_cpu(const struct elapsed_analysis *analysis,
+                             const struct interval *interval, uint64_t time)
+{
+    if (interval->thread == 0 || !knows_delays(analysis))
+        return time;
+    struct elapsed_thread *thread = pool_at(&analysis->threads, interval->thread - 1);
+    if (time > thread->unwalked)
+        time = thread->unwalked;
+    thread->unwalked -= time;
+    return time;
 }

@@ -3,6 +3,12 @@
  * elapsed_holders.c: what threads did while others waited for them to release a lock. See elapsed.h.
  *
  *      app worker-*     computing 1.2 s    3 threads of app waited: futex in Mutex::lock_contended (app)
+ *
+ * A thread that is woken may find the lock taken again, often by the thread that has woken it, and waits once more. It
+ * has waited for that lock all along:
+ *
+ *      holder   ====compute====o====compute====o====compute====o
+ *      waiter   |....wait......|=|....wait.....|=|....wait.....|=got it==
  */
 #include "analysis/elapsed/elapsed_private.h"
 
@@ -16,6 +22,50 @@ struct hold_sum {
     enum elapsed_kind kind;
     uint64_t time, count;
 };
+
+bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
+                              const struct interval *interval)
+{
+    return interval->wait > 0 && !interval->asleep && interval->source != 0 &&
+           interval->previous != 0 && !interval->is_message && interval->waits != 0 &&
+           kind_of_call(analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
+}
+
+/* The wait before this one, if the thread did next to nothing in between; 0: there is none. */
+static uint32_t wait_in_vain(const struct elapsed_analysis *analysis, uint32_t wait)
+{
+    const struct interval *after = interval_at(analysis, wait);
+    const struct interval *before = interval_at(analysis, after->previous);
+
+    return elapsed_is_wait_for_lock(analysis, before) && before->waits == after->waits &&
+                   after->cpu < after->wait / 10
+               ? after->previous
+               : 0;
+}
+
+uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t *wait,
+                               uint64_t from, uint64_t to)
+{
+    uint64_t time = 0;
+
+    while (elapsed_wait_began(interval_at(analysis, *wait)) >= to) {
+        uint32_t before = wait_in_vain(analysis, *wait);
+        if (before == 0)
+            return 0;
+        *wait = before;
+    }
+    for (uint32_t at = *wait; at != 0; at = wait_in_vain(analysis, at)) {
+        const struct interval *interval = interval_at(analysis, at);
+        uint64_t began = elapsed_wait_began(interval);
+        uint64_t begin = began > from ? began : from;
+        uint64_t end = interval->end < to ? interval->end : to;
+        if (begin < end)
+            time += end - begin;
+        if (began <= from)
+            break;
+    }
+    return time;
+}
 
 int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits)
 {

@@ -27,6 +27,7 @@ struct interval {
     uint32_t previous; /* of the same thread */
     uint32_t
         source; /* the interval at whose end something began that ended the wait, or the thread */
+    uint32_t thread;   /* index + 1 */
     uint32_t request;  /* SEND of an answer: the interval that received what it answers; 0: none */
     uint32_t computes; /* what: index into details */
     uint32_t waits;
@@ -83,6 +84,7 @@ struct delay {
 };
 
 struct elapsed_thread {
+    uint32_t index;  /* in the pool */
     uint32_t last;   /* interval: the latest, or the one at whose end it fell asleep */
     uint32_t latest; /* interval: the latest, also inside a wait */
     uint64_t cpu;
@@ -92,7 +94,10 @@ struct elapsed_thread {
     bool unsent;  /* ... or in a send without a byte out */
     bool stopped;
     uint32_t call;
-    uint64_t runnable; /* of its latest SCHEDULE */
+    uint64_t runnable; /* of its latest SCHEDULE ... */
+    uint64_t before;   /* ... and of the one before its first event */
+    uint64_t
+        unwalked; /* so long it can have been without a CPU, in what the walk has not come to yet */
     struct delay *delays;
     size_t delay_count, delay_room;
     uint32_t requests; /* received by it and not answered yet */
@@ -136,6 +141,7 @@ struct elapsed_analysis {
     struct wait_sum *wait_sums;
     size_t wait_room;
     struct recorded_types recorded; /* by all origins */
+    bool has_delays;                /* a SCHEDULE was seen */
     uint64_t first;                 /* time of the first event */
     uint32_t last;                  /* the interval that ends last */
     uint64_t last_time;
@@ -158,7 +164,7 @@ uint32_t elapsed_source_of(const struct elapsed_analysis *analysis,
                            const struct history_edge *edge);
 
 /* Chooses the edge that has ended the wait: of several messages the one that arrived first, and messages before anything
- * else. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
+ * else. Of messages of which only some were received (enum edge_kind), the latest that was there in time. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
                         uint64_t began, uint64_t arrived, struct interval *interval);
 
@@ -199,6 +205,17 @@ int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t ru
 /* The delays in the thread's next interval become part of its wait, or of the one before. */
 void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                          struct interval *interval);
+
+/* Before a walk: whose SCHEDULE records say how long a thread waited for CPUs, and so what the walk may say. */
+void elapsed_begin_delays(const struct elapsed_analysis *analysis);
+
+/* The thread's wait ended at `arrival` or later: from when on it can have waited for a CPU. */
+uint64_t elapsed_runnable_since(const struct elapsed_analysis *analysis,
+                                const struct interval *interval, uint64_t arrival);
+
+/* Takes `time` from what the interval's thread can have been without a CPU in all. Returns how much there was. */
+uint64_t elapsed_take_no_cpu(const struct elapsed_analysis *analysis,
+                             const struct interval *interval, uint64_t time);
 
 /* ---- elapsed_requests.c ---- */
 
@@ -254,6 +271,15 @@ struct holds {
     size_t room;
 };
 
+/* Whether it waited for a lock, until a thread ended that. */
+bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
+                              const struct interval *interval);
+
+/* For how long, in [from, to), the thread of this wait for a lock waited there. It may have been woken in vain, and have
+ * waited again, once or several times: *wait becomes the last of these waits that began before `to`. */
+uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t *wait,
+                               uint64_t from, uint64_t to);
+
 /* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
 int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
@@ -272,6 +298,12 @@ static inline struct interval *interval_at(const struct elapsed_analysis *analys
 static inline bool is_send(const struct history_event *event)
 {
     return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
+}
+
+/* If it was no sleep in a call that waits for a message. */
+static inline uint64_t elapsed_wait_began(const struct interval *interval)
+{
+    return interval->end - interval->wait;
 }
 
 /* When what an interval has begun for others was visible to them. */

@@ -53,6 +53,8 @@ struct walk {
     unsigned depth;
     /* intervals that waited for a lock, on the way from the latest message or creation to here: the latest one last */
     uint32_t waiters[DEPTH_MOST];
+    uint32_t
+        waits[DEPTH_MOST]; /* ... and where each waited at the time that the walk has come to */
     unsigned waiter_count;
     struct holds *holds; /* NULL: not asked for */
     bool failed;
@@ -72,21 +74,18 @@ static void keep_hop(struct walk *walk, uint64_t from, enum elapsed_kind kind, u
         walk->hops[walk->hop_count++] = (struct hop){from, walk->now, kind, detail};
 }
 
-static uint64_t wait_began(const struct interval *interval)
-{
-    return interval->end - interval->wait;
-}
-
 /* Whether a thread waited for a lock until the one that is followed released it, from `from` or later until now. */
 static void note_hold(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
 {
     for (unsigned i = walk->holds == NULL ? 0 : walk->waiter_count; i > 0; i--) {
-        const struct interval *waiter = interval_at(walk->analysis, walk->waiters[i - 1]);
-        uint64_t began = wait_began(waiter);
-        if (began >= walk->now)
+        uint32_t *wait = &walk->waits[i - 1];
+        uint64_t time = elapsed_waited_within(walk->analysis, wait, from, walk->now);
+        if (time == 0)
             continue;
-        const struct part part = {detail, kind, walk->now - (began > from ? began : from), 1};
-        walk->failed = elapsed_note_hold(walk->holds, &part, waiter->waits) < 0 || walk->failed;
+        const struct part part = {detail, kind, time, 1};
+        walk->failed =
+            elapsed_note_hold(walk->holds, &part, interval_at(walk->analysis, *wait)->waits) < 0 ||
+            walk->failed;
         return;
     }
 }
@@ -116,13 +115,36 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     walk->now = from;
 }
 
-/* From `now` back to `begin`: the thread computed for `cpu` of it, and had no CPU for the rest. */
-static void charge_awake(struct walk *walk, uint64_t begin, uint64_t cpu, uint32_t detail)
+/* The thread had no CPU from `from` until now, as far as the kernel's figures allow. Those are of all its time, and the
+ * way through one request shares that with others. */
+static void charge_no_cpu(struct walk *walk, uint64_t from, const struct interval *interval)
+{
+    from = from < walk->floor ? walk->floor : from;
+    if (from >= walk->now)
+        return;
+    uint64_t time = walk->now - from;
+    if (walk->holds != NULL)
+        time = elapsed_take_no_cpu(walk->analysis, interval, time);
+    charge(walk, walk->now - time, ELAPSED_NO_CPU, interval->computes);
+}
+
+/* From `now` back to `begin`: the thread of the interval computed for its CPU time, and had no CPU for the rest. */
+static void charge_awake(struct walk *walk, uint64_t begin, const struct interval *interval)
 {
     uint64_t length = walk->now > begin ? walk->now - begin : 0;
+    uint64_t cpu = interval->cpu < length ? interval->cpu : length;
 
-    charge(walk, walk->now - (cpu < length ? cpu : length), ELAPSED_COMPUTES, detail);
-    charge(walk, begin, ELAPSED_NO_CPU, detail);
+    charge(walk, walk->now - cpu, ELAPSED_COMPUTES, interval->computes);
+    charge_no_cpu(walk, begin, interval);
+    charge(walk, begin, ELAPSED_UNKNOWN, interval->computes);
+}
+
+/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown. */
+static void charge_from_arrival(struct walk *walk, uint64_t arrival,
+                                const struct interval *interval)
+{
+    charge_no_cpu(walk, elapsed_runnable_since(walk->analysis, interval, arrival), interval);
+    charge(walk, arrival, ELAPSED_UNKNOWN, interval->waits);
 }
 
 static enum elapsed_kind kind_of(const struct walk *walk, uint32_t detail)
@@ -136,8 +158,7 @@ static void charge_arrival(struct walk *walk, const struct interval *interval)
     const struct interval *source = interval_at(walk->analysis, interval->source);
     uint64_t begun = begun_at(source), sent = begun < walk->now ? begun : walk->now;
 
-    charge(walk, interval->arrival > sent ? interval->arrival : sent, ELAPSED_NO_CPU,
-           interval->computes);
+    charge_from_arrival(walk, interval->arrival > sent ? interval->arrival : sent, interval);
     charge(walk, sent, interval->is_message ? ELAPSED_IN_FLIGHT : ELAPSED_UNKNOWN, interval->waits);
 }
 
@@ -150,22 +171,18 @@ static uint64_t begin_of(const struct walk *walk, const struct interval *interva
                                    : interval->end;
 }
 
-/* A thread ended it. */
-static bool is_wait_for_lock(const struct walk *walk, const struct interval *interval)
-{
-    return interval->wait > 0 && !interval->asleep && interval->source != 0 &&
-           interval->previous != 0 && !interval->is_message && interval->waits != 0 &&
-           kind_of_call(walk->analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
-}
-
 static void note_waiter(struct walk *walk, uint32_t index)
 {
-    if (!is_wait_for_lock(walk, interval_at(walk->analysis, index))) {
+    if (!elapsed_is_wait_for_lock(walk->analysis, interval_at(walk->analysis, index))) {
         walk->waiter_count = 0; /* for a message, with all that led to it */
         return;
     }
-    if (walk->waiter_count == DEPTH_MOST)
-        memmove(walk->waiters, walk->waiters + 1, --walk->waiter_count * sizeof(*walk->waiters));
+    if (walk->waiter_count == DEPTH_MOST) {
+        walk->waiter_count--;
+        memmove(walk->waiters, walk->waiters + 1, walk->waiter_count * sizeof(*walk->waiters));
+        memmove(walk->waits, walk->waits + 1, walk->waiter_count * sizeof(*walk->waits));
+    }
+    walk->waits[walk->waiter_count] = index;
     walk->waiters[walk->waiter_count++] = index;
 }
 
@@ -175,7 +192,7 @@ static uint32_t take_waiter_since(struct walk *walk)
 {
     for (unsigned i = walk->waiter_count; i > 0; i--) {
         uint32_t index = walk->waiters[i - 1];
-        if (wait_began(interval_at(walk->analysis, index)) < walk->now)
+        if (elapsed_wait_began(interval_at(walk->analysis, index)) < walk->now)
             continue;
         walk->waiter_count = i - 1;
         return index;
@@ -186,7 +203,7 @@ static uint32_t take_waiter_since(struct walk *walk)
 /* What a thread did before it waited. */
 static uint32_t step_before_wait(struct walk *walk, const struct interval *interval)
 {
-    charge_awake(walk, begin_of(walk, interval), interval->cpu, interval->computes);
+    charge_awake(walk, begin_of(walk, interval), interval);
     return interval->previous;
 }
 
@@ -196,13 +213,13 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
 {
     enum elapsed_kind kind = kind_of(walk, interval->waits);
 
-    charge(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
-           ELAPSED_NO_CPU, interval->computes);
+    charge_no_cpu(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
+                  interval);
     bool is_own_sleep = kind == ELAPSED_TIMER && !interval->in_request; /* for no request */
     uint32_t waiter = is_own_sleep ? take_waiter_since(walk) : 0;
     if (waiter != 0)
         return step_before_wait(walk, interval_at(walk->analysis, waiter));
-    charge(walk, interval->asleep ? begin_of(walk, interval) : wait_began(interval), kind,
+    charge(walk, interval->asleep ? begin_of(walk, interval) : elapsed_wait_began(interval), kind,
            interval->waits);
     return interval->asleep ? interval->previous : step_before_wait(walk, interval);
 }
@@ -214,13 +231,13 @@ static uint32_t step(struct walk *walk, uint32_t index)
     uint64_t begin = begin_of(walk, interval);
 
     if (interval->previous == 0) { /* its first one: created there */
-        charge_awake(walk, begin, interval->cpu, interval->computes);
+        charge_awake(walk, begin, interval);
         walk->waiter_count = 0;
         return interval->source;
     }
     if (begin >= walk->now)
         return interval->previous; /* it had sent before, or another one waited later */
-    if (interval->wait == 0 || (!interval->asleep && wait_began(interval) >= walk->now))
+    if (interval->wait == 0 || (!interval->asleep && elapsed_wait_began(interval) >= walk->now))
         return step_before_wait(walk, interval);
     if (interval->asleep)
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
@@ -251,6 +268,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
     struct walk walk = {.analysis = analysis, .account = &elapsed->run, .holds = &holds};
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
+    elapsed_begin_delays(analysis);
     if (index != 0) {
         walk.now = interval_at(analysis, index)->end;
         elapsed->run.time = walk.now - analysis->first;
@@ -283,7 +301,7 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
 
     if (interval->asleep) {
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-        charge(walk, arrival, ELAPSED_NO_CPU, interval->computes);
+        charge_from_arrival(walk, arrival, interval);
     } else {
         charge(walk, arrival, ELAPSED_QUEUED, interval->waits);
     }
@@ -298,13 +316,13 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
  * request, unlike the work of a thread that hands the request over. */
 static bool waits_for_lock(const struct walk *walk, const struct interval *interval)
 {
-    return interval->in_request && is_wait_for_lock(walk, interval);
+    return interval->in_request && elapsed_is_wait_for_lock(walk->analysis, interval);
 }
 
 static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
 {
-    charge(walk, interval->arrival, ELAPSED_NO_CPU, interval->computes);
-    charge(walk, wait_began(interval), ELAPSED_LOCK, interval->waits);
+    charge_from_arrival(walk, interval->arrival, interval);
+    charge(walk, elapsed_wait_began(interval), ELAPSED_LOCK, interval->waits);
     return step_before_wait(walk, interval);
 }
 
@@ -315,7 +333,7 @@ static uint32_t step_over_other(struct walk *walk, const struct interval *interv
                                              : interval_at(walk->analysis, interval->previous)->end;
 
     if (interval->wait == 0) {
-        charge_awake(walk, begin, interval->cpu, interval->computes);
+        charge_awake(walk, begin, interval);
         return interval->previous;
     }
     charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);

@@ -6,7 +6,8 @@
  *      read .... sys_exit (result)  --> in += result: RECEIVE
  *
  * The kernel has no hooks on pipes, so the end of every system call is examined. Positions are counted when calls end:
- * if several streams write at once, or read at once, the real order may differ by as much as their calls overlap.
+ * if several streams write at once, or read at once, the real order may differ by as much as their calls overlap. When
+ * a write began is noted at the entry of the kernel's function, if that can be hooked: what ended before is in front.
  */
 #ifndef DPM_PIPE_CALL_BPF_H
 #define DPM_PIPE_CALL_BPF_H
@@ -146,21 +147,23 @@ static __always_inline void pipe_written(struct stream *stream, struct pipe *pip
     struct message *message = &stream->scratch.message;
     /* taken before counting: a reader that finds the write counted takes a later time */
     uint64_t begin = call->socket == file->address ? call->begin : bpf_ktime_get_ns();
+    uint64_t began = stream->pipe_write_at;
 
+    stream->pipe_write_at = 0;
     *message = (struct message){.bytes = bytes};
     if (flags_of_file(file) & O_DIRECT)
         pipe->packets = true;
     message->offset = pipe->in_doubt || is_first_since_met(stream, pipe)
                           ? count_in_doubt(stream, pipe, file->address, bytes)
                           : __sync_fetch_and_add(&pipe->out, bytes);
-    message->begin = visible_since(&pipe->early, message->offset, begin);
+    message->begin = began != 0 ? began : visible_since(&pipe->early, message->offset, begin);
     pass_early(&pipe->early, message->offset, bytes);
     if (silent(stream)) {
         pipe->in_doubt = true; /* others may be in progress, and silent */
         return;
     }
     message->path = pipe_path(stream, pipe, file, PIPE_WRITTEN, message->offset);
-    message->flags = pipe->in_doubt ? RECORD_OLDER : 0;
+    message->flags = (pipe->in_doubt ? RECORD_OLDER : 0) | (began != 0 ? RECORD_WHOLE_CALL : 0);
     tell_pipe_message(stream, EVENT_SEND, message);
 }
 
@@ -331,6 +334,31 @@ static __always_inline void fifo_opened(struct stream *stream, uint32_t descript
         __sync_fetch_and_add(&pipe->opens, ends_of_file(&file));
 }
 
+/* ---- when a write began ---- */
+
+/* The latest entry is that of the write whose end is seen next; other ways into a pipe are forgotten (sys_exit). */
+static __always_inline int pipe_write_enters(struct task_struct *task)
+{
+    struct stream *stream = stream_of(task);
+
+    if (stream != NULL)
+        stream->pipe_write_at = bpf_ktime_get_ns();
+    return 0;
+}
+
+SEC("fentry/anon_pipe_write")
+int BPF_PROG(pipe_write_begins)
+{
+    return pipe_write_enters(bpf_get_current_task_btf());
+}
+
+/* The same before Linux 6.15. */
+SEC("fentry/pipe_write")
+int BPF_PROG(older_pipe_write_begins)
+{
+    return pipe_write_enters(bpf_get_current_task_btf());
+}
+
 /* ---- calls ---- */
 
 #define CALL_BIT(call) (1ULL << (call))
@@ -387,6 +415,15 @@ static __always_inline void ends_of_call(struct pipe_ends *ends, uint32_t call,
 static __always_inline bool is_write(uint32_t call)
 {
     return call == CALL_WRITE || call == CALL_WRITEV || call == CALL_PWRITEV2;
+}
+
+/* Where trampolines are refused: every system call pays for it. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(pipe_call_begins, struct pt_regs *registers, long call)
+{
+    if (!is_write(call) || registers->cs == USER32_CS)
+        return 0;
+    return pipe_write_enters(bpf_get_current_task_btf());
 }
 
 static __noinline int begin_pipe(struct stream *stream, uint64_t argument, uint32_t call,
@@ -484,6 +521,10 @@ __noinline int leave_full_pipe(struct stream *stream, uint32_t descriptor, bool 
     if ((int32_t)message->bytes < 0)
         message->bytes = 0; /* an older pipe, counted too high until its doubt ends */
     message->begin = visible_since(&pipe->early, call->first, call->begin);
+    if (writes && stream->pipe_write_at != 0) {
+        message->begin = stream->pipe_write_at;
+        message->flags = RECORD_WHOLE_CALL;
+    }
     if (call->told == message->bytes + 1)
         return 1;
     call->told = message->bytes + 1;

@@ -421,8 +421,9 @@ struct stream {
     /* a time at which it was in no write, 0 = none known: its writes into pipes that were met earlier began after
      * that */
     uint64_t written_at;
-    uint64_t file_call_at; /* when the call in progress began, if it can be one on files */
-    uint32_t older_send;   /* a send call from before the mark may be in progress */
+    uint64_t pipe_write_at; /* when its write into a pipe began, 0 = not known */
+    uint64_t file_call_at;  /* when the call in progress began, if it can be one on files */
+    uint32_t older_send;    /* a send call from before the mark may be in progress */
     /* UNIX sockets with a call in progress that began before the mark, 0 = none: */
     uint64_t older_socket;  /* the stream socket it sends on, counted in `older_sends` */
     uint64_t older_receive; /* the socket it receives from; what it has taken may be uncounted */

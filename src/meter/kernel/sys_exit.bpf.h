@@ -51,6 +51,8 @@ int BPF_PROG(sys_exit, struct pt_regs *registers, int64_t result)
     stream = running_stored_stream(task, has);
     if (stream == NULL && watched_pipes == 0)
         return 0;
+    if (stream != NULL && !is_write(call))
+        stream->pipe_write_at = 0; /* of one of several writes, or of none */
     if (call == CALL_IO_SUBMIT)
         return stream == NULL ? 0 : submission_ended(stream, result);
     if (stream != NULL)

@@ -7,6 +7,7 @@
  *      duty            tracepoint (cheapest)     trampoline, at a function's entry or exit       control group
  *      a send ends     sock_send_length (6.3)    inet_sendmsg, unix_stream_sendmsg ... (5.5)
  *      UDP datagrams                             ip_send_skb, __udp_enqueue_schedule_skb ...     cgroup_skb/egress ...
+ *      a pipe's write  sys_enter (only if ...)   ... anon_pipe_write or pipe_write cannot be hooked
  *
  * The kernel's types show what it supports. Trampolines are tried, because some machines forbid them. The kernel's
  * version is no guide, because distributions backport hooks.
@@ -75,6 +76,20 @@ const struct hook hooks[] = {
      .since = "3.4",
      FILES,
      METER_FILE},
+
+    {TRAMPOLINE(pipe_write_begins, anon_pipe_write), SENDING, METER_PIPE, .duty = DUTY_PIPE_WRITES,
+     .optional = true},
+    {TRAMPOLINE(older_pipe_write_begins, pipe_write), SENDING, METER_PIPE, .duty = DUTY_PIPE_WRITES,
+     .optional = true},
+    {.program = "pipe_call_begins",
+     .way = WAY_TRACEPOINT,
+     .target = "sys_enter",
+     .arguments = 2,
+     .since = "3.4",
+     SENDING,
+     METER_PIPE,
+     .duty = DUTY_PIPE_WRITES,
+     .optional = true},
 
     {TRACEPOINT(tcp_sendmsg_locked, 2, "6.16"), SENDING, METER_TCP, .duty = DUTY_TCP_POSITION},
     {TRAMPOLINE(tcp_sendmsg_begins, tcp_sendmsg_locked), SENDING, METER_TCP,
@@ -242,8 +257,8 @@ static bool is_of(const struct hook *hook, enum hook_duty duty, enum hook_way wa
     return hook->duty == duty && hook->way == way;
 }
 
-/* Whether such a way exists, and the kernel supports all its hooks that are needed. Hooks that only older kernels need
- * may be missing. */
+/* Whether such a way exists, and the kernel supports all its hooks that are needed; one of those that are optional.
+ * Hooks that only older kernels need may be missing. */
 static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enum hook_way way,
                            uint64_t flags, uint32_t kinds)
 {
@@ -252,8 +267,9 @@ static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enu
     for (size_t i = 0; i < hook_count; i++) {
         if (!is_of(&hooks[i], duty, way) || !hook_needed(&hooks[i], flags, kinds))
             continue;
-        exists = true;
-        if (hooks[i].before == NULL && !is_offered(offers, &hooks[i]))
+        bool is_there = is_offered(offers, &hooks[i]);
+        exists = exists || is_there || !hooks[i].optional;
+        if (hooks[i].before == NULL && !hooks[i].optional && !is_there)
             return false;
     }
     return exists;
@@ -262,6 +278,9 @@ static bool way_is_offered(const struct offers *offers, enum hook_duty duty, enu
 enum hook_way hook_way_of(const struct offers *offers, enum hook_duty duty, uint64_t flags,
                           uint32_t kinds)
 {
+    /* a tracepoint at every system call of the machine costs more than a trampoline at the few that matter */
+    if (duty == DUTY_PIPE_WRITES && way_is_offered(offers, duty, WAY_TRAMPOLINE, flags, kinds))
+        return WAY_TRAMPOLINE;
     for (enum hook_way way = 0; way < WAY_NONE; way++)
         if (way_is_offered(offers, duty, way, flags, kinds))
             return way;
@@ -294,7 +313,7 @@ void hooks_choose(const struct offers *offers, uint64_t flags, uint32_t kinds,
             continue;
         if (hook->way == way && is_offered(offers, hook))
             ret_choices[i] = HOOK_CHOSEN;
-        else if (hook->before == NULL &&
+        else if (hook->before == NULL && !hook->optional &&
                  hook->way == (way == WAY_NONE ? first_way_of(hook->duty) : way))
             ret_choices[i] = HOOK_MISSING;
     }

@@ -14,6 +14,7 @@ enum hook_duty {
     DUTY_RECEIVED,     /* a receive ends */
     DUTY_UDP,          /* datagrams leave and arrive; their sockets are created and closed */
     DUTY_UDP_DROPPED,  /* a datagram finds the queue full */
+    DUTY_PIPE_WRITES,  /* a write into a pipe begins */
     DUTY_COUNT,
 };
 
@@ -38,6 +39,8 @@ struct hook {
     uint32_t queue_kinds;
     enum hook_duty duty;
     const char *before; /* first kernel that lacks the function, and needs no hook; else NULL */
+    bool
+        optional; /* the kernel may lack it, or skip it: records then say less, but nothing is lost */
 };
 
 #define HOOKS_MOST 64

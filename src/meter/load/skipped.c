@@ -11,19 +11,31 @@
  */
 #include "meter/load/skipped.h"
 
+#include "meter/load/hooks.h"
 #include "meter/load/iterate.h"
 #include "meter/load/meter_types.h"
 #include "meter/shared/survey.h"
 
 #include "meter.skel.h"
 
+#include <string.h>
+
 #define PAUSE       100000000ULL /* ns */
 #define COUNT_PAUSE 1000000000ULL
+
+/* Whether nothing is lost if the program is skipped. */
+static bool is_optional(const struct bpf_program *program)
+{
+    for (size_t i = 0; i < hook_count; i++)
+        if (hooks[i].optional && strcmp(hooks[i].program, bpf_program__name(program)) == 0)
+            return true;
+    return false;
+}
 
 /* The other programs run only when the meter runs them. */
 static bool is_hook(const struct bpf_program *program)
 {
-    return bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL &&
+    return !is_optional(program) && bpf_program__type(program) != BPF_PROG_TYPE_SYSCALL &&
            bpf_program__expected_attach_type(program) != BPF_TRACE_ITER;
 }
 

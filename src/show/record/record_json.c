@@ -356,18 +356,25 @@ static void set_pc(struct object *object, const struct record_face *face, const 
         set_text(object, "module", module->name, sizeof(module->name));
 }
 
-static void set_flags(struct object *object, unsigned flags)
+static void set_flags(struct object *object, const struct record_header *header)
 {
-    static const struct {
+    unsigned flags = header->flags;
+    const struct {
         unsigned flag;
         const char *key;
     } names[] = {
-        {RECORD_CONTINUED, "continued"},   {RECORD_CALL_IMPLIED, "call_implied"},
-        {RECORD_OLDER, "older"},           {RECORD_PACKETS, "packets"},
-        {RECORD_CONCURRENT, "concurrent"}, {RECORD_PREEMPTED, "preempted"},
-        {RECORD_COUNTED, "counted"},       {RECORD_SAME_CALL, "same_call"},
-        {RECORD_LIBRARY, "library"},       {RECORD_END_OF_FILE, "end_of_file"},
-        {RECORD_MANY, "many_receivers"},   {RECORD_TIME_LIMIT, "time_limit"},
+        {RECORD_CONTINUED, "continued"},
+        {RECORD_CALL_IMPLIED, "call_implied"},
+        {RECORD_OLDER, "older"},
+        {RECORD_PACKETS, "packets"},
+        {RECORD_CONCURRENT, "concurrent"},
+        {RECORD_PREEMPTED, "preempted"},
+        {RECORD_COUNTED, header->id != EVENT_PATH ? "whole_call" : "counted"},
+        {RECORD_SAME_CALL, "same_call"},
+        {RECORD_LIBRARY, "library"},
+        {RECORD_END_OF_FILE, "end_of_file"},
+        {RECORD_MANY, "many_receivers"},
+        {RECORD_TIME_LIMIT, "time_limit"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -450,7 +457,7 @@ int show_record_json(struct record_face *face, const struct event *event)
         set_absent(&object, type, event->absent);
     set_known(&object, face, event);
     set_pc(&object, face, event);
-    set_flags(&object, event->header->flags);
+    set_flags(&object, event->header);
     if (face->matched != NULL)
         set_matched(&object, face->matched);
     if (!object.failed)

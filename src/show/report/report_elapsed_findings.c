@@ -70,6 +70,21 @@ static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_
     return a->pid == b->pid && a->call == b->call && strcmp(a->procedure, b->procedure) == 0;
 }
 
+#define PLACES_MOST 16 /* the first ones have most time */
+
+/* What of the group's time threads waited in the same place as this holder's. */
+static uint64_t time_waited_in(const struct elapsed *elapsed, const struct elapsed_group *group,
+                               const struct elapsed_holder *place)
+{
+    uint64_t time = 0;
+
+    for (size_t i = 0; i < elapsed->holder_count; i++)
+        if (is_held_in(group, &elapsed->holders[i]) &&
+            wait_in_one_place(&elapsed->holders[i].waited, &place->waited))
+            time += elapsed->holders[i].did.time;
+    return time;
+}
+
 /* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
 static void lock_text(const struct elapsed *elapsed, const struct finding *finding,
                       char text[LOCK_SIZE])
@@ -80,17 +95,19 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
     uint64_t time = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < elapsed->holder_count; i++) {
+    for (size_t i = 0, places = 0; i < elapsed->holder_count && places < PLACES_MOST; i++) {
         const struct elapsed_holder *holder = &elapsed->holders[i];
-        if (!is_held_in(group, holder))
+        if (holder->threads < 2 || !is_held_in(group, holder))
             continue;
-        if (largest == NULL)
-            largest = holder;
-        if (wait_in_one_place(&holder->waited, &largest->waited))
-            time += holder->did.time;
+        places++;
+        uint64_t waited = time_waited_in(elapsed, group, holder);
+        if (waited <= time)
+            continue;
+        largest = holder;
+        time = waited;
     }
-    if (largest == NULL || largest->threads < 2 || time * 2 < group->time ||
-        finding->elapsed.of_requests || group->largest->kind == ELAPSED_NO_CPU)
+    if (largest == NULL || time * 2 < group->time || finding->elapsed.of_requests ||
+        group->largest->kind == ELAPSED_NO_CPU)
         return;
     elapsed_what(&largest->waited, what);
     show_counted(largest->threads, "thread", threads);
