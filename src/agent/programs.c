@@ -203,8 +203,8 @@ int programs_find(struct agent *agent, json_t *params, json_t **ret_result, stru
                  S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
     if (!there)
         directory = home == NULL || home[0] != '/' ? "/" : home;
-    bool found = strchr(name, '/') == NULL ? find_in_path(name, path)
-                                           : can_execute(directory, name, path);
+    bool found =
+        strchr(name, '/') == NULL ? find_in_path(name, path) : can_execute(directory, name, path);
     *ret_result = json_pack("{s:s}", "directory", directory);
     if (found)
         json_object_set_new(*ret_result, "path", json_string(path));

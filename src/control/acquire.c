@@ -73,7 +73,8 @@ static int take_pids(struct acquire_options *options)
             return command_error("%s", problem.text);
     }
     if (options->hosts.count > 1 && options->pid_count > 0)
-        return command_usage_error("acquire", "a pid belongs to one machine: give one --host, or --name");
+        return command_usage_error("acquire",
+                                   "a pid belongs to one machine: give one --host, or --name");
     return -1;
 }
 
@@ -107,9 +108,8 @@ static int take_option(int option, struct acquire_options *options)
                 "acquire", "--duration '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
-        return hosts_has_option(option)
-                   ? hosts_take_option("acquire", option, &options->hosts)
-                   : recording_option("acquire", option, &options->recorder);
+        return hosts_has_option(option) ? hosts_take_option("acquire", option, &options->hosts)
+                                        : recording_option("acquire", option, &options->recorder);
     }
     if (result == -EINVAL)
         return command_usage_error("acquire", "%s", problem.text);
@@ -144,9 +144,9 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     result = take_pids(options);
     if (result < 0)
         result = recording_options_done("acquire", &options->recorder);
-    return result >= 0 ? result
-                       : hosts_options_check("acquire", &options->hosts, &options->recorder, false,
-                                             false);
+    return result >= 0
+               ? result
+               : hosts_options_check("acquire", &options->hosts, &options->recorder, false, false);
 }
 
 /* ---- the beginning ---- */

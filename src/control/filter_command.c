@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter_command.c: `dpm filter`: stores what the machines of a session record, in a process of its own. See dpm-filter(1).
+ * filter_command.c: `dpm filter`: stores what the machines of a session record, in a process of its own. See
+ * dpm-filter(1).
  *
  *      session --> filter --> DIR/web1, DIR/db1 ...
  *                     '-- session.ended, from the controller: all is to be stored, then it ends
@@ -8,8 +9,8 @@
 #include "control/command.h"
 
 #include "filter/filter.h"
-#include "remote/remote.h"
 #include "recorder/recorder.h"
+#include "remote/remote.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -26,7 +27,8 @@
 #define CONNECT_MS  10000
 #define SECOND      1000000000ULL /* ns */
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
-#define QUIET       (2 * SECOND)  /* the same, when all that is expected is stored: others may have been cut off */
+#define QUIET                                                                                      \
+    (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
     const char *from, *folder, *url, *credentials;
@@ -42,10 +44,10 @@ struct filtering {
     struct fabric *fabric;
     struct filter *filter;
     int signals;
-    bool stopped;          /* by a signal */
-    bool ended;            /* the session */
-    uint64_t packets;      /* in this run */
-    uint64_t progress;     /* when the last one came */
+    bool stopped;      /* by a signal */
+    bool ended;        /* the session */
+    uint64_t packets;  /* in this run */
+    uint64_t progress; /* when the last one came */
     uint64_t reported;
     char told[512]; /* the last problem */
 };
@@ -120,8 +122,8 @@ static void tell_copies(const struct filtering *filtering)
             command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
                         copy.machine, copy.missing);
         if (copy.refused > 0)
-            command_say("%s: %" PRIu64 " packets could not be stored: %s", copy.machine, copy.refused,
-                        copy.why);
+            command_say("%s: %" PRIu64 " packets could not be stored: %s", copy.machine,
+                        copy.refused, copy.why);
     }
 }
 
@@ -273,8 +275,9 @@ static const struct command_option filter_options[] = {
 static int take_machine(struct filter_asked *asked)
 {
     if (!fabric_name_valid(optarg))
-        return command_usage_error("filter", "--machine '%s': use a-z, 0-9 and '-', as in the "
-                                             "names of the copies",
+        return command_usage_error("filter",
+                                   "--machine '%s': use a-z, 0-9 and '-', as in the "
+                                   "names of the copies",
                                    optarg);
     if (array_reserve(&asked->machines, &asked->machine_capacity, asked->machine_count + 1,
                       sizeof(*asked->machines)) < 0)
@@ -324,8 +327,8 @@ static int check(const struct filter_asked *asked)
     if (asked->from == NULL)
         return command_usage_error("filter", "name the session: --from SESSION");
     if (!fabric_name_valid(asked->from))
-        return command_usage_error("filter", "--from '%s': a session's name has only a-z, 0-9 and '-'",
-                                   asked->from);
+        return command_usage_error(
+            "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
     if (!asked->stores && asked->folder != NULL)
         return command_usage_error("filter", "--store none stores nothing: leave out --output");
     if ((asked->url == NULL) != (asked->credentials == NULL))

@@ -74,8 +74,9 @@ static void take_message(void *context, struct remote_host *remote,
     char line[640];
 
     if (message->missed > 0) {
-        snprintf(line, sizeof(line), "%" PRIu64 " messages from the machines are missing: there was "
-                                     "more output than the session keeps",
+        snprintf(line, sizeof(line),
+                 "%" PRIu64 " messages from the machines are missing: there was "
+                 "more output than the session keeps",
                  message->missed);
         hosts_say(hosts, NULL, line);
     }
@@ -128,8 +129,9 @@ static int choose_names(struct hosts *hosts, const char *name, struct problem *p
         snprintf(hosts->session, sizeof(hosts->session), "%s", hosts->options->session);
     else
         fabric_name_make(text, hosts->session);
-    length = folder != NULL ? snprintf(hosts->folder, sizeof(hosts->folder), "%s", folder)
-                            : snprintf(hosts->folder, sizeof(hosts->folder), "./dpm-%s.traces", text);
+    length = folder != NULL
+                 ? snprintf(hosts->folder, sizeof(hosts->folder), "%s", folder)
+                 : snprintf(hosts->folder, sizeof(hosts->folder), "./dpm-%s.traces", text);
     if (length >= (int)sizeof(hosts->folder))
         return problem_set(problem, -ENAMETOOLONG, "the name of the folder of traces is too long");
     if (mkdir(hosts->folder, 0700) == 0)
@@ -163,7 +165,8 @@ static int add_hosts(struct hosts *hosts, struct problem *problem)
 
 static size_t connecting(const struct hosts *hosts)
 {
-    return remote_count_in(hosts->remote, REMOTE_STARTING) + remote_count_in(hosts->remote, REMOTE_LINKED);
+    return remote_count_in(hosts->remote, REMOTE_STARTING) +
+           remote_count_in(hosts->remote, REMOTE_LINKED);
 }
 
 static void show_connecting(struct hosts *hosts)
@@ -201,9 +204,10 @@ static void say_same_machines(struct hosts *hosts)
                 b->machine_id == NULL || strcmp(a->machine_id, b->machine_id) != 0 ||
                 strcmp(a->own_name, b->own_name) != 0)
                 continue;
-            snprintf(line, sizeof(line),
-                     "note: %.200s and %.200s are the same machine: what both meter is counted twice",
-                     a->name, b->name);
+            snprintf(
+                line, sizeof(line),
+                "note: %.200s and %.200s are the same machine: what both meter is counted twice",
+                a->name, b->name);
             hosts_say(hosts, NULL, line);
         }
 }
@@ -276,8 +280,8 @@ int hosts_ask(struct hosts *hosts, const char *method,
         if (host->remote->state == REMOTE_OUT)
             continue;
         asking.waiting++;
-        remote_call(hosts->remote, host->remote, method, params == NULL ? NULL : params(hosts, host),
-                    CALL_MS, take_answer, &asking);
+        remote_call(hosts->remote, host->remote, method,
+                    params == NULL ? NULL : params(hosts, host), CALL_MS, take_answer, &asking);
     }
     while (asking.waiting > 0 && hosts->interrupts == interrupts)
         hosts_poll(hosts, 100);
@@ -293,9 +297,9 @@ int hosts_ask(struct hosts *hosts, const char *method,
 static json_t *open_params(struct hosts *hosts, struct metered_host *host)
 {
     const struct recording_command_options *options = hosts->recorder.options;
-    json_t *params = json_pack("{s:s, s:s, s:s, s:s}", "recording", HOSTS_RECORDING, "flags",
-                               options->flags, "kinds", options->kinds, "meter",
-                               meter_wish_word(options->recording.meter.wish));
+    json_t *params =
+        json_pack("{s:s, s:s, s:s, s:s}", "recording", HOSTS_RECORDING, "flags", options->flags,
+                  "kinds", options->kinds, "meter", meter_wish_word(options->recording.meter.wish));
 
     (void)host;
     if (options->recording.meter.options.ring_size != 0)

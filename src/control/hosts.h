@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts.h: a recording on several machines, from this one: what `dpm run` and `dpm acquire` with --host share. Private to
- * control/.
+ * hosts.h: a recording on several machines, from this one: what `dpm run` and `dpm acquire` with --host share.
+ * Private to control/.
  *
  *      hosts_begin     session, connections; who cannot be reached is left out
  *      hosts_record    recording.open on all; copies of the traces in FOLDER/HOST from now on
@@ -37,8 +37,9 @@ struct metered_host {
 
 struct hosts {
     const struct hosts_options *options;
-    struct recording_command recorder; /* its options, messages and signals; it records nothing itself */
-    char folder[PATH_MAX];             /* of the copies */
+    struct recording_command
+        recorder;          /* its options, messages and signals; it records nothing itself */
+    char folder[PATH_MAX]; /* of the copies */
     char session[FABRIC_NAME_MOST + 1];
     unsigned interrupts;
     int last_signal;
@@ -60,17 +61,17 @@ struct hosts {
     void (*interrupted)(struct hosts *hosts, int signal);
 };
 
-/* Starts the session and connects. `name`: for the folder and the session, unless options name them. The caller has set the
- * options and callbacks, and recording_command_init was called. Returns 0, or a negative errno with a line in `problem`.
- * hosts_done is to be called in any case. */
+/* Starts the session and connects. `name`: for the folder and the session, unless options name them. The caller has
+ * set the options and callbacks, and recording_command_init was called. Returns 0, or a negative errno with a line in
+ * `problem`. hosts_done is to be called in any case. */
 int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem);
 
 /* Opens a recording on all hosts. */
 int hosts_record(struct hosts *hosts, struct problem *problem);
 
-/* Asks every host that has not failed, and waits for all answers. `params` makes the parameters for one (NULL: none); `took`
- * gets the results. A host that fails is left out. Returns 0; with all_or_none, or if none is left, a negative errno with a
- * line in `problem`. */
+/* Asks every host that has not failed, and waits for all answers. `params` makes the parameters for one (NULL: none);
+ * `took` gets the results. A host that fails is left out. Returns 0; with all_or_none, or if none is left, a negative
+ * errno with a line in `problem`. */
 int hosts_ask(struct hosts *hosts, const char *method,
               json_t *(*params)(struct hosts *hosts, struct metered_host *host),
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),

@@ -49,7 +49,8 @@ static void acquired(struct hosts *hosts, struct metered_host *host, json_t *res
     if (unsettled <= 0)
         return;
     snprintf(line, sizeof(line),
-             "%" JSON_INTEGER_FORMAT " UNIX socket directions were too busy to align; their offsets may be wrong",
+             "%" JSON_INTEGER_FORMAT
+             " UNIX socket directions were too busy to align; their offsets may be wrong",
              unsettled);
     hosts_say(hosts, host->remote, line);
 }
@@ -106,7 +107,8 @@ static int acquire(struct hosts *hosts)
 }
 
 int hosts_acquire(const struct hosts_options *options,
-                  const struct recording_command_options *recorder, const struct hosts_acquire *what)
+                  const struct recording_command_options *recorder,
+                  const struct hosts_acquire *what)
 {
     struct hosts hosts = {.options = options, .context = (void *)what};
     sigset_t old_mask;

@@ -21,7 +21,7 @@ struct hosts_copies {
     bool stop;
     struct { /* not told to the filter yet */
         char machine[FABRIC_NAME_MOST + 1], recording[FABRIC_NAME_MOST + 1];
-    } *expected;
+    } * expected;
     size_t expected_count, expected_capacity;
     struct hosts_copies_state state;
 };
@@ -41,7 +41,8 @@ static void take_expected(struct hosts_copies *copies)
     const struct filter_last none[2] = {0};
 
     for (size_t i = 0; i < copies->expected_count; i++)
-        filter_expect(copies->filter, copies->expected[i].machine, copies->expected[i].recording, none);
+        filter_expect(copies->filter, copies->expected[i].machine, copies->expected[i].recording,
+                      none);
     copies->expected_count = 0;
 }
 
@@ -99,7 +100,8 @@ static int start_thread(struct hosts_copies *copies, struct problem *problem)
     int error = pthread_create(&copies->thread, NULL, copy_all, copies);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     copies->runs = error == 0;
-    return error == 0 ? 0 : problem_set(problem, -error, "cannot start a thread: %s", strerror(error));
+    return error == 0 ? 0
+                      : problem_set(problem, -error, "cannot start a thread: %s", strerror(error));
 }
 
 int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes,

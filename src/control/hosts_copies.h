@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_copies.h: the filter of a session in a thread of the controller: it copies the traces of all machines while the controller
- * does other things. Private to control/.
+ * hosts_copies.h: the filter of a session in a thread of the controller: it copies the traces of all machines while
+ * the controller does other things. Private to control/.
  */
 #ifndef DPM_HOSTS_COPIES_H
 #define DPM_HOSTS_COPIES_H
@@ -13,9 +13,9 @@ struct hosts_copies;
 
 struct hosts_copies_state {
     uint64_t packets, bytes;
-    uint64_t pieces;  /* grows whenever something is stored */
-    bool complete;    /* all that is expected is stored */
-    bool stopped;     /* nothing is stored any more: `problem` */
+    uint64_t pieces;   /* grows whenever something is stored */
+    bool complete;     /* all that is expected is stored */
+    bool stopped;      /* nothing is stored any more: `problem` */
     char problem[512]; /* why nothing can be stored now; "": it can */
 };
 

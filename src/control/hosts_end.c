@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hosts_end.c: the end of a recording on several machines: everything that was recorded arrives, and nothing stays behind. See
- * hosts.h. */
+/* hosts_end.c: the end of a recording on several machines: everything that was recorded arrives, and nothing stays
+ * behind. See hosts.h. */
 #include "control/hosts.h"
 
 #include <errno.h>
@@ -105,7 +105,8 @@ static void await_others(struct hosts *hosts)
     char line[160];
 
     if (left > 0) {
-        snprintf(line, sizeof(line), "waiting for other filters of this session: %" PRIu64 " packets", left);
+        snprintf(line, sizeof(line),
+                 "waiting for other filters of this session: %" PRIu64 " packets", left);
         hosts_say(hosts, NULL, line);
     }
     while (left > 0 && hosts->interrupts == interrupts) {
@@ -116,8 +117,8 @@ static void await_others(struct hosts *hosts)
             last = now;
         if (now - last < NO_PROGRESS)
             continue;
-        snprintf(line, sizeof(line), "%" PRIu64 " packets were not stored by a filter that has not come back",
-                 left);
+        snprintf(line, sizeof(line),
+                 "%" PRIu64 " packets were not stored by a filter that has not come back", left);
         hosts_say(hosts, NULL, line);
         return;
     }

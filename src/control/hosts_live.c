@@ -11,7 +11,8 @@
 
 /* ---- begin and end ---- */
 
-static bool has_copy(const struct hosts *hosts, const struct metered_host *host, char path[PATH_MAX])
+static bool has_copy(const struct hosts *hosts, const struct metered_host *host,
+                     char path[PATH_MAX])
 {
     char file[PATH_MAX];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_live.h: interval reports over all machines, from the copies of their traces while these grow. Private to control/.
+ * hosts_live.h: interval reports over all machines, from the copies of their traces while these grow. Private to
+ * control/.
  *
  *      FOLDER/web1, FOLDER/db1 ... --trace_follow--> history --> statistics --> a report every interval
  */

@@ -16,10 +16,7 @@ const struct command_option hosts_option_rows[] = {
      HOSTS_HOST,
      {"HOST[,HOST]..."},
      "meter on these machines, through ssh; with run also HOST:COMMAND; repeatable"},
-    {"rsh",
-     HOSTS_RSH,
-     {"COMMAND"},
-     "the remote shell: COMMAND HOST dpm agent (ssh)"},
+    {"rsh", HOSTS_RSH, {"COMMAND"}, "the remote shell: COMMAND HOST dpm agent (ssh)"},
     {"remote-dpm", HOSTS_DPM, {"PATH"}, "where dpm is on the other machines (dpm)"},
     {"session", HOSTS_SESSION, {"NAME"}, "name of the session, for dpm filter"},
     {"fabric-disk", HOSTS_DISK, {"N"}, "disk that packets on their way may take (2G)"},
@@ -83,7 +80,8 @@ static int take_hosts(const char *command, struct hosts_options *options)
     }
     if (result == -EINVAL)
         return command_usage_error(
-            command, "--host '%s': what follows ':' is a command, in which quotes are closed", optarg);
+            command, "--host '%s': what follows ':' is a command, in which quotes are closed",
+            optarg);
     return result < 0 ? command_error("out of memory") : -1;
 }
 
@@ -145,9 +143,9 @@ static int check_commands(const char *command, const struct hosts_options *optio
             return command_usage_error(command, "--host %s:...: only dpm run starts commands",
                                        host->name);
         if (runs && host->command == NULL && !common)
-            return command_usage_error(command,
-                                       "name the command for %s: --host %s:COMMAND, or after the options",
-                                       host->name, host->name);
+            return command_usage_error(
+                command, "name the command for %s: --host %s:COMMAND, or after the options",
+                host->name, host->name);
         needs |= host->command == NULL;
     }
     if (runs && common && !needs)
@@ -175,8 +173,9 @@ int hosts_options_check(const char *command, const struct hosts_options *options
                                                               "--fabric-disk need --host")
                                : -1;
     if (recording->store == STORE_NEWEST)
-        return command_usage_error(command, "with --host all records are kept: give --store all to "
-                                            "end at --max-size; --max-files and --max-age do not work");
+        return command_usage_error(command,
+                                   "with --host all records are kept: give --store all to "
+                                   "end at --max-size; --max-files and --max-age do not work");
     if (recording->store == STORE_NONE)
         return command_usage_error(command, "--store none does not work with --host");
     if (recording->meter.options.coarse_time)

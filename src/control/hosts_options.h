@@ -47,8 +47,9 @@ static inline bool hosts_has_option(int option)
 /* Handles one of them. Returns as option_number does. */
 int hosts_take_option(const char *command, int option, struct hosts_options *options);
 
-/* Call after the last option, and recording_options_done: refuses what has no meaning on several machines. `common`: a command
- * for those without their own; `runs`: hosts may have commands. Returns -1, or the exit status after a usage error. */
+/* Call after the last option, and recording_options_done: refuses what has no meaning on several machines. `common`:
+ * a command for those without their own; `runs`: hosts may have commands. Returns -1, or the exit status after a
+ * usage error. */
 int hosts_options_check(const char *command, const struct hosts_options *options,
                         const struct recording_command_options *recorder, bool runs, bool common);
 

@@ -95,7 +95,8 @@ static void write_raw(struct running *running, bool err, const void *bytes, size
     fwrite(bytes, 1, size, file_of(err));
 }
 
-void parts_output(struct running *running, struct part *part, bool err, const void *bytes, size_t size)
+void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
+                  size_t size)
 {
     const char *at = bytes;
     char *text = part->lines[err].text;

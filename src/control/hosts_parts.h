@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_parts.h: the processes that `dpm run --host` starts on several machines: what they write, and what is for the first
- * one to read. Private to control/.
+ * hosts_parts.h: the processes that `dpm run --host` starts on several machines: what they write, and what is for the
+ * first one to read. Private to control/.
  *
  *      OUTPUT of web1, process 17: "ready\n"  --> standard output: "web1: ready"
  *      standard input --> process.input of the first part
@@ -48,14 +48,15 @@ struct running {
     size_t count;
     struct part_input input;
     bool abandoned; /* not everything could be started: the rest ends */
-    int failed; /* the status of the first that failed; 0: none did */
+    int failed;     /* the status of the first that failed; 0: none did */
 };
 
 /* Chooses the labels: none if there is one part. */
 void parts_label(struct running *running);
 
 /* Writes what a part has written, whole lines with their label. */
-void parts_output(struct running *running, struct part *part, bool err, const void *bytes, size_t size);
+void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
+                  size_t size);
 
 /* Writes what is left of lines without an end. */
 void parts_flush(struct running *running);
@@ -66,9 +67,9 @@ bool parts_has_input(void);
 /* Moves standard input to the first part, a piece at a time. */
 void parts_input(struct running *running);
 
-/* hosts_programs.c. Asks where the part's program is on its host, and copies it there if it is missing and is a file here. Writes
- * its hash if it was copied; else "". `ret_directory`: where it is to run: our current folder if it is there, too, else the
- * user's home. Returns 0, or a negative errno with a line in `problem`. */
+/* hosts_programs.c. Asks where the part's program is on its host, and copies it there if it is missing and is a file
+ * here. Writes its hash if it was copied; else "". `ret_directory`: where it is to run: our current folder if it is
+ * there, too, else the user's home. Returns 0, or a negative errno with a line in `problem`. */
 #define PROGRAM_HASH_SIZE 33
 int parts_find_program(struct part *part, const char *directory, char ret_hash[PROGRAM_HASH_SIZE],
                        char ret_directory[PATH_MAX], struct problem *problem);

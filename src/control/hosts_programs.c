@@ -89,8 +89,7 @@ static int send_program(struct part *part, const struct program *program, char *
                         struct problem *problem)
 {
     json_t *params = json_pack("{s:s}", "hash", program->hash), *state = NULL;
-    int result =
-        parts_ask(part->running, part->host, "program.has", params, &state, NULL, problem);
+    int result = parts_ask(part->running, part->host, "program.has", params, &state, NULL, problem);
 
     while (result == 0 && !json_is_true(json_object_get(state, "complete"))) {
         json_int_t offset = json_integer_value(json_object_get(state, "bytes"));
@@ -105,7 +104,8 @@ static int send_program(struct part *part, const struct program *program, char *
     return result;
 }
 
-static int copy_program(struct part *part, char ret_hash[PROGRAM_HASH_SIZE], struct problem *problem)
+static int copy_program(struct part *part, char ret_hash[PROGRAM_HASH_SIZE],
+                        struct problem *problem)
 {
     struct program program = {.file = -1};
     char *chunk = malloc(CHUNK);
@@ -136,8 +136,10 @@ int parts_find_program(struct part *part, const char *directory, char ret_hash[P
                        char ret_directory[PATH_MAX], struct problem *problem)
 {
     const char *name = part->command[0];
-    json_t *params = json_pack("{s:s, s:s}", "program", name, "directory", directory), *found = NULL;
-    int result = parts_ask(part->running, part->host, "program.find", params, &found, NULL, problem);
+    json_t *params = json_pack("{s:s, s:s}", "program", name, "directory", directory),
+           *found = NULL;
+    int result =
+        parts_ask(part->running, part->host, "program.find", params, &found, NULL, problem);
 
     ret_hash[0] = '\0';
     if (result < 0)
@@ -150,7 +152,7 @@ int parts_find_program(struct part *part, const char *directory, char ret_hash[P
         return 0;
     /* what is looked up in PATH belongs to a system; its file alone would not be what the user means */
     if (strchr(name, '/') == NULL)
-        return problem_set(problem, -ENOENT, "%s: there is no program '%s'", part->host->remote->name,
-                           name);
+        return problem_set(problem, -ENOENT, "%s: there is no program '%s'",
+                           part->host->remote->name, name);
     return copy_program(part, ret_hash, problem);
 }

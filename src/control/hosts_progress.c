@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVERY     500000000ULL /* ns */
+#define EVERY      500000000ULL /* ns */
 #define NOT_BEFORE 1000000000ULL
 
 void hosts_progress_init(struct hosts_progress *progress, FILE *file)

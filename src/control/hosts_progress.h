@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_progress.h: a line on the terminal that is written over while a recording on several machines runs. Private to control/.
+ * hosts_progress.h: a line on the terminal that is written over while a recording on several machines runs. Private
+ * to control/.
  *
  *      3 hosts, 14 processes, 224,538 records, 10.3 MiB here
  */

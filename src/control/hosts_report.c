@@ -47,18 +47,19 @@ static void tell_missing(struct hosts *hosts)
             hosts_say(hosts, NULL, line);
         }
         if (copy.refused > 0) {
-            snprintf(line, sizeof(line), "%s: %s could not be stored: %.300s", copy.machine, refused,
-                     copy.why);
+            snprintf(line, sizeof(line), "%s: %s could not be stored: %.300s", copy.machine,
+                     refused, copy.why);
             hosts_say(hosts, NULL, line);
         }
     }
 }
 
-static void tell_result(const struct hosts *hosts, const struct analyses_found *found, size_t traces)
+static void tell_result(const struct hosts *hosts, const struct analyses_found *found,
+                        size_t traces)
 {
     command_say_to(hosts->recorder.messages,
-                   "%" PRIu64 " records of %zu host%s, %" PRIu64 " lost, in %s", found->records, traces,
-                   traces == 1 ? "" : "s", found->run.recorded.lost, hosts->folder);
+                   "%" PRIu64 " records of %zu host%s, %" PRIu64 " lost, in %s", found->records,
+                   traces, traces == 1 ? "" : "s", found->run.recorded.lost, hosts->folder);
 }
 
 int hosts_report(struct hosts *hosts, struct problem *problem)

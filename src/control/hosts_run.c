@@ -18,11 +18,12 @@
 
 #define SECOND       1000000000ULL /* ns */
 #define OUTPUT_GRACE (SECOND / 2)  /* for output that is on its way when a process has ended */
-#define LOST_STATUS  255           /* of a process whose host cannot be reached: ssh(1) has the same */
+#define LOST_STATUS  255 /* of a process whose host cannot be reached: ssh(1) has the same */
 
 /* ---- what happens ---- */
 
-static struct part *find_part(struct running *running, const struct metered_host *host, json_int_t pid)
+static struct part *find_part(struct running *running, const struct metered_host *host,
+                              json_int_t pid)
 {
     for (size_t i = 0; i < running->count; i++)
         if (running->list[i].host == host && running->list[i].pid == pid && pid != 0)
@@ -59,9 +60,8 @@ static void take_ended(struct running *running, struct part *part, json_t *param
     if (json_is_integer(signal))
         tell_killed(running, part, (int)json_integer_value(signal));
     end_part(running, part,
-             json_is_integer(signal)
-                 ? 128 + (int)json_integer_value(signal)
-                 : (int)json_integer_value(json_object_get(params, "status")));
+             json_is_integer(signal) ? 128 + (int)json_integer_value(signal)
+                                     : (int)json_integer_value(json_object_get(params, "status")));
 }
 
 static void take_message(struct hosts *hosts, struct metered_host *host,

@@ -148,7 +148,9 @@ static void stop_following(struct recording_command *command)
 static int report_last_interval(struct recording_command *command)
 {
     struct communication *since;
-    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, command->origins, &since);
+    int result = command->before == NULL
+                     ? 1
+                     : statistics_finish(command->statistics, command->origins, &since);
 
     if (result != 0) /* the first interval is the whole */
         return result < 0 ? result : 0;

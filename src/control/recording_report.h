@@ -9,8 +9,8 @@
  * `problem`. */
 int recording_report(struct recording_command *command, struct problem *problem);
 
-/* Prints the report that was read, before the lines that say how the recording ended; writes the page with drawings, after them.
- * Both return 0, or a negative errno with a line in `problem`. */
+/* Prints the report that was read, before the lines that say how the recording ended; writes the page with drawings,
+ * after them. Both return 0, or a negative errno with a line in `problem`. */
 int recording_report_show(const struct recording_command *command, const struct whole_report *whole,
                           struct problem *problem);
 int recording_report_finish(const struct recording_command *command,

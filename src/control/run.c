@@ -30,7 +30,7 @@ struct run_options {
     struct hosts_options hosts;
     const char *user;
     char **command; /* NULL: each host has its own */
-    bool wait; /* for all descendants */
+    bool wait;      /* for all descendants */
 };
 
 struct run {

@@ -65,7 +65,8 @@ static void say_stored(struct filter *filter, struct fabric_consumer *consumer)
             struct fabric_place place = {.file = position.file, .number = position.number};
             memcpy(place.uuid, copy->uuid, sizeof(place.uuid));
             if (position.known)
-                fabric_consumer_has(consumer, copy->machine, copy->recording, part_of(ring), &place);
+                fabric_consumer_has(consumer, copy->machine, copy->recording, part_of(ring),
+                                    &place);
         }
     }
 }
@@ -86,8 +87,8 @@ static int begin(struct filter *filter, struct fabric *fabric, const struct filt
         uint64_t hash = machine == NULL ? 0 : hash_bytes(0, machine, strlen(machine)) >> 32;
         snprintf(durable, sizeof(durable), machine == NULL ? "%s" : "%s-%08" PRIx64,
                  options->durable, hash);
-        result = fabric_consumer_new(fabric, machine, durable, AGAIN_MS, &filter->consumers[i],
-                                     problem);
+        result =
+            fabric_consumer_new(fabric, machine, durable, AGAIN_MS, &filter->consumers[i], problem);
         if (result < 0)
             break;
         filter->consumer_count++;
@@ -96,8 +97,8 @@ static int begin(struct filter *filter, struct fabric *fabric, const struct filt
     return result;
 }
 
-int filter_new(struct fabric *fabric, const struct filter_options *options, struct filter **ret_filter,
-               struct problem *problem)
+int filter_new(struct fabric *fabric, const struct filter_options *options,
+               struct filter **ret_filter, struct problem *problem)
 {
     struct filter *filter = calloc(1, sizeof(*filter));
 
@@ -130,9 +131,9 @@ static int store(struct filter *filter, struct copy *copy, const struct fabric_p
     if (filter->copies.folder != NULL && packet->part == FABRIC_METADATA)
         result = trace_copy_metadata(copy->trace, packet->bytes, packet->size, problem);
     else if (filter->copies.folder != NULL)
-        result = trace_copy_add(copy->trace,
-                                packet->part == FABRIC_CONTROL ? RING_CONTROL : RING_DATA,
-                                packet->place.file, packet->bytes, packet->size, problem);
+        result =
+            trace_copy_add(copy->trace, packet->part == FABRIC_CONTROL ? RING_CONTROL : RING_DATA,
+                           packet->place.file, packet->bytes, packet->size, problem);
     if (result > 0) {
         copy->packets += packet->part != FABRIC_METADATA;
         copy->bytes += packet->size;
@@ -150,8 +151,8 @@ static void give_back(struct received *received, bool stored)
     received->packet.machine = NULL;
 }
 
-/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again. Metadata that
- * are none, of a machine that sends anything, do not. */
+/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again.
+ * Metadata that are none, of a machine that sends anything, do not. */
 static int take(struct filter *filter, struct received *received, struct problem *problem)
 {
     struct copy *copy = filter_copies_find(&filter->copies, &received->packet);
@@ -232,8 +233,8 @@ static bool has_all(const struct copy *copy, const struct expected *expected)
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
         struct trace_position position = trace_copy_position(copy->trace, ring);
         const struct filter_last *last = &expected->last[ring];
-        if (last->known && (!position.known || position.file < last->file ||
-                            position.number < last->number))
+        if (last->known &&
+            (!position.known || position.file < last->file || position.number < last->number))
             return false;
     }
     return expected->last[RING_CONTROL].known;

@@ -21,7 +21,8 @@
 static void name_copy(const char *machine, const char *recording, unsigned nth, char name[NAME_MAX])
 {
     bool is_main = strcmp(recording, FILTER_MAIN) == 0;
-    int length = snprintf(name, NAME_MAX, "%s%s%s", machine, is_main ? "" : ".", is_main ? "" : recording);
+    int length =
+        snprintf(name, NAME_MAX, "%s%s%s", machine, is_main ? "" : ".", is_main ? "" : recording);
 
     if (nth > 1)
         snprintf(name + length, (size_t)(NAME_MAX - length), ".%u", nth);
@@ -32,8 +33,8 @@ static bool all_digits(const char *text)
     return *text != '\0' && text[strspn(text, "0123456789")] == '\0';
 }
 
-/* The reverse. Returns whether the name is one of ours. A recording whose name is a number has a copy of the same name as
- * the second of that number; what tells them apart is the trace's UUID. */
+/* The reverse. Returns whether the name is one of ours. A recording whose name is a number has a copy of the same
+ * name as the second of that number; what tells them apart is the trace's UUID. */
 static bool read_name(const char *name, struct copy *copy)
 {
     char text[NAME_MAX + 1], *rest = text;
@@ -177,7 +178,8 @@ int filter_copies_resume(struct filter_copies *copies, struct problem *problem)
 
 /* ---- packets ---- */
 
-struct copy *filter_copies_find(const struct filter_copies *copies, const struct fabric_packet *packet)
+struct copy *filter_copies_find(const struct filter_copies *copies,
+                                const struct fabric_packet *packet)
 {
     for (size_t i = 0; i < copies->count; i++) {
         struct copy *copy = copies->list[i];
@@ -210,7 +212,7 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
 }
 
 int filter_copies_create(struct filter_copies *copies, const struct fabric_packet *metadata,
-                  struct copy **ret_copy, struct problem *problem)
+                         struct copy **ret_copy, struct problem *problem)
 {
     struct copy *copy = new_copy(copies, metadata->machine);
     int result = 0;

@@ -47,7 +47,8 @@ static void finish(struct remote *remote, size_t index, int error, int code, jso
     char line[640];
 
     calls->list[index] = calls->list[--calls->count];
-    if (text != NULL && strncmp(text, call.host->machine, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+    if (text != NULL && strncmp(text, call.host->machine, length) == 0 &&
+        strncmp(text + length, ": ", 2) == 0)
         text += length + 2; /* the fabric knows the machine's name, the user the host's */
     snprintf(line, sizeof(line), "%s: %s", call.host->name, text == NULL ? "" : text);
     call.answer(call.context, call.host, error, code, result, line);
@@ -101,7 +102,8 @@ void remote_calls_step(struct remote *remote)
             finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
         else if (now >= call->deadline)
             finish(remote, i, -ETIMEDOUT, 0, NULL, "its agent does not answer");
-        else if (now >= call->due && (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
+        else if (now >= call->due &&
+                 (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
             send(remote, call, now);
     }
 }

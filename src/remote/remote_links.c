@@ -65,7 +65,8 @@ static void lose(struct remote *remote, struct remote_host *host, const char *wh
         link->tries = 0;
     }
     if (now - link->lost >= GIVE_UP_AFTER) {
-        snprintf(line, sizeof(line), "%.500s; left out, after %u tries in a minute", why, link->tries);
+        snprintf(line, sizeof(line), "%.500s; left out, after %u tries in a minute", why,
+                 link->tries);
         link_give_up(remote, host, line);
         return;
     }
@@ -106,10 +107,8 @@ void link_start(struct remote *remote, struct remote_host *host)
     char line[640];
 
     host->state = REMOTE_STARTING;
-    link->deadline =
-        clock_now(CLOCK_MONOTONIC) + (uint64_t)remote->options.connect_ms * 1000000;
-    int result =
-        remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, &problem);
+    link->deadline = clock_now(CLOCK_MONOTONIC) + (uint64_t)remote->options.connect_ms * 1000000;
+    int result = remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, &problem);
     if (result == 0)
         result = say_hello(remote, host, &problem);
     if (result == 0)
@@ -250,7 +249,8 @@ void link_step(struct remote *remote, struct remote_host *host)
         go_on(remote, host);
     } else if (host->state == REMOTE_STARTING && now >= link->deadline) {
         too_late(remote, host);
-    } else if ((host->state == REMOTE_LINKED || host->state == REMOTE_READY) && relay_ended(link->relay)) {
+    } else if ((host->state == REMOTE_LINKED || host->state == REMOTE_READY) &&
+               relay_ended(link->relay)) {
         const char *last = link->shell.last;
         snprintf(line, sizeof(line), "%.200s: the connection has ended%s%.380s", host->name,
                  last[0] == '\0' ? "" : ": ", last);

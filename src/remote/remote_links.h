@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_links.h: the connections to the hosts: one remote shell for each, which carries the agent's connection to the server. Private
- * to remote/.
+ * remote_links.h: the connections to the hosts: one remote shell for each, which carries the agent's connection to
+ * the server. Private to remote/.
  */
 #ifndef DPM_REMOTE_LINKS_H
 #define DPM_REMOTE_LINKS_H
 
 #include "fabric/relay.h"
-#include "remote/remote_calls.h"
 #include "remote/remote.h"
+#include "remote/remote_calls.h"
 #include "remote/remote_shell.h"
 
 #include <poll.h>
@@ -16,10 +16,10 @@
 struct remote_link {
     struct remote_shell shell;
     struct relay *relay;
-    uint64_t deadline;  /* STARTING, LINKED: when it has taken too long */
-    uint64_t lost;      /* AWAY: since when */
-    uint64_t due;       /* AWAY: when to try again */
-    unsigned tries;     /* since it was lost */
+    uint64_t deadline; /* STARTING, LINKED: when it has taken too long */
+    uint64_t lost;     /* AWAY: since when */
+    uint64_t due;      /* AWAY: when to try again */
+    unsigned tries;    /* since it was lost */
 };
 
 struct remote {

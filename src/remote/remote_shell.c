@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ssh must not ask in the middle of something, and is to notice that a machine is gone before the agent ends itself. They
- * come after the user's own options, which count if they say something else. */
-static const char *const ssh_options[] = {
-    "-T", "-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=10", "-oServerAliveCountMax=3"};
+/* ssh must not ask in the middle of something, and is to notice that a machine is gone before the agent ends itself.
+ * They come after the user's own options, which count if they say something else. */
+static const char *const ssh_options[] = {"-T", "-oBatchMode=yes", "-oConnectTimeout=15",
+                                          "-oServerAliveInterval=10", "-oServerAliveCountMax=3"};
 
 #define WORDS_MOST 64
 
@@ -84,8 +84,8 @@ static int spawn(const char *const *words, const int theirs[3], pid_t *ret_pid)
     }
     int error = set_up(&attributes, &actions, theirs);
     if (error == 0)
-        error = posix_spawnp(ret_pid, words[0], &actions, &attributes, (char *const *)words,
-                             environ);
+        error =
+            posix_spawnp(ret_pid, words[0], &actions, &attributes, (char *const *)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return -error;
@@ -141,8 +141,8 @@ int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *
                      ? -EINVAL
                      : arrange(rsh_words, host, dpm_words, words);
     if (result < 0)
-        problem_set(problem, result, "cannot make a command of '%s %s %s agent': %s", rsh, host, dpm,
-                    strerror(-result));
+        problem_set(problem, result, "cannot make a command of '%s %s %s agent': %s", rsh, host,
+                    dpm, strerror(-result));
     else
         result = start(shell, words, problem);
     free(rsh_words);
@@ -177,8 +177,8 @@ void remote_shell_connected(struct remote_shell *shell,
     shell->last[0] = '\0';
 }
 
-void remote_shell_read(struct remote_shell *shell,
-                       void (*said)(void *context, const char *line), void *context)
+void remote_shell_read(struct remote_shell *shell, void (*said)(void *context, const char *line),
+                       void *context)
 {
     char bytes[4096];
     ssize_t got = -1;
@@ -239,8 +239,8 @@ void remote_shell_why(struct remote_shell *shell, const char *host, const char *
         problem_set(problem, -ECONNREFUSED, "%s: the remote shell ended with exit status %d%s%s",
                     host, WEXITSTATUS(status), colon, shell->last);
     else if (ended)
-        problem_set(problem, -ECONNREFUSED, "%s: the remote shell was killed by signal %d%s%s", host,
-                    WTERMSIG(status), colon, shell->last);
+        problem_set(problem, -ECONNREFUSED, "%s: the remote shell was killed by signal %d%s%s",
+                    host, WTERMSIG(status), colon, shell->last);
     else
         problem_set(problem, -ECONNREFUSED, "%s: the remote shell closed the connection%s%s", host,
                     colon, shell->last);

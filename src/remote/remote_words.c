@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_words.c: the words of a command line, as a shell splits it, without what a shell puts in place of others. See remote.h. */
+/* remote_words.c: the words of a command line, as a shell splits it, without what a shell puts in place of others.
+ * See remote.h. */
 #include "remote/remote.h"
 
 #include <errno.h>

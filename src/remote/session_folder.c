@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* session_folder.c: where sessions are. See remote.h. */
-#include "remote/remote.h"
 #include "remote/session_folder.h"
+#include "remote/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -82,8 +82,8 @@ static void name_sessions(char *text, size_t size)
     text[0] = '\0';
     while (folder != NULL && (entry = readdir(folder)) != NULL && used + 64 < size)
         if (fabric_name_valid(entry->d_name))
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used == 0 ? "; there are: " : " ",
-                                     entry->d_name);
+            used += (size_t)snprintf(text + used, size - used, "%s%s",
+                                     used == 0 ? "; there are: " : " ", entry->d_name);
     if (folder != NULL)
         closedir(folder);
 }
@@ -100,6 +100,6 @@ int remote_session_attach(const char *session, struct fabric_server **ret_server
     if (result == 0 && lstat(path, &status) == 0)
         return fabric_server_attach(path, ret_server, problem);
     name_sessions(others, sizeof(others));
-    return problem_set(problem, -ENOENT, "there is no session '%s' of yours on this machine%s", session,
-                       others[0] == '\0' ? "; there is none at all" : others);
+    return problem_set(problem, -ENOENT, "there is no session '%s' of yours on this machine%s",
+                       session, others[0] == '\0' ? "; there is none at all" : others);
 }

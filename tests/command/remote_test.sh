@@ -10,6 +10,7 @@ need_programs ip ssh python3 jq nats-server unshare setpriv
 hosts=$(realpath "$(dirname "$0")/../../scripts/hosts")
 dir=$scratch/hosts
 
+# shellcheck disable=SC2317 # called by trap
 leave() {
     "$hosts" down "$dir"
     rm -rf "$scratch"
@@ -73,6 +74,24 @@ connection.recv(1)
 print("sent", 40 * messages)
 END
 
+# ---- usage ----
+
+# refuses STATUS TEXT ARGUMENT...: dpm ends with this status and a line with this text.
+refuses() {
+    status=$1
+    text=$2
+    shift 2
+    "$dpm" "$@" > out 2> err
+    check_equal "dpm $*: $text" "$status 1" "$? $(grep -c -e "$text" err)"
+}
+refuses 2 "only dpm run starts commands" acquire --host a:b --name x
+refuses 2 "name the command for b" run --host a:x --host b
+refuses 2 "every --host has a command of its own" run --host a:x y
+refuses 2 "quotes are closed" run --host "a:x 'y"
+refuses 2 "with --host all records are kept" acquire --host a --name x --max-age 1h
+refuses 2 "need --host" run --rsh ssh true
+refuses 1 "there is no session 'none'" filter --from none
+
 # ---- dpm run ----
 
 on run -o run --kinds tcp --host web1:"python3 $shared/server.py 2" --host web2,db1 \
@@ -94,9 +113,8 @@ check "... every receive is matched exactly" jq -e '.trace.matching |
     .exact >= 800 and .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
 check "... and nothing was lost" jq -e '[.trace.traces[]?.lost // 0] | add // 0 == 0' stats.json
 
-on run -o status --host web1:'sh -c "exit 3"' --host web2:'sh -c "sleep 1; exit 5"' < /dev/null
+echo input | on run -o input --host web1:'sh -c "cat; exit 3"' --host web2:'sh -c "cat; echo end; sleep 1; exit 5"'
 check_equal "the exit status is that of the first that failed" 3 $?
-echo input | on run -o input --host web1:cat --host web2:'sh -c "cat; echo end"'
 check_equal "standard input is the first one's" "web1: input
 web2: end" "$(LC_ALL=C sort out)"
 printf 'raw\nbytes' | on run -o raw --host web1 cat
@@ -166,6 +184,22 @@ check_equal "the clients' own count" "sent 80000 sent 80000" "$(cat client2.out)
 "$dpm" stats --json all/web1 all/web2 all/db1 > stats.json 2> stats.err
 check "what was recorded is matched exactly" jq -e '.trace.matching | .exact > 1000 and .unmatched_receives == 0' stats.json
 
+# ---- a connection that breaks ----
+
+# shellcheck disable=SC2016 # for the shell there
+on run -o again --interval 1s --host web1:'sh -c "for i in 1 2 3 4 5 6; do echo line \$i; sleep 0.5; done"' \
+    --host web2:'sleep 3' < /dev/null &
+run=$!
+wait_for 30 grep -q 'line 2' out
+kill -9 "$(pgrep -f "^ssh -F $dir/ssh_config .* web1 $dpm agent")"
+wait $run
+check_equal "a connection that breaks ends nothing" 0 $?
+check "... it is told" grep -q '^dpm: web1: .*trying again' err
+check "... it comes back" grep -q '^dpm: web1: connected again' err
+check_equal "... no output is missing" 6 "$(grep -c '^web1: line' out)"
+check "... no record is missing" grep -q ' 0 lost, in again$' err
+check "interval reports cover both hosts" grep -q '^2 traces, machines .* so far' err
+
 # ---- signals ----
 
 timeout 60 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal --host web1:'sh -c "trap \"echo caught; exit 7\" INT; echo ready; while :; do sleep 0.1; done"' \
@@ -178,8 +212,9 @@ check_equal "a signal is passed on to the processes" "7 web1: caught" "$? $(grep
 
 # ---- nothing stays ----
 
+# shellcheck disable=SC2317 # called by wait_for
 agents() {
-    ps -eo args | grep '[d]pm agent' | grep -F "$dpm"
+    pgrep -f "^$dpm agent"
 }
 check_not "no agent is left" wait_for 1 agents
 check_equal "no session is left" "" "$(ls "$sessions")"
