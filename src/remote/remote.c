@@ -10,14 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_MS 10000 /* to the server on this machine */
+#define CONNECT_MS   10000 /* to the server on this machine */
+#define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
 
 /* ---- begin and end ---- */
 
 static int start_server(struct remote *remote, struct problem *problem)
 {
-    const struct fabric_server_options server = {.session = remote->session,
-                                                 .disk_bytes = remote->options.disk_bytes};
+    const struct fabric_server_options server = {
+        .session = remote->session,
+        .disk_bytes = remote->options.disk_bytes,
+        .idle_seconds = IDLE_SECONDS,
+    };
     /* a quarter is left for notices, output, and what the server itself needs */
     const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3};
     int result = session_folder_make(remote->session, remote->folder, problem);

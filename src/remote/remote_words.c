@@ -9,6 +9,13 @@
 
 static const char blanks[] = " \t\n";
 
+/* Whether a backslash before this character is none itself: within "..." only before a few, as in a shell. */
+static bool is_escaped(char quote, char next)
+{
+    return quote == '"' ? next != '\0' && strchr("\"\\$`", next) != NULL
+                        : quote == '\0' && next != '\0';
+}
+
 /* Takes one word, from `*at` on, to `to`. Returns where its copy ends; NULL: a quote is not closed. */
 static char *take_word(const char **at, char *to)
 {
@@ -16,12 +23,12 @@ static char *take_word(const char **at, char *to)
     char quote = '\0';
 
     for (; *from != '\0' && (quote != '\0' || strchr(blanks, *from) == NULL); from++) {
-        if (quote == '\0' && (*from == '\'' || *from == '"'))
-            quote = *from;
-        else if (*from == quote)
-            quote = '\0';
-        else if (*from == '\\' && quote != '\'' && from[1] != '\0')
+        if (*from == '\\' && is_escaped(quote, from[1]))
             *to++ = *++from;
+        else if (quote == '\0' && (*from == '\'' || *from == '"'))
+            quote = *from;
+        else if (quote != '\0' && *from == quote)
+            quote = '\0';
         else
             *to++ = *from;
     }

@@ -187,16 +187,19 @@ check "what was recorded is matched exactly" jq -e '.trace.matching | .exact > 1
 # ---- a connection that breaks ----
 
 # shellcheck disable=SC2016 # for the shell there
-on run -o again --interval 1s --host web1:'sh -c "for i in 1 2 3 4 5 6; do echo line \$i; sleep 0.5; done"' \
+on run -o again --session again --interval 1s --host web1:'sh -c "for i in 1 2 3 4 5 6 7 8 9; do echo line \$i; sleep 0.5; done"' \
     --host web2:'sleep 3' < /dev/null &
 run=$!
 wait_for 30 grep -q 'line 2' out
 kill -9 "$(pgrep -f "^ssh -F $dir/ssh_config .* web1 $dpm agent")"
+wait_for 20 grep -q '^dpm: web1: connected again' err
+kill -9 "$(pgrep -f "nats-server .*$sessions/again")"
 wait $run
-check_equal "a connection that breaks ends nothing" 0 $?
+check_equal "a connection that breaks, and a server that is killed, end nothing" 0 $?
 check "... it is told" grep -q '^dpm: web1: .*trying again' err
 check "... it comes back" grep -q '^dpm: web1: connected again' err
-check_equal "... no output is missing" 6 "$(grep -c '^web1: line' out)"
+check "... also when it was the server" grep -q '^dpm: web2: connected again' err
+check_equal "... no output is missing" 9 "$(grep -c '^web1: line' out)"
 check "... no record is missing" grep -q ' 0 lost, in again$' err
 check "interval reports cover both hosts" grep -q '^2 traces, machines .* so far' err
 
@@ -214,7 +217,7 @@ check_equal "a signal is passed on to the processes" "7 web1: caught" "$? $(grep
 
 # shellcheck disable=SC2317 # called by wait_for
 agents() {
-    pgrep -f "^$dpm agent"
+    run_in web1 pgrep -f "dpm agent" || run_in web2 pgrep -f "dpm agent"
 }
 check_not "no agent is left" wait_for 1 agents
 check_equal "no session is left" "" "$(ls "$sessions")"
