@@ -310,8 +310,15 @@ static json_t *open_params(struct hosts *hosts, struct metered_host *host)
 
 static void opened(struct hosts *hosts, struct metered_host *host, json_t *result)
 {
+    const char *meter = json_string_value(json_object_get(result, "meter"));
+
     host->opened = true;
     hosts_say_notes(hosts, host, result);
+    if (meter != NULL && strcmp(meter, "ptrace") == 0 &&
+        hosts->recorder.options->recording.meter.wish == WISH_AUTO)
+        hosts_say(hosts, host->remote,
+                  "metering with ptrace: each call that sends, receives or "
+                  "waits takes about 50 us longer");
 }
 
 int hosts_record(struct hosts *hosts, struct problem *problem)

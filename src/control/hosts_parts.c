@@ -57,22 +57,21 @@ int parts_ask(struct running *running, struct metered_host *host, const char *me
 
 /* ---- output ---- */
 
-/* The host's name; with the program's, if the host has several parts. */
+/* The host's name; with a number if it has several parts. */
 void parts_label(struct running *running)
 {
-    for (size_t i = 0; i < running->count; i++) {
+    for (size_t i = 0; running->count > 1 && i < running->count; i++) {
         struct part *part = &running->list[i];
-        const char *slash = strrchr(part->command[0], '/');
-        size_t alike = 0;
-        for (size_t j = 0; j < running->count; j++)
+        const char *name = part->host->remote->name;
+        size_t before = 0, alike = 0;
+        for (size_t j = 0; j < running->count; j++) {
             alike += running->list[j].host == part->host;
-        if (running->count == 1)
-            part->label[0] = '\0';
-        else if (alike == 1)
-            snprintf(part->label, sizeof(part->label), "%.120s: ", part->host->remote->name);
+            before += running->list[j].host == part->host && j < i;
+        }
+        if (alike == 1)
+            snprintf(part->label, sizeof(part->label), "%.120s: ", name);
         else
-            snprintf(part->label, sizeof(part->label), "%.100s %.40s: ", part->host->remote->name,
-                     slash == NULL ? part->command[0] : slash + 1);
+            snprintf(part->label, sizeof(part->label), "%.120s[%zu]: ", name, before + 1);
     }
 }
 

@@ -117,6 +117,13 @@ echo input | on run -o input --host web1:'sh -c "cat; exit 3"' --host web2:'sh -
 check_equal "the exit status is that of the first that failed" 3 $?
 check_equal "standard input is the first one's" "web1: input
 web2: end" "$(LC_ALL=C sort out)"
+on run -o two --meter ptrace --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'true' < /dev/null
+check "the ptrace meter meters one command of a host" grep -q 'web2: the ptrace meter meters one command' err
+on run -o two --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'echo three' < /dev/null
+check_equal "without privilege the ptrace meter is taken; two processes of a host have numbers" "dpmtest@web1: one
+web2[1]: two
+web2[2]: three" "$(LC_ALL=C sort out)"
+check "... and it is told" grep -q '^dpm: dpmtest@web1: metering with ptrace' err
 printf 'raw\nbytes' | on run -o raw --host web1 cat
 check_equal "one process alone writes as it is" "$(printf 'raw\nbytes')" "$(cat out)"
 
@@ -205,8 +212,8 @@ check "interval reports cover both hosts" grep -q '^2 traces, machines .* so far
 
 # ---- signals ----
 
-timeout 60 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal --host web1:'sh -c "trap \"echo caught; exit 7\" INT; echo ready; while :; do sleep 0.1; done"' \
-    --host web2:'sh -c "trap \"\" INT; sleep 1"' > out 2> err < /dev/null &
+timeout 60 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal --host web2:'sh -c "trap \"\" INT; sleep 1"' \
+    --host web1:'sh -c "trap \"echo caught; exit 7\" INT; echo ready; while :; do sleep 0.1; done"' > out 2> err < /dev/null &
 run=$!
 wait_for 30 grep -q ready out
 pkill -INT -P $run dpm
@@ -216,10 +223,10 @@ check_equal "a signal is passed on to the processes" "7 web1: caught" "$? $(grep
 # ---- nothing stays ----
 
 # shellcheck disable=SC2317 # called by wait_for
-agents() {
-    run_in web1 pgrep -f "dpm agent" || run_in web2 pgrep -f "dpm agent"
+no_agents() {
+    ! run_in web1 pgrep -f "dpm agent" && ! run_in web2 pgrep -f "dpm agent" && ! run_in db1 pgrep -f "dpm agent"
 }
-check_not "no agent is left" wait_for 1 agents
+check "no agent is left" wait_for 20 no_agents
 check_equal "no session is left" "" "$(ls "$sessions")"
 "$dpm" run -o here -- true 2> err
 check_not "without --host there is no session" test -e "$HOME/.local/state/dpm/sessions/true"
