@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The copies that were stored; the caller frees the list. */
 static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_count,
@@ -20,11 +21,12 @@ static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_
 
     if (paths == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for the report");
-    for (size_t i = 0; i < most; i++) {
-        filter_look(filter, i, &copy);
-        if (copy.path != NULL)
-            paths[count++] = copy.path;
-    }
+    for (size_t i = 0; i < hosts->count; i++) /* in the order of the command line */
+        for (size_t j = 0; j < most; j++) {
+            filter_look(filter, j, &copy);
+            if (copy.path != NULL && strcmp(copy.machine, hosts->list[i].remote->machine) == 0)
+                paths[count++] = copy.path;
+        }
     *ret_paths = paths;
     *ret_count = count;
     return 0;
