@@ -85,6 +85,29 @@ static int read_on(struct trace_source *traces, struct problem *problem)
     }
 }
 
+/*
+ * The writer writes control, then data, each only if it has records. Data that were written after the last packet of control
+ * show that nothing is missing before it. Otherwise such data may still come; but not those that belong to the packet of
+ * control before, once another one was there when the data were looked at again.
+ */
+void follow_note_idle(struct origin *origin)
+{
+    const struct stream_file *control = &origin->files[RING_CONTROL];
+    const struct stream_file *data = &origin->files[RING_DATA];
+    struct look_at now = {control->written,
+                          control->time > data->time ? control->time : data->time};
+    uint64_t complete = 0;
+
+    if (data->written >= control->written)
+        complete = now.time;
+    else if (origin->looks[0].written > origin->looks[1].written)
+        complete = origin->looks[1].time;
+    if (complete > origin->complete)
+        origin->complete = complete;
+    origin->looks[1] = origin->looks[0];
+    origin->looks[0] = now;
+}
+
 int follow_next(struct trace_source *traces, struct problem *problem)
 {
     struct origin *origin = &traces->origins[0];
@@ -100,8 +123,15 @@ int follow_next(struct trace_source *traces, struct problem *problem)
         return SOURCE_NONE_YET;
     /* it may have gone on to the next files, or written its last packets, just before */
     result = read_on(traces, problem);
+    if (result == 0 && origin->until_end && !origin->ended)
+        return SOURCE_NONE_YET;
     traces->source.states[0].being_written = result > 0;
     return result < 0 ? result : result > 0 ? SOURCE_RECORD : SOURCE_END;
+}
+
+void trace_follow_until_end(struct source *source)
+{
+    ((struct trace_source *)source)->origins[0].until_end = true;
 }
 
 int trace_follow(const char *path, struct source **ret_source, struct problem *problem)

@@ -462,7 +462,10 @@ static int trace_next(struct source *source, struct event *ret_event, uint64_t *
     if (result == 0 && traces->heap_count == 0) {
         int more =
             traces->origins[0].directory < 0 ? SOURCE_END : follow_next(traces, &traces->problem);
-        *ret_complete = traces->origins[0].files[RING_CONTROL].time;
+        if (more == SOURCE_NONE_YET)
+            follow_note_idle(&traces->origins[0]);
+        *ret_complete = more == SOURCE_NONE_YET ? traces->origins[0].complete
+                                                : traces->origins[0].files[RING_CONTROL].time;
         if (more == SOURCE_END || more == SOURCE_NONE_YET)
             return more;
         result = more < 0 ? more : 0;

@@ -25,6 +25,12 @@ struct origin {
     struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];
     int directory; /* of a trace that is followed; else -1 */
+    /* of a trace that is followed, when it was looked at in vain: last and before */
+    struct look_at {
+        uint64_t written, time;
+    } looks[2];
+    uint64_t complete; /* all records before this time have been returned */
+    bool until_end;    /* while END is missing, more may come */
 };
 
 struct trace_source {
@@ -54,6 +60,9 @@ int reader_continue(struct trace_source *traces, struct problem *problem);
 bool reader_is_being_written(const struct origin *origin);
 
 /* ---- follow.c ---- */
+
+/* Nothing more is there: notes the time up to which nothing is missing (origin->complete). */
+void follow_note_idle(struct origin *origin);
 
 /* After the last record of a trace that is followed: SOURCE_RECORD: there are more; SOURCE_NONE_YET; SOURCE_END; or a
  * negative errno. */

@@ -208,6 +208,7 @@ static void enter_packet(struct stream_file *file, const unsigned char *bytes,
     if (context->events_discarded > file->discarded)
         file->discarded = context->events_discarded;
     file->wall_offset = (int64_t)(context->real_time - context->monotonic);
+    file->written = context->monotonic;
     if (file->numbered && context->packet_seq_num > file->packets)
         note_missing(file, context->packet_seq_num - file->packets);
     file->packets = context->packet_seq_num + 1;

@@ -40,6 +40,7 @@ struct stream_file {
     uint32_t at;      /* index of the file being read */
     uint32_t here;    /* its number */
     bool repeats;     /* the file being read begins with records that are to be skipped */
+    uint64_t written; /* when the packet that was entered last was written */
     bool hole;        /* something before it is missing: these records are needed */
     uint64_t missing; /* packets that the numbers skip */
     uint64_t least;   /* sleeps begin no earlier: the trace was still kept then; 0: any time */
