@@ -80,7 +80,8 @@ fi
 cat > numbers.sh << 'END'
     sleep 30 &
     echo $! > typed
-    dpm acquire -p $! -o typed.trace --report report 2> err &
+    : > err # of an earlier recorder: not taken for this one's
+    dpm acquire -p "$(cat typed)" -o typed.trace --report report 2> err &
     recorder=$!
     for i in $(seq 600); do
         grep -q '^dpm: metering' err && break

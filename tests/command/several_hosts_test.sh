@@ -45,12 +45,19 @@ check_equal "from one host to another by its name" web2 "$(on db1 ssh web2 hostn
 check_equal "the exit status of a command is that of the run" 7 "$(on web1 sh -c 'exit 7'; echo $?)"
 check_equal "process 1 of a host is its own" "1" "$(on web1 sh -c 'ls /proc | grep -x 1; test -e /proc/'$$' && echo outside')"
 on web1 touch /tmp/only-here /run/only-here
-check_equal "/tmp and /run are its own" "" "$(on web2 find /tmp /run -name only-here; find /tmp /run -name only-here)"
+check_equal "/tmp and /run are its own" "" \
+    "$(on web2 sh -c "ls /tmp/only-here /run/only-here" 2> err; ls /tmp/only-here /run/only-here 2> err)"
 check_equal "what has lost its parent is reaped" 0 \
     "$(on web1 sh -c '(sleep 0.1 & exec sleep 0.05) & sleep 0.5; ps ax' | grep -c defunct)"
 check_equal "nothing is left in the home folder of who makes hosts" "" "$(ls -A home)"
 ip addr > network.during
 check_equal "the network of the machine stays as it is" "$(cat network.before)" "$(cat network.during)"
+for command in list ssh "run web1 true" "delay web1 web2 1ms" "unplug web1"; do
+    # shellcheck disable=SC2046,SC2086 # one word for each
+    check_not "where no hosts are, '$command' is refused" "$hosts" ${command%% *} "$scratch/none" \
+        $(echo "$command " | cut -s -d ' ' -f 2-)
+done
+check_not "... and a host that is not there" on web9 true
 check_not "a second set is refused in the same folder" "$hosts" up "$set_of" web9
 check "... and has not harmed the first one" on web1 true
 
@@ -62,9 +69,9 @@ fastest() {
 }
 check "25 ms each way" "$hosts" delay "$set_of" web1 web2 25ms
 round_trip=$(fastest web1 web2)
-check "... a round trip takes 50 ms (it took $round_trip us)" test "$round_trip" -ge 50000 -a "$round_trip" -lt 60000
+check "... a round trip takes 50 ms (it took $round_trip us)" test "$round_trip" -ge 50000 -a "$round_trip" -lt 75000
 round_trip=$(fastest web2 web1)
-check "... from the other side, too ($round_trip us)" test "$round_trip" -ge 50000 -a "$round_trip" -lt 60000
+check "... from the other side, too ($round_trip us)" test "$round_trip" -ge 50000 -a "$round_trip" -lt 75000
 other=$(fastest web1 db1)
 check "... and the third host is as near as before ($other us)" test "$other" -lt 25000
 cat > transfer.py << 'END'
@@ -104,7 +111,7 @@ check_equal "20 MB pass unharmed (in $took ms)" yes "$same"
 "$hosts" delay --rate 16 "$set_of" web2 web1 1ms
 transfer web1 web2 2000000
 check_equal "with 16 Mbit/s, 2 MB pass" yes "$same"
-check "... in a second or more ($took ms)" test "$took" -ge 950
+check "... in a second or more ($took ms)" test "$took" -ge 990
 "$hosts" delay --loss 100 "$set_of" web1 web2 1ms
 check_equal "with a loss of 100 % nothing passes" "" "$(fastest web1 web2)"
 check_not "nonsense is refused" "$hosts" delay "$set_of" web1 web2 fast
