@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -133,6 +134,15 @@ uint64_t clock_now(clockid_t clock)
         return time;
     pthread_once(&once, read_namespace_offset);
     return time - (uint64_t)namespace_offset;
+}
+
+int poll_timeout(uint64_t time, uint64_t now)
+{
+    if (time == UINT64_MAX)
+        return -1;
+    uint64_t wait = time > now ? time - now : 0;
+    uint64_t pause = wait / 1000000 + (wait % 1000000 != 0);
+    return pause < INT_MAX ? (int)pause : INT_MAX;
 }
 
 /* ---- hashes ---- */

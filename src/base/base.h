@@ -55,6 +55,9 @@ void intern_done(struct intern *table);
  * kernel's hooks see it, even in a time namespace that shifts it (time_namespaces(7)). */
 uint64_t clock_now(clockid_t clock);
 
+/* The timeout in ms for poll(2) to wait from `now` until a time, both in ns; UINT64_MAX: without limit. */
+int poll_timeout(uint64_t time, uint64_t now);
+
 /* ---- hash ---- */
 
 /* The XXH3 hash of `size` bytes, seeded with `hash`. To hash several pieces, pass 0 first, then each result. */

@@ -12,7 +12,6 @@
 #include "recorder/process_choice.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -180,17 +179,19 @@ static void record(const struct acquire_options *options, struct acquiring *acqu
     bool looks = true; /* for new processes */
     struct pollfd file = {.fd = command->signals, .events = POLLIN};
     const struct meter_interface *meter = command->recording.meter;
-    uint64_t began = clock_now(CLOCK_MONOTONIC);
+    uint64_t end =
+        options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration;
 
     while (command->recording.active && meter->live(meter) > 0) {
-        if (poll(&file, 1, RECORDING_INTERVAL) > 0 && told_to_end(command))
+        recording_command_wait(command, &file, 1, end);
+        if ((file.revents & POLLIN) != 0 && told_to_end(command))
             return;
         recording_command_step(command);
         if (looks && command->recording.active && acquiring_step(acquiring, &problem) < 0) {
             command_say("processes that start from now on are not metered: %s", problem.text);
             looks = false;
         }
-        if (options->duration != 0 && clock_now(CLOCK_MONOTONIC) - began >= options->duration)
+        if (clock_now(CLOCK_MONOTONIC) >= end)
             return;
     }
 }

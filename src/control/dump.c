@@ -9,10 +9,10 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Reads the names of program counters, which are at the end of a trace, before anything is shown: each IMAGE, MODULE
  * and PROCEDURE in the traces' control files. Errors: -EBADMSG: a file is damaged; -ENOMEM ... */
@@ -32,7 +32,7 @@ static int read_names(struct source *control, struct identities *identities,
     return result;
 }
 
-#define FOLLOW_INTERVAL 100000000 /* ns */
+#define FOLLOW_INTERVAL 100 /* ms, where no change is noticed */
 
 struct dump_options {
     struct selection selection;
@@ -122,7 +122,7 @@ static void say_overtaken(const struct source *source, uint64_t *said)
 /* Prints the chosen records of a source, in order of time. Returns 0 when the source has ended. */
 static int dump_source(struct source *source, struct dump *dump, struct problem *problem)
 {
-    const struct timespec pause = {.tv_nsec = FOLLOW_INTERVAL};
+    struct pollfd file = {.fd = source_descriptor(source), .events = POLLIN};
     struct event event;
     uint64_t complete, overtaken = 0;
     int result;
@@ -138,7 +138,7 @@ static int dump_source(struct source *source, struct dump *dump, struct problem 
         if (flushed < 0)
             return flushed;
         if (result == SOURCE_NONE_YET)
-            nanosleep(&pause, NULL);
+            (void)poll(&file, 1, FOLLOW_INTERVAL);
     } while (result == SOURCE_NONE_YET);
     return 0;
 }

@@ -209,6 +209,16 @@ static void say_stopped(const struct recording_command *command, const struct pr
     command_say_to(command->messages, "recording stopped: %s; %s", problem->text, command->subject);
 }
 
+void recording_command_wait(struct recording_command *command, struct pollfd *files, size_t count,
+                            uint64_t until)
+{
+    uint64_t report = command->statistics == NULL
+                          ? UINT64_MAX
+                          : command->last_report + command->options->interval;
+
+    (void)recording_wait(&command->recording, files, count, report < until ? report : until);
+}
+
 void recording_command_step(struct recording_command *command)
 {
     struct problem problem;

@@ -6,7 +6,8 @@
  *      recording_command_init    signals, destination of messages
  *      recording_command_open    recorder.h: the meter, an empty trace
  *      recording_command_begin
- *      recording_command_step    every RECORDING_INTERVAL ms; with --interval, prints interval reports
+ *      recording_command_wait    until there is something to do
+ *      recording_command_step    as recording_step; with --interval, prints interval reports
  *      recording_command_end
  *      recording_report          recording_report.h: the report on the trace, or on what was followed
  *      recording_command_close
@@ -50,6 +51,10 @@ int recording_command_open(struct recording_command *command, const char *name, 
 void recording_command_announce(const struct recording_command *command, const char *name);
 
 void recording_command_begin(struct recording_command *command);
+
+/* As recording_wait; also until the next interval report. */
+void recording_command_wait(struct recording_command *command, struct pollfd *files, size_t count,
+                            uint64_t until);
 
 /* As recording_step; prints a report if an interval has passed, and a message if the recording has ended itself. */
 void recording_command_step(struct recording_command *command);

@@ -8,6 +8,9 @@
 
 #define DEFAULT_MAX_SIZE (4ULL << 30)
 
+#define LEAST_LATENCY 1000000ULL    /* ns */
+#define MOST_LATENCY  1000000000ULL /* how often a trace is flushed in any case */
+
 enum cpu_time { PRECISE, COARSE };
 
 static const char *const meter_wishes[] = {
@@ -51,6 +54,10 @@ const struct command_option recording_options[] = {
      {"LIST", ARGUMENT_LIST, meter_kind_word},
      "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
+    {"latency",
+     RECORDING_LATENCY,
+     {"TIME"},
+     "store each record within TIME, for a reader that follows the trace: 1ms to 1s (1s)"},
     {"cpu-time",
      RECORDING_CPU_TIME,
      {"MODE", ARGUMENT_WORD, cpu_time_word},
@@ -150,6 +157,15 @@ static int read_cpu_time(const char *command, struct recording_command_options *
     return -1;
 }
 
+static int read_latency(const char *command, struct recording_command_options *options)
+{
+    uint64_t *latest = &options->recording.latest;
+
+    if (parse_duration(optarg, latest) < 0 || *latest < LEAST_LATENCY || *latest > MOST_LATENCY)
+        return command_usage_error(command, "--latency '%s': give a time from 1ms to 1s", optarg);
+    return -1;
+}
+
 int recording_option(const char *command, int option, struct recording_command_options *options)
 {
     switch (option) {
@@ -185,6 +201,8 @@ int recording_option(const char *command, int option, struct recording_command_o
             return command_usage_error(
                 command, "--interval '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         return -1;
+    case RECORDING_LATENCY:
+        return read_latency(command, options);
     case RECORDING_CPU_TIME:
         return read_cpu_time(command, options);
     case OPTION_HELP:

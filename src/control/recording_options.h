@@ -31,6 +31,7 @@ enum recording_option_value {
     RECORDING_STORE,
     RECORDING_INTERVAL_OPTION,
     RECORDING_CPU_TIME,
+    RECORDING_LATENCY,
     RECORDING_OPTION_END, /* a command's own options begin here */
 };
 

@@ -7,8 +7,7 @@
  *                    | meter: the kernel's, or ptrace
  *      recording --> TRACE --> report
  *
- * One loop polls two descriptors: the signals, and the command's end (or the ptrace meter's events). The rings wake no
- * process; a timeout empties them.
+ * One loop waits for the signals, the command's end (or the ptrace meter's events), and what is due in the recording.
  */
 #include "control/hosts.h"
 #include "control/recording_report.h"
@@ -18,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -43,7 +41,7 @@ struct run {
     int status; /* as from wait(2) */
 };
 
-#define DESCENDANTS_INTERVAL 100 /* ms */
+#define DESCENDANTS_INTERVAL 100000000ULL /* ns */
 
 static struct meter_interface *meter_of_run(const struct run *run)
 {
@@ -164,12 +162,12 @@ static void record(struct run *run)
     };
 
     while (!finished(run)) {
-        int timeout = run->recorder.recording.active ? RECORDING_INTERVAL
-                      : run->ended                   ? DESCENDANTS_INTERVAL
-                                                     : -1;
-        /* the pidfd of an ended process stays readable: leave it out, or poll would return at once */
-        int ready = poll(files, run->ended ? 1 : 2, timeout);
-        if (ready > 0 && (files[0].revents & POLLIN) != 0)
+        uint64_t until = run->ended && !run->recorder.recording.active
+                             ? clock_now(CLOCK_MONOTONIC) + DESCENDANTS_INTERVAL
+                             : UINT64_MAX;
+        /* the pidfd of an ended process stays readable: leave it out, or it would end each wait at once */
+        recording_command_wait(&run->recorder, files, run->ended ? 1 : 2, until);
+        if ((files[0].revents & POLLIN) != 0)
             take_signal(run);
         check_ended(run);
         stop_with_command(run);

@@ -20,8 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define OPEN_PATIENCE    10000 /* ms: a peer that asks for nothing holds no session for longer */
-#define MEASURE_INTERVAL 10    /* ms */
+#define OPEN_PATIENCE 10000 /* ms: a peer that asks for nothing holds no session for longer */
 
 struct service {
     int connection;
@@ -350,21 +349,28 @@ static bool exchange_once(struct service *service)
     return sent && checked != -EPROTO && service->meter != NULL;
 }
 
+/* Measures the hooks, if it is time. Returns for how many ms to wait until it is again. */
+static int measure(struct service *service)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    return service->state == SESSION_OPENED
+               ? poll_timeout(service->meter->measure(service->meter, now), now)
+               : OPEN_PATIENCE;
+}
+
 /* Waits for a request; measures the hooks meanwhile. Returns whether there is one. */
 static bool wait_for_request(struct service *service)
 {
     struct pollfd file = {.fd = service->connection, .events = POLLIN};
+    int ready = 0;
 
-    for (;;) {
-        bool measures = service->state == SESSION_OPENED;
-        int ready = poll(&file, 1, measures ? MEASURE_INTERVAL : OPEN_PATIENCE);
-        if (ready != 0)
-            return ready > 0;
-        if (service->state == SESSION_NEW)
+    while (ready == 0) {
+        ready = poll(&file, 1, measure(service));
+        if (ready == 0 && service->state == SESSION_NEW)
             return false;
-        if (measures)
-            service->meter->measure(service->meter, clock_now(CLOCK_MONOTONIC));
     }
+    return ready > 0;
 }
 
 void serve(int connection, const struct peer *peer, uint32_t ring_most)

@@ -217,7 +217,17 @@ struct source {
                 struct problem *problem);
     uint32_t origins;
     struct source_state *states; /* [origins] */
+    /* A descriptor to wait on with poll(2): readable when the next call of next() should not wait any longer, after
+     * which it is not. It does not tell of each record, so look from time to time, too. NULL: there is none, and
+     * records are only found by looking. */
+    int (*descriptor)(const struct source *source);
 };
+
+/* -1: there is none. */
+static inline int source_descriptor(const struct source *source)
+{
+    return source->descriptor == NULL ? -1 : source->descriptor(source);
+}
 
 /* ---- identities: what records refer to ---- */
 

@@ -18,7 +18,8 @@
  * its own, which never call back: they put what comes into a queue, and fabric_descriptor becomes readable.
  *
  * libnats reconnects by itself, for ever. What was handed over and is not yet stored is sent again then; the server drops
- * what it has already.
+ * what it has already. Publishing may block while the link takes nothing, at most 30 s; then it counts as lost. libnats
+ * ignores SIGPIPE for the process from fabric_open on: restore it for programs that are started.
  */
 #ifndef DPM_FABRIC_H
 #define DPM_FABRIC_H

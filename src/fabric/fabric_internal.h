@@ -82,6 +82,16 @@ struct arrival *fabric_take(struct fabric *fabric,
                             const void *context, int timeout_ms);
 void fabric_arrival_free(struct arrival *arrival);
 
+/* Called by libnats, in its threads. */
+void fabric_on_reply(natsConnection *nc, natsSubscription *sub, natsMsg *message, void *context);
+void fabric_on_request(natsConnection *nc, natsSubscription *sub, natsMsg *message, void *context);
+void fabric_on_error(natsConnection *nc, natsSubscription *sub, natsStatus error, void *context);
+void fabric_on_disconnected(natsConnection *nc, void *context);
+void fabric_on_reconnected(natsConnection *nc, void *context);
+void fabric_on_closed(natsConnection *nc, void *context);
+void fabric_finished(
+    void *context); /* a callback that was counted in `running` does not come again */
+
 /* What a message holds until fabric_message_done. */
 struct held {
     natsMsg *message;
@@ -107,7 +117,7 @@ void fabric_pump(struct fabric *fabric);
 int fabric_ask(struct fabric *fabric, const char *what, const char *subject, const char *body,
                json_t **ret_body, struct problem *problem);
 
-/* ---- calls.c ---- */
+/* ---- remote_calls.c ---- */
 
 /* Handles a reply to a call. Returns 1: `ret_message` is a REPLY; 0: no call waits for it. */
 int calls_reply(struct fabric *fabric, uint64_t number, struct arrival *arrival,

@@ -13,6 +13,9 @@
 #define FULL_AFTER  (1000 * MILLISECONDS) /* a full stream is tried again */
 #define SOON        (250 * MILLISECONDS)  /* a stream that is not there yet, after a restart */
 
+/* Under way at the same time, at most: with more, a slow link would take longer than the answer to a ping may take. */
+#define SENT_BYTES_MOST (1u << 20)
+
 enum entry_state { ENTRY_WAITING, ENTRY_SENT, ENTRY_STORED };
 
 struct entry {
@@ -42,7 +45,8 @@ struct outbox {
     uint64_t
         progress; /* when the last reply came, or something was sent while nothing was under way */
     uint64_t not_before;
-    unsigned sent; /* entries that are SENT */
+    unsigned sent;     /* entries that are SENT */
+    size_t sent_bytes; /* of these */
     uint64_t stored, resent;
     bool full;
     char reason[256];
@@ -136,13 +140,22 @@ void outbox_push(struct outbox *outbox, natsMsg *message, unsigned lane,
 
 /* ---- sending ---- */
 
+static size_t size_of(const struct entry *entry)
+{
+    return (size_t)natsMsg_GetDataLength(entry->message);
+}
+
+/* Returns false if no more can be sent now. */
 static bool send_entry(struct outbox *outbox, struct entry *entry, uint64_t now)
 {
+    if (outbox->sent > 0 && outbox->sent_bytes + size_of(entry) > SENT_BYTES_MOST)
+        return false;
     if (natsConnection_PublishMsg(outbox->fabric->connection, entry->message) != NATS_OK)
         return false; /* no connection now */
     if (outbox->sent == 0)
         outbox->progress = now;
     outbox->sent++;
+    outbox->sent_bytes += size_of(entry);
     outbox->resent += entry->sent_before;
     entry->sent_before = true;
     entry->state = ENTRY_SENT;
@@ -176,6 +189,7 @@ void outbox_go_back(struct outbox *outbox)
             entry->state = ENTRY_WAITING;
     }
     outbox->sent = 0;
+    outbox->sent_bytes = 0;
     outbox->not_before = 0;
 }
 
@@ -269,7 +283,10 @@ int outbox_reply(struct outbox *outbox, uint64_t number, natsMsg *reply, char te
     bool refused = reply_reason(outbox, reply, reason, &full);
     if (entry->state == ENTRY_STORED || (refused && entry->state != ENTRY_SENT))
         return 0;
-    outbox->sent -= entry->state == ENTRY_SENT;
+    if (entry->state == ENTRY_SENT) {
+        outbox->sent--;
+        outbox->sent_bytes -= size_of(entry);
+    }
     outbox->progress = now;
     if (!refused) {
         store_entry(outbox, entry);

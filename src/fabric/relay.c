@@ -264,13 +264,13 @@ static void *run(void *context)
 
     for (;;) {
         wait_for_bytes(relay, polled);
-        if (polled[0].revents != 0) {
-            if (!take_new(relay))
+        if (polled[0].revents != 0 || polled[1].revents != 0) {
+            if (!take_new(relay)) /* before a connection that belongs to the new descriptors */
                 return NULL;
+            if (polled[1].revents != 0)
+                accept_own(relay);
             continue; /* what was polled may be closed */
         }
-        if (polled[1].revents != 0)
-            accept_own(relay);
         if (relay->in >= 0)
             move_bytes(relay, polled);
     }

@@ -190,6 +190,12 @@ static bool copy(const json_t *body, const char *key, char *to, size_t size)
     return true;
 }
 
+/* It may be missing. */
+static bool copy_if_there(const json_t *body, const char *key, char *to, size_t size)
+{
+    return json_object_get(body, key) == NULL || copy(body, key, to, size);
+}
+
 int relay_receive_hello(int in, int timeout_ms, struct relay_hello *ret_hello,
                         struct problem *problem)
 {
@@ -221,10 +227,10 @@ int relay_receive_answer(int in, int timeout_ms, struct relay_answer *ret_answer
 
     if (error != 0)
         return error;
-    bool good = copy(body, "version", answer.version, sizeof(answer.version)) &&
-                copy(body, "host", answer.host, sizeof(answer.host));
-    if (json_object_get(body, "error") != NULL)
-        good = good && copy(body, "error", answer.error, sizeof(answer.error));
+    bool good = copy_if_there(body, "version", answer.version, sizeof(answer.version)) &&
+                copy_if_there(body, "host", answer.host, sizeof(answer.host)) &&
+                copy_if_there(body, "error", answer.error, sizeof(answer.error)) &&
+                (answer.host[0] != '\0' || answer.error[0] != '\0');
     json_decref(body);
     if (!good)
         return line_problem(0, "{", 1, problem);

@@ -32,7 +32,8 @@ struct fabric_server; /* an attachment */
 /*
  * Starts the server of the session in `folder`, which is created if it is missing. If the session exists, it is attached to,
  * with the options it has, and its server is started if it does not run. Returns when it serves. The server stays when the
- * process ends.
+ * process ends. Call it before anything is metered, and early: the supervisor is a fork of this process, so it keeps the
+ * memory that is mapped now.
  *
  * Errors, with a line in `problem`: -ENOENT: nats-server is not installed; -EPERM: the folder is another user's, or others
  * may read it; -EINVAL, -ENOSPC, -ETIMEDOUT ...

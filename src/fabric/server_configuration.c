@@ -108,7 +108,7 @@ json_t *server_configuration(const char *folder, const json_t *session)
         configuration =
             json_pack("{ss, ss, sO, ss, si, ss, si, ss, s{ss, sO, sO}, s{si, so}}", "server_name",
                       name, "host", "127.0.0.1", "port", json_object_get(session, "port"),
-                      "log_file", log, "logfile_size_limit", 1000000, "ping_interval", "10s",
+                      "log_file", log, "logfile_size_limit", 1000000, "ping_interval", "20s",
                       "ping_max", 3, "write_deadline", "30s", "jetstream", "store_dir", store,
                       "max_file_store", json_object_get(session, "disk_bytes"), "max_memory_store",
                       json_object_get(session, "memory_bytes"), "authorization", "timeout", 10,

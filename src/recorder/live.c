@@ -66,6 +66,11 @@ void live_add(struct live *live, const struct record_header *record, int64_t wal
     live->error = record_queue_add(&live->queue, record);
 }
 
+bool live_lags(const struct live *live)
+{
+    return live != NULL && record_queue_peek(&live->queue) != NULL;
+}
+
 void live_end(struct live *live, const struct record *cost, enum end_reason reason)
 {
     if (live == NULL)

@@ -37,6 +37,9 @@ void live_free(struct live *live);
  * nothing. */
 void live_add(struct live *live, const struct record_header *record, int64_t wall_offset);
 
+/* Whether records wait for the next live_read. NULL: no. */
+bool live_lags(const struct live *live);
+
 /* Adds the last two records: COST and END. The source ends with them. */
 void live_end(struct live *live, const struct record *cost, enum end_reason reason);
 

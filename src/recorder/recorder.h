@@ -8,7 +8,8 @@
  *
  *      recording_open     hooks in the kernel, an empty trace
  *      recording_begin    from now on there is something to record
- *      recording_step     empties the rings: at least every RECORDING_INTERVAL ms
+ *      recording_wait     until there is something to do
+ *      recording_step     empties the rings
  *      recording_end      the rest of the records, END
  *      recording_close
  */
@@ -22,9 +23,12 @@
 #include "trace/trace.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 
-#define RECORDING_INTERVAL 10 /* ms */
+/* ms between two steps, if nothing else hurries: */
+#define RECORDING_INTERVAL 10  /* at least, and where nothing wakes the recorder */
+#define RECORDING_PAUSE    100 /* at most */
 
 /* ---- which meter ---- */
 
@@ -64,6 +68,9 @@ struct recording_options {
     const char *trace;          /* NULL: ./dpm-NAME-PID.trace */
     uint64_t max_size;          /* limit on the trace, bytes */
     struct trace_limits limits; /* STORE_NEWEST; then the meter has STORE_NEWEST_FLAGS, too */
+    /* ns from when a record is made until it is stored, or analysed; 0: a second, or RECORDING_PAUSE. Closed UNIX sockets
+     * and pipes are found once a second in any case. */
+    uint64_t latest;
     struct meter_choice meter;
 };
 
@@ -100,6 +107,10 @@ struct recording {
     uint64_t last_time;    /* of the last record */
     uint32_t wakeups;      /* how often recording_step looked for records */
     uint64_t cost_told;    /* `records` when the last COST was written; 0: none yet */
+    uint64_t last_step;
+    uint64_t measure_due; /* when to call meter->measure again */
+    uint64_t young_until; /* a program has begun shortly before this time */
+    uint64_t last_care;   /* when the last sweep was, and what else is done from time to time */
     uint64_t last_flush;
     uint64_t flushed;    /* `records` then */
     uint64_t complete;   /* all records up to this time are stored */
@@ -120,7 +131,13 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
 
 void recording_begin(struct recording *recording);
 
-/* Moves the meter's records into the trace; flushes it once a second. Errors, with a line in `problem`: a write error,
+/* Waits until one of these files is ready (at most RECORDING_FILES_MOST), the time `until` (ns, CLOCK_MONOTONIC; UINT64_MAX:
+ * never), or the next step: when the meter wakes us, or something is due. Sets `revents`. Returns the number of files that
+ * are ready; -1 as poll(2) does. A recording that is not active has no step. */
+#define RECORDING_FILES_MOST 8
+int recording_wait(struct recording *recording, struct pollfd *files, size_t count, uint64_t until);
+
+/* Moves the meter's records into the trace; flushes it as often as options->latest says. Errors, with a line in `problem`: a write error,
  * or -EFBIG at the size limit. The recording then has stopped and is no longer active; the metered processes run on.
  * Does nothing if the recording is not active. */
 int recording_step(struct recording *recording, struct problem *problem);

@@ -3,6 +3,7 @@
 #include "recorder/live.h"
 #include "recorder/recorder.h"
 #include "recorder/recording_state.h"
+#include "recorder/recording_wait.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define FLUSH_INTERVAL 1000000000ULL /* ns */
-#define COST_EVERY     1024          /* records, and at most once a second */
+#define COST_EVERY 1024 /* records, and at most once a second */
 
 #define FOLLOW_COST_EVERY 100000000ULL /* ns */
 
@@ -113,6 +113,7 @@ static int store(struct recording *recording, const struct event *event, struct 
         result = store_one(recording, event->header, event->wall_offset, problem);
     symbols_note(recording->symbols, event->header);
     recording_state_note(recording, event->header);
+    recording_wait_note(recording, event->header);
     return result;
 }
 
@@ -219,20 +220,28 @@ static int tell_titles(struct recording *recording, uint64_t age, struct problem
     return result;
 }
 
-static int flush(struct recording *recording, uint64_t now, struct problem *problem)
+/* What is done about once a second. */
+static int take_care(struct recording *recording, uint64_t now, struct problem *problem)
 {
-    int result;
-
-    if (now - recording->last_flush < FLUSH_INTERVAL)
+    if (now - recording->last_care < CARE_INTERVAL)
         return 0;
-    recording->last_flush = now;
-    result = sweep(recording, problem);
+    recording->last_care = now;
+    int result = sweep(recording, problem);
     if (result >= 0)
         result = tell_titles(recording, TITLE_AGE, problem);
-    if (result >= 0)
-        result = tell_cost(recording, problem);
-    if (result < 0 || only_state_is_new(recording))
-        return result;
+    return result < 0 ? result : tell_cost(recording, problem);
+}
+
+static int flush(struct recording *recording, uint64_t now, struct problem *problem)
+{
+    bool nothing_new = recording->options->latest == 0 ? only_state_is_new(recording)
+                                                       : recording->records == recording->flushed;
+
+    if (now - recording->last_flush < recording_flush_interval(recording))
+        return 0;
+    recording->last_flush = now;
+    if (nothing_new)
+        return 0;
     recording->flushed = recording->records;
     recording->state.unflushed = 0;
     return recording->writer == NULL ? 0 : trace_writer_flush(recording->writer, problem);
@@ -246,10 +255,12 @@ int recording_step(struct recording *recording, struct problem *problem)
     if (!recording->active)
         return 0;
     recording->wakeups++;
-    if (meter->measure != NULL)
-        meter->measure(meter, now);
+    recording->last_step = now;
+    recording->measure_due = meter->measure == NULL ? UINT64_MAX : meter->measure(meter, now);
     recording_state_step(recording, now);
     int result = drain(recording, problem);
+    if (result >= 0)
+        result = take_care(recording, now, problem);
     if (result >= 0)
         result = flush(recording, now, problem);
     return result < 0 ? give_up(recording, result) : 0;
@@ -392,7 +403,7 @@ void recording_begin(struct recording *recording)
     recording_state_read(recording, false);
     recording->active = true;
     recording->reason = END_COMPLETE;
-    recording->last_flush = clock_now(CLOCK_MONOTONIC);
+    recording->last_care = recording->last_flush = clock_now(CLOCK_MONOTONIC);
 }
 
 /* Of a trace that keeps only the newest, no more than this part makes room for names. */

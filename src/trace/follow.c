@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 static int look_again(struct origin *origin, struct problem *problem)
@@ -85,6 +86,36 @@ static int read_on(struct trace_source *traces, struct problem *problem)
     }
 }
 
+/* ---- waiting for more ---- */
+
+/* Where notices of changes cannot be had (of a file system of another machine, or too many are watched), readers still
+ * look from time to time. */
+static void watch(struct origin *origin, const char *path)
+{
+    origin->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (origin->changes >= 0 &&
+        inotify_add_watch(origin->changes, path,
+                          IN_MODIFY | IN_CREATE | IN_DELETE | IN_CLOSE_WRITE) < 0) {
+        close(origin->changes);
+        origin->changes = -1;
+    }
+}
+
+static void forget_changes(const struct origin *origin)
+{
+    char notices[4096];
+
+    while (origin->changes >= 0 && read(origin->changes, notices, sizeof(notices)) > 0)
+        ;
+}
+
+static int changes_of(const struct source *source)
+{
+    return ((const struct trace_source *)source)->origins[0].changes;
+}
+
+/* ---- how far it is complete ---- */
+
 /*
  * The writer writes control, then data, each only if it has records. Data that were written after the last packet of control
  * show that nothing is missing before it. Otherwise such data may still come; but not those that belong to the packet of
@@ -112,6 +143,7 @@ int follow_next(struct trace_source *traces, struct problem *problem)
 {
     struct origin *origin = &traces->origins[0];
 
+    forget_changes(origin);
     if (origin->ended) {
         traces->source.states[0].being_written = false;
         return SOURCE_END;
@@ -149,6 +181,8 @@ int trace_follow(const char *path, struct source **ret_source, struct problem *p
         trace_close(source);
         return result;
     }
+    watch(origin, path);
+    source->descriptor = changes_of;
     *ret_source = source;
     return 0;
 }

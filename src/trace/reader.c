@@ -508,7 +508,7 @@ static struct trace_source *allocate_source(size_t count)
     traces->source.origins = (uint32_t)count;
     fill_sizes(traces);
     for (size_t number = 0; number < count; number++)
-        traces->origins[number].directory = -1;
+        traces->origins[number].directory = traces->origins[number].changes = -1;
     for (size_t number = 0; number < count; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             traces->origins[number].files[ring].file = -1;
@@ -616,9 +616,13 @@ void trace_close(struct source *source)
     for (uint32_t number = 0; number < traces->source.origins; number++)
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
             stream_file_close(&traces->origins[number].files[ring]);
-    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL; number++)
+    for (uint32_t number = 0; number < traces->source.origins && traces->origins != NULL;
+         number++) {
         if (traces->origins[number].directory >= 0)
             close(traces->origins[number].directory);
+        if (traces->origins[number].changes >= 0)
+            close(traces->origins[number].changes);
+    }
     free(traces->source.states);
     free(traces->origins);
     free(traces->heap);

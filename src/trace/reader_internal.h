@@ -25,6 +25,7 @@ struct origin {
     struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];
     int directory; /* of a trace that is followed; else -1 */
+    int changes;   /* inotify, of a trace that is followed, if it can be had; else -1 */
     /* of a trace that is followed, when it was looked at in vain: last and before */
     struct look_at {
         uint64_t written, time;

@@ -164,6 +164,15 @@ story recordings/one > one.story
 story recordings/root > root.story
 check "... the records are those of root's own meter" sh -c 'cmp one.story root.story && [ "$(wc -l < one.story)" -gt 1200 ]'
 check "... none of them is lost" sh -c "'$dpm' dump recordings/one | grep -q 'END .* 0 lost, complete'"
+record idle run --meter kernel -o recordings/idle -- sleep 2
+check "... nothing happens: dpm looks less than 30 times a second" \
+    sh -c "'$dpm' dump --json --type cost recordings/idle | jq -e -s '.[-1].wakeups < 60'"
+# 32 KiB hold 585 records: those of 60 ms
+fits() {
+    record small run --meter kernel --flags send,receive --ring 32K -o recordings/small -- ./talk 2000 300 &&
+        "$dpm" stats --json recordings/small | jq -e '.trace.lost == 0 and .trace.events >= 8000' > fits.out
+}
+check_equal "... a ring fills: the meter wakes it" 0 "$(fits || fits || fits; echo $?)"
 ./by $one ./talk 0 1000 stop > talk.out &
 talk=$!
 wait_for 60 pgrep -P $talk -x talk

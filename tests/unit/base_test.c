@@ -7,6 +7,7 @@
 #include "seeded.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -285,6 +286,24 @@ static void test_maps_are_read_with_the_users_rights_only(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The wait never ends before its time, and at most a millisecond after it. */
+static void test_a_timeout_ends_at_its_time_or_soon_after(void **state)
+{
+    uint64_t seed = seed_of_run("poll_timeout");
+
+    (void)state;
+    assert_int_equal(poll_timeout(UINT64_MAX, 5), -1);
+    assert_int_equal(poll_timeout(5, 5), 0);
+    assert_int_equal(poll_timeout(5, 6), 0);
+    assert_int_equal(poll_timeout(6, 5), 1);
+    assert_int_equal(poll_timeout(UINT64_MAX - 1, 0), INT_MAX);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t now = random_below(&seed, 1ULL << 62), pause = random_below(&seed, 1ULL << 40);
+        uint64_t timeout = (uint64_t)poll_timeout(now + pause, now) * 1000000;
+        assert_true(timeout >= pause && timeout < pause + 1000000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_arena_gives_memory_of_its_own_to_each),
         cmocka_unit_test(test_reserved_memory_is_zero_and_takes_no_more_than_is_used),
         cmocka_unit_test(test_problem_is_one_line_and_returns_the_error),
+        cmocka_unit_test(test_a_timeout_ends_at_its_time_or_soon_after),
         cmocka_unit_test(test_maps_are_read_with_the_users_rights_only),
     };
 

@@ -6,10 +6,12 @@
 #include "meter/rings/ring_reader.h"
 
 #include <linux/bpf.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -195,12 +197,62 @@ static void test_end(void **state)
     assert_int_equal(world->ends, 1);
 }
 
+/* What was handed out leaves no ring full: a full one gets no record that wakes the reader. */
+static void test_space(void **state)
+{
+    struct world *world = *state;
+    char text[200];
+
+    put(world, RING_CONTROL, 10, 1, false);
+    put(world, RING_DATA, 20, 2, false);
+    put(world, RING_DATA, 30, 3, false);
+    assert_int_equal(read_all(world, text), SOURCE_NONE_YET);
+    assert_string_equal(text, "1 2 3");
+    for (unsigned i = 0; i < RING_COUNT; i++)
+        assert_int_equal(*world->reader.rings[i].consumer, *world->kernels[i].producer);
+}
+
+static bool is_readable(int descriptor)
+{
+    struct pollfd file = {.fd = descriptor, .events = POLLIN};
+
+    return poll(&file, 1, 0) == 1;
+}
+
+/* Its rings here are files, which wake nobody: events take their place. Like a ring, they remain readable. */
+static void test_wake_ups(void **state)
+{
+    struct world *world = *state;
+    int events[RING_COUNT];
+    char text[200];
+
+    assert_int_equal(ring_reader_descriptor(&world->reader), -1);
+    for (unsigned i = 0; i < RING_COUNT; i++) {
+        events[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        assert_true(events[i] >= 0);
+        assert_int_equal(ring_reader_watch(&world->reader, events[i]), 0);
+    }
+    int descriptor = ring_reader_descriptor(&world->reader);
+    assert_false(is_readable(descriptor));
+    for (unsigned i = 0; i < 2 * RING_COUNT; i++) {
+        assert_int_equal(eventfd_write(events[i % RING_COUNT], 1), 0);
+        assert_true(is_readable(descriptor));
+        assert_true(is_readable(descriptor));
+        read_all(world, text); /* looks into both rings */
+        assert_false(is_readable(descriptor));
+    }
+    for (unsigned i = 0; i < RING_COUNT; i++)
+        close(events[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_space, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_wake_ups, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -126,8 +126,9 @@ static __always_inline void end_stream(struct stream *stream)
 {
     end_older_send(stream);
     stream->flags = stream->told = 0;
-    if (__sync_val_compare_and_swap(&stream->life, STREAM_ALIVE, STREAM_ENDED) == STREAM_ALIVE)
-        __sync_fetch_and_add(&live, -1);
+    if (__sync_val_compare_and_swap(&stream->life, STREAM_ALIVE, STREAM_ENDED) == STREAM_ALIVE &&
+        __sync_fetch_and_add(&live, -1) == 1)
+        wake_reader();
 }
 
 static __always_inline bool wants(const struct stream *stream, uint64_t flags)

@@ -284,7 +284,7 @@ static __always_inline void write_network(struct path *path, struct sock *sk)
         return;
     }
     fill_network(record, path->number, tcp);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* close or exit, in its caller. NETWORK is recorded now, because the connection may end later, when the metering is
@@ -468,7 +468,7 @@ static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t
         fill_tried_internet(record, address, sk);
     else if (family == AF_UNIX)
         fill_tried_name(record, address, length);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return number;
 }
 

@@ -52,7 +52,7 @@ static __noinline int write_schedule(struct stream *stream, struct task_struct *
     record->schedule.runnable = stream->told_runnable = waited_for_cpu(task);
     record->schedule.voluntary = task->nvcsw;
     record->schedule.involuntary = task->nivcsw;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 

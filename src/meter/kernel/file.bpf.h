@@ -137,7 +137,7 @@ __noinline uint32_t file_path(struct stream *stream, struct used_file *used,
     record->network = key->device;
     record->name_end = PATH_NAME_LOCAL;
     name_file(&stream->scratch.walked, record->name, file);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return number;
 }
 
@@ -408,7 +408,7 @@ static __always_inline void end_file(const struct file_key *key, struct used_fil
             record->message.path = used->path;
             record->message.offset = used->opens;
             record->message.bytes = used->closes;
-            bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+            submit(record);
         }
     }
     bpf_map_delete_elem(&files, key);

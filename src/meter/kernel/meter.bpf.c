@@ -6,6 +6,7 @@
  *      state.bpf.h       state of streams and paths; the rings
  *      pc.bpf.h          where in its program a stream is
  *      write.bpf.h       making records
+ *      reader.bpf.h      when their reader is woken
  *      path.bpf.h        paths, recorded at their first use (socket_path.bpf.h: the path of a socket;
  *                        descriptor.bpf.h: the path of a descriptor)
  *      call.bpf.h        which stream makes a call, and whether the call failed

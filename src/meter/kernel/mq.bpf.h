@@ -282,7 +282,7 @@ __noinline uint32_t queue_path(struct stream *stream, struct message_queue *queu
         return queue->paths[end];
     number = record->path;
     fill_queue(record, queue, use, end, first);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     stream->scratch.beginning = (struct message){.path = number};
     write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);
     return number;

@@ -35,7 +35,7 @@ __noinline int write_outcome(struct stream *stream, uint32_t id, const struct ou
     record->message.offset = outcome->failed ? error : 0;
     record->message.bytes = 0;
     set_span(record, outcome->begin);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 
@@ -80,7 +80,7 @@ static __always_inline void tell_outcome_of_ended(uint32_t connector, const stru
         record->failed.path = outcome->path;
         record->failed.error = outcome->error;
         set_span(record, outcome->begin);
-        bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+        submit(record);
     }
     if (outcome->failed)
         end_failed(outcome->path);

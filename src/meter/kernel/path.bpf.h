@@ -218,7 +218,7 @@ __noinline bool write_path(struct path *path, const struct socket_facts *facts,
     }
     path->moved = 0;
     fill_path(record, path, facts, udp, flags, time);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return true;
 }
 

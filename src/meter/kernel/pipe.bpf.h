@@ -296,7 +296,7 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
         return pipe->paths[end];
     number = record->path;
     fill_pipe(record, pipe, file, end, first);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     if (stream != NULL) {
         stream->scratch.beginning = (struct message){.path = number};
         write_message(stream, EVENT_CREATEPATH, &stream->scratch.beginning);

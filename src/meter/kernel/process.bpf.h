@@ -120,6 +120,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid,
         write_stream(stream, task);
     }
     tell_process_event(stream, NULL, EVENT_EXEC, stream->image, 0);
+    wake_reader();
     return 0;
 }
 

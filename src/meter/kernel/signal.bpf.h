@@ -71,7 +71,7 @@ __noinline int write_signal(struct stream *stream, uint64_t body0, uint64_t body
         return 0;
     ((uint64_t *)record)[4] = body0;
     ((uint64_t *)record)[5] = body1;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 
@@ -84,7 +84,7 @@ __noinline int write_signal_of_others(uint64_t body0, uint64_t body1)
         return 0;
     ((uint64_t *)record)[4] = body0;
     ((uint64_t *)record)[5] = body1;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 

@@ -237,8 +237,9 @@ const volatile uint64_t first_lost =
 const volatile bool coarse_time = false; /* CPU time as of the scheduler's last update */
 /* sched_process_exit has a second argument (Linux 6.16) */
 const volatile bool exit_tells_last = false;
-const volatile uint32_t kinds_in_force = 0; /* METER_TCP ...: kinds of paths that are metered */
-const volatile bool calls_end = false;      /* the end of each system call is seen: sys_exit */
+const volatile uint32_t kinds_in_force = 0;   /* METER_TCP ...: kinds of paths that are metered */
+const volatile uint32_t wake_every = 1 << 20; /* bytes of a ring, a power of two: reader.bpf.h */
+const volatile bool calls_end = false;        /* the end of each system call is seen: sys_exit */
 
 #define CHANGE_LEAVE (~0ULL)
 

@@ -7,7 +7,7 @@
  * taken after the space is reserved. A reader that has read up to the producer's position at time t therefore knows
  * that nothing older than t will come (ring.c).
  *
- * The meter never wakes the reader, which polls the rings.
+ * Few records wake the reader (reader.bpf.h).
  *
  * To keep the kernel's verifier quick, here and in other files:
  * - A function with many callers is global (not static). The verifier checks it once in each program, and not for each
@@ -29,6 +29,7 @@
 #define DPM_WRITE_BPF_H
 
 #include "meter/kernel/pc.bpf.h"
+#include "meter/kernel/reader.bpf.h"
 #include "meter/kernel/state.bpf.h"
 
 #include "meter/shared/message.h"
@@ -208,7 +209,7 @@ static __always_inline bool tell_lost_from(struct stream *stream, struct task_st
     record->lost.ring = from;
     record->lost.reason = LOST_RING_FULL;
     record->lost.unused = 0;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     stream->lost[from & 1] -= count;
     return true;
 }
@@ -279,7 +280,7 @@ static __always_inline void fill_message(struct record *record, const struct mes
     record->message.offset = message->offset;
     record->message.bytes = message->bytes;
     set_span(record, message->begin);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 static __always_inline uint32_t ring_of_message(uint32_t id)
@@ -332,7 +333,7 @@ static __always_inline void tell_process_event(struct stream *stream, struct tas
         return;
     ((uint64_t *)record)[4] = body0;
     ((uint64_t *)record)[5] = body1;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* The same for the current task. */
@@ -359,7 +360,7 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
     record->block.state = stream->block_state;
     record->block.duration = record->header.time - stream->blocked_at;
     fill_pc(&record->header, stream->blocked_pc);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* `task` is about to run, or runs: it starts, continues, or its BLOCK is over. */
@@ -417,7 +418,7 @@ __noinline int write_wakeup(struct stream *stream, uint32_t woken)
         return 0;
     ((uint64_t *)record)[4] = woken;
     ((uint64_t *)record)[5] = 0;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 
@@ -434,7 +435,7 @@ static __always_inline void write_last_wakeup(struct stream *woken, const struct
         return;
     record->wakeup.woken = woken->number;
     record->wakeup.waker = waker->number;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* A path event. */
@@ -446,7 +447,7 @@ static __always_inline void write_unowned(uint32_t id, uint32_t path, uint32_t c
         return;
     record->dropped.path = path;
     record->dropped.count = count;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 static __always_inline void write_dropped(uint32_t path, uint32_t dropped, uint32_t refused)
@@ -458,7 +459,7 @@ static __always_inline void write_dropped(uint32_t path, uint32_t dropped, uint3
     record->dropped.path = path;
     record->dropped.count = dropped;
     record->dropped.refused = refused;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* SEND or RECEIVE of bytes [first, first + bytes) that no hook has seen. */
@@ -474,7 +475,7 @@ static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t fi
     record->message.path = path;
     record->message.offset = first;
     record->message.bytes = bytes;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* MESSAGEQUEUED. It belongs to the receiver's path; `queue` is what the queue contains now. */
@@ -498,7 +499,7 @@ static __always_inline void write_queued(const struct queued *queued)
     record->queued.offset = queued->offset;
     record->queued.bytes = queued->bytes;
     record->queued.queue = queued->queue;
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
 }
 
 /* ---- identities of processes ---- */
@@ -602,7 +603,7 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
     fill_stream(record, stream, task);
     if (name != NULL)
         bpf_probe_read_kernel_str(record->name, sizeof(record->name), name);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 
@@ -647,7 +648,7 @@ static __noinline int write_command(const struct stream *stream, struct task_str
         return 0;
     }
     bpf_loop(length - 1, end_argument, &name, 0);
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return 0;
 }
 
@@ -672,7 +673,7 @@ static __noinline uint32_t write_image(struct task_struct *task, struct linux_bi
     record->inode = BPF_CORE_READ(program, file, f_inode, i_ino);
     record->load = BPF_CORE_READ(task, mm, start_code);
     bpf_probe_read_kernel_str(record->name, sizeof(record->name), BPF_CORE_READ(program, filename));
-    bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+    submit(record);
     return number;
 }
 

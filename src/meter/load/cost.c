@@ -82,7 +82,7 @@ static void end_moment(struct meter *meter, uint64_t now)
     meter_cost_close(cost);
 }
 
-void meter_measure(struct meter_interface *interface, uint64_t now)
+uint64_t meter_measure(struct meter_interface *interface, uint64_t now)
 {
     struct meter *meter = meter_of(interface);
     struct meter_cost *cost = &meter->cost;
@@ -91,12 +91,11 @@ void meter_measure(struct meter_interface *interface, uint64_t now)
         cost->began = now;
         cost->next = now + FIRST_PAUSE;
     }
-    if (now < cost->next)
-        return;
-    if (cost->counting < 0)
+    if (now >= cost->next && cost->counting < 0)
         begin_moment(meter, now);
-    else
+    else if (now >= cost->next)
         end_moment(meter, now);
+    return cost->next;
 }
 
 uint32_t meter_time_per_record(const struct meter_interface *interface)

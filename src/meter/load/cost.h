@@ -25,7 +25,7 @@ void meter_cost_close(struct meter_cost *cost);
 bool program_info(const struct bpf_program *program, struct bpf_prog_info *ret_info);
 
 /* As in meter_interface. */
-void meter_measure(struct meter_interface *interface, uint64_t now);
+uint64_t meter_measure(struct meter_interface *interface, uint64_t now);
 uint32_t meter_time_per_record(const struct meter_interface *interface);
 
 #endif

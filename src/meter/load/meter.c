@@ -34,6 +34,16 @@ static uint32_t ring_size(uint32_t asked)
     return size;
 }
 
+/* Bytes by which a ring may grow before the reader is woken. A small part of it: the reader may have to wait for a
+ * CPU. But no few records, even in the smallest ring. */
+#define WAKE_PART  16
+#define WAKE_LEAST 2048
+
+static uint32_t wake_every(uint32_t size)
+{
+    return size / WAKE_PART < WAKE_LEAST ? WAKE_LEAST : size / WAKE_PART;
+}
+
 void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT])
 {
     uint32_t data = ring_size(asked == 0 ? DEFAULT_RING_SIZE : asked);
@@ -213,6 +223,8 @@ static int open_rings(struct meter *meter)
         uint32_t size;
         int descriptor = meter_ring(&meter->interface, (enum ring_id)i, &size);
         result = ring_reader_open(&meter->reader, (enum ring_id)i, descriptor, size);
+        if (result == 0)
+            result = ring_reader_watch(&meter->reader, descriptor);
     }
     return result;
 }
@@ -278,6 +290,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
     meter_ring_sizes(options->ring_size, sizes);
+    meter->kernel->rodata->wake_every = wake_every(sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
@@ -522,6 +535,16 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
     return result;
 }
 
+static uint64_t look_until(const struct meter_interface *interface)
+{
+    return meter_of(interface)->skipped.next;
+}
+
+static int descriptor(const struct source *source)
+{
+    return ring_reader_descriptor(&((const struct meter *)source)->reader);
+}
+
 /* ---- everything ---- */
 
 static const struct meter_interface kernel_meter = {
@@ -534,6 +557,7 @@ static const struct meter_interface kernel_meter = {
     .live = live,
     .processes = list_processes,
     .sweep = meter_sweep,
+    .look_until = look_until,
     .measure = meter_measure,
     .time_per_record = meter_time_per_record,
     .lost = meter_lost,
@@ -555,7 +579,7 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->flags = options->flags | options->later_flags;
     meter->told = options->flags;
     meter->interface = kernel_meter;
-    meter->interface.source = (struct source){next_record, 1, &meter->interface.state};
+    meter->interface.source = (struct source){next_record, 1, &meter->interface.state, descriptor};
     meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
     meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
     open_sockets_init(&meter->sockets);

@@ -52,7 +52,7 @@ void ring_close(struct ring *ring)
 }
 
 /* Releases the space of records handed out, up to the first one that is still waiting. */
-static void release(struct ring *ring)
+void ring_release(struct ring *ring)
 {
     uint64_t keep = ring->read;
 
@@ -85,7 +85,7 @@ int ring_collect(struct ring *ring)
 {
     uint64_t before = clock_now(CLOCK_MONOTONIC);
 
-    release(ring);
+    ring_release(ring);
     uint64_t end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
     while (ring->read < end) {
         const char *header = ring->data + (ring->read & (ring->size - 1));

@@ -6,7 +6,7 @@
  *      | released | handed out | collected, waiting for their turn | not yet seen | free |
  *                 ^consumer                                        ^read          ^producer
  *
- * Records are handed out in place. The next collection releases their space to the kernel. libbpf's own reader hands
+ * Records are handed out in place. The next collection, or ring_release, gives their space back to the kernel. libbpf's own reader hands
  * records out in order of reservation and releases each one at once. Sorting by time needs both positions, which libbpf
  * does not expose.
  */
@@ -40,6 +40,9 @@ void ring_close(struct ring *ring);
 /* Releases the space of the records that were handed out, and collects new ones. */
 int ring_collect(struct ring *ring);
 
+/* Releases the space of the records that were handed out, which are not valid any longer. */
+void ring_release(struct ring *ring);
+
 /* Number of records in the ring that were not handed out. Approximate: the uncollected ones are counted as if nearly
  * all had the usual size. */
 uint64_t ring_waiting(const struct ring *ring);
@@ -47,7 +50,8 @@ uint64_t ring_waiting(const struct ring *ring);
 /* The oldest collected record; NULL: none. */
 const struct record_header *ring_peek(const struct ring *ring);
 
-/* Consumes the record that ring_peek returned; it stays valid until the next ring_collect. */
+/* Consumes the record that ring_peek returned; it stays valid until the next ring_collect or
+ * ring_release. */
 void ring_take(struct ring *ring);
 
 #endif

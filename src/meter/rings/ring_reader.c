@@ -5,7 +5,10 @@
  */
 #include "meter/rings/ring_reader.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 int ring_reader_open(struct ring_reader *reader, enum ring_id ring, int descriptor, size_t size)
 {
@@ -18,6 +21,36 @@ void ring_reader_close(struct ring_reader *reader)
     for (size_t i = 0; i < RING_COUNT; i++)
         ring_close(&reader->rings[i]);
     record_queue_done(&reader->own);
+    if (reader->watched)
+        close(reader->watch);
+    reader->watched = false;
+}
+
+/* Records stay in a ring until the next collection, so a ring is always readable. Only its wake-ups count (EPOLLET). */
+int ring_reader_watch(struct ring_reader *reader, int descriptor)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+    if (!reader->watched)
+        reader->watch = epoll_create1(EPOLL_CLOEXEC);
+    if (reader->watch < 0)
+        return -errno;
+    reader->watched = true;
+    return epoll_ctl(reader->watch, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
+}
+
+int ring_reader_descriptor(const struct ring_reader *reader)
+{
+    return reader->watched ? reader->watch : -1;
+}
+
+/* Wake-ups after this make the descriptor readable again. */
+static void forget_wake_ups(struct ring_reader *reader)
+{
+    struct epoll_event events[RING_COUNT];
+
+    if (reader->watched)
+        (void)epoll_wait(reader->watch, events, RING_COUNT, 0);
 }
 
 int ring_reader_add(struct ring_reader *reader, const struct record_header *record)
@@ -72,6 +105,7 @@ static int collect(struct ring_reader *reader)
 {
     int result = reader->extra.look(reader->extra.loader);
 
+    forget_wake_ups(reader);
     for (size_t i = 0; i < RING_COUNT && result == 0; i++)
         result = ring_collect(&reader->rings[i]);
     reader->collected = true;
@@ -125,6 +159,9 @@ int ring_reader_next(struct ring_reader *reader, struct event *ret_event, uint64
     if (record != NULL)
         return SOURCE_RECORD;
     reader->collected = false;
+    /* a ring that remained full until the next look would get no record that wakes the reader */
+    for (size_t i = 0; i < RING_COUNT; i++)
+        ring_release(&reader->rings[i]);
     if (reader->ended && is_empty(reader))
         return SOURCE_END;
     *ret_complete = complete_up_to(reader);

@@ -37,11 +37,19 @@ struct ring_reader {
     bool collected;                 /* since next() last returned SOURCE_NONE_YET */
     bool ending;                    /* the rings get no more records */
     bool ended;                     /* ... and the last records have been added */
+    int watch;                      /* epoll: both rings; see ring_reader_watch */
+    bool watched;
 };
 
 /* Maps a ring of `size` bytes. Errors: those of mmap. Call it for each ring before anything else. */
 int ring_reader_open(struct ring_reader *reader, enum ring_id ring, int descriptor, size_t size);
 void ring_reader_close(struct ring_reader *reader);
+
+/* Watches a ring, which is open, for wake-ups by the meter. Returns 0 or a negative errno. */
+int ring_reader_watch(struct ring_reader *reader, int descriptor);
+
+/* As struct source's: readable from a wake-up until next() has looked into the rings. -1: nothing is watched. */
+int ring_reader_descriptor(const struct ring_reader *reader);
 
 /* Appends a copy of a record. It must not be older than the last one added, nor than the last one handed out. Returns 0
  * or -ENOMEM. */

@@ -186,6 +186,11 @@ static int next_record(struct source *source, struct event *ret_event, uint64_t 
     return result;
 }
 
+static int descriptor_of(const struct source *source)
+{
+    return ring_reader_descriptor(&((const struct session *)source)->reader);
+}
+
 /* Asks something about a process. */
 static int ask_of(struct session *session, uint32_t operation, pid_t pid, uint64_t flags,
                   struct session_reply *ret_reply, struct problem *problem)
@@ -282,6 +287,11 @@ static int sweep(struct meter_interface *interface, struct problem *problem)
     return is_gone(session) ? 0 : result;
 }
 
+static uint64_t look_until(const struct meter_interface *interface)
+{
+    return session_of(interface)->looked + LOOK_INTERVAL;
+}
+
 static uint32_t time_per_record(const struct meter_interface *interface)
 {
     return session_of(interface)->seen.look.time_per_record;
@@ -335,6 +345,7 @@ static const struct meter_interface session_meter = {
     .live = live,
     .processes = list_processes,
     .sweep = sweep,
+    .look_until = look_until,
     .time_per_record = time_per_record,
     .lost = lost,
     .stop = detach,
@@ -353,7 +364,9 @@ static int open_rings(struct session *session, const struct session_reply *reply
         if (result == 0)
             result = ring_reader_open(&session->reader, (enum ring_id)i, file->rings[i],
                                       reply->open.sizes[i]);
-        close(file->rings[i]);
+        if (result == 0)
+            result = ring_reader_watch(&session->reader, file->rings[i]);
+        close(file->rings[i]); /* the mapping keeps the ring open, and so watched */
     }
     return result == 0 ? 0
                        : problem_set(problem, result, "cannot map the rings of dpmd's meter: %s",
@@ -387,7 +400,8 @@ int session_open(const struct session_options *options, struct meter_interface *
     if (session == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     session->interface = session_meter;
-    session->interface.source = (struct source){next_record, 1, &session->interface.state};
+    session->interface.source =
+        (struct source){next_record, 1, &session->interface.state, descriptor_of};
     session->reader.extra = (struct ring_extra){session, look, note, last_records};
     int result = asking_open(&session->asking, session_socket(), problem);
     if (result >= 0)

@@ -35,7 +35,7 @@ struct meter_begun {
 
 struct meter_interface {
     /* The meter's records, in order of time, from one origin. next() never waits: SOURCE_NONE_YET means ask again in a
-     * millisecond or more. After detach it returns the remaining records, then the end. */
+     * millisecond or more, or when the source's descriptor is readable. After detach it returns the remaining records, then the end. */
     struct source source;
     struct source_state state; /* of `source` */
 
@@ -109,9 +109,13 @@ struct meter_interface {
      * kernel hook reports these. NULL: nothing to do. */
     int (*sweep)(struct meter_interface *meter, struct problem *problem);
 
-    /* Measures the run time of the hooks, for short periods now and then. Call it a hundred times a second with the
-     * current time (CLOCK_MONOTONIC). NULL: this meter cannot. */
-    void (*measure)(struct meter_interface *meter, uint64_t now);
+    /* Until when to call the source's next() again, although nothing has woken us: it also looks for what no ring shows,
+     * e.g. skipped hooks. CLOCK_MONOTONIC. NULL: there is no such time. */
+    uint64_t (*look_until)(const struct meter_interface *meter);
+
+    /* Measures the run time of the hooks, for short periods now and then. `now`: CLOCK_MONOTONIC. Returns when to call it
+     * again: neither much earlier nor later; UINT64_MAX: never. NULL: this meter cannot. */
+    uint64_t (*measure)(struct meter_interface *meter, uint64_t now);
 
     /* Average run time of the hooks in ns per record, including the kernel's counting, over the measured periods; 0:
      * unknown, or too few records were measured to be representative. NULL: never known. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.c: packets, out of the stream dpm-SESSION-packets.
+ * packet_consumer.c: packets, out of the stream dpm-SESSION-packets.
  *
  *      stream     0 1 2 4 5 3 4       3 was lost with a connection; 4 was sent again
  *      caller     0 1 2 3 4 5         4 and 5 wait until 3 has come; the second 4 is dropped
@@ -23,6 +23,7 @@
 #define PENDING_MOST 8192u /* not acknowledged, at the server */
 #define PARTS_MOST   65536u
 #define AGAIN_MS     30000
+#define FLUSH_MS     5000
 #define BACK_MS      2000u /* what the caller could not store, and what cannot be held */
 
 struct early {
@@ -152,22 +153,33 @@ static void send_back(struct fabric_consumer *consumer, natsMsg *message, unsign
     natsMsg_Destroy(message);
 }
 
-void fabric_consumer_free(struct fabric_consumer *consumer)
+/* First the server stops sending, and then what has come is sent back: else it would come again to this subscription, for
+ * the request for a batch still stands. libnats 3.4.1 looks a message's subscription up and then uses it without a
+ * reference, so it is destroyed only when a ping was answered: then no message of it is being looked at. */
+static void end_subscription(struct fabric_consumer *consumer)
 {
+    natsSubscription *subscription = consumer->subscription;
     natsMsg *message = NULL;
 
+    if (subscription == NULL || natsSubscription_Drain(subscription) != NATS_OK ||
+        natsConnection_FlushTimeout(consumer->fabric->connection, FLUSH_MS) != NATS_OK)
+        return; /* no connection: it is never freed, and what has come comes again in its time */
+    while (natsSubscription_NextMsg(&message, subscription, 1) == NATS_OK)
+        send_back(consumer, message, 0);
+    if (natsSubscription_WaitForDrainCompletion(subscription, FLUSH_MS) == NATS_OK)
+        natsSubscription_Destroy(subscription);
+}
+
+void fabric_consumer_free(struct fabric_consumer *consumer)
+{
     if (consumer == NULL)
         return;
+    end_subscription(consumer);
     for (uint32_t i = 0; i < consumer->keys.count; i++)
         for (struct early *early; (early = consumer->parts[i].early) != NULL; free(early)) {
             consumer->parts[i].early = early->next;
             send_back(consumer, early->message, 0);
         }
-    /* What came and was not looked at need not wait for its time: another consumer can have it at once. */
-    while (consumer->subscription != NULL &&
-           natsSubscription_NextMsg(&message, consumer->subscription, 0) == NATS_OK)
-        send_back(consumer, message, 0);
-    natsSubscription_Destroy(consumer->subscription);
     intern_done(&consumer->keys);
     free(consumer->parts);
     free(consumer);

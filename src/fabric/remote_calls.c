@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.c: requests and replies of the control protocol, on both sides. */
+/* remote_calls.c: requests and replies of the control protocol, on both sides. */
 #include "fabric/fabric_internal.h"
 #include "fabric/rpc.h"
 

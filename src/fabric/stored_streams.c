@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* streams.c: the session's two streams: made, measured, trimmed. By the controller. */
+/* stored_streams.c: the session's two streams: made, measured, trimmed. By the controller. */
 #include "fabric/fabric_internal.h"
 #include "fabric/fabric_names.h"
 

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/* fabric_opening.c: connections begin and end. */
+#include "fabric/fabric_internal.h"
+#include "fabric/outbox.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define SERVERS_MOST      16
+#define PING_MS           20000 /* a connection without an answer to three is lost */
+#define WRITE_DEADLINE_MS 30000 /* one that takes nothing for so long is lost, too */
+
+/* ---- opening ---- */
+
+static natsStatus set_servers(natsOptions *options, char *urls)
+{
+    const char *servers[SERVERS_MOST];
+    int count = 0;
+
+    for (char *save, *url = strtok_r(urls, ",", &save); url != NULL && count < SERVERS_MOST;
+         url = strtok_r(NULL, ",", &save))
+        servers[count++] = url;
+    return natsOptions_SetServers(options, servers, count);
+}
+
+/* The first line of a file of credentials: the beginning of a .creds file, or user:password. */
+static int read_credentials(const char *path, char *line, size_t size, struct problem *problem)
+{
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL)
+        return problem_set(problem, -errno, "%s: %s", path, strerror(errno));
+    if (fgets(line, (int)size, file) == NULL)
+        line[0] = '\0';
+    fclose(file);
+    line[strcspn(line, "\r\n")] = '\0';
+    return 0;
+}
+
+static int set_credentials(struct fabric *fabric, const struct fabric_options *options,
+                           struct problem *problem)
+{
+    char line[512];
+    natsStatus status;
+
+    if (options->credentials == NULL) {
+        status = options->user == NULL
+                     ? NATS_OK
+                     : natsOptions_SetUserInfo(fabric->options, options->user, options->password);
+        return status == NATS_OK ? 0 : fabric_problem(problem, -EINVAL, "credentials", status);
+    }
+    int error = read_credentials(options->credentials, line, sizeof(line), problem);
+    if (error != 0)
+        return error;
+    char *colon = strchr(line, ':');
+    if (strstr(line, "BEGIN NATS USER JWT") != NULL) {
+        status =
+            natsOptions_SetUserCredentialsFromFiles(fabric->options, options->credentials, NULL);
+    } else if (colon != NULL) {
+        *colon = '\0';
+        status = natsOptions_SetUserInfo(fabric->options, line, colon + 1);
+    } else {
+        return problem_set(problem, -EINVAL,
+                           "%s: neither a .creds file of NATS nor a line user:password",
+                           options->credentials);
+    }
+    explicit_bzero(line, sizeof(line));
+    return status == NATS_OK ? 0 : fabric_problem(problem, -EINVAL, options->credentials, status);
+}
+
+static int set_options(struct fabric *fabric, const struct fabric_options *options, char *prefix,
+                       int timeout_ms, struct problem *problem)
+{
+    char *urls = strdup(options->url);
+    natsStatus status = urls == NULL ? NATS_NO_MEMORY : natsOptions_Create(&fabric->options);
+    natsOptions *to = fabric->options;
+
+    if (status == NATS_OK)
+        status = set_servers(to, urls);
+    free(urls);
+    /* What cannot be sent while there is no connection is not kept by libnats: it would be sent behind its successors. */
+    if (status != NATS_OK || (status = natsOptions_SetReconnectBufSize(to, 0)) != NATS_OK ||
+        (status = natsOptions_SetTimeout(to, timeout_ms)) != NATS_OK ||
+        (status = natsOptions_SetAllowReconnect(to, true)) != NATS_OK ||
+        (status = natsOptions_SetMaxReconnect(to, -1)) != NATS_OK ||
+        (status = natsOptions_SetReconnectWait(to, 250)) != NATS_OK ||
+        (status = natsOptions_SetPingInterval(to, PING_MS)) != NATS_OK ||
+        (status = natsOptions_SetMaxPingsOut(to, 3)) != NATS_OK ||
+        (status = natsOptions_SetWriteDeadline(to, WRITE_DEADLINE_MS)) != NATS_OK ||
+        (status = natsOptions_SetCustomInboxPrefix(to, prefix)) != NATS_OK ||
+        (status = natsOptions_SetErrorHandler(to, fabric_on_error, fabric)) != NATS_OK ||
+        (status = natsOptions_SetDisconnectedCB(to, fabric_on_disconnected, fabric)) != NATS_OK ||
+        (status = natsOptions_SetReconnectedCB(to, fabric_on_reconnected, fabric)) != NATS_OK ||
+        (status = natsOptions_SetClosedCB(to, fabric_on_closed, fabric)) != NATS_OK)
+        return fabric_problem(problem, fabric_errno(status), options->url, status);
+    return set_credentials(fabric, options, problem);
+}
+
+static int connect_problem(const struct fabric *fabric, natsStatus status, struct problem *problem)
+{
+    int error = fabric_errno(status);
+
+    if (status == NATS_CONNECTION_AUTH_FAILED)
+        return problem_set(problem, error,
+                           "%s: the server refuses the credentials of user %s: check them",
+                           fabric->where, fabric->user[0] == '\0' ? "(none)" : fabric->user);
+    if (status == NATS_NO_SERVER)
+        return problem_set(problem, error, "%s: no server answers: start it, or check the address",
+                           fabric->where);
+    if (status == NATS_TIMEOUT)
+        return problem_set(problem, error, "%s: the server did not answer in time", fabric->where);
+    return fabric_problem(problem, error, fabric->where, status);
+}
+
+static natsStatus subscribe(struct fabric *fabric, natsSubscription **ret_subscription,
+                            const char *subject, natsMsgHandler handler)
+{
+    natsStatus status =
+        natsConnection_Subscribe(ret_subscription, fabric->connection, subject, handler, fabric);
+
+    if (status != NATS_OK)
+        return status;
+    status = natsSubscription_SetOnCompleteCB(*ret_subscription, fabric_finished, fabric);
+    if (status == NATS_OK) {
+        pthread_mutex_lock(&fabric->lock);
+        fabric->running++;
+        pthread_mutex_unlock(&fabric->lock);
+    }
+    return status;
+}
+
+static int connect_now(struct fabric *fabric, int timeout_ms, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    natsStatus status = natsConnection_Connect(&fabric->connection, fabric->options);
+
+    if (status != NATS_OK)
+        return connect_problem(fabric, status, problem);
+    fabric->running++; /* on_closed */
+    snprintf(subject, sizeof(subject), "%s.>", fabric->inbox);
+    status = subscribe(fabric, &fabric->replies, subject, fabric_on_reply);
+    snprintf(subject, sizeof(subject), "dpm.%s.%s.control", fabric->session, fabric->machine);
+    if (status == NATS_OK && fabric->machine[0] != '\0')
+        status = subscribe(fabric, &fabric->requests, subject, fabric_on_request);
+    if (status == NATS_OK)
+        status = natsConnection_JetStream(&fabric->jetstream, fabric->connection, NULL);
+    if (status == NATS_OK) /* the server knows the subscriptions when this returns */
+        status = natsConnection_FlushTimeout(fabric->connection, timeout_ms);
+    return status == NATS_OK ? 0 : connect_problem(fabric, status, problem);
+}
+
+static int make_descriptors(struct fabric *fabric)
+{
+    struct epoll_event in = {.events = EPOLLIN};
+
+    fabric->events = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fabric->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    fabric->poll = epoll_create1(EPOLL_CLOEXEC);
+    if (fabric->events < 0 || fabric->timer < 0 || fabric->poll < 0 ||
+        epoll_ctl(fabric->poll, EPOLL_CTL_ADD, fabric->events, &in) != 0 ||
+        epoll_ctl(fabric->poll, EPOLL_CTL_ADD, fabric->timer, &in) != 0)
+        return -errno;
+    return 0;
+}
+
+static int check_options(const struct fabric_options *options, struct problem *problem)
+{
+    if (options->url == NULL || options->url[0] == '\0')
+        return problem_set(problem, -EINVAL, "no address of a NATS server");
+    if (!fabric_name_valid(options->session))
+        return problem_set(problem, -EINVAL,
+                           "%s: not the name of a session: use a-z, 0-9 and '-', at most %u",
+                           options->session == NULL ? "" : options->session, FABRIC_NAME_MOST);
+    if (options->machine != NULL && !fabric_name_valid(options->machine))
+        return problem_set(problem, -EINVAL,
+                           "%s: not the name of a machine: use a-z, 0-9 and '-', at most %u",
+                           options->machine, FABRIC_NAME_MOST);
+    return 0;
+}
+
+/* The address without a password that may be in it. */
+static void describe_server(struct fabric *fabric, const char *url)
+{
+    const char *at = strrchr(url, '@');
+
+    snprintf(fabric->where, sizeof(fabric->where), "%s", at != NULL ? at + 1 : url);
+}
+
+static void name_inbox(struct fabric *fabric, const struct fabric_options *options, char *prefix,
+                       size_t size)
+{
+    if (options->inbox != NULL)
+        snprintf(prefix, size, "%s", options->inbox);
+    else if (options->machine != NULL)
+        snprintf(prefix, size, "_INBOX_%s", options->machine);
+    else if (options->user != NULL)
+        snprintf(prefix, size, "_INBOX.%s", options->user);
+    else
+        snprintf(prefix, size, "_INBOX");
+    /* Unique for this connection; no secret. */
+    snprintf(fabric->inbox, sizeof(fabric->inbox), "%s.%d-%" PRIx64, prefix, (int)getpid(),
+             clock_now(CLOCK_REALTIME));
+}
+
+int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
+                struct problem *problem)
+{
+    char prefix[FABRIC_NAME_MOST + 32];
+    int error = check_options(options, problem);
+    struct fabric *fabric = error != 0 ? NULL : calloc(1, sizeof(*fabric));
+
+    if (error != 0)
+        return error;
+    if (fabric == NULL || nats_Open(-1) != NATS_OK) {
+        free(fabric);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    fabric->arrivals_end = &fabric->arrivals;
+    fabric->events = fabric->timer = fabric->poll = -1;
+    pthread_mutex_init(&fabric->lock, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&fabric->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    snprintf(fabric->session, sizeof(fabric->session), "%s", options->session);
+    snprintf(fabric->machine, sizeof(fabric->machine), "%s",
+             options->machine == NULL ? "" : options->machine);
+    snprintf(fabric->user, sizeof(fabric->user), "%s", options->user == NULL ? "" : options->user);
+    snprintf(fabric->streams[STREAM_PACKETS], sizeof(fabric->streams[0]), "dpm-%s-packets",
+             options->session);
+    snprintf(fabric->streams[STREAM_SAID], sizeof(fabric->streams[0]), "dpm-%s-said",
+             options->session);
+    describe_server(fabric, options->url);
+    name_inbox(fabric, options, prefix, sizeof(prefix));
+    error = make_descriptors(fabric);
+    if (error != 0)
+        problem_set(problem, error, "no descriptors for a connection: %s", strerror(-error));
+    if (error == 0)
+        error = set_options(fabric, options, prefix, timeout_ms, problem);
+    if (error == 0)
+        error = connect_now(fabric, timeout_ms, problem);
+    if (error != 0) {
+        fabric_close(fabric);
+        return error;
+    }
+    *ret_fabric = fabric;
+    return 0;
+}
+
+/* ---- closing ---- */
+
+static void close_connection(struct fabric *fabric)
+{
+    pthread_mutex_lock(&fabric->lock);
+    fabric->closing = true;
+    pthread_cond_broadcast(&fabric->changed);
+    pthread_mutex_unlock(&fabric->lock);
+    if (fabric->connection != NULL)
+        natsConnection_Close(fabric->connection);
+    /* No callback may come when the fabric is freed. */
+    pthread_mutex_lock(&fabric->lock);
+    while (fabric->running > 0)
+        pthread_cond_wait(&fabric->changed, &fabric->lock);
+    pthread_mutex_unlock(&fabric->lock);
+}
+
+void fabric_close(struct fabric *fabric)
+{
+    if (fabric == NULL)
+        return;
+    close_connection(fabric);
+    calls_free(fabric);
+    said_free(fabric);
+    while (fabric->outboxes != NULL)
+        outbox_free(fabric->outboxes);
+    for (struct arrival *arrival; (arrival = fabric_take(fabric, NULL, NULL, 0)) != NULL;)
+        fabric_arrival_free(arrival);
+    jsCtx_Destroy(fabric->jetstream);
+    natsSubscription_Destroy(fabric->replies);
+    natsSubscription_Destroy(fabric->requests);
+    natsConnection_Destroy(fabric->connection);
+    natsOptions_Destroy(fabric->options);
+    const int descriptors[] = {fabric->events, fabric->timer, fabric->poll};
+    for (size_t i = 0; i < ARRAY_SIZE(descriptors); i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    pthread_mutex_destroy(&fabric->lock);
+    pthread_cond_destroy(&fabric->changed);
+    free(fabric);
+}
