@@ -426,6 +426,10 @@ static void look_at_copies(struct hosts *hosts)
                                           : "; tried again; until then the records wait");
         hosts_say(hosts, NULL, line);
     }
+    if (state.full && !hosts->full)
+        hosts_say(hosts, NULL,
+                  "recording stopped: a trace has reached its largest size (--max-size)");
+    hosts->full = state.full;
     if (hosts->shows && hosts_progress_due(&hosts->progress))
         show_recording(hosts, &state);
 }

@@ -49,6 +49,7 @@ struct hosts {
     size_t count;
     struct hosts_copies *copies;
     char told[512]; /* the last problem of the copies */
+    bool full;      /* a copy has its largest size */
     bool shows;     /* records and processes are asked for, to be shown */
     struct hosts_progress progress;
     struct hosts_live live;

@@ -75,7 +75,7 @@ static void record(struct hosts *hosts)
     uint64_t duration = wanted->duration == 0 ? UINT64_MAX : wanted->duration;
 
     hosts->shows = true;
-    while (hosts->interrupts == 0 && hosts_recording(hosts) > hosts_idle(hosts)) {
+    while (hosts->interrupts == 0 && !hosts->full && hosts_recording(hosts) > hosts_idle(hosts)) {
         uint64_t spent = clock_now(CLOCK_MONOTONIC) - began;
         if (spent >= duration)
             return;
@@ -100,7 +100,7 @@ static int acquire(struct hosts *hosts)
     }
     tell_begin(hosts);
     record(hosts);
-    int status = hosts_end(hosts) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    int status = hosts_end(hosts) < 0 || hosts->full ? EXIT_FAILURE : EXIT_SUCCESS;
     if (hosts_report(hosts, &problem) < 0)
         status = command_error("%s", problem.text);
     return status;

@@ -55,6 +55,7 @@ static void sum_up(struct hosts_copies *copies)
         filter_look(copies->filter, i, &copy);
         copies->state.packets += copy.packets;
         copies->state.bytes += copy.bytes;
+        copies->state.full |= copy.full;
     }
 }
 

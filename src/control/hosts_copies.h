@@ -14,6 +14,7 @@ struct hosts_copies;
 struct hosts_copies_state {
     uint64_t packets, bytes;
     uint64_t pieces;   /* grows whenever something is stored */
+    bool full;         /* a copy has its largest size */
     bool complete;     /* all that is expected is stored */
     bool stopped;      /* nothing is stored any more: `problem` */
     char problem[512]; /* why nothing can be stored now; "": it can */

@@ -32,22 +32,16 @@ static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_
     return 0;
 }
 
-/* What did not arrive. */
-static void tell_missing(struct hosts *hosts)
+/* What could not be stored. What never came is told by those who read the copies. */
+static void tell_refused(struct hosts *hosts)
 {
     struct filter *filter = hosts_copies_stop(hosts->copies);
     struct filter_copy copy;
-    char line[640], missing[COUNTED_SIZE], refused[COUNTED_SIZE];
+    char line[640], refused[COUNTED_SIZE];
 
     for (size_t i = 0; i < filter_count(filter); i++) {
         filter_look(filter, i, &copy);
-        show_counted(copy.missing, "packet", missing);
         show_counted(copy.refused, "packet", refused);
-        if (copy.missing > 0) {
-            snprintf(line, sizeof(line), "%s: %s did not arrive; what was in them counts as lost",
-                     copy.machine, missing);
-            hosts_say(hosts, NULL, line);
-        }
         if (copy.refused > 0) {
             snprintf(line, sizeof(line), "%s: %s could not be stored: %.300s", copy.machine,
                      refused, copy.why);
@@ -74,7 +68,7 @@ int hosts_report(struct hosts *hosts, struct problem *problem)
 
     if (result < 0)
         return result;
-    tell_missing(hosts);
+    tell_refused(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;
     struct whole_report whole = {

@@ -141,6 +141,7 @@ static int store(struct filter *filter, struct copy *copy, const struct fabric_p
     if (!is_final(result))
         return result;
     copy->refused++;
+    copy->full |= result == -EFBIG;
     snprintf(copy->why, sizeof(copy->why), "%.299s", problem->text);
     return 0;
 }
@@ -226,8 +227,8 @@ int filter_expect(struct filter *filter, const char *machine, const char *record
 
 static bool has_all(const struct copy *copy, const struct expected *expected)
 {
-    if (copy->trace == NULL)
-        return true; /* nothing is stored */
+    if (copy->trace == NULL || copy->full)
+        return true; /* nothing more is stored */
     if (trace_copy_ended(copy->trace))
         return true;
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
@@ -291,6 +292,7 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .ended = copy->trace != NULL && trace_copy_ended(copy->trace),
         .packets = copy->packets,
         .bytes = copy->bytes,
+        .full = copy->full,
         .doubles = counts.doubles,
         .missing = counts.missing,
         .refused = copy->refused,

@@ -65,6 +65,7 @@ struct filter_copy {
     const char *machine, *recording;
     const char *path;        /* NULL: not stored */
     bool ended;              /* with its END */
+    bool full;               /* it has its largest size: what comes is not stored any more */
     uint64_t packets, bytes; /* in this run */
     uint64_t doubles;        /* packets that were stored already */
     uint64_t missing;        /* packets that never came */

@@ -16,6 +16,7 @@ struct copy {
     uint8_t uuid[16];
     char *path;               /* NULL: not stored */
     struct trace_copy *trace; /* NULL: not stored, or cannot be */
+    bool full;                /* it has its largest size */
     bool resumed;             /* of an earlier run */
     uint64_t packets, bytes, refused;
     char why[300];
