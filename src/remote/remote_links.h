@@ -8,7 +8,7 @@
 
 #include "fabric/relay.h"
 #include "remote/remote.h"
-#include "remote/remote_calls.h"
+#include "remote/remote_requests.h"
 #include "remote/remote_shell.h"
 
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_calls.h: requests that wait for their answers, or for their hosts to come back. Private to remote/. */
-#ifndef DPM_REMOTE_CALLS_H
-#define DPM_REMOTE_CALLS_H
+/* remote_requests.h: requests that wait for their answers, or for their hosts to come back. Private to remote/. */
+#ifndef DPM_REMOTE_REQUESTS_H
+#define DPM_REMOTE_REQUESTS_H
 
 #include "remote/remote.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_calls.c: requests that wait for their answers. See remote_calls.h. */
-#include "remote/remote_calls.h"
+/* remote_requests.c: requests that wait for their answers. See remote_requests.h. */
+#include "remote/remote_requests.h"
 #include "remote/remote_links.h"
 
 #include <errno.h>
