@@ -21,8 +21,8 @@
 #define ANSWER_TIME  5000  /* ms */
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
-#define IDLE_PAUSE   500   /* ms */
 #define OWN_FILES    4
+#define PAUSE        50 /* ms: packets and notices are looked for */
 
 /* Into the log. */
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -40,24 +40,43 @@ static void say(const char *format, ...)
 
 /* ---- notices ---- */
 
+/* The first notice that waits, or NULL. The caller owns it. */
+static json_t *first_notice(struct agent *agent)
+{
+    pthread_mutex_lock(&agent->lock_of_notices);
+    json_t *first = json_incref(json_array_get(agent->notices, 0));
+    pthread_mutex_unlock(&agent->lock_of_notices);
+    return first;
+}
+
+static void remove_first(struct agent *agent)
+{
+    pthread_mutex_lock(&agent->lock_of_notices);
+    json_array_remove(agent->notices, 0);
+    pthread_mutex_unlock(&agent->lock_of_notices);
+}
+
 static void send_notices(struct agent *agent)
 {
-    while (agent->fabric != NULL && json_array_size(agent->notices) > 0) {
-        json_t *first = json_array_get(agent->notices, 0);
-        int result = fabric_notice(agent->fabric, json_string_value(json_array_get(first, 0)),
-                                   json_array_get(first, 1));
-        if (result == -EAGAIN)
-            return;
-        if (result < 0)
+    json_t *first;
+    int result = 0;
+
+    while (agent->fabric != NULL && result != -EAGAIN && (first = first_notice(agent)) != NULL) {
+        result = fabric_notice(agent->fabric, json_string_value(json_array_get(first, 0)),
+                               json_array_get(first, 1));
+        if (result < 0 && result != -EAGAIN)
             say("cannot send a notice: %s", strerror(-result));
-        json_array_remove(agent->notices, 0);
+        if (result != -EAGAIN)
+            remove_first(agent);
+        json_decref(first);
     }
 }
 
 void agent_notice(struct agent *agent, const char *method, json_t *params)
 {
+    pthread_mutex_lock(&agent->lock_of_notices);
     json_array_append_new(agent->notices, json_pack("[s, o]", method, params));
-    send_notices(agent);
+    pthread_mutex_unlock(&agent->lock_of_notices);
 }
 
 /* ---- who attaches ---- */
@@ -164,9 +183,11 @@ static void serve_messages(struct agent *agent)
     struct fabric_message message;
 
     while (agent->fabric != NULL && fabric_next(agent->fabric, &message) == 1) {
-        if (message.kind == FABRIC_REQUEST)
+        if (message.kind == FABRIC_REQUEST) {
+            recordings_lock(agent);
             requests_serve(agent, &message);
-        else if (message.kind == FABRIC_TROUBLE || message.kind == FABRIC_STATE)
+            recordings_unlock(agent);
+        } else if (message.kind == FABRIC_TROUBLE || message.kind == FABRIC_STATE)
             say("%s", message.text);
         fabric_message_done(&message);
     }
@@ -182,7 +203,7 @@ static void take_signals(struct agent *agent)
             agent->ends = true;
 }
 
-static void wait_for_something(struct agent *agent, bool records)
+static void wait_for_something(struct agent *agent)
 {
     struct pollfd files[OWN_FILES + 3 * AGENT_MOST] = {
         {.fd = agent->socket, .events = POLLIN},
@@ -195,7 +216,7 @@ static void wait_for_something(struct agent *agent, bool records)
 
     if (agent->front < 0)
         files[2].fd = -1; /* its end was seen */
-    poll(files, count, records ? RECORDING_INTERVAL : IDLE_PAUSE);
+    poll(files, count, PAUSE);
     if (files[0].revents != 0)
         accept_front(agent);
 }
@@ -210,17 +231,15 @@ static bool is_abandoned(const struct agent *agent)
 
 static void serve(struct agent *agent)
 {
-    bool records = false;
-
     while (!agent->ends && !is_abandoned(agent)) {
-        wait_for_something(agent, records);
+        wait_for_something(agent);
         take_signals(agent);
         if (agent->front >= 0 && relay_ended(agent->relay))
             detach_front(agent);
         serve_messages(agent);
         created_look(agent);
         created_move(agent);
-        records = recordings_step(agent);
+        recordings_publish(agent);
     }
 }
 
@@ -230,11 +249,13 @@ static void end(struct agent *agent)
     struct problem problem;
     uint64_t begin = clock_now(CLOCK_MONOTONIC);
 
+    recordings_lock(agent);
     recordings_end_all(agent);
+    recordings_unlock(agent);
     while (agent->front >= 0 && !recordings_are_published(agent) &&
            clock_now(CLOCK_MONOTONIC) - begin < SETTLE_TIME * 1000000ull) {
         serve_messages(agent);
-        recordings_step(agent);
+        recordings_publish(agent);
         usleep(RECORDING_INTERVAL * 1000);
     }
     if (agent->fabric != NULL && agent->front >= 0 &&
@@ -263,6 +284,7 @@ static int listen_for_fronts(struct agent *agent)
 static int prepare(struct agent *agent, struct problem *problem)
 {
     agent->notices = json_array();
+    pthread_mutex_init(&agent->lock_of_notices, NULL);
     agent->signals = recording_signals(&agent->old_mask);
     if (agent->signals < 0)
         return problem_set(problem, agent->signals, "cannot watch signals");
@@ -271,9 +293,10 @@ static int prepare(struct agent *agent, struct problem *problem)
     if (result < 0)
         return result;
     result = listen_for_fronts(agent);
-    return result < 0 ? problem_set(problem, result, "cannot listen in %s: %s", agent->folder,
-                                    strerror(-result))
-                      : 0;
+    if (result < 0)
+        return problem_set(problem, result, "cannot listen in %s: %s", agent->folder,
+                           strerror(-result));
+    return recording_thread_start(agent, problem);
 }
 
 static void close_agent(struct agent *agent)
@@ -316,8 +339,10 @@ int agent_serve(const char *session, const char *folder, int lock,
         say("%s", problem.text);
     else
         serve(&agent);
-    if (result >= 0)
+    if (result >= 0) {
         end(&agent);
+        recording_thread_stop(&agent);
+    }
     close_agent(&agent);
     return result;
 }

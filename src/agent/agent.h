@@ -7,7 +7,7 @@
  *      | front: reads the hello,    |  hello,    | requests.c      answers the controller             |
  *      | finds or makes the agent,  | ---------> | recordings.c    recorder --> spool --> fabric      |
  *      | passes its files, waits    |  files     | created.c       processes it has created, output   |
- *      +----------------------------+            | programs.c      executables copied to this machine |
+ *      +----------------------------+            | copied_programs.c executables copied here       |
  *                                                +----------------------------------------------------+
  *
  * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/agents/SESSION, of mode 0700. In it are the agent's socket,

@@ -13,6 +13,8 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #define AGENT_PATIENCE 60  /* s */
 #define AGENT_MOST     256 /* created processes, and recordings, at once */
@@ -20,7 +22,7 @@
 
 struct agent;
 
-/* ---- recordings.c, publishing.c ---- */
+/* ---- recordings ---- */
 
 /* Processes that were taken together. */
 struct acquisition {
@@ -49,8 +51,8 @@ struct agent_recording {
     struct acquisition *acquisitions;
     json_t *notes; /* what is said during a request; NULL: there is none */
     struct publishing publishing;
-    bool begun;
-    bool ended;
+    atomic_bool begun;
+    atomic_bool ended;
     bool idle;         /* was reported */
     bool looks;        /* for processes that start later */
     uint32_t commands; /* processes created in it */
@@ -58,6 +60,27 @@ struct agent_recording {
 };
 
 struct agent_recording *recordings_find(struct agent *agent, const char *name);
+
+/* ---- recording_thread.c ---- */
+
+/*
+ * Records are taken from the kernel in a thread of its own: what goes to the fabric may have to wait for a dead link, the rings
+ * must not. The thread holds the lock, also while it waits, and gives it to whoever asks.
+ */
+int recording_thread_start(struct agent *agent, struct problem *problem);
+void recording_thread_stop(struct agent *agent);
+
+/* What is done in between has the recordings for itself. */
+void recordings_lock(struct agent *agent);
+void recordings_unlock(struct agent *agent);
+
+/* One step of every active recording. For the thread. */
+void recordings_step(struct agent *agent);
+
+/* Waits until some recording needs a step, or `file` is readable. For the thread. */
+void recordings_wait(struct agent *agent, int file);
+
+/* ---- recordings.c ---- */
 
 /* Goes on with spools that an agent of this session has left: they are ended as recordings, and published. */
 void recordings_adopt(struct agent *agent);
@@ -73,8 +96,8 @@ int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
 int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
 
-/* Records, and publishes. Returns whether any is active. */
-bool recordings_step(struct agent *agent);
+/* Publishes as much as goes. */
+void recordings_publish(struct agent *agent);
 
 void recordings_end_all(struct agent *agent);
 void recordings_begin_one(struct agent_recording *recording);
@@ -145,7 +168,7 @@ void created_release(struct agent *agent, const char *recording);
 
 void created_close(struct agent *agent);
 
-/* ---- programs.c ---- */
+/* ---- copied_programs.c ---- */
 
 int programs_find(struct agent *agent, json_t *params, json_t **ret_result,
                   struct problem *problem);
@@ -177,6 +200,13 @@ struct agent {
     sigset_t old_mask;
     struct agent_recording *recordings;
     struct created *created;
+    pthread_t thread; /* that records */
+    pthread_mutex_t lock_of_recordings;
+    pthread_cond_t given_back;
+    atomic_uint wanted; /* how many ask for the lock */
+    atomic_bool stops;
+    int asked; /* eventfd: somebody asks */
+    pthread_mutex_t lock_of_notices;
     json_t *notices;      /* [[method, params] ...] that the fabric has not taken yet */
     uint64_t alone_since; /* 0: attached */
     bool ends;

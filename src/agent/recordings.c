@@ -395,7 +395,6 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
     }
     result = recording_end(&recording->recording, problem);
     acquisitions_free(recording);
-    publishing_step(recording);
     return result;
 }
 
@@ -479,17 +478,34 @@ static void step_one(struct agent_recording *recording)
     tell_idle(recording);
 }
 
-bool recordings_step(struct agent *agent)
+void recordings_step(struct agent *agent)
 {
-    bool any = false;
-
-    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next) {
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
         if (each->begun && !each->ended)
             step_one(each);
-        any = any || !each->ended || !publishing_done(&each->publishing);
+}
+
+void recordings_publish(struct agent *agent)
+{
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
         publishing_step(each);
-    }
-    return any;
+}
+
+void recordings_wait(struct agent *agent, int file)
+{
+    struct recording idle = {0}; /* has no step */
+    struct recording *active = NULL;
+    struct pollfd files[] = {{.fd = file, .events = POLLIN}};
+    uint64_t until = UINT64_MAX;
+
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
+        if (each->begun && !each->ended) {
+            /* only one of them can wake us */
+            if (active != NULL)
+                until = clock_now(CLOCK_MONOTONIC) + RECORDING_INTERVAL * 1000000ull;
+            active = &each->recording;
+        }
+    recording_wait(active == NULL ? &idle : active, files, 1, until);
 }
 
 void recordings_end_all(struct agent *agent)

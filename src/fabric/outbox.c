@@ -21,7 +21,7 @@ enum entry_state { ENTRY_WAITING, ENTRY_SENT, ENTRY_STORED };
 struct entry {
     natsMsg *message;
     enum entry_state state;
-    bool sent_before;
+    bool sent_before, refused;
     unsigned lane;
     struct fabric_place place;
     bool has_place;
@@ -48,6 +48,8 @@ struct outbox {
     unsigned sent;     /* entries that are SENT */
     size_t sent_bytes; /* of these */
     uint64_t stored, resent;
+    unsigned
+        refused; /* entries that were refused, and are not stored yet: a smaller one may be stored meanwhile */
     bool full;
     char reason[256];
 };
@@ -226,8 +228,11 @@ static void store_entry(struct outbox *outbox, struct entry *entry)
 {
     entry->state = ENTRY_STORED;
     outbox->stored++;
-    outbox->full = false;
-    outbox->reason[0] = '\0';
+    outbox->refused -= entry->refused;
+    if (outbox->refused == 0) {
+        outbox->full = false;
+        outbox->reason[0] = '\0';
+    }
     outbox->lanes[entry->lane].open = outbox->opens;
     advance_lane(outbox, entry->lane);
     while (outbox->count > 0 && entry_at(outbox, outbox->first)->state == ENTRY_STORED) {
@@ -294,6 +299,8 @@ int outbox_reply(struct outbox *outbox, uint64_t number, natsMsg *reply, char te
     }
     bool new_reason = strcmp(reason, outbox->reason) != 0;
     entry->state = ENTRY_WAITING;
+    outbox->refused += !entry->refused;
+    entry->refused = true;
     outbox->full |= full;
     snprintf(outbox->reason, sizeof(outbox->reason), "%s", reason);
     outbox->not_before = now + (full ? FULL_AFTER : SOON);

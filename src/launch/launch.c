@@ -45,7 +45,7 @@ static int become(const struct passwd *user)
 /* What the program gets of its own. */
 static int settle_own(const struct launch_options *options)
 {
-    if (options->own_session && setsid() < 0)
+    if (options->own_session && (setsid() < 0 || signal(SIGPIPE, SIG_DFL) == SIG_ERR))
         return -errno;
     if (options->death_signal != 0 && prctl(PR_SET_PDEATHSIG, options->death_signal) < 0)
         return -errno;

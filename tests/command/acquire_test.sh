@@ -112,7 +112,7 @@ check_equal "--descendants takes them" "0 dpm: metering 3 processes" \
 pkill -P $parent
 wait $parent
 
-cat > talker.py <<'EOF'
+cat > "talker-$$.py" <<'EOF' # a name that no other process has
 import os, socket, sys, time
 ends = socket.socketpair()
 open(sys.argv[1] + '.here', 'w')
@@ -125,11 +125,11 @@ while not os.path.exists('over'):
     time.sleep(0.01)
 EOF
 rm -f over
-python3 talker.py early 10 &
+python3 talker-$$.py early 10 &
 early=$!
 wait_for 20 test -e early.here
-take_over -o later.trace --name talker.py
-python3 ./talker.py late 20 &
+take_over -o later.trace --name talker-$$.py
+python3 ./talker-$$.py late 20 &
 late=$!
 check "a process of the chosen name that starts later is taken" \
     wait_for 30 grep -q "^dpm: metering one more process: python3.*\[$late\]" err
@@ -166,7 +166,7 @@ for kind in tcp udp unix pipe; do
     player=$!
     wait_for 60 sh -c "pgrep -P $player > other"
     sleep 0.2
-    "$dpm" acquire --kinds all --duration 100ms -o game.trace $player "$(cat other)" > out 2> err
+    "$dpm" acquire --kinds $kind --duration 100ms -o game.trace $player "$(cat other)" > out 2> err
     kill $player "$(cat other)"
     wait $player 2> stopped
     "$dpm" dump --json --type send --type receive game.trace > game.json

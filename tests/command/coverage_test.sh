@@ -88,21 +88,63 @@ seen_otherwise() {
     return 1
 }
 
-# record NAMES KIND: runs these ways metered; $name.json has the records. False if it failed.
+# One recording has many programs, since loading the meter takes longer than what most of them do. Each begins when the
+# one before it has ended; lines of the file `planned` are NAMES KIND.
+: > planned
+cat > run_planned << 'END'
+while read -r names kind; do
+    sh -c 'echo $$ > "$0.pid"; exec "$@"' "$names-$kind" "$1" "$names" "$kind" "$names-$kind.log" \
+        > "$names-$kind.out" 2> "$names-$kind.err" < /dev/null
+    echo $? > "$names-$kind.status"
+done < planned
+END
+
+# plan NAMES KIND: the next recording has these ways, too.
+plan() {
+    seen_otherwise "$1" "$2" || echo "$1 $2" >> planned
+}
+
+# cut_up TRACE ENDING [OPTION]: dumps it into a file NAMES-KIND.ENDING for each program: all from its STREAM to that of
+# the next one (in order of time, which --matched leaves).
+cut_up() {
+    # shellcheck disable=SC2086 # one option, or none
+    "$dpm" dump --json ${3:-} "$1" 2> whole.err | jq -c -s 'sort_by(.time_ns)[]' > whole.json
+    jq -r 'select(.event == "STREAM") | "\(.pid) \(input_line_number)"' whole.json > streams
+    while read -r names kind; do
+        echo "$names-$kind.$2 $(cat "$names-$kind.pid")"
+    done < planned | awk '
+        FNR == NR { if (!($1 in line)) line[$1] = $2; next }
+        last != "" { print last, line[$2] - 1 }
+        { last = $1 " " line[$2] }
+        END { print last, "$" }' streams - > pieces
+    while read -r piece first last; do
+        sed -n "$first,${last}p" whole.json > "$piece"
+    done < pieces
+}
+
+# record_planned NAME [KINDS]: NAME.trace, and for each of its programs NAMES-KIND.json, and NAMES-KIND.matched with edges.
+record_planned() {
+    "$dpm" run --meter "$by" --kinds "${2:-all}" --ring 64M -o "$1.trace" --wait -- sh run_planned "$program" \
+        > "$1.out" 2> "$1.err"
+    check_equal "$1: recorded" 0 $?
+    cut_up "$1.trace" json
+    cut_up "$1.trace" matched --matched
+}
+
+# record NAME [KINDS]: ... and compares what the programs did (way).
 record() {
+    [ -s planned ] || return 0
+    record_planned "$@"
+    while read -r names kind <&3; do
+        way "$names" "$kind"
+    done 3< planned
+    : > planned
+}
+
+# ended NAMES KIND: whether this program has ended in order.
+ended() {
     name=$1-$2
-    case $1-$2 in # what it uses, since loading hooks takes most of the time
-    *passed* | wait-* | other-sockets-*) kinds=all ;;
-    *splice*-tcp | *sendfile*-tcp) kinds=tcp,pipe ;;
-    *splice*-udp*) kinds=udp,pipe ;;
-    *splice*-unix | *splice*-datagram | *splice*-seqpacket) kinds=unix,pipe ;;
-    *-tcp) kinds=tcp ;;
-    *-udp*) kinds=udp ;;
-    *-pipe | *-fifo) kinds=pipe ;;
-    *) kinds=unix ;;
-    esac
-    "$dpm" run --meter "$by" --kinds $kinds -o "$name.trace" --wait -- "$program" "$1" "$2" "$name.log" > "$name.out" 2> "$name.err"
-    status=$?
+    status=$(cat "$name.status")
     if [ "$status" = 77 ]; then
         skip "$1, $2" "io_uring is not to be had here"
         return 1
@@ -111,13 +153,11 @@ record() {
         fail "$1, $2: the program ends in order" "$(cat "$name.out" "$name.err")"
         return 1
     fi
-    "$dpm" dump --json "$name.trace" > "$name.json"
 }
 
-# way NAMES KIND: runs these ways metered and compares.
+# way NAMES KIND: compares one program with its records.
 way() {
-    ! seen_otherwise "$1" "$2" || return 0
-    record "$1" "$2" || return 0
+    ended "$1" "$2" || return 0
     check "$1, $2: the records are what the program did" compare "$name"
     case $by-$1-$2 in
     ptrace-urgent-* | ptrace-pipe-packets-*) return ;; # later positions are marked doubtful
@@ -131,7 +171,6 @@ way() {
         ptrace-* | kernel-uring-* | kernel-*udp-segments-udp) exact=false ;;
         *) exact=true ;;
         esac
-        "$dpm" dump --json --matched "$name.trace" > "$name.matched"
         check_equal "$1, $2: ... and each message received is the one that was sent" "" \
             "$(jq -r -s --argjson exact $exact -f ranks.jq "$name.matched")"
         return ;;
@@ -144,57 +183,68 @@ way() {
 for kind in tcp unix; do
     for names in calls,empty,peek,wait-all,half-closed,would-block,splice-in,vmsplice-tee,sendfile,passed,passed-many \
         splice-out wait-any wait-new; do
-        way $names "$kind"
+        plan $names "$kind"
     done
-    way uring-plain,uring-poll $kind
-    way uring-async $kind
-    way uring-sqpoll $kind
+    plan uring-plain,uring-poll $kind
+    plan uring-async $kind
+    plan uring-sqpoll $kind
 done
+record connections
 for name in splice-bulk map-received zero-copy urgent urgent-in-line discard low-water fast-open \
     uring-splice; do
-    way "$name" tcp
+    plan "$name" tcp
 done
 for kind in pipe fifo; do
-    for way in pipe-calls pipe-splice pipe-would-block pipe-blocked; do
-        way "$way" "$kind"
+    for names in pipe-calls pipe-splice pipe-would-block pipe-blocked; do
+        plan $names $kind
     done
 done
-way pipe-packets pipe
-way pipe-uring pipe
-way wait-time tcp
-for name in short-many splice-last abstract urgent urgent-in-line; do
-    way "$name" unix
+plan pipe-packets pipe
+plan wait-time tcp
+for name in short-many abstract urgent urgent-in-line; do
+    plan "$name" unix
 done
+record pipes
+# in recordings of their own: what statistics say of them is tested, too
+plan pipe-uring pipe
+record pipe-uring pipe
+plan splice-last unix
+record splice-last unix,pipe
 
 # Sockets with message boundaries: many ways of each kind in one run. Several messages of one call, or one of several
 # calls, differ with the ptrace meter (below).
 everywhere=calls,would-block,message-empty,message-peek,message-cut,message-splice,message-splice-out
 rings=uring-plain,uring-poll,uring-async,uring-sqpoll
 for kind in udp udp6; do
-    way $everywhere,udp-zero-copy,udp-refused $kind
-    way udp-more,udp-splice-pieces,udp-segments $kind
-    [ $kind = udp6 ] && ! long_ones || way $rings $kind
+    plan $everywhere,udp-zero-copy,udp-refused $kind
+    plan udp-more,udp-splice-pieces,udp-segments $kind
+    [ $kind = udp6 ] && ! long_ones || plan $rings $kind
 done
 for kind in datagram seqpacket; do
-    way $everywhere $kind
-    way unix-splice-pieces $kind
-    way $rings $kind
+    plan $everywhere $kind
+    plan unix-splice-pieces $kind
+    plan $rings $kind
 done
-way half-closed,passed,passed-many seqpacket
+plan half-closed,passed,passed-many seqpacket
 
-way mptcp-refused tcp
+plan mptcp-refused tcp
 
 kinds='tcp unix udp'
 ! long_ones || kinds='tcp unix udp udp6 datagram seqpacket'
 for kind in $kinds; do
-    way ask-nothing $kind
+    plan ask-nothing $kind
 done
 for kind in pipe fifo; do
-    way pipe-ask-nothing $kind
+    plan pipe-ask-nothing $kind
 done
+record messages
 
 # Kinds of sockets that are not recorded: no path, no message, no failed call; a wait for them is a BLOCK.
-if record other-sockets unix; then
+"$dpm" run --meter "$by" -o others.trace --wait -- "$program" other-sockets unix other-sockets-unix.log \
+    > other-sockets-unix.out 2> other-sockets-unix.err
+echo $? > other-sockets-unix.status
+"$dpm" dump --json others.trace > other-sockets-unix.json
+if ended other-sockets unix; then
     others=$(sed -n 's/^OTHER //p' other-sockets-unix.log | xargs)
     echo "# other sockets here: $others"
     check "there are other sockets: netlink at least" test "${others%% *}" = netlink
@@ -209,19 +259,26 @@ fi
 
 # sends NAMES KIND PATTERN: the bytes of each SEND on paths of these kinds, as recorded, and the number of exact edges.
 sends() {
-    "$dpm" dump --json --matched "$1-$2.trace" 2> matched.err | jq -r -s --arg kinds "$3" '
+    jq -r -s --arg kinds "$3" '
         [.[] | select(.event == "SEND" or .event == "RECEIVE") | select(.kind | test($kinds))] |
-        "\([.[] | select(.event == "SEND").bytes]) \([.[].edges[]? | select(.kind == "exact")] | length)"'
+        "\([.[] | select(.event == "SEND").bytes]) \([.[].edges[]? | select(.kind == "exact")] | length)"' "$1-$2.matched"
 }
 if [ "$by" = ptrace ]; then
     for kind in udp udp6; do
-        record udp-more,udp-splice-pieces,udp-segments $kind || continue
+        echo udp-more,udp-splice-pieces,udp-segments $kind
+    done > planned
+    for kind in datagram seqpacket; do
+        echo unix-splice-pieces $kind
+    done >> planned
+    record_planned otherwise
+    for kind in udp udp6; do
+        ended udp-more,udp-splice-pieces,udp-segments $kind || continue
         check_equal "$kind: each call that adds to a datagram is a SEND, and what one call cuts is one; nothing is exact" \
             "[40,7,60,40,7,60,9,30,50,10,40,170,1000,1000,200,1000,1000,200,1000] 0" \
             "$(sends udp-more,udp-splice-pieces,udp-segments $kind udp)"
     done
     for kind in datagram seqpacket; do
-        record unix-splice-pieces $kind || continue
+        ended unix-splice-pieces $kind || continue
         check_equal "$kind: what one splice sends as several messages is one SEND; nothing is exact" "[320] 0" \
             "$(sends unix-splice-pieces $kind unix)"
     done
@@ -257,7 +314,7 @@ for kind in tcp unix; do
 done
 check "a call that only lets time pass is a BLOCK" waits wait-time-tcp
 check_equal "each wait for a child leads back to its end" "9 9" "$(for name in wait-any-tcp wait-new-tcp; do
-    "$dpm" dump --matched --json $name.trace
+    cat $name.matched
 done | jq -r -s 'map(select(.event == "BLOCK" and .system_call == 247)) |
     "\(length) \(map(select([.edges[]?.kind] | index("termination"))) | length)"')"
 check_equal "the urgent byte stands at its place: the last but two" 0 "$(jq -r -s '
@@ -278,20 +335,21 @@ check_equal "a write that waits for room began after the one before it has ended
     [.[] | select(.event == "SENDCALL" and .time_ns > $sends[0].time_ns) | .time_ns - .span_ns] |
     "\(length > 2) \(all(. > $sends[0].time_ns))"' pipe-blocked-pipe.json)"
 check_equal "bytes taken unseen are in the statistics" 500 \
-    "$("$dpm" stats --json splice-last-unix.trace | jq .trace.unseen_bytes)"
+    "$("$dpm" stats --json splice-last.trace | jq .trace.unseen_bytes)"
 if [ -s pipe-uring-pipe.json ]; then
     check_equal "what requests wrote into pipes, and read, is in the statistics" "3000 3000" \
-        "$("$dpm" stats --json pipe-uring-pipe.trace | jq -r '.trace | "\(.unseen_sent_bytes) \(.unseen_bytes)"')"
-    check "... and in the report" sh -c "'$dpm' stats pipe-uring-pipe.trace | grep -q 'written into pipes unseen'"
+        "$("$dpm" stats --json pipe-uring.trace | jq -r '.trace | "\(.unseen_sent_bytes) \(.unseen_bytes)"')"
+    check "... and in the report" sh -c "'$dpm' stats pipe-uring.trace | grep -q 'written into pipes unseen'"
     check_equal "... no RECEIVE has an edge from a SEND of no stream" 0 "$("$dpm" dump --json --matched \
-        pipe-uring-pipe.trace 2> matched.err | jq -s '[.[].edges[]? | select(.stream == 0)] | length')"
+        pipe-uring.trace 2> matched.err | jq -s '[.[].edges[]? | select(.stream == 0)] | length')"
 fi
 if [ -s uring-async-tcp.json ]; then
     check_equal "io_uring's threads are threads of the process, and they end" "true true true" \
         "$(jq -r -s '
         map(select(.event == "STREAM" and (.name | startswith("iou-wrk")))) as $threads |
         map(select(.event == "TERMINATION").stream) as $ended |
-        [$threads != [], ($threads | all(.process == 1)),
+        map(select(.event == "STREAM"))[0].stream as $program |
+        [$threads != [], ($threads | all(.process == $program)),
             ($threads | map(.stream) - $ended == [])] | join(" ")' uring-async-tcp.json)"
     check_equal "... also the one that polls for requests" 1 "$(jq -r -s '[.[] | select(.event ==
         "TERMINATION" and (.name | startswith("iou-sqp")))] | length' uring-sqpoll-tcp.json)"

@@ -6,10 +6,24 @@ dpm=$1/dpm
 # A dpmd that serves this machine is not what is tested.
 export DPM_SOCKET="$scratch/no-dpmd"
 
+# That the kernel meter runs here is found once for all tests of a build, since loading it takes long: by this program, on
+# this kernel, with these privileges.
+found_meter=$1/kernel-meter-runs
+here() {
+    echo "$(stat -c %y "$dpm") $(cat /proc/sys/kernel/random/boot_id) $(id -u) $(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)"
+}
+was_found() {
+    [ -e "$found_meter" ] && [ "$(cat "$found_meter")" = "$(here)" ]
+}
+note_found() {
+    here > "$found_meter" || : # without, each test tries
+}
+
 # need_meter: ends the test if the kernel meter cannot run: skipped, if it lacks privilege or kernel support; failed, if
 # it breaks.
 need_meter() {
-    reason=$("$dpm" run --meter kernel -o "$scratch/probe.trace" -- true 2>&1) && return
+    was_found && return
+    reason=$("$dpm" run --meter kernel -o "$scratch/probe.trace" -- true 2>&1) && note_found && return
     case $reason in
     *CAP_BPF* | *"the kernel meter does not run here"*)
         skip_all "the kernel meter does not run here: $(echo "$reason" | head -n 1)" ;;
@@ -22,11 +36,16 @@ need_meter() {
 # says why.
 find_meter() {
     meter=
-    rm -rf "$scratch/probe.trace"
-    reason=$("$dpm" run -o "$scratch/probe.trace" -- true 2>&1) || return 0
-    meter=kernel
-    case $reason in *"metering with ptrace"*) meter=ptrace ;; esac
-    rm -rf "$scratch/probe.trace"
+    if was_found; then
+        meter=kernel
+    else
+        rm -rf "$scratch/probe.trace"
+        reason=$("$dpm" run -o "$scratch/probe.trace" -- true 2>&1) || return 0
+        meter=kernel
+        case $reason in *"metering with ptrace"*) meter=ptrace ;; esac
+        rm -rf "$scratch/probe.trace"
+        [ $meter = ptrace ] || note_found
+    fi
     echo "# meter: $meter"
     # a traced process cannot trace itself, as the leak sanitizer does
     [ $meter = kernel ] || export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"

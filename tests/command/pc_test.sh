@@ -163,21 +163,13 @@ timeout 60 "$dpm" run -o truth.trace --wait --ring 64M -- \
 mostly_in_program truth-program truth.trace truth-program
 
 if command -v redis-server > /dev/null; then
-    timeout 60 "$dpm" run -o redis.trace -- redis-server --port $port --save "" --appendonly no > out 2> err &
-    pid=$!
-    wait_for 10 redis-cli -p $port ping
-    redis-benchmark -p $port -n 2000 -c 10 -t set,get -q > out 2>&1
-    kill -TERM $pid
-    wait $pid
-    mostly_in_program redis redis.trace redis-server
-
-    rm -rf redis.trace
     traced redis redis-server --port $port --save "" --appendonly no
     wait_for 10 redis-cli -p $port ping
     take_over_traced redis.trace
     redis-benchmark -p $port -n 500 -c 10 -t set,get,lrange_100 -q > out 2>&1
     redis-cli -p $port shutdown nosave
     acquired redis 500
+    mostly_in_program redis redis.trace redis-server
 else
     skip "redis" "redis-server is not installed"
 fi
@@ -199,20 +191,9 @@ http {
     server { listen 127.0.0.1:$port; root $scratch/web; }
 }
 END
-    timeout 60 "$dpm" run -o nginx.trace -- nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log" > out 2> err &
-    pid=$!
     get() {
         python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/').read()"
     }
-    wait_for 10 get
-    for _ in 1 2 3 4 5 6 7 8; do
-        get
-    done
-    kill -TERM $pid
-    wait $pid
-    mostly_in_program nginx nginx.trace nginx
-
-    rm -rf nginx.trace
     traced nginx nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log"
     wait_for 10 get
     take_over_traced nginx.trace
@@ -221,22 +202,18 @@ END
     done
     kill -TERM "$(cat nginx.pid)"
     acquired nginx 30
+    mostly_in_program nginx nginx.trace nginx
 else
     skip "nginx" "nginx is not installed"
 fi
 
 if command -v iperf3 > /dev/null; then
-    timeout 60 "$dpm" run -o iperf.trace -- iperf3 -s -1 -p $port > out 2> err &
-    pid=$!
-    wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
-    wait $pid
-    mostly_in_program iperf3 iperf.trace iperf3
-
     traced iperf-server iperf3 -s -1 -p $port
     wait_for 10 traced_program
     take_over_traced iperf-server.trace
     wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
     acquired iperf-server 100
+    mostly_in_program iperf3 iperf-server.trace iperf3
 else
     skip "iperf3" "iperf3 is not installed"
 fi
@@ -247,21 +224,9 @@ if command -v initdb > /dev/null; then
     chown nobody data
     setpriv --reuid nobody --regid nogroup --clear-groups initdb -D "$scratch/data/db" \
         -A trust > out 2>&1
-    timeout 60 "$dpm" run -o postgres.trace --user nobody -- postgres -D "$scratch/data/db" \
-        -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1 > out 2> err &
-    pid=$!
     ask() {
         psql -h 127.0.0.1 -p $port -U nobody -d postgres -c "$1"
     }
-    wait_for 20 ask 'select 1'
-    for _ in 1 2 3 4 5; do
-        ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1
-    done
-    kill -INT $pid
-    wait $pid
-    mostly_in_program postgres postgres.trace postgres
-
-    rm -rf postgres.trace
     traced postgres setpriv --reuid nobody --regid nogroup --clear-groups "$(command -v postgres)" \
         -D "$scratch/data/db" -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1
     wait_for 20 ask 'select 1'
@@ -271,6 +236,7 @@ if command -v initdb > /dev/null; then
     done
     kill -INT "$(head -n 1 data/db/postmaster.pid)"
     acquired postgres 50
+    mostly_in_program postgres postgres.trace postgres
 else
     skip "postgres" "postgres is not installed"
 fi

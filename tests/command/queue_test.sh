@@ -1,33 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # queue_test.sh BUILD_FOLDER: a server that takes one millisecond for each request, and a client that sends them in
-# bursts: how long and how many of them wait, by the server's own log and by the statistics. And one by one:
-# MESSAGEQUEUED against the known contents of a queue.
+# bursts: how long and how many of them wait, by the server's own log and by the statistics. (queued_test.sh looks at each
+# message.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
+tests=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 1
-
-# Two sockets of a kind, the sender first; for tcp-new the other one is a listener that has not accepted yet.
-cat > pairs.py << 'END'
-import socket
-def pair(kind):
-    if kind in ("tcp", "tcp-new"):
-        listener = socket.create_server(("127.0.0.1", 0))
-        sender = socket.create_connection(listener.getsockname())
-        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return sender, listener.accept()[0] if kind == "tcp" else listener
-    if kind == "udp":
-        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        receiver.bind(("127.0.0.1", 0))
-        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        sender.connect(receiver.getsockname())
-        return sender, receiver
-    types = {"unix-stream": socket.SOCK_STREAM, "unix-datagram": socket.SOCK_DGRAM,
-        "unix-seqpacket": socket.SOCK_SEQPACKET}
-    return socket.socketpair(socket.AF_UNIX, types[kind])
-END
+. "$tests/pairs.sh"
 
 # The client logs when it has sent each request and how long that took; the server when it took it and how long the
 # server waited. If the buffer holds only a few requests, the client waits, too: that is the case if a non-blocking send
@@ -141,11 +123,6 @@ done
 
 # ---- a sender that waits for buffer space ----
 
-# For the pair that has sent most.
-receiver_is_late='(.pairs | max_by(.bytes)) as $most |
-    any(.late_receivers[]; .from == $most.from and .to == $most.to) and
-    all(.late_senders[]; .from != $most.from or .to != $most.to)'
-
 for kind in unix pipe; do
     : > compared
     for run in 1 2 3; do
@@ -162,29 +139,6 @@ for kind in unix pipe; do
     check "$kind: ... so that the receiver is late" jq -e "$receiver_is_late" stats.json
     echo "# $kind with little room: found / logged, logged: $(paste -s -d ';' compared)"
 done
-
-# ---- a message much longer than the queue ----
-
-cat > long.py << 'END'
-import os, pairs, time
-client, server = pairs.pair("unix-stream")
-if os.fork() == 0:
-    server.close()
-    client.sendall(b"l" * 4000000)
-    os._exit(0)
-client.close()
-while server.recv(65536):
-    time.sleep(0.004)
-os.wait()
-END
-rm -rf long.trace
-"$dpm" run -o long.trace -- python3 long.py > out 2> err
-"$dpm" stats --json long.trace > long.json
-check "who sends one long message is blocked, and the receiver late" jq -e "$receiver_is_late" long.json
-check_equal "... whose queue was as long as the kernel says" \
-    "$("$dpm" dump --json --type messagequeued long.trace | jq -s 'map(.queue) | max')" \
-    "$(jq '[.processes[].queue.bytes_max] | max' long.json)"
-check "... in the words of the report, too" sh -c "'$dpm' report long.trace | grep -q 'was blocked for .* while sending to'"
 
 # ---- a wait for the first message of a connection ----
 
@@ -223,88 +177,4 @@ for kind in tcp unix; do
             (.mean * .count / $waited - 1 | fabs) < 0.05)][0].count')"
 done
 
-# ---- each message when it is queued ----
-
-# Logs for each message its bytes and the contents of the queue then: in bytes, or in messages.
-cat > one.py << 'END'
-import pairs, sys, time
-kind = sys.argv[1]
-log = open("queued", "w")
-streams = kind in ("tcp", "tcp-new", "unix-stream")
-sender, receiver = pairs.pair(kind)
-waiting = []
-def send(*sizes):
-    for size in sizes:
-        sender.send(b"q" * size)
-        waiting.append(size)
-        print(size, sum(waiting) if streams else len(waiting), file=log)
-        time.sleep(0.002)
-def take(count):
-    for _ in range(count):
-        size = waiting.pop(0)
-        assert len(receiver.recv(size)) == size
-if kind != "tcp-new":
-    send(30)
-    take(1)
-send(100, 200, 300, 400, 500)
-if kind == "tcp-new":
-    receiver = receiver.accept()[0]
-take(2)
-send(50, 60)
-take(5)
-send(70, 80)
-END
-
-# For each: bytes, queue, and whether it belongs to no stream and has the position at which it was sent.
-cat > queued.jq << 'END'
-map(select(.event == "SEND" and .bytes > 1)) as $sends |
-(map(select(.event == "RECEIVE"))[0].path) as $path |
-map(select(.event == "MESSAGEQUEUED")) as $queued |
-$queued | to_entries[] | .value as $one |
-$sends[.key + ($sends | length) - ($queued | length)] as $send |
-"\($one.bytes) \($one.queue)\(if $one.pid == null and $one.path == $path and $one.offset == $send.offset
-    then "" else " of another place" end)"
-END
-for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
-    rm -rf one.trace
-    "$dpm" run -o one.trace --kinds all,-pipe -- python3 one.py $kind > out 2> err
-    check_equal "$kind: the program runs" 0 $?
-    "$dpm" dump --json one.trace | jq -r -s -f queued.jq > found
-    case $kind in # the receiver of the first message was not in use yet
-    unix*) sed -i 1d queued ;;
-    esac
-    check "$kind: each message is recorded when it is queued, with the contents of the queue" diff queued found
-done
-
-# Queued messages are recorded even if sends and receives are not; on a UNIX socket from its first use on.
-cat > alone.py << 'END'
-import pairs, sys
-client, server = pairs.pair(sys.argv[1])
-for _ in range(10):
-    client.send(b"r" * 100)
-    server.recv(100)
-END
-for kind in tcp udp unix-stream unix-seqpacket unix-datagram; do
-    for flags in messagequeued receive,messagequeued; do
-        rm -rf alone.trace
-        "$dpm" run -o alone.trace --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kind > out 2> err
-        "$dpm" dump --json alone.trace > alone.json 2> dump.err
-        expected=10
-        [ $kind = tcp ] || [ $kind = udp ] || expected=9
-        check_equal "$kind, flags $flags: each message is recorded at its position, and nothing else" \
-            "$expected true true" "$(jq -r -s --arg flags $flags '
-            [.[] | select(.event == "MESSAGEQUEUED")] as $queued |
-            [$queued[] | .offset - $queued[0].offset] as $places |
-            ($queued[1].offset - $queued[0].offset) as $step |
-            "\($queued | length) \($places == [range(0; $queued | length) | . * $step]) \(
-                ([.[] | select(.event == "SEND")] == []) and
-                (([.[] | select(.event == "RECEIVE" and .bytes == 100)] | length) ==
-                    if $flags == "messagequeued" then 0 else 10 end))"' alone.json)"
-    done
-done
-# What a receiver leaves behind when it ends waits no longer than it lives.
-"$dpm" run -o left.trace -- sh -c 'head -c 40000 /dev/zero | head -c 10 > /dev/null; sleep 1' > out 2> err
-"$dpm" stats --json left.trace > left.json
-check "a mean is no larger than the largest" jq -e 'all(.processes[], .paths[]; .queue.messages_mean <= .queue.messages_max)' left.json
-check "... of a receiver that leaves messages" jq -e 'any(.processes[]; .queue.unreceived > 0)' left.json
 finish

@@ -13,8 +13,8 @@ port=$(free_port)
 "$dpm" run -o redis.trace -- redis-server --port $port --save "" --appendonly no > out 2> err &
 pid=$!
 check "redis-server answers under dpm run" wait_for 10 redis-cli -p $port ping
-redis-benchmark -p $port -n 20000 -c 20 -t set,get,lpush,lrange_100 -q > bench 2>&1
-redis-benchmark -p $port -n 20000 -c 5 -P 16 -t set,get -q >> bench 2>&1
+redis-benchmark -p $port -n 4000 -c 20 -t set,get,lpush,lrange_100 -q > bench 2>&1
+redis-benchmark -p $port -n 4000 -c 5 -P 16 -t set,get -q >> bench 2>&1
 redis-cli -p $port info stats | tr -d '\r' > info
 kill -TERM $pid
 wait $pid

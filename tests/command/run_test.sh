@@ -13,36 +13,43 @@ status() {
     echo $?
 }
 
+# Where it does not matter what is recorded, few hooks are loaded, which takes less time.
+few="--flags exec,termination --kinds pipe"
+# shellcheck disable=SC2086 # two options
+run_few() {
+    "$dpm" run $few "$@"
+}
+
 check_equal "exit status is the command's" 7 \
     "$(status "$dpm" run -o a.trace -- sh -c 'exit 7')"
 check_equal "a command killed by a signal gives 128 + signal" 143 \
-    "$(status "$dpm" run -o b.trace -- sh -c 'kill -TERM $$')"
+    "$(status run_few -o b.trace -- sh -c 'kill -TERM $$')"
 check_equal "a command that does not exist gives 127" 127 \
-    "$(status "$dpm" run -o c.trace -- ./no-such-command)"
+    "$(status run_few -o c.trace -- ./no-such-command)"
 check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
 check_not "... and leaves no trace behind" test -e c.trace
 touch plain
-check_equal "a file that is no program gives 126" 126 "$(status "$dpm" run -o d.trace -- ./plain)"
+check_equal "a file that is no program gives 126" 126 "$(status run_few -o d.trace -- ./plain)"
 check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"
 check "... and names the flags there are" grep -q "'nonsense' is no meter flag.*receivecall" err
 check_equal "no command gives 2" 2 "$(status "$dpm" run)"
-check_equal "an existing trace is not overwritten" 1 "$(status "$dpm" run -o a.trace -- true)"
+check_equal "an existing trace is not overwritten" 1 "$(status run_few -o a.trace -- true)"
 check_equal "a user that does not exist is refused" 1 \
-    "$(status "$dpm" run --user no-such-user -o u.trace -- true)"
+    "$(status run_few --user no-such-user -o u.trace -- true)"
 
 "$dpm" run -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
 check_equal "standard output is the program's alone" hello "$(cat out)"
 check "the report is on standard error" grep -q e.trace err
 control=$(printf 'a\033[31m\nb')
-"$dpm" run -o "$control" -- true 2> err
+run_few -o "$control" -- true 2> err
 check_equal "a trace whose name would command the terminal: each line of the report is one of dpm's, or of figures" 1 \
     "$(grep -c '^dpm: [0-9,]* records, 0 lost, in a?\[31m?b$' err)"
 check_equal "... and nothing in it commands" 0 "$(grep -c "$(printf '\033')" err)"
-"$dpm" run -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
+run_few -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
 check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
 check "... and the report is in the file" grep -q f.trace report.txt
 
-"$dpm" run -- sh -c 'exit 0' 2> err
+run_few -- sh -c 'exit 0' 2> err
 check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
 check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
 
@@ -67,7 +74,7 @@ check "all that a program has used is its path's length" test "$("$dpm" stats --
         '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
 
 if [ "$(id -u)" = 0 ]; then
-    "$dpm" run -o user.trace --user nobody -- id -un > out 2> err
+    run_few -o user.trace --user nobody -- id -un > out 2> err
     check_equal "--user runs the command as that user" nobody "$(cat out)"
 else
     skip "--user runs the command as that user" "it takes root"
@@ -78,7 +85,7 @@ if [ "$meter" = kernel ]; then
     check "descendants still running are named" grep -q 'still running.* sleep\[' err
 fi
 started=$(date +%s)
-"$dpm" run -o h.trace --wait -- sh -c 'sleep 2 & exit 5' 2> err
+run_few -o h.trace --wait -- sh -c 'sleep 2 & exit 5' 2> err
 check_equal "--wait keeps the command's exit status" 5 $?
 check "--wait stays for them" test $(($(date +%s) - started)) -ge 2
 check "... and records their end" sh -c \
@@ -86,7 +93,8 @@ check "... and records their end" sh -c \
 
 # A signal from outside goes to the program first; the second one ends the recording. (TERM here: a shell starts
 # background commands with INT ignored.)
-timeout 30 "$dpm" run -o i.trace -- sh -c \
+# shellcheck disable=SC2086 # two options
+timeout 30 "$dpm" run $few -o i.trace -- sh -c \
     'trap "echo got it; exit 4" TERM; for i in $(seq 100); do sleep 0.1; done' > out 2> err &
 pid=$!
 wait_for 5 test -s i.trace/metadata
@@ -95,7 +103,8 @@ pkill -TERM -P $pid
 wait $pid
 check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
 
-timeout 30 "$dpm" run -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
+# shellcheck disable=SC2086 # two options
+timeout 30 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
 pid=$!
 wait_for 5 test -s alive
 sleep 0.3

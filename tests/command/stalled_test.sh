@@ -38,7 +38,7 @@ acquire_stalled() {
     program=$!
     wait_for 60 grep -q ' ' told
     # shellcheck disable=SC2046 # two pids
-    "$dpm" acquire -o stalled.trace --ring 64M --duration 400ms $(head -n 1 told) > out 2> err
+    "$dpm" acquire --kinds unix -o stalled.trace --ring 64M --duration 400ms $(head -n 1 told) > out 2> err
     check_equal "$1, $2, after $3 times: acquired, seed $seed" 0 $?
     sed 's/^/# /' program.err
     grep -v '^dpm: metering' err | grep '^dpm: ' | sed 's/^/# /'

@@ -86,7 +86,7 @@ time.sleep(20)' > listening 2> /dev/null &
 tap=$!
 if wait_for 5 test -s listening; then
     for address in 127.0.0.1 ::1; do
-        "$dpm" run -o tapped.trace --wait --ring 64M -- sh -c "
+        "$dpm" run --kinds udp -o tapped.trace --wait --ring 64M -- sh -c "
             '$datagrams' receive $address $port 0 > receiver & $bound
             '$datagrams' send $address $port 300 500 1 > sender; wait" > out 2> err
         "$dpm" dump --json tapped.trace > tapped.json 2> dump.err
@@ -103,7 +103,7 @@ kill $tap 2> /dev/null
 
 # ---- a receiver that is too slow ----
 
-"$dpm" run -o slow.trace --wait --ring 64M -- sh -c "
+"$dpm" run --kinds udp -o slow.trace --wait --ring 64M -- sh -c "
     '$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
     '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
 "$dpm" dump --json slow.trace > slow.json 2> dump.err
@@ -145,7 +145,7 @@ for size in 50, 200, 60, 300, 100, 101:
 print(*(len(receiver.recv(1000)) for _ in range(3)))
 END
 if python3 choosy.py > sizes 2> err; then
-    "$dpm" run --meter kernel -o choosy.trace --report choosy.report -- python3 choosy.py > sizes 2> err
+    "$dpm" run --meter kernel --kinds udp -o choosy.trace --report choosy.report -- python3 choosy.py > sizes 2> err
     check_equal "a receiver with a filter gets what it wants" "200 300 101" "$(cat sizes)"
     check_equal "... as the trace says" "200 300 101" \
         "$("$dpm" dump --json --type RECEIVE choosy.trace | jq -r 'select(.kind == "udp").bytes' | paste -sd ' ')"
@@ -191,7 +191,7 @@ for group in 239.77.0.1 127.255.255.255; do
         skip "$group: each of three receivers" "python3: $(head -n 1 err)"
         continue
     fi
-    timeout 30 "$dpm" run --meter kernel -o many.trace --report many.report -- python3 listeners.py $group "$port" \
+    timeout 30 "$dpm" run --meter kernel --kinds udp -o many.trace --report many.report -- python3 listeners.py $group "$port" \
         > sizes 2> err
     "$dpm" dump --matched --json many.trace > many.json
     check_equal "$group: each of three receivers gets every datagram" 60 "$(wc -l < sizes)"
@@ -223,7 +223,7 @@ cat > edges.jq << 'END'
 END
 for address in 127.0.0.1 ::1; do
     rm -rf full.trace
-    "$dpm" run -o full.trace --wait --ring 64M -- sh -c "
+    "$dpm" run --kinds udp -o full.trace --wait --ring 64M -- sh -c "
         '$datagrams' receive $address $port 500 received.log 5000 > receiver & $bound
         '$datagrams' send $address $port 1000 400 20 sent.log > sender; wait" > out 2> err
     "$dpm" dump --matched --json full.trace > full.json 2> dump.err
@@ -267,7 +267,7 @@ END
 # datagram.
 cut() {
     rm -rf cut.trace
-    "$dpm" run -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
+    "$dpm" run --kinds udp -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
     "$dpm" dump --json --matched cut.trace 2> dump.err | jq -r -s --rawfile log cut.log '
         ($log | split("\n") | map(select(. != "") | tonumber)) as $number |
         ([.[] | select(.event == "SEND" and .kind == "udp")] | to_entries |
@@ -301,14 +301,14 @@ place() {
 # talk NAME ADDRESS: west sends to east, with separate recordings; NAME-east.json has what east received, NAME-west.json
 # what west sent. The first datagrams find no receiver.
 talk() {
-    "$dpm" run -o "$1-west.trace" -- ip netns exec $west sh -c "
+    "$dpm" run --kinds udp -o "$1-west.trace" -- ip netns exec $west sh -c "
         '$datagrams' send $2 $port 6 10 0 > /dev/null
         touch $1-ready
         while [ ! -e $1-go ]; do sleep 0.05; done
         '$datagrams' send $2 $port 300 3000 500" > "$1-west.out" 2> err.west &
     sender=$!
     wait_for 10 test -e "$1-ready"
-    timeout 20 "$dpm" run -o "$1-east.trace" -- ip netns exec $east sh -c "
+    timeout 20 "$dpm" run --kinds udp -o "$1-east.trace" -- ip netns exec $east sh -c "
         '$datagrams' receive $2 $port 0 & $bound; touch $1-go; wait" > "$1-east.out" 2> err.east
     wait $sender
     for side in west east; do

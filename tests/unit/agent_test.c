@@ -253,12 +253,13 @@ static void test_process(void **state)
         skip();
     json_t *opened = ask("recording.open", json_pack("{s:s}", "recording", "r1"), NULL);
     json_decref(opened);
-    json_t *created =
-        ask("process.create",
-            json_pack("{s:s, s:[s, s, s], s:s, s:{s:s}, s:b}", "recording", "r1", "command", "sh",
-                      "-c", "read word; pwd; echo $word $GREETING; echo error >&2; exit 3",
-                      "directory", "/usr", "environment", "GREETING", "you", "input", 1),
-            NULL);
+    json_t *created = ask(
+        "process.create",
+        json_pack("{s:s, s:[s, s, s], s:s, s:{s:s}, s:b}", "recording", "r1", "command", "sh", "-c",
+                  "read word; pwd; echo $word $GREETING; grep SigIgn /proc/self/status; echo error "
+                  ">&2; exit 3",
+                  "directory", "/usr", "environment", "GREETING", "you", "input", 1),
+        NULL);
     pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
     json_decref(created);
     assert_int_equal(kill(pid, 0), 0);
@@ -267,7 +268,7 @@ static void test_process(void **state)
     json_decref(ask("process.input",
                     json_pack("{s:i, s:s, s:b}", "pid", pid, "data", data, "end", 1), NULL));
     hear(&heard, pid);
-    assert_string_equal(heard.output, "/usr\nhello you\n");
+    assert_string_equal(heard.output, "/usr\nhello you\nSigIgn:\t0000000000000000\n");
     assert_string_equal(heard.error, "error\n");
     assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 3);
     json_decref(heard.ended);
@@ -386,8 +387,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_stays),  cmocka_unit_test(test_program),
     };
 
-    launch_settle();
-    if (argc > 1)
+    if (argc > 1) {
+        launch_settle();
         return be_front(argv[1]);
+    }
     return cmocka_run_group_tests(tests, begin, end);
 }

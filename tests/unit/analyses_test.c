@@ -290,7 +290,7 @@ static void together_is_as_alone(void **state)
     uint64_t seed = seed_of_run("analyses");
 
     (void)state;
-    for (int i = 0; i < COMPUTATIONS; i++)
+    for (uint64_t i = 0; i < rounds_of_run(COMPUTATIONS); i++)
         check(getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed));
 }
 

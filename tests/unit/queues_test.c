@@ -1273,7 +1273,7 @@ static void queues_agree_with_naive(void **state)
 
     (void)state;
     assert_non_null(naive);
-    for (uint64_t round = 0; round < 15; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(15); round++) {
         memset(naive, 0, sizeof(*naive));
         naive->seed = first + round;
         random_history(naive);

@@ -40,4 +40,10 @@ static inline uint64_t random_below(uint64_t *state, uint64_t limit)
     return random_number(state) % limit;
 }
 
+/* How many rounds of random input, each with an input of its own: all with ./dev test --all, otherwise a third. */
+static inline uint64_t rounds_of_run(uint64_t all)
+{
+    return getenv("DPM_LONG") != NULL ? all : (all + 2) / 3;
+}
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * programs.c: executables that a controller has copied to this machine, each once, under the hash of its content.
+ * copied_programs.c: executables that a controller has copied to this machine, each once, under the hash of its content.
  *
  *      ${XDG_CACHE_HOME:-~/.cache}/dpm/programs/HASH             complete, and checked
  *                                              HASH.SESSION      as far as it has come
