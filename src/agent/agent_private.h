@@ -170,6 +170,8 @@ void created_close(struct agent *agent);
 
 /* ---- copied_programs.c ---- */
 
+int programs_find(struct agent *agent, json_t *params, json_t **ret_result,
+                  struct problem *problem);
 int programs_has(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
 int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
 

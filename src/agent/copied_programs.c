@@ -158,3 +158,55 @@ int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struc
         *ret_result = state_of(agent, hash);
     return result;
 }
+
+/* ---- programs that the machine has ---- */
+
+static bool can_execute(const char *directory, const char *name, char path[AGENT_PATH])
+{
+    struct stat file;
+
+    if (name[0] == '/')
+        snprintf(path, AGENT_PATH, "%s", name);
+    else
+        snprintf(path, AGENT_PATH, "%s/%s", directory, name);
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+}
+
+/* As exec looks for it. */
+static bool find_in_path(const char *name, char path[AGENT_PATH])
+{
+    const char *folders = getenv("PATH");
+
+    for (const char *at = folders == NULL ? "/bin:/usr/bin" : folders; *at != '\0';) {
+        char folder[AGENT_PATH];
+        size_t length = strcspn(at, ":");
+        snprintf(folder, sizeof(folder), "%.*s", (int)length, at);
+        if (folder[0] == '/' && can_execute(folder, name, path))
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+int programs_find(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
+{
+    const char *name = json_string_value(json_object_get(params, "program"));
+    const char *directory = json_string_value(json_object_get(params, "directory"));
+    const char *home = getenv("HOME");
+    char path[AGENT_PATH];
+    struct stat folder;
+
+    (void)agent;
+    if (name == NULL || name[0] == '\0')
+        return problem_set(problem, -EINVAL, "program.find: \"program\" is a name or a path");
+    bool there = directory != NULL && directory[0] == '/' && stat(directory, &folder) == 0 &&
+                 S_ISDIR(folder.st_mode) && access(directory, X_OK) == 0;
+    if (!there)
+        directory = home == NULL || home[0] != '/' ? "/" : home;
+    bool found =
+        strchr(name, '/') == NULL ? find_in_path(name, path) : can_execute(directory, name, path);
+    *ret_result = json_pack("{s:s}", "directory", directory);
+    if (found)
+        json_object_set_new(*ret_result, "path", json_string(path));
+    return 0;
+}

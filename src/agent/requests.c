@@ -65,6 +65,7 @@ static const struct method {
     {"process.signal", created_signal},
     {"process.input", created_input},
     {"process.list", created_list},
+    {"program.find", programs_find},
     {"program.has", programs_has},
     {"program.put", programs_put},
     {"agent.end", serve_end},

@@ -6,6 +6,7 @@
  *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
  */
+#include "control/hosts.h"
 #include "control/recording_report.h"
 #include "recorder/acquiring.h"
 #include "recorder/process_choice.h"
@@ -18,7 +19,10 @@
 
 struct acquire_options {
     struct recording_command_options recorder;
+    struct hosts_options hosts;
     struct process_choice choice;
+    const char **pids; /* as the user wrote them */
+    size_t pid_count, pid_capacity;
     uint64_t duration; /* ns; 0: until a signal */
     bool all;
     bool descendants;
@@ -45,6 +49,34 @@ static const struct command_option acquire_options[] = {
     {0},
 };
 
+/* Whose pids they are is known after the last option. */
+static int keep_pid(struct acquire_options *options, const char *pid)
+{
+    if (array_reserve(&options->pids, &options->pid_capacity, options->pid_count + 1,
+                      sizeof(*options->pids)) < 0)
+        return command_error("out of memory");
+    options->pids[options->pid_count++] = pid;
+    return -1;
+}
+
+/* Of this machine, if no other is named. */
+static int take_pids(struct acquire_options *options)
+{
+    struct problem problem;
+
+    for (size_t i = 0; options->hosts.count == 0 && i < options->pid_count; i++) {
+        int result = process_choice_pid(&options->choice, options->pids[i], &problem);
+        if (result == -EINVAL)
+            return command_usage_error("acquire", "%s", problem.text);
+        if (result < 0)
+            return command_error("%s", problem.text);
+    }
+    if (options->hosts.count > 1 && options->pid_count > 0)
+        return command_usage_error("acquire",
+                                   "a pid belongs to one machine: give one --host, or --name");
+    return -1;
+}
+
 /* Handles one option. Returns as recording_option does. */
 static int take_option(int option, struct acquire_options *options)
 {
@@ -53,8 +85,7 @@ static int take_option(int option, struct acquire_options *options)
 
     switch (option) {
     case 'p':
-        result = process_choice_pid(&options->choice, optarg, &problem);
-        break;
+        return keep_pid(options, optarg);
     case NAME:
         result = process_choice_name(&options->choice, optarg, &problem);
         break;
@@ -76,7 +107,8 @@ static int take_option(int option, struct acquire_options *options)
                 "acquire", "--duration '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         break;
     default:
-        return recording_option("acquire", option, &options->recorder);
+        return hosts_has_option(option) ? hosts_take_option("acquire", option, &options->hosts)
+                                        : recording_option("acquire", option, &options->recorder);
     }
     if (result == -EINVAL)
         return command_usage_error("acquire", "%s", problem.text);
@@ -87,7 +119,7 @@ static bool chosen(const struct acquire_options *options)
 {
     const struct process_choice *choice = &options->choice;
 
-    return options->all || choice->pid_count + choice->word_count > 0;
+    return options->all || options->pid_count + choice->word_count > 0;
 }
 
 static int parse_options(int argc, char **argv, struct acquire_options *options)
@@ -108,7 +140,12 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (!chosen(options))
         return command_usage_error("acquire",
                                    "name processes: a pid, --name, --cgroup, --unit or --all");
-    return recording_options_done("acquire", &options->recorder);
+    result = take_pids(options);
+    if (result < 0)
+        result = recording_options_done("acquire", &options->recorder);
+    return result >= 0
+               ? result
+               : hosts_options_check("acquire", &options->hosts, &options->recorder, false, false);
 }
 
 /* ---- the beginning ---- */
@@ -213,23 +250,45 @@ static int record_acquired(struct acquire_options *options, struct recording_com
     return status;
 }
 
+static int acquire_here(struct acquire_options *options)
+{
+    struct recording_command command;
+    sigset_t old_mask;
+
+    if (recording_command_init(&command, &options->recorder, "the processes run on", &old_mask) < 0)
+        return EXIT_FAILURE;
+    /* if the reader of our messages goes away, the recording continues */
+    signal(SIGPIPE, SIG_IGN);
+    int result = record_acquired(options, &command);
+    recording_command_close(&command);
+    return result;
+}
+
+static int acquire_there(const struct acquire_options *options)
+{
+    const struct hosts_acquire acquire = {
+        .choice = &options->choice,
+        .pids = options->pids,
+        .pid_count = options->pid_count,
+        .all = options->all,
+        .descendants = options->descendants,
+        .duration = options->duration,
+        .name = name_of(options),
+    };
+
+    return hosts_acquire(&options->hosts, &options->recorder, &acquire);
+}
+
 static int command_acquire(int argc, char **argv)
 {
     struct acquire_options options = {0};
-    struct recording_command command;
-    sigset_t old_mask;
     int result = parse_options(argc, argv, &options);
 
-    if (result < 0 &&
-        recording_command_init(&command, &options.recorder, "the processes run on", &old_mask) < 0)
-        result = EXIT_FAILURE;
-    if (result < 0) {
-        /* if the reader of our messages goes away, the recording continues */
-        signal(SIGPIPE, SIG_IGN);
-        result = record_acquired(&options, &command);
-        recording_command_close(&command);
-    }
+    if (result < 0)
+        result = options.hosts.count > 0 ? acquire_there(&options) : acquire_here(&options);
     process_choice_done(&options.choice);
+    hosts_options_done(&options.hosts);
+    free(options.pids);
     return result;
 }
 
@@ -241,4 +300,5 @@ const struct command acquire_command = {
     .operand = {"PID", ARGUMENT_PID},
     .options = acquire_options,
     .shared_options = recording_options,
+    .more_options = hosts_option_rows,
 };

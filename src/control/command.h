@@ -66,6 +66,7 @@ struct command {
     struct argument operand;                     /* arguments that are no options */
     const struct command_option *options;        /* or NULL */
     const struct command_option *shared_options; /* shared with other commands; or NULL */
+    const struct command_option *more_options;   /* shared, too; or NULL */
     const struct command_option *selection; /* selection_options, if it reads traces; or NULL */
     unsigned
         refused; /* bits (SELECTION_BIT) of those that have no meaning for it, and so are none of its options */
@@ -73,7 +74,8 @@ struct command {
 
 extern const struct command run_command, acquire_command, report_command, dump_command,
     stats_command, why_command, parallelism_command, path_command, causality_command, graph_command,
-    repair_command, check_command, calibrate_command, agent_command, completion_command;
+    repair_command, filter_command, check_command, calibrate_command, agent_command,
+    completion_command;
 
 /* The commands, in the order of help; NULL after the last. */
 const struct command *command_at(size_t index);

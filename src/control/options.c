@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_OPTIONS 32 /* per command */
+#define MOST_OPTIONS 48 /* per command */
 #define LABEL_SIZE   80
 
 static const struct command_option help_option = {"help", OPTION_HELP, {0}, "show this help"};
@@ -31,7 +31,7 @@ static bool is_refused(const struct command *command, const struct command_optio
 const struct command_option *command_option_at(const struct command *command, size_t index)
 {
     const struct command_option *const lists[] = {command->options, command->shared_options,
-                                                  command->selection};
+                                                  command->more_options, command->selection};
 
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
         for (const struct command_option *option = lists[i]; option != NULL && option->name != NULL;

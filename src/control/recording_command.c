@@ -32,6 +32,7 @@ int recording_command_init(struct recording_command *command,
         .options = options,
         .subject = subject,
         .recording.options = &options->recording,
+        .origins = 1,
         .messages = stderr,
     };
     if (options->report != NULL && (command->messages = fopen(options->report, "we")) == NULL) {
@@ -125,7 +126,7 @@ void recording_command_begin(struct recording_command *command)
 
 /* ---- while recording ---- */
 
-static void stop_intervals(struct recording_command *command)
+void recording_command_stop_intervals(struct recording_command *command)
 {
     statistics_free(command->statistics);
     command->statistics = NULL;
@@ -135,7 +136,7 @@ static void stop_intervals(struct recording_command *command)
 
 static void stop_following(struct recording_command *command)
 {
-    stop_intervals(command);
+    recording_command_stop_intervals(command);
     if (command->whole != NULL)
         whole_report_done(command->whole);
     free(command->whole);
@@ -147,7 +148,9 @@ static void stop_following(struct recording_command *command)
 static int report_last_interval(struct recording_command *command)
 {
     struct communication *since;
-    int result = command->before == NULL ? 1 : statistics_finish(command->statistics, 1, &since);
+    int result = command->before == NULL
+                     ? 1
+                     : statistics_finish(command->statistics, command->origins, &since);
 
     if (result != 0) /* the first interval is the whole */
         return result < 0 ? result : 0;
@@ -158,12 +161,11 @@ static int report_last_interval(struct recording_command *command)
     return result;
 }
 
-/* Prints a report on what has been recorded so far, and on the last interval. */
-static int report_so_far(struct recording_command *command, struct problem *problem)
+int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
     struct communication *communication;
-    int result = statistics_finish(command->statistics, 1, &communication);
+    int result = statistics_finish(command->statistics, command->origins, &communication);
 
     if (result < 0)
         return problem_set(problem, result, "out of memory for the report");
@@ -199,7 +201,7 @@ static int analyse_so_far(struct recording_command *command, struct problem *pro
         now - command->last_report < command->options->interval)
         return result;
     command->last_report = now;
-    return report_so_far(command, problem);
+    return recording_command_report_so_far(command, problem);
 }
 
 static void say_stopped(const struct recording_command *command, const struct problem *problem)

@@ -29,6 +29,7 @@ struct recording_command {
     /* analyses that follow the recording; NULL: none */
     struct history *history;
     struct statistics *statistics; /* for interval reports */
+    uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
     uint64_t last_report;
     struct whole_report
@@ -68,6 +69,11 @@ int recording_command_end(struct recording_command *command, const char *name_th
 /* After the end of a recording without a trace: completes `whole`. Returns 0, or a negative errno with a line in
  * `problem`. */
 int recording_command_finish_report(struct recording_command *command, struct problem *problem);
+
+/* Prints a report on what `statistics` have seen so far, and on the time since the last such report. Returns 0, or a
+ * negative errno with a line in `problem`. */
+int recording_command_report_so_far(struct recording_command *command, struct problem *problem);
+void recording_command_stop_intervals(struct recording_command *command);
 
 void recording_command_close(struct recording_command *command);
 

@@ -87,18 +87,20 @@ static void say_how_to_get_the_rest(const struct recording_command *command)
             command->messages);
 }
 
-static int report(const struct recording_command *command, const struct whole_report *whole,
-                  struct problem *problem)
+int recording_report_show(const struct recording_command *command, const struct whole_report *whole,
+                          struct problem *problem)
 {
     bool asked = command->options->parts != 0;
 
     say_what_is_missing(command, &whole->found);
     int result = asked ? show_report_text(&whole->report, command->messages)
                        : show_recorded(&whole->report, command->messages);
-    if (result < 0)
-        return problem_set(problem, -ENOMEM, "out of memory for the report");
-    tell_result(command, &whole->found);
-    say_how_to_get_the_rest(command);
+    return result < 0 ? problem_set(problem, -ENOMEM, "out of memory for the report") : 0;
+}
+
+int recording_report_finish(const struct recording_command *command,
+                            const struct whole_report *whole, struct problem *problem)
+{
     if (fflush(command->messages) == EOF || ferror(command->messages))
         return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
     return command->options->html == NULL
@@ -106,14 +108,25 @@ static int report(const struct recording_command *command, const struct whole_re
                : whole_report_write_html(whole, command->options->html, problem);
 }
 
-/* What is asked for; else what takes no longer than the user may want to wait. */
-static unsigned parts_of(const struct recording_command *command)
+static int report(const struct recording_command *command, const struct whole_report *whole,
+                  struct problem *problem)
 {
-    unsigned asked = recording_parts_asked(command->options);
+    int result = recording_report_show(command, whole, problem);
+
+    if (result < 0)
+        return result;
+    tell_result(command, &whole->found);
+    say_how_to_get_the_rest(command);
+    return recording_report_finish(command, whole, problem);
+}
+
+unsigned recording_report_parts(const struct recording_command_options *options, uint64_t records)
+{
+    unsigned asked = recording_parts_asked(options);
 
     if (asked != 0)
         return asked;
-    return command->recording.records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
+    return records <= ANALYSED_MOST ? PART_WHY | PART_PATH | PART_CAUSALITY : 0;
 }
 
 static int report_on_trace(const struct recording_command *command, struct problem *problem)
@@ -121,7 +134,7 @@ static int report_on_trace(const struct recording_command *command, struct probl
     const char *paths[] = {command->recording.path};
     struct whole_report whole = {
         .names = {.at = paths, .count = 1, .quiet = true},
-        .parts = parts_of(command),
+        .parts = recording_report_parts(command->options, command->recording.records),
         .draws = command->options->html != NULL,
         .goes_on = true,
     };

@@ -9,6 +9,7 @@
  *
  * One loop waits for the signals, the command's end (or the ptrace meter's events), and what is due in the recording.
  */
+#include "control/hosts.h"
 #include "control/recording_report.h"
 
 #include "launch/launch.h"
@@ -24,9 +25,10 @@
 
 struct run_options {
     struct recording_command_options recorder;
+    struct hosts_options hosts;
     const char *user;
-    char **command;
-    bool wait; /* for all descendants */
+    char **command; /* NULL: each host has its own */
+    bool wait;      /* for all descendants */
 };
 
 struct run {
@@ -78,15 +80,20 @@ static int parse_options(int argc, char **argv, struct run_options *options)
             options->recorder.recording.meter.wish = (enum meter_wish)meter;
         else if (option == METER)
             return result;
+        else if (hosts_has_option(option))
+            result = hosts_take_option("run", option, &options->hosts);
         else
             result = recording_option("run", option, &options->recorder);
     }
     if (result >= 0)
         return result;
-    if (optind == argc)
+    if (optind == argc && options->hosts.count == 0)
         return command_usage_error("run", "name the command to run");
-    options->command = argv + optind;
-    return recording_options_done("run", &options->recorder);
+    options->command = optind == argc ? NULL : argv + optind;
+    result = recording_options_done("run", &options->recorder);
+    return result >= 0 ? result
+                       : hosts_options_check("run", &options->hosts, &options->recorder, true,
+                                             options->command != NULL);
 }
 
 /* ---- until it ends ---- */
@@ -239,18 +246,22 @@ static int open_meter(struct run *run, struct problem *problem)
     return result;
 }
 
-static int command_run(int argc, char **argv)
+static int run_there(const struct run_options *options)
 {
-    struct run_options options = {0};
-    struct run run = {.options = &options};
+    const struct hosts_run run = {
+        .command = options->command, .user = options->user, .wait = options->wait};
+
+    return hosts_run(&options->hosts, &options->recorder, &run);
+}
+
+static int run_here(const struct run_options *options)
+{
+    struct run run = {.options = options};
     struct problem problem;
     sigset_t old_mask;
-    int result = parse_options(argc, argv, &options);
 
-    if (result >= 0)
-        return result;
-    if (recording_command_init(&run.recorder, &options.recorder, "the command runs on", &old_mask) <
-        0)
+    if (recording_command_init(&run.recorder, &options->recorder, "the command runs on",
+                               &old_mask) < 0)
         return EXIT_FAILURE;
     if (open_meter(&run, &problem) < 0) {
         recording_command_close(&run.recorder);
@@ -258,8 +269,8 @@ static int command_run(int argc, char **argv)
     }
     struct meter_interface *meter = meter_of_run(&run);
     struct launch_options launch = {
-        .arguments = options.command,
-        .user = options.user,
+        .arguments = options->command,
+        .user = options->user,
         .signal_mask = &old_mask,
         .prepare = meter->enter,
         .context = meter,
@@ -272,8 +283,19 @@ static int command_run(int argc, char **argv)
     }
     /* if the reader of our messages goes away, the recording continues, and the exit status stays the command's */
     signal(SIGPIPE, SIG_IGN);
-    result = record_command(&run);
+    int result = record_command(&run);
     recording_command_close(&run.recorder);
+    return result;
+}
+
+static int command_run(int argc, char **argv)
+{
+    struct run_options options = {0};
+    int result = parse_options(argc, argv, &options);
+
+    if (result < 0)
+        result = options.hosts.count > 0 ? run_there(&options) : run_here(&options);
+    hosts_options_done(&options.hosts);
     return result;
 }
 
@@ -285,4 +307,5 @@ const struct command run_command = {
     .operand = {"COMMAND", ARGUMENT_COMMAND},
     .options = run_options,
     .shared_options = recording_options,
+    .more_options = hosts_option_rows,
 };

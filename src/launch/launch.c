@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What the child reports if it fails before or in exec. */
@@ -179,10 +182,29 @@ int launch_release(struct launched *launched, struct problem *problem)
                        strerror(complaint.error));
 }
 
+#define REAPED_WITHIN 100 /* ms */
+
+/* A tracer in another thread may have it already: a wait of ours would take the stops that the tracer waits for, and the
+ * process would stay stopped for ever. WNOWAIT takes none. If nothing traces it, it is ours to reap. */
+static void end_traced(const struct launched *launched)
+{
+    struct pollfd file = {.fd = launched->pid_fd, .events = POLLIN};
+    siginfo_t info;
+
+    kill(launched->pid, SIGKILL);
+    poll(&file, 1, -1);
+    for (int waited = 0; waited < REAPED_WITHIN && waitid(P_PID, (id_t)launched->pid, &info,
+                                                          WEXITED | WNOHANG | WNOWAIT) == 0;
+         waited++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
 void launch_cancel(struct launched *launched)
 {
     close_fd(&launched->gate);
     close_fd(&launched->error);
-    waitpid(launched->pid, NULL, 0);
+    if (launched->reaped_elsewhere)
+        end_traced(launched);
+    waitpid(launched->pid, NULL, launched->reaped_elsewhere ? WNOHANG : 0);
     close_fd(&launched->pid_fd);
 }

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter_command.c: `dpm filter`: stores what the machines of a session record, in a process of its own. See
+ * dpm-filter(1).
+ *
+ *      session --> filter --> DIR/web1, DIR/db1 ...
+ *                     '-- session.ended, from the controller: all is to be stored, then it ends
+ */
+#include "control/command.h"
+
+#include "filter/filter.h"
+#include "recorder/recorder.h"
+#include "remote/remote.h"
+#include "show/show.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define STEP_MS     100
+#define CONNECT_MS  10000
+#define SECOND      1000000000ULL /* ns */
+#define NO_PROGRESS (30 * SECOND) /* after the end of the session */
+#define QUIET                                                                                      \
+    (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
+
+struct filter_asked {
+    const char *from, *folder, *url, *credentials;
+    const char **machines;
+    size_t machine_count, machine_capacity;
+    uint64_t interval; /* ns; 0: no reports */
+    bool stores;
+};
+
+struct filtering {
+    const struct filter_asked *asked;
+    struct fabric_server *server;
+    struct fabric *fabric;
+    struct filter *filter;
+    int signals;
+    bool stopped;      /* by a signal */
+    bool ended;        /* the session */
+    uint64_t packets;  /* in this run */
+    uint64_t progress; /* when the last one came */
+    uint64_t reported;
+    char told[512]; /* the last problem */
+};
+
+/* ---- what the session says ---- */
+
+static bool is_mine(const struct filtering *filtering, const char *machine)
+{
+    for (size_t i = 0; i < filtering->asked->machine_count; i++)
+        if (strcmp(filtering->asked->machines[i], machine) == 0)
+            return true;
+    return filtering->asked->machine_count == 0;
+}
+
+static void take_end(struct filtering *filtering, json_t *params)
+{
+    const struct filter_last none[2] = {0};
+    json_t *recordings = json_object_get(params, "recordings"), *one;
+    size_t i;
+
+    json_array_foreach(recordings, i, one)
+    {
+        const char *machine = json_string_value(json_object_get(one, "machine"));
+        const char *recording = json_string_value(json_object_get(one, "recording"));
+        if (machine != NULL && recording != NULL && is_mine(filtering, machine))
+            filter_expect(filtering->filter, machine, recording, none);
+    }
+    filtering->ended = true;
+    filtering->progress = clock_now(CLOCK_MONOTONIC);
+}
+
+static void take_messages(struct filtering *filtering)
+{
+    struct fabric_message message;
+
+    while (fabric_next(filtering->fabric, &message) == 1) {
+        if (message.kind == FABRIC_NOTICE && strcmp(message.machine, REMOTE_CONTROLLER) == 0 &&
+            strcmp(message.method, "session.ended") == 0)
+            take_end(filtering, message.params);
+        else if (message.kind == FABRIC_TROUBLE ||
+                 (message.kind == FABRIC_STATE && message.state != FABRIC_CONNECTED))
+            command_say("%s", message.text);
+        fabric_message_done(&message);
+    }
+}
+
+static void take_signals(struct filtering *filtering)
+{
+    struct signalfd_siginfo info;
+    struct pollfd file = {.fd = filtering->signals, .events = POLLIN};
+
+    while (poll(&file, 1, 0) > 0 && read(filtering->signals, &info, sizeof(info)) == sizeof(info))
+        filtering->stopped |= info.ssi_signo != SIGCHLD;
+}
+
+/* ---- reports ---- */
+
+static void tell_copies(const struct filtering *filtering)
+{
+    struct filter_copy copy;
+    char packets[COUNTED_SIZE], bytes[UNIT_SIZE], more[200] = "";
+
+    for (size_t i = 0; i < filter_count(filtering->filter); i++) {
+        filter_look(filtering->filter, i, &copy);
+        show_counted(copy.packets, "packet", packets);
+        show_bytes(copy.bytes, bytes);
+        snprintf(more, sizeof(more), "%s%s", copy.path == NULL ? "" : ", in ",
+                 copy.path == NULL ? "" : copy.path);
+        command_say("%s: %s, %s%s%s", copy.machine, packets, bytes, more,
+                    copy.ended || copy.path == NULL ? "" : ", not ended");
+        if (copy.missing > 0)
+            command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
+                        copy.machine, copy.missing);
+        if (copy.refused > 0)
+            command_say("%s: %" PRIu64 " packets could not be stored: %s", copy.machine,
+                        copy.refused, copy.why);
+    }
+}
+
+static void report_interval(struct filtering *filtering)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (filtering->asked->interval == 0 || now - filtering->reported < filtering->asked->interval)
+        return;
+    filtering->reported = now;
+    tell_copies(filtering);
+}
+
+/* Once, until it is another one. */
+static void tell_problem(struct filtering *filtering, const char *text)
+{
+    if (strcmp(text, filtering->told) == 0)
+        return;
+    snprintf(filtering->told, sizeof(filtering->told), "%s", text);
+    command_say("%s%s", text[0] == '\0' ? "the traces can be written again" : text,
+                text[0] == '\0' ? "" : "; tried again, and until then nothing is acknowledged");
+}
+
+/* ---- until it ends ---- */
+
+static bool may_pass(int error)
+{
+    return error == -ENOSPC || error == -EDQUOT || error == -EIO || error == -ETIMEDOUT;
+}
+
+/* Whether everything that the session had for us is stored. */
+static bool has_all(struct filtering *filtering)
+{
+    struct problem problem;
+
+    if (!filtering->ended)
+        return false;
+    uint64_t quiet = clock_now(CLOCK_MONOTONIC) - filtering->progress;
+    if (filter_complete(filtering->filter))
+        return filter_left(filtering->filter, &problem) <= 0 || quiet >= QUIET;
+    return quiet >= NO_PROGRESS;
+}
+
+static int filter_all(struct filtering *filtering, struct problem *problem)
+{
+    int result = 0;
+
+    while (!filtering->stopped && !has_all(filtering)) {
+        result = filter_step(filtering->filter, STEP_MS, problem);
+        if (result < 0 && !may_pass(result))
+            return result;
+        if (result > 0) {
+            filtering->packets += (uint64_t)result;
+            filtering->progress = clock_now(CLOCK_MONOTONIC);
+        }
+        tell_problem(filtering, result < 0 ? problem->text : "");
+        if (result < 0)
+            poll(&(struct pollfd){.fd = filtering->signals, .events = POLLIN}, 1, 500);
+        take_messages(filtering);
+        take_signals(filtering);
+        report_interval(filtering);
+    }
+    return 0;
+}
+
+/* ---- begin and end ---- */
+
+static int connect_it(struct filtering *filtering, struct problem *problem)
+{
+    const struct filter_asked *asked = filtering->asked;
+    const struct fabric_options options = {
+        .url = asked->url, .credentials = asked->credentials, .session = asked->from};
+    int result;
+
+    if (asked->url != NULL)
+        result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
+    else if ((result = remote_session_attach(asked->from, &filtering->server, problem)) == 0)
+        result = fabric_server_open(filtering->server, FABRIC_FILTER, &filtering->fabric, problem);
+    return result == 0 ? fabric_listen(filtering->fabric, 0, problem) : result;
+}
+
+static int begin(struct filtering *filtering, struct problem *problem)
+{
+    const struct filter_asked *asked = filtering->asked;
+    char name[FILTER_NAME_SIZE], folder[128];
+    sigset_t old_mask;
+
+    snprintf(folder, sizeof(folder), "./dpm-%s.traces", asked->from);
+    const char *where = !asked->stores ? NULL : asked->folder != NULL ? asked->folder : folder;
+    filtering->signals = recording_signals(&old_mask); /* before there are threads */
+    int result = connect_it(filtering, problem);
+    if (result < 0)
+        return result;
+    filter_name(where, name);
+    const struct filter_options options = {
+        .folder = where,
+        .machines = asked->machines,
+        .machine_count = asked->machine_count,
+        .durable = name,
+    };
+    return filter_new(filtering->fabric, &options, &filtering->filter, problem);
+}
+
+static int run(const struct filter_asked *asked)
+{
+    struct filtering filtering = {.asked = asked, .reported = clock_now(CLOCK_MONOTONIC)};
+    struct problem problem, of_end;
+    int status = EXIT_SUCCESS, result = begin(&filtering, &problem);
+
+    if (result == 0) {
+        command_say("filtering session %s", asked->from);
+        result = filter_all(&filtering, &problem);
+        tell_copies(&filtering);
+    }
+    if (result == 0 && filtering.ended && !filter_complete(filtering.filter))
+        status = command_error("not everything that was recorded has arrived");
+    if (result < 0)
+        status = command_error("%s", problem.text);
+    bool forget = result == 0 && (filtering.ended || !asked->stores);
+    if (filter_close(filtering.filter, forget, &of_end) < 0)
+        status = command_error("%s", of_end.text);
+    fabric_close(filtering.fabric);
+    fabric_server_detach(filtering.server);
+    return status;
+}
+
+/* ---- options ---- */
+
+enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, STORE, INTERVAL };
+
+static const char *store_word(size_t index)
+{
+    static const char *const words[] = {"all", "none"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+static const struct command_option filter_options[] = {
+    {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
+    {"output", 'o', {"DIR", ARGUMENT_FILE}, "store in DIR/MACHINE (./dpm-SESSION.traces)"},
+    {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
+    {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
+    {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
+    {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
+    {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
+    {0},
+};
+
+static int take_machine(struct filter_asked *asked)
+{
+    if (!fabric_name_valid(optarg))
+        return command_usage_error("filter",
+                                   "--machine '%s': use a-z, 0-9 and '-', as in the "
+                                   "names of the copies",
+                                   optarg);
+    if (array_reserve(&asked->machines, &asked->machine_capacity, asked->machine_count + 1,
+                      sizeof(*asked->machines)) < 0)
+        return command_error("out of memory");
+    asked->machines[asked->machine_count++] = optarg;
+    return -1;
+}
+
+static int take_option(int option, struct filter_asked *asked)
+{
+    size_t store = 0;
+    int result = -1;
+
+    switch (option) {
+    case FROM:
+        asked->from = optarg;
+        return -1;
+    case 'o':
+        asked->folder = optarg;
+        return -1;
+    case MACHINE:
+        return take_machine(asked);
+    case FABRIC:
+        asked->url = optarg;
+        return -1;
+    case CREDENTIALS:
+        asked->credentials = optarg;
+        return -1;
+    case STORE:
+        result = option_word("filter", "store", store_word, &store);
+        asked->stores = store == 0;
+        return result;
+    case INTERVAL:
+        result = option_time("filter", "interval", &asked->interval);
+        if (result < 0 && asked->interval == 0)
+            return command_usage_error("filter", "--interval 0: give a time, e.g. 10s");
+        return result;
+    case OPTION_HELP:
+        return command_help("filter");
+    default:
+        return command_usage_error("filter", NULL);
+    }
+}
+
+static int check(const struct filter_asked *asked)
+{
+    if (asked->from == NULL)
+        return command_usage_error("filter", "name the session: --from SESSION");
+    if (!fabric_name_valid(asked->from))
+        return command_usage_error(
+            "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
+    if (!asked->stores && asked->folder != NULL)
+        return command_usage_error("filter", "--store none stores nothing: leave out --output");
+    if ((asked->url == NULL) != (asked->credentials == NULL))
+        return command_usage_error("filter", "--fabric and --credentials go together");
+    return -1;
+}
+
+static int command_filter(int argc, char **argv)
+{
+    struct filter_asked asked = {.stores = true};
+    int option, result = -1;
+
+    while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
+        result = take_option(option, &asked);
+    if (result < 0 && optind < argc)
+        result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
+    if (result < 0)
+        result = check(&asked);
+    if (result < 0) {
+        signal(SIGPIPE, SIG_IGN);
+        result = run(&asked);
+    }
+    free(asked.machines);
+    return result;
+}
+
+const struct command filter_command = {
+    .name = "filter",
+    .description = "store what the machines of a session record",
+    .usage = "--from SESSION [OPTION]...",
+    .function = command_filter,
+    .options = filter_options,
+};

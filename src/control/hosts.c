@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts.c: a recording on several machines: connections, questions, and what happens. See hosts.h. */
+#include "control/hosts.h"
+
+#include "show/show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONNECT_MS 30000
+#define SECOND     1000000000ULL /* ns */
+
+void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line)
+{
+    hosts_progress_clear(&hosts->progress);
+    command_say_to(hosts->recorder.messages, "%s%s%s", host == NULL ? "" : host->name,
+                   host == NULL ? "" : ": ", line);
+    fflush(hosts->recorder.messages);
+}
+
+void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result)
+{
+    json_t *notes = json_object_get(result, "notes"), *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note)
+    {
+        if (json_is_string(note))
+            hosts_say(hosts, host->remote, json_string_value(note));
+    }
+}
+
+/* ---- what happens ---- */
+
+static void said(void *context, struct remote_host *host, const char *line)
+{
+    hosts_say(context, host, line);
+}
+
+static void changed(void *context, struct remote_host *host, const char *line)
+{
+    (void)host;
+    if (line != NULL)
+        hosts_say(context, NULL, line);
+}
+
+static void trouble(void *context, const char *line)
+{
+    hosts_say(context, NULL, line);
+}
+
+static bool is_method(const struct fabric_message *message, const char *method)
+{
+    return message->kind == FABRIC_NOTICE && strcmp(message->method, method) == 0;
+}
+
+static const char *text_of(const struct fabric_message *message, const char *key)
+{
+    const char *text = json_string_value(json_object_get(message->params, key));
+
+    return text == NULL ? "" : text;
+}
+
+static void take_message(void *context, struct remote_host *remote,
+                         const struct fabric_message *message)
+{
+    struct hosts *hosts = context;
+    struct metered_host *host = remote->context;
+    char line[640];
+
+    if (message->missed > 0) {
+        snprintf(line, sizeof(line),
+                 "%" PRIu64 " messages from the machines are missing: there was "
+                 "more output than the session keeps",
+                 message->missed);
+        hosts_say(hosts, NULL, line);
+    }
+    if (is_method(message, "recording.idle")) {
+        host->idle = true;
+    } else if (is_method(message, "recording.ended")) {
+        host->ended = true;
+        snprintf(line, sizeof(line), "the recording ended: %.500s", text_of(message, "message"));
+        hosts_say(hosts, remote, line);
+    } else if (is_method(message, "note")) {
+        hosts_say(hosts, remote, text_of(message, "text"));
+    } else if (hosts->message != NULL) {
+        hosts->message(hosts, host, message);
+    }
+}
+
+static void take_signal(void *context)
+{
+    struct hosts *hosts = context;
+    struct signalfd_siginfo info;
+
+    if (read(hosts->recorder.signals, &info, sizeof(info)) != sizeof(info) ||
+        info.ssi_signo == SIGCHLD)
+        return;
+    hosts->interrupts++;
+    hosts->last_signal = (int)info.ssi_signo;
+    if (hosts->interrupted != NULL)
+        hosts->interrupted(hosts, hosts->last_signal);
+}
+
+static const struct remote_callbacks callbacks = {
+    .said = said,
+    .changed = changed,
+    .message = take_message,
+    .trouble = trouble,
+    .readable = take_signal,
+};
+
+/* ---- the beginning ---- */
+
+/* ./dpm-NAME-PID.traces, and a session NAME-PID. */
+static int choose_names(struct hosts *hosts, const char *name, struct problem *problem)
+{
+    const char *folder = hosts->recorder.options->recording.trace, *slash = strrchr(name, '/');
+    char text[NAME_MAX];
+    int length = 0;
+
+    snprintf(text, sizeof(text), "%.40s-%d", slash == NULL ? name : slash + 1, getpid());
+    if (hosts->options->session != NULL)
+        snprintf(hosts->session, sizeof(hosts->session), "%s", hosts->options->session);
+    else
+        fabric_name_make(text, hosts->session);
+    length = folder != NULL
+                 ? snprintf(hosts->folder, sizeof(hosts->folder), "%s", folder)
+                 : snprintf(hosts->folder, sizeof(hosts->folder), "./dpm-%s.traces", text);
+    if (length >= (int)sizeof(hosts->folder))
+        return problem_set(problem, -ENAMETOOLONG, "the name of the folder of traces is too long");
+    if (mkdir(hosts->folder, 0700) == 0)
+        return 0;
+    problem_set(problem, -errno, "cannot create %s for the traces: %s%s", hosts->folder,
+                strerror(errno), errno == EEXIST ? "; choose another name with -o" : "");
+    hosts->folder[0] = '\0'; /* not ours */
+    return -EEXIST;
+}
+
+/* The remote shells, side by side. */
+static int add_hosts(struct hosts *hosts, struct problem *problem)
+{
+    const struct hosts_options *options = hosts->options;
+
+    hosts->list = calloc(options->count, sizeof(*hosts->list));
+    if (hosts->list == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < options->count; i++) {
+        struct remote_host *remote;
+        int result = remote_add(hosts->remote, options->list[i].name, &remote, problem);
+        if (result < 0)
+            return result;
+        if (remote->context != NULL)
+            continue; /* it has several commands */
+        hosts->list[hosts->count] = (struct metered_host){.remote = remote};
+        remote->context = &hosts->list[hosts->count++];
+    }
+    return 0;
+}
+
+static size_t connecting(const struct hosts *hosts)
+{
+    return remote_count_in(hosts->remote, REMOTE_STARTING) +
+           remote_count_in(hosts->remote, REMOTE_LINKED);
+}
+
+static void show_connecting(struct hosts *hosts)
+{
+    char line[80];
+
+    if (!hosts_progress_due(&hosts->progress))
+        return;
+    snprintf(line, sizeof(line), "%zu of %zu hosts connected",
+             remote_count_in(hosts->remote, REMOTE_READY), hosts->count);
+    hosts_progress_show(&hosts->progress, line);
+}
+
+/* Whether the hosts that are left are enough. */
+static int enough(const struct hosts *hosts, const char *what, struct problem *problem)
+{
+    size_t out = remote_count_in(hosts->remote, REMOTE_OUT);
+
+    if (out == hosts->count)
+        return problem_set(problem, -EHOSTUNREACH, "%s %s", what,
+                           out == 1 ? "on this host" : "on any host");
+    if (out > 0 && hosts->all_or_none)
+        return problem_set(problem, -EHOSTUNREACH, "%s on all hosts; nothing was started", what);
+    return 0;
+}
+
+static void say_same_machines(struct hosts *hosts)
+{
+    char line[640];
+
+    for (size_t i = 1; i < hosts->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct remote_host *a = hosts->list[j].remote, *b = hosts->list[i].remote;
+            if (a->own_name == NULL || b->own_name == NULL || a->machine_id == NULL ||
+                b->machine_id == NULL || strcmp(a->machine_id, b->machine_id) != 0 ||
+                strcmp(a->own_name, b->own_name) != 0)
+                continue;
+            snprintf(
+                line, sizeof(line),
+                "note: %.200s and %.200s are the same machine: what both meter is counted twice",
+                a->name, b->name);
+            hosts_say(hosts, NULL, line);
+        }
+}
+
+int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
+{
+    const struct remote_options options = {
+        .session = hosts->session,
+        .rsh = hosts->options->rsh == NULL ? REMOTE_RSH : hosts->options->rsh,
+        .dpm = hosts->options->dpm == NULL ? REMOTE_DPM : hosts->options->dpm,
+        .disk_bytes = hosts->options->disk,
+        .connect_ms = CONNECT_MS,
+        .descriptor = hosts->recorder.signals,
+        .callbacks = &callbacks,
+        .context = hosts,
+    };
+    int result = choose_names(hosts, name, problem);
+
+    hosts_progress_init(&hosts->progress, hosts->recorder.messages);
+    if (result < 0)
+        return result;
+    result = remote_new(&options, &hosts->remote, problem);
+    if (result == 0)
+        result = add_hosts(hosts, problem);
+    while (result == 0 && connecting(hosts) > 0 && hosts->interrupts == 0) {
+        remote_poll(hosts->remote, 100);
+        show_connecting(hosts);
+    }
+    if (result == 0 && hosts->interrupts > 0)
+        result = problem_set(problem, -EINTR, "interrupted while connecting");
+    if (result == 0)
+        result = enough(hosts, "cannot connect", problem);
+    if (result == 0)
+        say_same_machines(hosts);
+    return result;
+}
+
+/* ---- questions ---- */
+
+struct asking {
+    struct hosts *hosts;
+    const char *method;
+    void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result);
+    size_t waiting;
+};
+
+static void take_answer(void *context, struct remote_host *remote, int error, int code,
+                        json_t *result, const char *line)
+{
+    struct asking *asking = context;
+
+    (void)code;
+    asking->waiting--;
+    if (error < 0)
+        remote_leave_out(asking->hosts->remote, remote, line);
+    else if (asking->took != NULL)
+        asking->took(asking->hosts, remote->context, result);
+}
+
+int hosts_ask(struct hosts *hosts, const char *method,
+              json_t *(*params)(struct hosts *hosts, struct metered_host *host),
+              void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
+              struct problem *problem)
+{
+    struct asking asking = {.hosts = hosts, .method = method, .took = took};
+    unsigned interrupts = hosts->interrupts;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct metered_host *host = &hosts->list[i];
+        if (host->remote->state == REMOTE_OUT)
+            continue;
+        asking.waiting++;
+        remote_call(hosts->remote, host->remote, method,
+                    params == NULL ? NULL : params(hosts, host), CALL_MS, take_answer, &asking);
+    }
+    while (asking.waiting > 0 && hosts->interrupts == interrupts)
+        hosts_poll(hosts, 100);
+    if (asking.waiting > 0) {
+        remote_drop_calls(hosts->remote); /* they would be answered to a caller that has gone */
+        return problem_set(problem, -EINTR, "interrupted (%s)", method);
+    }
+    return enough(hosts, "cannot meter", problem);
+}
+
+/* ---- the recording ---- */
+
+static json_t *open_params(struct hosts *hosts, struct metered_host *host)
+{
+    const struct recording_command_options *options = hosts->recorder.options;
+    json_t *params =
+        json_pack("{s:s, s:s, s:s, s:s}", "recording", HOSTS_RECORDING, "flags", options->flags,
+                  "kinds", options->kinds, "meter", meter_wish_word(options->recording.meter.wish));
+
+    (void)host;
+    if (options->recording.meter.options.ring_size != 0)
+        json_object_set_new(params, "ring_size",
+                            json_integer(options->recording.meter.options.ring_size));
+    return params;
+}
+
+static void opened(struct hosts *hosts, struct metered_host *host, json_t *result)
+{
+    const char *meter = json_string_value(json_object_get(result, "meter"));
+
+    host->opened = true;
+    hosts_say_notes(hosts, host, result);
+    if (meter != NULL && strcmp(meter, "ptrace") == 0 &&
+        hosts->recorder.options->recording.meter.wish == WISH_AUTO)
+        hosts_say(hosts, host->remote,
+                  "metering with ptrace: each call that sends, receives or "
+                  "waits takes about 50 us longer");
+}
+
+int hosts_record(struct hosts *hosts, struct problem *problem)
+{
+    int result =
+        hosts_copies_start(hosts->remote, hosts->folder,
+                           hosts->recorder.options->recording.max_size, &hosts->copies, problem);
+
+    return result < 0 ? result : hosts_ask(hosts, "recording.open", open_params, opened, problem);
+}
+
+size_t hosts_recording(const struct hosts *hosts)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        count += hosts->list[i].opened && !hosts->list[i].ended &&
+                 hosts->list[i].remote->state != REMOTE_OUT;
+    return count;
+}
+
+size_t hosts_idle(const struct hosts *hosts)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        count += hosts->list[i].opened && !hosts->list[i].ended && hosts->list[i].idle &&
+                 hosts->list[i].remote->state != REMOTE_OUT;
+    return count;
+}
+
+uint64_t hosts_processes(const struct hosts *hosts)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        count += hosts->list[i].remote->state == REMOTE_OUT ? 0 : hosts->list[i].processes;
+    return count;
+}
+
+/* ---- while it goes on ---- */
+
+static void take_state(void *context, struct remote_host *remote, int error, int code,
+                       json_t *result, const char *line)
+{
+    struct metered_host *host = remote->context;
+
+    (void)context;
+    (void)code;
+    (void)line;
+    if (error < 0)
+        return;
+    host->records = (uint64_t)json_integer_value(json_object_get(result, "records"));
+    host->lost = (uint64_t)json_integer_value(json_object_get(result, "lost"));
+    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+}
+
+static void ask_states(struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct metered_host *host = &hosts->list[i];
+        if (host->opened && !host->ended && host->remote->state == REMOTE_READY)
+            remote_call(hosts->remote, host->remote, "recording.state",
+                        json_pack("{s:s}", "recording", HOSTS_RECORDING), 5000, take_state, NULL);
+    }
+}
+
+/* What all filters have stored need not be kept by the server. */
+static void make_space(struct hosts *hosts)
+{
+    struct fabric_usage usage;
+    struct problem problem;
+
+    if (fabric_usage(remote_fabric(hosts->remote), &usage, &problem) == 0 &&
+        usage.packet_bytes > usage.packet_bytes_most / 4)
+        fabric_trim(remote_fabric(hosts->remote), &problem);
+}
+
+static void show_recording(struct hosts *hosts, const struct hosts_copies_state *state)
+{
+    char line[256], processes[COUNTED_SIZE], records[COUNTED_SIZE], bytes[UNIT_SIZE];
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        count += hosts->list[i].records;
+    show_counted(hosts_processes(hosts), "process", processes);
+    show_counted(count, "record", records);
+    show_bytes(state->bytes, bytes);
+    snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s stored",
+             remote_count_in(hosts->remote, REMOTE_READY), hosts->count, processes, records, bytes);
+    hosts_progress_show(&hosts->progress, line);
+}
+
+static void look_at_copies(struct hosts *hosts)
+{
+    struct hosts_copies_state state;
+    char line[640];
+
+    hosts_copies_look(hosts->copies, &state);
+    if (strcmp(state.problem, hosts->told) != 0) {
+        snprintf(hosts->told, sizeof(hosts->told), "%s", state.problem);
+        snprintf(line, sizeof(line), "%.500s%s", state.problem,
+                 state.problem[0] == '\0' ? "the traces can be written again"
+                 : state.stopped          ? "; nothing more is stored"
+                                          : "; tried again; until then the records wait");
+        hosts_say(hosts, NULL, line);
+    }
+    if (state.full && !hosts->full)
+        hosts_say(hosts, NULL,
+                  "recording stopped: a trace has reached its largest size (--max-size)");
+    hosts->full = state.full;
+    if (hosts->shows && hosts_progress_due(&hosts->progress))
+        show_recording(hosts, &state);
+}
+
+#define LOOK_EVERY (2 * SECOND)
+
+void hosts_poll(struct hosts *hosts, int timeout_ms)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    remote_poll(hosts->remote, timeout_ms);
+    if (hosts->copies == NULL)
+        return;
+    look_at_copies(hosts);
+    if (hosts->shows)
+        hosts_live_step(hosts);
+    if (now - hosts->looked < LOOK_EVERY)
+        return;
+    hosts->looked = now;
+    if (hosts->shows && hosts->progress.file != NULL)
+        ask_states(hosts);
+    make_space(hosts);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hosts.h: a recording on several machines, from this one: what `dpm run` and `dpm acquire` with --host share.
+ * Private to control/.
+ *
+ *      hosts_begin     session, connections; who cannot be reached is left out
+ *      hosts_record    recording.open on all; copies of the traces in FOLDER/HOST from now on
+ *      hosts_poll      everything that happens, for a moment
+ *      hosts_end       recording.end on all; waits until all packets are stored
+ *      hosts_report    one report over all copies
+ *      hosts_done
+ */
+#ifndef DPM_HOSTS_H
+#define DPM_HOSTS_H
+
+#include "control/hosts_copies.h"
+#include "control/hosts_live.h"
+#include "control/hosts_options.h"
+#include "control/hosts_progress.h"
+#include "control/recording_command.h"
+
+#include <sys/types.h>
+
+#define HOSTS_RECORDING FILTER_MAIN
+
+#define CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
+
+/* One host. */
+struct metered_host {
+    struct remote_host *remote;
+    bool opened; /* it has a recording */
+    bool idle;   /* no metered process lives there */
+    bool ended;  /* its recording */
+    bool stored; /* what it recorded is waited for, or has come */
+    uint64_t processes, records, lost;
+};
+
+struct hosts {
+    const struct hosts_options *options;
+    struct recording_command
+        recorder;          /* its options, messages and signals; it records nothing itself */
+    char folder[PATH_MAX]; /* of the copies */
+    char session[FABRIC_NAME_MOST + 1];
+    unsigned interrupts;
+    int last_signal;
+    bool all_or_none; /* one host that fails ends everything */
+    struct remote *remote;
+    struct metered_host *list; /* in the order of remote_at */
+    size_t count;
+    struct hosts_copies *copies;
+    char told[512]; /* the last problem of the copies */
+    bool full;      /* a copy has its largest size */
+    bool shows;     /* records and processes are asked for, to be shown */
+    struct hosts_progress progress;
+    struct hosts_live live;
+    uint64_t looked; /* when states were asked for, and space was made */
+    void *context;   /* the command's */
+    /* what `dpm run` does with notices and output; NULL: nothing */
+    void (*message)(struct hosts *hosts, struct metered_host *host,
+                    const struct fabric_message *message);
+    /* what it does with the first signals; NULL: any signal ends the recording */
+    void (*interrupted)(struct hosts *hosts, int signal);
+};
+
+/* Starts the session and connects. `name`: for the folder and the session, unless options name them. The caller has
+ * set the options and callbacks, and recording_command_init was called. Returns 0, or a negative errno with a line in
+ * `problem`. hosts_done is to be called in any case. */
+int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem);
+
+/* Opens a recording on all hosts. */
+int hosts_record(struct hosts *hosts, struct problem *problem);
+
+/* Asks every host that has not failed, and waits for all answers. `params` makes the parameters for one (NULL: none);
+ * `took` gets the results. A host that fails is left out. Returns 0; with all_or_none, or if none is left, a negative
+ * errno with a line in `problem`. */
+int hosts_ask(struct hosts *hosts, const char *method,
+              json_t *(*params)(struct hosts *hosts, struct metered_host *host),
+              void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
+              struct problem *problem);
+
+/* Waits for what happens, `timeout_ms` at most. */
+void hosts_poll(struct hosts *hosts, int timeout_ms);
+
+/* How many hosts record, and how many of them have no metered process any more. */
+size_t hosts_recording(const struct hosts *hosts);
+size_t hosts_idle(const struct hosts *hosts);
+
+uint64_t hosts_processes(const struct hosts *hosts);
+
+/* Prints a line about a host. */
+void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line);
+
+/* Prints the `notes` of an answer. */
+void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result);
+
+/* Ends the recordings, and waits for all packets. Ends the agents. Returns 0, or -EIO: something is missing, and was
+ * reported. */
+int hosts_end(struct hosts *hosts);
+
+/* Ends the agents, and removes what was recorded: something failed at the beginning. */
+void hosts_abandon(struct hosts *hosts);
+
+/* hosts_report.c. Returns 0, or a negative errno with a line in `problem`. */
+int hosts_report(struct hosts *hosts, struct problem *problem);
+
+void hosts_done(struct hosts *hosts);
+
+/* ---- the commands ---- */
+
+struct hosts_acquire {
+    const struct process_choice *choice;
+    const char *const *pids; /* as the user wrote them */
+    size_t pid_count;
+    bool all, descendants;
+    uint64_t duration; /* ns; 0: until a signal */
+    const char *name;  /* of the folder */
+};
+
+/* Each returns the exit status. */
+int hosts_acquire(const struct hosts_options *options,
+                  const struct recording_command_options *recorder,
+                  const struct hosts_acquire *acquire);
+
+struct hosts_run {
+    char **command; /* common; NULL: there is none */
+    const char *user;
+    bool wait;
+};
+
+int hosts_run(const struct hosts_options *options, const struct recording_command_options *recorder,
+              const struct hosts_run *run);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts_end.c: the end of a recording on several machines: everything that was recorded arrives, and nothing stays
+ * behind. See hosts.h. */
+#include "control/hosts.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND      1000000000ULL /* ns */
+#define QUIET       (SECOND / 5)  /* after which no packet of a host that is out is on its way */
+#define NO_PROGRESS (30 * SECOND)
+
+/* ---- recordings ---- */
+
+static void take_end(void *context, struct remote_host *remote, int error, int code, json_t *result,
+                     const char *line)
+{
+    size_t *waiting = context;
+    struct metered_host *host = remote->context;
+    json_t *trace = json_object_get(result, "trace");
+
+    (void)code;
+    (void)line;
+    (*waiting)--;
+    if (error < 0)
+        return;
+    host->ended = true;
+    host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
+    host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
+    host->stored = json_is_true(json_object_get(trace, "begun"));
+}
+
+/* Waits for answers, at most until the user is tired of it. */
+static void await(struct hosts *hosts, const size_t *waiting)
+{
+    unsigned interrupts = hosts->interrupts;
+
+    while (*waiting > 0 && hosts->interrupts < interrupts + 2)
+        hosts_poll(hosts, 100);
+    if (*waiting > 0)
+        remote_drop_calls(hosts->remote);
+}
+
+static void end_recordings(struct hosts *hosts)
+{
+    size_t waiting = 0;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct metered_host *host = &hosts->list[i];
+        if (!host->opened || host->remote->state == REMOTE_OUT)
+            continue;
+        waiting++;
+        remote_call(hosts->remote, host->remote, "recording.end",
+                    json_pack("{s:s}", "recording", HOSTS_RECORDING), CALL_MS, take_end, &waiting);
+    }
+    await(hosts, &waiting);
+}
+
+/* ---- packets ---- */
+
+/* Waits until the thread has stored all, or nothing comes any more. */
+static bool await_copies(struct hosts *hosts)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC), last = now, pieces = UINT64_MAX;
+    unsigned interrupts = hosts->interrupts;
+    struct hosts_copies_state state;
+
+    for (;;) {
+        hosts_copies_look(hosts->copies, &state);
+        now = clock_now(CLOCK_MONOTONIC);
+        if (state.pieces != pieces)
+            last = now;
+        pieces = state.pieces;
+        if (state.complete && now - last >= QUIET)
+            return true;
+        if (state.stopped || now - last >= NO_PROGRESS || hosts->interrupts >= interrupts + 2)
+            return false;
+        hosts_poll(hosts, 20);
+    }
+}
+
+/* What filters in other processes have not stored yet is kept by the server: more than the last packet of each part. */
+static uint64_t others_left(struct hosts *hosts)
+{
+    struct fabric *fabric = remote_fabric(hosts->remote);
+    struct fabric_usage usage;
+    struct problem problem;
+    uint64_t last = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        last += hosts->list[i].opened ? FABRIC_PARTS : 0;
+    if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0)
+        return 0;
+    return usage.packets > last ? usage.packets - last : 0;
+}
+
+static void await_others(struct hosts *hosts)
+{
+    uint64_t left = others_left(hosts), last = clock_now(CLOCK_MONOTONIC);
+    unsigned interrupts = hosts->interrupts;
+    char line[160];
+
+    if (left > 0) {
+        snprintf(line, sizeof(line),
+                 "waiting for other filters of this session: %" PRIu64 " packets", left);
+        hosts_say(hosts, NULL, line);
+    }
+    while (left > 0 && hosts->interrupts == interrupts) {
+        hosts_poll(hosts, 200);
+        uint64_t now = clock_now(CLOCK_MONOTONIC), before = left;
+        left = others_left(hosts);
+        if (left != before)
+            last = now;
+        if (now - last < NO_PROGRESS)
+            continue;
+        snprintf(line, sizeof(line),
+                 "%" PRIu64 " packets were not stored by a filter that has not come back", left);
+        hosts_say(hosts, NULL, line);
+        return;
+    }
+}
+
+static void tell_filters(struct hosts *hosts)
+{
+    json_t *recordings = json_array();
+    struct problem problem;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].stored)
+            json_array_append_new(recordings,
+                                  json_pack("{s:s, s:s}", "machine", hosts->list[i].remote->machine,
+                                            "recording", HOSTS_RECORDING));
+    json_t *params = json_pack("{s:o}", "recordings", recordings);
+    if (remote_tell_filters(hosts->remote, "session.ended", params, &problem) < 0)
+        hosts_say(hosts, NULL, problem.text);
+    json_decref(params);
+}
+
+/* ---- everything ---- */
+
+static void take_nothing(void *context, struct remote_host *remote, int error, int code,
+                         json_t *result, const char *line)
+{
+    size_t *waiting = context;
+
+    (void)remote;
+    (void)error;
+    (void)code;
+    (void)result;
+    (void)line;
+    (*waiting)--;
+}
+
+static void end_agents(struct hosts *hosts)
+{
+    size_t waiting = 0;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct remote_host *remote = hosts->list[i].remote;
+        if (remote->state != REMOTE_READY)
+            continue;
+        waiting++;
+        remote->ends = true;
+        remote_call(hosts->remote, remote, "agent.end", NULL, 5000, take_nothing, &waiting);
+    }
+    await(hosts, &waiting);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+void hosts_abandon(struct hosts *hosts)
+{
+    if (hosts->remote != NULL)
+        end_agents(hosts);
+    hosts_copies_close(hosts->copies, NULL);
+    hosts->copies = NULL;
+    if (hosts->folder[0] != '\0') /* it was created for this */
+        nftw(hosts->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    hosts->folder[0] = '\0';
+}
+
+static void expect_all(struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].stored)
+            hosts_copies_expect(hosts->copies, hosts->list[i].remote->machine, HOSTS_RECORDING);
+}
+
+int hosts_end(struct hosts *hosts)
+{
+    hosts->shows = false;
+    hosts_live_end(hosts); /* the report on the whole covers what comes now */
+    hosts_progress_clear(&hosts->progress);
+    end_recordings(hosts);
+    expect_all(hosts);
+    bool all = await_copies(hosts);
+    if (!all)
+        hosts_say(hosts, NULL, "not everything that was recorded has arrived here");
+    tell_filters(hosts);
+    await_others(hosts);
+    end_agents(hosts);
+    hosts_copies_stop(hosts->copies);
+    return all ? 0 : -EIO;
+}
+
+void hosts_done(struct hosts *hosts)
+{
+    struct problem problem;
+
+    hosts_progress_clear(&hosts->progress);
+    hosts_live_end(hosts);
+    if (hosts_copies_close(hosts->copies, &problem) < 0)
+        command_error("%s", problem.text);
+    remote_free(hosts->remote);
+    if (hosts->folder[0] != '\0')
+        rmdir(hosts->folder); /* only if nothing was recorded */
+    free(hosts->list);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts_live.c: interval reports over all machines. See hosts_live.h. */
+#include "control/hosts.h"
+
+#include "analysis/analysis.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- begin and end ---- */
+
+static bool has_copy(const struct hosts *hosts, const struct metered_host *host,
+                     char path[PATH_MAX])
+{
+    char file[PATH_MAX];
+
+    snprintf(path, PATH_MAX, "%.*s/%s", PATH_MAX - 100, hosts->folder, host->remote->machine);
+    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 20, path);
+    return access(file, R_OK) == 0;
+}
+
+static bool takes_part(const struct metered_host *host)
+{
+    return host->opened && host->remote->state != REMOTE_OUT;
+}
+
+static bool all_have_begun(const struct hosts *hosts)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < hosts->count; i++)
+        if (takes_part(&hosts->list[i]) && !has_copy(hosts, &hosts->list[i], path))
+            return false;
+    return true;
+}
+
+static int follow_all(struct hosts *hosts, struct problem *problem)
+{
+    struct hosts_live *live = &hosts->live;
+    char path[PATH_MAX];
+
+    live->sources = calloc(hosts->count, sizeof(struct source *));
+    if (live->sources == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
+    for (size_t i = 0; i < hosts->count; i++) {
+        if (!takes_part(&hosts->list[i]) || !has_copy(hosts, &hosts->list[i], path))
+            continue;
+        int result = trace_follow(path, &live->sources[live->count], problem);
+        if (result < 0)
+            return result;
+        live->count++;
+    }
+    int result = history_new(live->sources, live->count, &live->history, problem);
+    if (result == 0)
+        result = statistics_new(live->history, 0, &hosts->recorder.statistics);
+    hosts->recorder.origins = (uint32_t)live->count;
+    hosts->recorder.last_report = clock_now(CLOCK_MONOTONIC);
+    return result < 0 ? problem_set(problem, result, "out of memory for interval reports") : 0;
+}
+
+void hosts_live_end(struct hosts *hosts)
+{
+    struct hosts_live *live = &hosts->live;
+
+    recording_command_stop_intervals(&hosts->recorder);
+    history_free(live->history);
+    for (size_t i = 0; i < live->count; i++)
+        trace_close(live->sources[i]);
+    free(live->sources);
+    *live = (struct hosts_live){.failed = live->failed};
+}
+
+/* ---- while it goes on ---- */
+
+static int read_and_report(struct hosts *hosts, struct problem *problem)
+{
+    struct recording_command *command = &hosts->recorder;
+    const struct analysis analysis = statistics_analysis(command->statistics);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = analyses_read(hosts->live.history, &analysis, 1, problem);
+
+    if (result < 0 || now - command->last_report < command->options->interval)
+        return result;
+    command->last_report = now;
+    hosts_progress_clear(&hosts->progress);
+    return recording_command_report_so_far(command, problem);
+}
+
+void hosts_live_step(struct hosts *hosts)
+{
+    struct hosts_live *live = &hosts->live;
+    struct problem problem;
+    char line[600];
+    int result = 0;
+
+    if (hosts->recorder.options->interval == 0 || live->failed)
+        return;
+    if (live->sources == NULL && !all_have_begun(hosts))
+        return;
+    if (live->sources == NULL)
+        result = follow_all(hosts, &problem);
+    if (result >= 0)
+        result = read_and_report(hosts, &problem);
+    if (result >= 0)
+        return;
+    snprintf(line, sizeof(line), "no more interval reports: %.500s", problem.text);
+    hosts_say(hosts, NULL, line);
+    hosts_live_end(hosts);
+    live->failed = true;
+}

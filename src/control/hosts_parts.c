@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts_parts.c: input and output of processes on several machines. See hosts_parts.h. */
+#include "control/hosts_parts.h"
+
+#include "base/base64.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- asking ---- */
+
+struct one_answer {
+    bool came;
+    int error, code;
+    json_t *result;
+    char line[sizeof(((struct problem *)0)->text)];
+};
+
+static void take_one(void *context, struct remote_host *host, int error, int code, json_t *result,
+                     const char *line)
+{
+    struct one_answer *answer = context;
+
+    (void)host;
+    answer->came = true;
+    answer->error = error;
+    answer->code = code;
+    answer->result = error == 0 ? json_incref(result) : NULL;
+    snprintf(answer->line, sizeof(answer->line), "%s", line == NULL ? "" : line);
+}
+
+int parts_ask(struct running *running, struct metered_host *host, const char *method,
+              json_t *params, json_t **ret_result, int *ret_code, struct problem *problem)
+{
+    struct hosts *hosts = running->hosts;
+    struct one_answer answer = {0};
+    unsigned interrupts = hosts->interrupts;
+
+    remote_call(hosts->remote, host->remote, method, params, CALL_MS, take_one, &answer);
+    while (!answer.came && hosts->interrupts == interrupts)
+        hosts_poll(hosts, 100);
+    if (!answer.came) {
+        remote_drop_calls(hosts->remote);
+        return problem_set(problem, -EINTR, "interrupted (%s)", method);
+    }
+    if (ret_code != NULL)
+        *ret_code = answer.code;
+    if (answer.error < 0)
+        return problem_set(problem, answer.error, "%s", answer.line);
+    *ret_result = answer.result;
+    return 0;
+}
+
+/* ---- output ---- */
+
+/* The host's name; with a number if it has several parts. */
+void parts_label(struct running *running)
+{
+    for (size_t i = 0; running->count > 1 && i < running->count; i++) {
+        struct part *part = &running->list[i];
+        const char *name = part->host->remote->name;
+        size_t before = 0, alike = 0;
+        for (size_t j = 0; j < running->count; j++) {
+            alike += running->list[j].host == part->host;
+            before += running->list[j].host == part->host && j < i;
+        }
+        if (alike == 1)
+            snprintf(part->label, sizeof(part->label), "%.120s: ", name);
+        else
+            snprintf(part->label, sizeof(part->label), "%.120s[%zu]: ", name, before + 1);
+    }
+}
+
+static FILE *file_of(bool err)
+{
+    return err ? stderr : stdout;
+}
+
+static void write_line(const struct part *part, bool err, const char *text, size_t length)
+{
+    hosts_progress_clear(&part->running->hosts->progress);
+    fputs(part->label, file_of(err));
+    fwrite(text, 1, length, file_of(err));
+}
+
+/* Without a label, bytes go through as they are. */
+static void write_raw(struct running *running, bool err, const void *bytes, size_t size)
+{
+    hosts_progress_clear(&running->hosts->progress);
+    fwrite(bytes, 1, size, file_of(err));
+}
+
+void parts_output(struct running *running, struct part *part, bool err, const void *bytes,
+                  size_t size)
+{
+    const char *at = bytes;
+    char *text = part->lines[err].text;
+    size_t *length = &part->lines[err].length;
+
+    if (size == 0)
+        part->closed[err] = true;
+    if (part->label[0] == '\0')
+        write_raw(running, err, bytes, size);
+    for (size_t i = 0; part->label[0] != '\0' && i < size; i++) {
+        text[(*length)++] = at[i];
+        if (at[i] != '\n' && *length < PART_LINE_SIZE - 1)
+            continue;
+        if (at[i] != '\n')
+            text[(*length)++] = '\n'; /* a line of any length would need any memory */
+        write_line(part, err, text, *length);
+        *length = 0;
+    }
+    fflush(file_of(err));
+}
+
+void parts_flush(struct running *running)
+{
+    for (size_t i = 0; i < running->count; i++)
+        for (int err = 0; err < 2; err++) {
+            struct part *part = &running->list[i];
+            if (part->lines[err].length == 0)
+                continue;
+            part->lines[err].text[part->lines[err].length++] = '\n';
+            write_line(part, err, part->lines[err].text, part->lines[err].length);
+            part->lines[err].length = 0;
+            fflush(file_of(err));
+        }
+}
+
+/* ---- input ---- */
+
+#define AGAIN_AFTER 200000000ULL /* ns: the process has not read what it has */
+
+bool parts_has_input(void)
+{
+    return !isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void sent(void *context, struct remote_host *host, int error, int code, json_t *result,
+                 const char *line)
+{
+    struct part_input *input = context;
+
+    (void)host;
+    (void)code;
+    (void)result;
+    (void)line;
+    input->waiting = false;
+    input->again = error == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+    if (error == 0) {
+        input->size = 0;
+        input->open = !input->reached;
+    }
+}
+
+static void read_input(struct part_input *input)
+{
+    struct pollfd file = {.fd = STDIN_FILENO, .events = POLLIN};
+
+    if (input->size > 0 || input->reached || poll(&file, 1, 0) <= 0)
+        return;
+    ssize_t got = read(STDIN_FILENO, input->bytes, sizeof(input->bytes));
+    if (got > 0)
+        input->size = (size_t)got;
+    else if (got == 0 || errno != EINTR)
+        input->reached = true;
+}
+
+void parts_input(struct running *running)
+{
+    struct part_input *input = &running->input;
+    struct part *part = &running->list[0];
+    char text[BASE64_LENGTH(INPUT_SIZE) + 1];
+
+    if (!input->open || input->waiting || part->ended)
+        return;
+    read_input(input);
+    if ((input->size == 0 && !input->reached) || clock_now(CLOCK_MONOTONIC) < input->again)
+        return;
+    base64_encode(input->bytes, input->size, text);
+    json_t *params = json_pack("{s:i, s:s}", "pid", (int)part->pid, "data", text);
+    if (input->reached)
+        json_object_set_new(params, "end", json_true());
+    input->waiting = true;
+    remote_call(running->hosts->remote, part->host->remote, "process.input", params, CALL_MS, sent,
+                input);
+}

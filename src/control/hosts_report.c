@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts_report.c: one report over the recordings of several machines. See hosts.h. */
+#include "control/hosts.h"
+#include "control/recording_report.h"
+
+#include "show/show.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The copies that were stored; the caller frees the list. */
+static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_count,
+                      struct problem *problem)
+{
+    struct filter *filter = hosts_copies_stop(hosts->copies);
+    size_t most = filter_count(filter), count = 0;
+    const char **paths = calloc(most + 1, sizeof(*paths));
+    struct filter_copy copy;
+
+    if (paths == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the report");
+    for (size_t i = 0; i < hosts->count; i++) /* in the order of the command line */
+        for (size_t j = 0; j < most; j++) {
+            filter_look(filter, j, &copy);
+            if (copy.path != NULL && strcmp(copy.machine, hosts->list[i].remote->machine) == 0)
+                paths[count++] = copy.path;
+        }
+    *ret_paths = paths;
+    *ret_count = count;
+    return 0;
+}
+
+/* What could not be stored. What never came is told by those who read the copies. */
+static void tell_refused(struct hosts *hosts)
+{
+    struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct filter_copy copy;
+    char line[640], refused[COUNTED_SIZE];
+
+    for (size_t i = 0; i < filter_count(filter); i++) {
+        filter_look(filter, i, &copy);
+        show_counted(copy.refused, "packet", refused);
+        if (copy.refused > 0) {
+            snprintf(line, sizeof(line), "%s: %s could not be stored: %.300s", copy.machine,
+                     refused, copy.why);
+            hosts_say(hosts, NULL, line);
+        }
+    }
+}
+
+static void tell_result(const struct hosts *hosts, const struct analyses_found *found,
+                        size_t traces)
+{
+    command_say_to(hosts->recorder.messages,
+                   "%" PRIu64 " records of %zu host%s, %" PRIu64 " lost, in %s", found->records,
+                   traces, traces == 1 ? "" : "s", found->run.recorded.lost, hosts->folder);
+}
+
+int hosts_report(struct hosts *hosts, struct problem *problem)
+{
+    const struct recording_command *command = &hosts->recorder;
+    const char **paths = NULL;
+    size_t count = 0;
+    uint64_t records = 0;
+    int result = list_paths(hosts, &paths, &count, problem);
+
+    if (result < 0)
+        return result;
+    tell_refused(hosts);
+    for (size_t i = 0; i < hosts->count; i++)
+        records += hosts->list[i].records;
+    struct whole_report whole = {
+        .names = {.at = paths, .count = count},
+        .parts = recording_report_parts(command->options, records),
+        .draws = command->options->html != NULL,
+        .goes_on = true,
+    };
+    result = count == 0 ? problem_set(problem, -ENODATA, "nothing was recorded on any host")
+                        : whole_report_read(&whole, problem);
+    if (result == 0)
+        result = recording_report_show(command, &whole, problem);
+    if (result == 0) {
+        tell_result(hosts, &whole.found, count);
+        result = recording_report_finish(command, &whole, problem);
+    }
+    whole_report_done(&whole);
+    free(paths);
+    return result;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* filter.c: takes the packets of a session, and stores them. See filter.h. */
+#include "filter/filter.h"
+#include "filter/filter_copies.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
+
+struct received {
+    struct fabric_consumer *consumer;
+    struct fabric_packet packet;
+};
+
+struct expected {
+    char machine[FABRIC_NAME_MOST + 1], recording[FABRIC_NAME_MOST + 1];
+    struct filter_last last[2];
+};
+
+struct filter {
+    struct filter_copies copies;
+    struct fabric_consumer **consumers;
+    size_t consumer_count, next;
+    struct received waiting; /* could not be stored, and is tried again; machine NULL: none */
+    struct expected *expected;
+    size_t expected_count, expected_capacity;
+};
+
+void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE])
+{
+    char path[PATH_MAX], host[HOST_NAME_MAX + 1] = "";
+    uint64_t hash;
+
+    gethostname(host, sizeof(host) - 1);
+    if (folder == NULL)
+        hash = hash_bytes(clock_now(CLOCK_REALTIME), &(pid_t){getpid()}, sizeof(pid_t));
+    else if (realpath(folder, path) == NULL)
+        hash = hash_bytes(0, folder, strlen(folder));
+    else
+        hash = hash_bytes(0, path, strlen(path));
+    hash = hash_bytes(hash, host, strlen(host));
+    snprintf(ret_name, FILTER_NAME_SIZE, "filter-%016" PRIx64, hash);
+}
+
+/* ---- begin ---- */
+
+static enum fabric_part part_of(enum ring_id ring)
+{
+    return ring == RING_CONTROL ? FABRIC_CONTROL : FABRIC_DATA;
+}
+
+/* Says what an earlier run has stored. */
+static void say_stored(struct filter *filter, struct fabric_consumer *consumer)
+{
+    for (size_t i = 0; i < filter->copies.count; i++) {
+        const struct copy *copy = filter->copies.list[i];
+        for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+            struct trace_position position = trace_copy_position(copy->trace, ring);
+            struct fabric_place place = {.file = position.file, .number = position.number};
+            memcpy(place.uuid, copy->uuid, sizeof(place.uuid));
+            if (position.known)
+                fabric_consumer_has(consumer, copy->machine, copy->recording, part_of(ring),
+                                    &place);
+        }
+    }
+}
+
+static int begin(struct filter *filter, struct fabric *fabric, const struct filter_options *options,
+                 struct problem *problem)
+{
+    size_t count = options->machine_count == 0 ? 1 : options->machine_count;
+    char durable[2 * FABRIC_NAME_MOST + 2];
+    int result = filter_copies_resume(&filter->copies, problem);
+
+    filter->consumers = calloc(count, sizeof(struct fabric_consumer *));
+    if (filter->consumers == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; result == 0 && i < count; i++) {
+        const char *machine = options->machine_count == 0 ? NULL : options->machines[i];
+        /* each machine has a consumer of its own: their names are told apart by a hash of the machine's */
+        uint64_t hash = machine == NULL ? 0 : hash_bytes(0, machine, strlen(machine)) >> 32;
+        snprintf(durable, sizeof(durable), machine == NULL ? "%s" : "%s-%08" PRIx64,
+                 options->durable, hash);
+        result =
+            fabric_consumer_new(fabric, machine, durable, AGAIN_MS, &filter->consumers[i], problem);
+        if (result < 0)
+            break;
+        filter->consumer_count++;
+        say_stored(filter, filter->consumers[i]);
+    }
+    return result;
+}
+
+int filter_new(struct fabric *fabric, const struct filter_options *options,
+               struct filter **ret_filter, struct problem *problem)
+{
+    struct filter *filter = calloc(1, sizeof(*filter));
+
+    if (filter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    filter->copies.folder = options->folder;
+    filter->copies.max_bytes = options->max_bytes;
+    int result = begin(filter, fabric, options, problem);
+    if (result < 0) {
+        filter_close(filter, false, NULL);
+        return result;
+    }
+    *ret_filter = filter;
+    return 0;
+}
+
+/* ---- packets ---- */
+
+/* What will not be any better when it is tried again: the packet is counted, and not asked for again. */
+static bool is_final(int error)
+{
+    return error == -EBADMSG || error == -ENODATA || error == -EFBIG;
+}
+
+static int store(struct filter *filter, struct copy *copy, const struct fabric_packet *packet,
+                 struct problem *problem)
+{
+    int result = 1;
+
+    if (filter->copies.folder != NULL && packet->part == FABRIC_METADATA)
+        result = trace_copy_metadata(copy->trace, packet->bytes, packet->size, problem);
+    else if (filter->copies.folder != NULL)
+        result =
+            trace_copy_add(copy->trace, packet->part == FABRIC_CONTROL ? RING_CONTROL : RING_DATA,
+                           packet->place.file, packet->bytes, packet->size, problem);
+    if (result > 0) {
+        copy->packets += packet->part != FABRIC_METADATA;
+        copy->bytes += packet->size;
+    }
+    if (!is_final(result))
+        return result;
+    copy->refused++;
+    copy->full |= result == -EFBIG;
+    snprintf(copy->why, sizeof(copy->why), "%.299s", problem->text);
+    return 0;
+}
+
+static void give_back(struct received *received, bool stored)
+{
+    fabric_consumer_done(received->consumer, &received->packet, stored);
+    received->packet.machine = NULL;
+}
+
+/* Packets of different parts may come in any order: one that comes before the metadata of its trace comes again.
+ * Metadata that are none, of a machine that sends anything, do not. */
+static int take(struct filter *filter, struct received *received, struct problem *problem)
+{
+    struct copy *copy = filter_copies_find(&filter->copies, &received->packet);
+    bool is_metadata = received->packet.part == FABRIC_METADATA, begins = copy == NULL;
+    int result = 0;
+
+    if (begins && is_metadata)
+        result = filter_copies_create(&filter->copies, &received->packet, &copy, problem);
+    if (begins && (!is_metadata || result == -EBADMSG)) {
+        give_back(received, is_metadata);
+        return 0;
+    }
+    if (result >= 0)
+        result = store(filter, copy, &received->packet, problem);
+    if (result < 0) {
+        filter->waiting = *received;
+        return result;
+    }
+    give_back(received, true);
+    return 0;
+}
+
+static int try_again(struct filter *filter, struct problem *problem)
+{
+    struct received received = filter->waiting;
+
+    filter->waiting.packet.machine = NULL;
+    return received.packet.machine == NULL ? 0 : take(filter, &received, problem);
+}
+
+#define AT_ONCE 1000 /* packets in a step */
+
+int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
+{
+    size_t consumers = filter->consumer_count;
+    int count = 0, result = try_again(filter, problem), quiet = 0;
+
+    /* waits for the first one only, shared by all consumers */
+    for (int wait_ms = timeout_ms / (int)consumers + 1;
+         result >= 0 && count < AT_ONCE && quiet < (int)consumers;) {
+        struct received received = {.consumer = filter->consumers[filter->next]};
+        result = fabric_consumer_next(received.consumer, count == 0 ? wait_ms : 0, &received.packet,
+                                      problem);
+        if (result == 0) {
+            quiet++;
+            filter->next = (filter->next + 1) % consumers;
+        }
+        if (result > 0) {
+            quiet = 0;
+            count++;
+            result = take(filter, &received, problem);
+        }
+    }
+    return result < 0 ? result : count;
+}
+
+/* ---- the end ---- */
+
+int filter_expect(struct filter *filter, const char *machine, const char *recording,
+                  const struct filter_last last[2])
+{
+    if (array_reserve(&filter->expected, &filter->expected_capacity, filter->expected_count + 1,
+                      sizeof(*filter->expected)) < 0)
+        return -ENOMEM;
+    struct expected *expected = &filter->expected[filter->expected_count++];
+    snprintf(expected->machine, sizeof(expected->machine), "%s", machine);
+    snprintf(expected->recording, sizeof(expected->recording), "%s", recording);
+    memcpy(expected->last, last, sizeof(expected->last));
+    return 0;
+}
+
+static bool has_all(const struct copy *copy, const struct expected *expected)
+{
+    if (copy->trace == NULL || copy->full)
+        return true; /* nothing more is stored */
+    if (trace_copy_ended(copy->trace))
+        return true;
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        struct trace_position position = trace_copy_position(copy->trace, ring);
+        const struct filter_last *last = &expected->last[ring];
+        if (last->known &&
+            (!position.known || position.file < last->file || position.number < last->number))
+            return false;
+    }
+    return expected->last[RING_CONTROL].known;
+}
+
+static bool is_stored(const struct filter *filter, const struct expected *expected)
+{
+    for (size_t i = 0; i < filter->copies.count; i++) {
+        const struct copy *copy = filter->copies.list[i];
+        if (strcmp(copy->machine, expected->machine) == 0 &&
+            strcmp(copy->recording, expected->recording) == 0 && has_all(copy, expected))
+            return true;
+    }
+    return false;
+}
+
+bool filter_complete(const struct filter *filter)
+{
+    for (size_t i = 0; i < filter->expected_count; i++)
+        if (!is_stored(filter, &filter->expected[i]))
+            return false;
+    return true;
+}
+
+int64_t filter_left(struct filter *filter, struct problem *problem)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < filter->consumer_count; i++) {
+        int64_t left = fabric_consumer_left(filter->consumers[i], problem);
+        if (left < 0)
+            return left;
+        all += left;
+    }
+    return all;
+}
+
+size_t filter_count(const struct filter *filter)
+{
+    return filter->copies.count;
+}
+
+void filter_look(const struct filter *filter, size_t index, struct filter_copy *ret_copy)
+{
+    const struct copy *copy = filter->copies.list[index];
+    struct trace_copy_counts counts = {0};
+
+    if (copy->trace != NULL)
+        counts = trace_copy_counts(copy->trace);
+    *ret_copy = (struct filter_copy){
+        .machine = copy->machine,
+        .recording = copy->recording,
+        .path = copy->trace == NULL ? NULL : copy->path,
+        .ended = copy->trace != NULL && trace_copy_ended(copy->trace),
+        .packets = copy->packets,
+        .bytes = copy->bytes,
+        .full = copy->full,
+        .doubles = counts.doubles,
+        .missing = counts.missing,
+        .refused = copy->refused,
+        .why = copy->why,
+    };
+}
+
+int filter_close(struct filter *filter, bool forget, struct problem *problem)
+{
+    struct problem ignored;
+
+    if (filter == NULL)
+        return 0;
+    if (filter->waiting.packet.machine != NULL)
+        give_back(&filter->waiting, false);
+    for (size_t i = 0; i < filter->consumer_count; i++) {
+        if (forget)
+            fabric_consumer_remove(filter->consumers[i], &ignored);
+        fabric_consumer_free(filter->consumers[i]);
+    }
+    int result = filter_copies_close(&filter->copies, problem);
+    free(filter->consumers);
+    free(filter->expected);
+    free(filter);
+    return result;
+}

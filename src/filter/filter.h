@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter.h: the filter: takes the packets of a session, and stores them as copies of the traces that they are from. A
+ * packet is acknowledged after it is stored, so a filter that is killed goes on where it was, in the same folder.
+ *
+ *      dpm-SESSION-packets --> fabric_consumer --+--> FOLDER/web1/{metadata,control,data}    recording "main" of web1
+ *                                                +--> FOLDER/db1
+ *                                                '--> FOLDER/db1.other                       recording "other" of db1
+ *
+ * All of it belongs to one thread. It stores everything; without a folder, nothing, and only counts.
+ */
+#ifndef DPM_FILTER_H
+#define DPM_FILTER_H
+
+#include "base/base.h"
+#include "fabric/fabric.h"
+
+#define FILTER_MAIN "main" /* the recording whose copy is called as the machine alone */
+
+struct filter_options {
+    const char *folder;          /* created if it is missing; NULL: nothing is stored */
+    const char *const *machines; /* only these */
+    size_t machine_count;        /* 0: all */
+    const char *durable;         /* the name of the consumer at the server (filter_name) */
+    uint64_t max_bytes;          /* of each copy; 0: no limit */
+};
+
+struct filter;
+
+#define FILTER_NAME_SIZE (FABRIC_NAME_MOST + 1)
+
+/* A name for the consumer which is the same whenever a filter runs on this machine with this folder. `folder` NULL: a
+ * new name each time. */
+void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE]);
+
+/* Continues the copies in the folder. `fabric` must outlive the filter. Errors, with a line in `problem`: of the file
+ * system; of trace_copy_open: another filter writes them (-EBUSY); of fabric_consumer_new. */
+int filter_new(struct fabric *fabric, const struct filter_options *options,
+               struct filter **ret_filter, struct problem *problem);
+
+/* Takes what comes within `timeout_ms`. Returns how many packets, or a negative errno with a line in `problem`: the
+ * connection is gone; -ENOSPC ...: the copy cannot be written now; nothing is lost, and the next call tries again. */
+int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
+
+/* A recording has ended, or will never come (`known` of both positions false). `last`: its last packets of control
+ * and data. */
+struct filter_last {
+    bool known;
+    uint32_t file;
+    uint64_t number;
+};
+
+int filter_expect(struct filter *filter, const char *machine, const char *recording,
+                  const struct filter_last last[2]);
+
+/* Whether all that filter_expect was told is stored. */
+bool filter_complete(const struct filter *filter);
+
+/* How many packets the server has that are not stored here, or a negative errno. */
+int64_t filter_left(struct filter *filter, struct problem *problem);
+
+/* ---- the copies ---- */
+
+struct filter_copy {
+    const char *machine, *recording;
+    const char *path;        /* NULL: not stored */
+    bool ended;              /* with its END */
+    bool full;               /* it has its largest size: what comes is not stored any more */
+    uint64_t packets, bytes; /* in this run */
+    uint64_t doubles;        /* packets that were stored already */
+    uint64_t missing;        /* packets that never came */
+    uint64_t refused;        /* packets that could not be stored; `why`: the last one */
+    const char *why;         /* "": all could */
+};
+
+size_t filter_count(const struct filter *filter);
+void filter_look(const struct filter *filter, size_t index, struct filter_copy *ret_copy);
+
+/* Closes the copies. `forget`: the server forgets the consumer, too: all is done. NULL is allowed. Returns 0, or the
+ * error of closing a copy, with a line in `problem`. */
+int filter_close(struct filter *filter, bool forget, struct problem *problem);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remote.h: a session with agents on other machines: the controller's side. docs/control-protocol.md describes what
+ * is said.
+ *
+ *      remote_new       the session's folder and server; streams; the controller's connection
+ *      remote_add       one host: starts `ssh HOST dpm agent`; hello, relay, hello of the agent
+ *      remote_poll      everything that happens; calls back
+ *      remote_call      a request to one host; the answer calls back. Several at a time.
+ *      remote_free      ends the shells, the server and the session
+ *
+ *      STARTING --answer line--> LINKED --agent's hello--> READY --shell ends--> AWAY --tries--> STARTING
+ *          '------------------------+---- first time ----------------> OUT <-- too many --'
+ *
+ * Everything belongs to one thread. Nothing prints.
+ */
+#ifndef DPM_REMOTE_H
+#define DPM_REMOTE_H
+
+#include "base/base.h"
+#include "fabric/fabric.h"
+#include "fabric/server.h"
+
+#include <limits.h>
+
+/* ---- the session's folder ---- */
+
+/* Writes where the folder of a session is: ${XDG_STATE_HOME:-~/.local/state}/dpm/sessions/NAME. `session` must be a
+ * valid name; NULL: the folder of all sessions. Returns 0, or -EINVAL or -ENAMETOOLONG with a line in `problem`. */
+int remote_session_path(const char *session, char path[PATH_MAX], struct problem *problem);
+
+/* Attaches to a session of this user that runs. -ENOENT: there is none of this name; the line names those there are. */
+int remote_session_attach(const char *session, struct fabric_server **ret_server,
+                          struct problem *problem);
+
+/* ---- hosts ---- */
+
+#define REMOTE_RSH "ssh"
+#define REMOTE_DPM "dpm"
+
+/* Machines get no such name: what a controller says to the filters comes from it. */
+#define REMOTE_CONTROLLER "controller"
+
+enum remote_state { REMOTE_STARTING, REMOTE_LINKED, REMOTE_READY, REMOTE_AWAY, REMOTE_OUT };
+
+struct remote_host {
+    char *name;                         /* as the user wrote it */
+    char machine[FABRIC_NAME_MOST + 1]; /* its name in the session */
+    enum remote_state state;
+    bool was_ready;
+    bool ends;      /* set by the caller: its agent is asked to end, so the connection will */
+    char *own_name; /* what the machine calls itself; NULL: not known yet */
+    char *machine_id, *user;
+    void *context;            /* the caller's */
+    struct remote_link *link; /* ours */
+};
+
+struct remote_callbacks {
+    /* A line of the remote shell's standard error. */
+    void (*said)(void *context, struct remote_host *host, const char *line);
+    /* The state is another one: now READY, AWAY or OUT. `line` says why, beginning with the host's name; NULL: READY
+     * for the first time. */
+    void (*changed)(void *context, struct remote_host *host, const char *line);
+    /* A NOTICE or OUTPUT. */
+    void (*message)(void *context, struct remote_host *host, const struct fabric_message *message);
+    /* The controller's own connection: what the server refuses, or that it is away. */
+    void (*trouble)(void *context, const char *line);
+    /* The descriptor of the options is readable. */
+    void (*readable)(void *context);
+};
+
+struct remote_options {
+    const char *session; /* a valid name, which no session has yet */
+    const char *rsh;     /* the remote shell's command; several words, with quotes; REMOTE_RSH */
+    const char *dpm;     /* the program's name on the other machines; REMOTE_DPM */
+    uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
+    int connect_ms;      /* time for one connection */
+    int descriptor;      /* watched, too: signals; -1: none */
+    const struct remote_callbacks *callbacks;
+    void *context;
+};
+
+struct remote;
+
+/* Starts the session and its server. Errors, with a line in `problem`: those of fabric_server_start, fabric_open,
+ * fabric_create_streams; -EEXIST: there is a session of this name. */
+int remote_new(const struct remote_options *options, struct remote **ret_remote,
+               struct problem *problem);
+
+/* Ends the shells, without which the agents end soon if they were not asked to; stops the server; removes the session's
+ * folder. NULL is allowed. */
+void remote_free(struct remote *remote);
+
+/* The user `FABRIC_FILTER` of the session, for another thread. */
+int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
+
+/* The controller's own connection, for fabric_usage, fabric_trim ... */
+struct fabric *remote_fabric(struct remote *remote);
+
+/* Tells the filters of this session something (fabric_notice); they hear it from REMOTE_CONTROLLER. */
+int remote_tell_filters(struct remote *remote, const char *method, json_t *params,
+                        struct problem *problem);
+
+/* Begins to connect to a host. The host's state is REMOTE_OUT if the shell cannot be started; callbacks->changed is
+ * called. A name that was added is found again. Errors, with a line in `problem`: -EEXIST: another name makes the
+ * same name of a machine; -ENOMEM. */
+int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
+               struct problem *problem);
+
+size_t remote_count(const struct remote *remote);
+struct remote_host *remote_at(const struct remote *remote, size_t index);
+
+/* How many hosts have this state. */
+size_t remote_count_in(const struct remote *remote, enum remote_state state);
+
+/* Waits until something happens, at most `timeout_ms`, and does what is due. */
+void remote_poll(struct remote *remote, int timeout_ms);
+
+/* Gives a host up: as if it could not be reached. */
+void remote_leave_out(struct remote *remote, struct remote_host *host, const char *line);
+
+/* ---- calls ---- */
+
+/* `error` 0: `result` is the answer (json_incref to keep it). Else a negative errno, as of fabric_call, or -ENOTCONN:
+ * the host is out; `line` says what, beginning with the host's name; `code` of JSON-RPC if it is -EREMOTEIO. */
+typedef void (*remote_answer)(void *context, struct remote_host *host, int error, int code,
+                              json_t *result, const char *line);
+
+/* Asks the agent of a host. Takes over `params` (or NULL). `answer` is called exactly once, later, within
+ * remote_poll, unless the session is freed before. While the host is away the request waits for it, until
+ * `timeout_ms` have passed. */
+void remote_call(struct remote *remote, struct remote_host *host, const char *method,
+                 json_t *params, int timeout_ms, remote_answer answer, void *context);
+
+/* How many calls wait for their answers. */
+size_t remote_calls(const struct remote *remote);
+
+/* Forgets all calls: none is answered. */
+void remote_drop_calls(struct remote *remote);
+
+/* ---- words ---- */
+
+/* Splits a command line as a shell does: blanks separate words; '...', "..." and \ quote; nothing else is special.
+ * Returns how many words there are, and *ret_words with NULL at its end, to be freed with one free(); -EINVAL: a
+ * quote is not closed; -ENOMEM. */
+int remote_words(const char *text, char ***ret_words);
+
+#endif

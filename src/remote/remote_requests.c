@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* remote_requests.c: requests that wait for their answers. See remote_requests.h. */
+#include "remote/remote_requests.h"
+#include "remote/remote_links.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AGAIN_AFTER 100000000ULL /* ns */
+
+void remote_call(struct remote *remote, struct remote_host *host, const char *method,
+                 json_t *params, int timeout_ms, remote_answer answer, void *context)
+{
+    struct remote_calls *calls = &remote->calls;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (array_reserve(&calls->list, &calls->capacity, calls->count + 1, sizeof(*calls->list)) < 0) {
+        json_decref(params);
+        answer(context, host, -ENOMEM, 0, NULL, "out of memory");
+        return;
+    }
+    calls->list[calls->count++] = (struct remote_call){
+        .host = host,
+        .method = method,
+        .params = params,
+        .deadline = now + (uint64_t)timeout_ms * 1000000,
+        .due = now,
+        .answer = answer,
+        .context = context,
+    };
+}
+
+size_t remote_calls(const struct remote *remote)
+{
+    return remote->calls.count;
+}
+
+/* The list may change while the answer is taken: it may call again. */
+static void finish(struct remote *remote, size_t index, int error, int code, json_t *result,
+                   const char *text)
+{
+    struct remote_calls *calls = &remote->calls;
+    struct remote_call call = calls->list[index];
+    size_t length = strlen(call.host->machine);
+    char line[640];
+
+    calls->list[index] = calls->list[--calls->count];
+    if (text != NULL && strncmp(text, call.host->machine, length) == 0 &&
+        strncmp(text + length, ": ", 2) == 0)
+        text += length + 2; /* the fabric knows the machine's name, the user the host's */
+    snprintf(line, sizeof(line), "%s: %s", call.host->name, text == NULL ? "" : text);
+    call.answer(call.context, call.host, error, code, result, line);
+    json_decref(call.params);
+}
+
+/* Nobody has heard it: the agent is not connected yet, or not now. */
+static bool unheard(int error)
+{
+    return error == -EHOSTUNREACH || error == -ENOTCONN;
+}
+
+static void send(struct remote *remote, struct remote_call *call, uint64_t now)
+{
+    struct problem problem = {""};
+    int timeout_ms = (int)((call->deadline - now) / 1000000) + 1;
+    int64_t number = fabric_call_begin(remote->fabric, call->host->machine, call->method,
+                                       call->params, timeout_ms, &problem);
+
+    call->number = number > 0 ? number : 0;
+    call->due = now + AGAIN_AFTER;
+    if (number < 0 && !unheard((int)number))
+        finish(remote, (size_t)(call - remote->calls.list), (int)number, 0, NULL, problem.text);
+}
+
+void remote_calls_take(struct remote *remote, const struct fabric_message *message)
+{
+    for (size_t i = 0; i < remote->calls.count; i++) {
+        struct remote_call *call = &remote->calls.list[i];
+        if (call->number != (int64_t)message->call)
+            continue;
+        call->number = 0;
+        call->due = clock_now(CLOCK_MONOTONIC) + AGAIN_AFTER;
+        if (!unheard(message->error))
+            finish(remote, i, message->error, message->code, message->result, message->text);
+        return;
+    }
+}
+
+void remote_calls_step(struct remote *remote)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    for (size_t i = remote->calls.count; i-- > 0;) {
+        if (i >= remote->calls.count)
+            continue; /* others ended, too */
+        struct remote_call *call = &remote->calls.list[i];
+        if (call->number != 0)
+            continue;
+        if (call->host->state == REMOTE_OUT)
+            finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
+        else if (now >= call->deadline)
+            finish(remote, i, -ETIMEDOUT, 0, NULL, "its agent does not answer");
+        else if (now >= call->due &&
+                 (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
+            send(remote, call, now);
+    }
+}
+
+void remote_drop_calls(struct remote *remote)
+{
+    remote_calls_done(&remote->calls);
+}
+
+void remote_calls_done(struct remote_calls *calls)
+{
+    for (size_t i = 0; i < calls->count; i++)
+        json_decref(calls->list[i].params);
+    free(calls->list);
+    *calls = (struct remote_calls){0};
+}

@@ -1,0 +1,233 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# remote_test.sh BUILD_FOLDER: dpm run and dpm acquire on three hosts (scripts/hosts), through ssh: one report over all of
+# them, whose counts are the programs' own; a host that cannot be reached; a filter that is killed; programs that a host
+# lacks; signals; and nothing that stays behind, nor a secret that others can read.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+need_programs ip ssh python3 jq nats-server unshare setpriv
+hosts=$(realpath "$(dirname "$0")/../../scripts/hosts")
+dir=$scratch/hosts
+
+# shellcheck disable=SC2317 # called by trap
+leave() {
+    "$hosts" down "$dir"
+    rm -rf "$scratch"
+}
+trap leave EXIT
+"$hosts" up --owner $$ "$dir" web1 web2 db1 > up.log 2>&1 || skip_all "no hosts can be made: $(tail -n 1 up.log; rm -f up.log)"
+rm -f up.log
+dpm=$(realpath "$dpm")
+cd "$scratch" || exit 1
+shared=$dir/shared
+rsh="ssh -F $dir/ssh_config"
+export HOME="$scratch/home" XDG_STATE_HOME=
+mkdir -p "$HOME"
+sessions=$HOME/.local/state/dpm/sessions
+
+# on COMMAND...: dpm COMMAND with the options that reach the hosts. With its output in out and err; returns its status.
+on() {
+    subcommand=$1
+    shift
+    timeout 60 "$dpm" "$subcommand" --rsh "$rsh" --remote-dpm "$dpm" "$@" > out 2> err
+}
+
+# The server answers each message with one of twice its size; each client sends as many, and says how many bytes.
+cat > "$shared/server.py" << 'END'
+import socket, sys, threading
+listener = socket.create_server(("10.77.0.1", 7000))
+print("ready", flush=True)
+received = []
+def serve(connection):
+    count = 0
+    while data := connection.recv(100):
+        count += len(data)
+        connection.sendall(data * 2)
+    received.append(count)
+threads = []
+for i in range(int(sys.argv[1])):
+    thread = threading.Thread(target=serve, args=(listener.accept()[0],))
+    thread.start()
+    threads.append(thread)
+for thread in threads:
+    thread.join()
+print("received", sum(received))
+END
+cat > "$shared/client.py" << 'END'
+import socket, sys, time
+for i in range(100):
+    try:
+        connection = socket.create_connection(("10.77.0.1", 7000))
+        break
+    except OSError:
+        time.sleep(0.1)
+messages, pause = int(sys.argv[1]), float(sys.argv[2])
+for i in range(messages):
+    connection.sendall(b"x" * 40)
+    left = 80
+    while left > 0:
+        left -= len(connection.recv(left))
+    time.sleep(pause)
+connection.shutdown(socket.SHUT_WR)
+connection.recv(1)
+print("sent", 40 * messages)
+END
+
+# ---- usage ----
+
+# refuses STATUS TEXT ARGUMENT...: dpm ends with this status and a line with this text.
+refuses() {
+    status=$1
+    text=$2
+    shift 2
+    "$dpm" "$@" > out 2> err
+    check_equal "dpm $*: $text" "$status 1" "$? $(grep -c -e "$text" err)"
+}
+refuses 2 "only dpm run starts commands" acquire --host a:b --name x
+refuses 2 "name the command for b" run --host a:x --host b
+refuses 2 "every --host has a command of its own" run --host a:x y
+refuses 2 "quotes are closed" run --host "a:x 'y"
+refuses 2 "with --host all records are kept" acquire --host a --name x --max-age 1h
+refuses 2 "need --host" run --rsh ssh true
+refuses 1 "there is no session 'none'" filter --from none
+
+# ---- dpm run ----
+
+on run -o run --kinds tcp --host web1:"python3 $shared/server.py 2" --host web2,db1 \
+    python3 "$shared/client.py" 200 0.001 < /dev/null
+check_equal "three programs on three hosts end in order" 0 $?
+check_equal "their output comes line by line, labelled" "db1: sent 8000
+web1: ready
+web1: received 16000
+web2: sent 8000" "$(LC_ALL=C sort out)"
+check "one report covers all of them" grep -q '^3 traces, machines .*web1' err
+check "... and says where the traces are" grep -q '^dpm: [0-9]* records of 3 hosts, 0 lost, in run$' err
+"$dpm" dump --json --matched run/web1 run/web2 run/db1 > dump.json 2> dump.err
+check_equal "the bytes are the programs' own: sent by the clients, received by the server" "16000 16000" \
+    "$(jq -rs '[(map(select(.event == "SEND" and .trace != "web1" and .bytes == 40).bytes) | add),
+        (map(select(.event == "RECEIVE" and .bytes > 0 and (.edges | length) > 0 and .edges[0].bytes == 40).bytes) | add)] |
+        map(tostring) | join(" ")' dump.json)"
+"$dpm" stats --json run/web1 run/web2 run/db1 > stats.json 2> stats.err
+check "... every receive is matched exactly" jq -e '.trace.matching |
+    .exact >= 800 and .unmatched_sends == 0 and .unmatched_receives == 0 and .external == 0' stats.json
+check "... and nothing was lost" jq -e '[.trace.traces[]?.lost // 0] | add // 0 == 0' stats.json
+
+echo input | on run -o input --host web1:'sh -c "cat; exit 3"' --host web2:'sh -c "cat; echo end; sleep 1; exit 5"'
+check_equal "the exit status is that of the first that failed" 3 $?
+check_equal "standard input is the first one's" "web1: input
+web2: end" "$(LC_ALL=C sort out)"
+on run -o two --meter ptrace --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'true' < /dev/null
+check "the ptrace meter meters one command of a host" grep -q 'web2: the ptrace meter meters one command' err
+on run -o two --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'echo three' < /dev/null
+check_equal "without privilege the ptrace meter is taken; two processes of a host have numbers" "dpmtest@web1: one
+web2[1]: two
+web2[2]: three" "$(LC_ALL=C sort out)"
+check "... and it is told" grep -q '^dpm: dpmtest@web1: metering with ptrace' err
+printf 'raw\nbytes' | on run -o raw --host web1 cat
+check_equal "one process alone writes as it is" "$(printf 'raw\nbytes')" "$(cat out)"
+
+# ---- programs that are missing there ----
+
+mkdir own
+cp "$(realpath /usr/bin/true)" own/own-program
+on run -o copied --host web1,web2 own/own-program < /dev/null
+check_equal "a program that the hosts lack is copied" "0 2" "$? $(grep -c 'is not there: it runs a copy' err)"
+check_equal "... once to each, under its hash" 2 \
+    "$(find "$dir"/hosts/web?/home/root/.cache/dpm/programs -type f | wc -l)"
+on run -o missing --host web1:true --host web2:no-such-program < /dev/null
+check_equal "one that is nowhere is an error, and nothing is started" \
+    "127 dpm: web2: there is no program 'no-such-program'" "$? $(grep -v 'UDP is metered only' err)"
+check_not "... and nothing is left" test -e missing
+
+# ---- dpm acquire, a host that cannot be reached, a filter that is killed, secrets ----
+
+run_in() {
+    host=$1
+    shift
+    "$hosts" run "$dir" "$host" "$@"
+}
+run_in web1 python3 "$shared/server.py" 2 > server.out &
+wait_for 20 grep -q ready server.out
+run_in web2 python3 "$shared/client.py" 2000 0.002 > client2.out &
+run_in db1 python3 "$shared/client.py" 2000 0.002 > client3.out &
+
+on acquire -o all --session seen --host web1,nowhere,web2,db1 --name server.py --name client.py --kinds tcp &
+acquire=$!
+wait_for 30 grep -q '^dpm: metering 3 processes on 3 hosts; session seen' err
+check_equal "a host that cannot be reached is told in one line" 1 "$(grep -c nowhere err)"
+jq -r '.users[]' "$sessions/seen/session.json" > secrets
+check "the session has secrets" test -s secrets
+for process in /proc/[0-9]*; do
+    tr '\0' '\n' < "$process/cmdline"
+    tr '\0' '\n' < "$process/environ"
+done > visible 2> visible.err
+check_not "... none is in an argument or the environment of a process" grep -qFf secrets visible
+check_equal "... nor in a file that others can read" "" "$(find "$sessions" -type f -perm /077; find "$sessions" -maxdepth 0 -perm /077)"
+
+"$dpm" filter --from seen -o other > filter.out 2>&1 &
+filter=$!
+wait_for 20 test -s other/web1/data
+kill -9 $filter
+check "a filter of its own stores the packets, and is killed" test -s other/web1/metadata
+"$dpm" filter --from seen -o other > filter2.out 2>&1 &
+filter=$!
+"$dpm" filter --from seen -o one --machine web2 > filter3.out 2>&1 &
+filter3=$!
+
+wait $acquire
+check_equal "a host that cannot be reached does not spoil the others" 0 $?
+wait $filter
+check_equal "the filter goes on where it was, and ends with the session" 0 $?
+wait $filter3
+check_equal "... and so does one for one machine" "0 web2" "$? $(ls one)"
+for host in web1 web2 db1; do
+    check "the filter's copy of $host is the controller's: nothing lost or doubled" \
+        cmp "all/$host/control" "other/$host/control"
+    check "... and its data" cmp "all/$host/data" "other/$host/data"
+done
+check "... and of one machine" cmp all/web2/data one/web2/data
+check_equal "the clients' own count" "sent 80000 sent 80000" "$(cat client2.out) $(cat client3.out)"
+"$dpm" stats --json all/web1 all/web2 all/db1 > stats.json 2> stats.err
+check "what was recorded is matched exactly" jq -e '.trace.matching | .exact > 1000 and .unmatched_receives == 0' stats.json
+
+# ---- a connection that breaks ----
+
+# shellcheck disable=SC2016 # for the shell there
+on run -o again --session again --interval 1s --host web1:'sh -c "for i in 1 2 3 4 5 6 7 8 9; do echo line \$i; sleep 0.5; done"' \
+    --host web2:'sleep 3' < /dev/null &
+run=$!
+wait_for 30 grep -q 'line 2' out
+kill -9 "$(pgrep -f "^ssh -F $dir/ssh_config .* web1 $dpm agent")"
+wait_for 20 grep -q '^dpm: web1: connected again' err
+kill -9 "$(pgrep -f "nats-server .*$sessions/again")"
+wait $run
+check_equal "a connection that breaks, and a server that is killed, end nothing" 0 $?
+check "... it is told" grep -q '^dpm: web1: .*trying again' err
+check "... it comes back" grep -q '^dpm: web1: connected again' err
+check "... also when it was the server" grep -q '^dpm: web2: connected again' err
+check_equal "... no output is missing" 9 "$(grep -c '^web1: line' out)"
+check "... no record is missing" grep -q ' 0 lost, in again$' err
+check "interval reports cover both hosts" grep -q '^2 traces, machines .* so far' err
+
+# ---- signals ----
+
+timeout 60 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal --host web2:'sh -c "trap \"\" INT; sleep 1"' \
+    --host web1:'sh -c "trap \"echo caught; exit 7\" INT; echo ready; while :; do sleep 0.1; done"' > out 2> err < /dev/null &
+run=$!
+wait_for 30 grep -q ready out
+pkill -INT -P $run dpm
+wait $run
+check_equal "a signal is passed on to the processes" "7 web1: caught" "$? $(grep caught out)"
+
+# ---- nothing stays ----
+
+# shellcheck disable=SC2317 # called by wait_for
+no_agents() {
+    ! run_in web1 pgrep -f "dpm agent" && ! run_in web2 pgrep -f "dpm agent" && ! run_in db1 pgrep -f "dpm agent"
+}
+check "no agent is left" wait_for 20 no_agents
+check_equal "no session is left" "" "$(ls "$sessions")"
+"$dpm" run -o here -- true 2> err
+check_not "without --host there is no session" test -e "$HOME/.local/state/dpm/sessions/true"
+finish
