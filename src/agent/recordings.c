@@ -7,15 +7,18 @@
  *      recording.end --> the trace is closed; what is left of it is published
  */
 #include "agent/agent_private.h"
+#include "base/process.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPOOL_SIZE (1ull << 30) /* bytes, unless something else is asked for */
+#define SPOOL_SIZE   (1ull << 30)  /* bytes, unless something else is asked for */
+#define SIGN_OF_LIFE 1000000000ull /* ns */
 
 /* ---- finding ---- */
 
@@ -109,6 +112,8 @@ static int read_options(struct agent_recording *recording, json_t *params, struc
     options->max_size = (uint64_t)size;
     options->limits = (struct trace_limits){.max_files = (uint32_t)files, .max_age = (uint64_t)age};
     options->trace = recording->path;
+    /* a sign of life, even if nothing happens: live reports wait for each machine */
+    options->latest = SIGN_OF_LIFE;
     return result;
 }
 
@@ -261,6 +266,36 @@ static int choose(json_t *params, struct acquisition *acquisition, struct proble
     return result;
 }
 
+#define STAT_PARENT 4  /* field of /proc/PID/stat */
+#define SHELLS_MOST 16 /* between the front and the server that accepts remote shells */
+
+static pid_t parent_of(pid_t pid)
+{
+    char stat[1024];
+    const char *field = NULL;
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) > 0)
+        field = process_stat_field(stat, STAT_PARENT);
+    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
+}
+
+/* The remote shell of our own connection would be metered with all others, and its records would be messages again. What
+ * accepts remote shells, the last before process 1, serves others, too. */
+static void leave_own_connection(struct agent_recording *recording)
+{
+    struct meter_interface *meter = recording->recording.meter;
+    struct ucred front = {0};
+    socklen_t size = sizeof(front);
+    struct problem problem;
+
+    if (meter->change == NULL ||
+        getsockopt(recording->agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
+        return;
+    pid_t pid = parent_of(front.pid);
+    for (int i = 0; i < SHELLS_MOST && pid > 1 && parent_of(pid) > 1; i++, pid = parent_of(pid))
+        meter->change(meter, pid, METER_LEAVE, &problem);
+}
+
 static int acquire(struct agent_recording *recording, json_t *params,
                    struct acquisition *acquisition, struct meter_begun *ret_begun,
                    struct problem *problem)
@@ -280,6 +315,8 @@ static int acquire(struct agent_recording *recording, json_t *params,
     result = acquiring_begin(&acquisition->acquiring, meter, ret_begun, problem);
     if (result < 0)
         return result;
+    if (acquisition->acquiring.all)
+        leave_own_connection(recording);
     recordings_begin_one(recording);
     return recording_catch_up(&recording->recording, problem);
 }

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* With a machine from which nothing comes: agents flush each second. */
+#define PATIENCE 3000000000ull /* ns */
+
 /* ---- begin and end ---- */
 
 static bool has_copy(const struct hosts *hosts, const struct metered_host *host,
@@ -53,8 +56,10 @@ static int follow_all(struct hosts *hosts, struct problem *problem)
         live->count++;
     }
     int result = history_new(live->sources, live->count, &live->history, problem);
-    if (result == 0)
+    if (result == 0) {
+        history_be_patient(live->history, PATIENCE, clock_now);
         result = statistics_new(live->history, 0, &hosts->recorder.statistics);
+    }
     hosts->recorder.origins = (uint32_t)live->count;
     hosts->recorder.last_report = clock_now(CLOCK_MONOTONIC);
     return result < 0 ? problem_set(problem, result, "out of memory for interval reports") : 0;
