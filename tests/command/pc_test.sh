@@ -3,6 +3,7 @@
 # pc_test.sh BUILD_FOLDER: program counters lead to the functions that made the calls. The truth is a program that knows
 # its own callers (callers.c), in several builds; the linker's addresses; and elfutils' unwinder, on real servers.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v cc > /dev/null || skip_all "there is no C compiler"

@@ -4,6 +4,7 @@
 # bursts: how long and how many of them wait, by the server's own log and by the statistics. (queued_test.sh looks at each
 # message.)
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v python3 > /dev/null || skip_all "python3 is not installed"
