@@ -4,6 +4,7 @@
 # with the trace, to the byte (iperf3_account.py), whether the recording began before it, between its two ends, or in
 # the middle.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 command -v iperf3 > /dev/null || skip_all "iperf3 is not installed"

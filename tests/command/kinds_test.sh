@@ -3,6 +3,7 @@
 # kinds_test.sh BUILD_FOLDER: metering only some kinds of paths: their records are those of a meter of all kinds at the
 # same time, other kinds have no records, and only the needed hooks are attached.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 program=$1/tests/truth/truth-program

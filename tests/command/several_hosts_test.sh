@@ -3,6 +3,7 @@
 # several_hosts_test.sh BUILD_FOLDER: three hosts made by scripts/hosts: what each has of its own; delays between them;
 # each meters only its own processes, and all of these, as their own counts prove; the traces of all are one computation.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs ip unshare nsenter ssh sshd ping python3
