@@ -26,12 +26,13 @@ account() {
     "$dpm" why --json each.trace > why.json
 }
 
-# Each kind within 3 % of the elapsed time, or 1 ms for each phase: what runs before main() and between the phases counts
-# for dpm only, and so do delays of less than 1 ms.
+# Each kind within 3 % of the elapsed time, or 1 ms for each phase: delays of less than 1 ms count for the program only. What
+# runs before main() counts for dpm only. When a thread neither ran nor waited, as when the host of a virtual machine took
+# the CPU, dpm says unknown, and the program takes it for a part of the wait.
 agrees='
     $truth[0] as $true | .elapsed_ns as $elapsed |
-    ([$elapsed * 0.03, 1e6 * ([$true.phases[]] | add)] | max) as $allowed |
-    [.spent_on_ns | to_entries[] | {key, dpm: .value, true: ($true[.key] // 0)} |
+    (([$elapsed * 0.03, 1e6 * ([$true.phases[]] | add)] | max) + $elapsed - $true.elapsed + .spent_on_ns.unknown) as $allowed |
+    [.spent_on_ns | del(.unknown) | to_entries[] | {key, dpm: .value, true: ($true[.key] // 0)} |
      select(((.dpm - .true) | fabs) > $allowed)] |
     if length == 0 then true else (.[] | "\(.key): \(.dpm / 1e6) ms, in truth \(.true / 1e6)"), false end'
 
@@ -56,11 +57,6 @@ done
 account "$seed" 12 poll disk sleep compute
 agrees "polls between other waits, seed $seed"
 # A CPU that others use, too: the delay after a wait is no part of the wait.
-# The disk's interrupt may find a competitor in a system call, which then counts as who ended the wait: seldom twice.
-for try in 1 2 3; do
-    account "$seed" 12 contend outside disk
-    jq -e --slurpfile truth truth.json "$agrees" why.json > differences && break
-    sed "s/^/# $try: /" differences
-done
+account "$seed" 12 contend outside disk
 agrees "waits beside competitors, seed $seed"
 finish

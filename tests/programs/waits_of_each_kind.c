@@ -20,7 +20,7 @@
  *      server    an answer of a child that computes or sleeps before it    what the child does
  *
  * The clocks of a phase: elapsed time, the thread's CPU time, and the time that it waited for a CPU
- * (/proc/thread-self/schedstat). What is left is the wait.
+ * (/proc/thread-self/schedstat). What is left is the wait. Between phases it computes and has no CPU.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -250,7 +250,7 @@ static void phase_contend(int ms)
     }
     compute(ms);
     kill(competitor, SIGKILL);
-    waitpid(competitor, NULL, 0);
+    waitpid(competitor, NULL, 0); /* it needs the CPU once more, to end */
     sched_setaffinity(0, sizeof(before), &before);
 }
 
@@ -404,7 +404,7 @@ static const struct phase {
     void (*alone)(int ms);
     void (*together)(int ms, struct work *work);
 } phases[] = {
-    {"compute", KINDS, phase_compute, NULL}, {"contend", KINDS, phase_contend, NULL},
+    {"compute", KINDS, phase_compute, NULL}, {"contend", NO_CPU, phase_contend, NULL},
     {"sleep", TIMER, phase_sleep, NULL},     {"poll", EVENT, phase_poll, NULL},
     {"disk", DISK, phase_disk, NULL},        {"outside", OUTSIDE, phase_outside, NULL},
     {"lock", LOCK, phase_lock, NULL},        {"stop", STOPPED, phase_stop, NULL},
@@ -414,6 +414,7 @@ static const struct phase {
 #define PHASES (int)(sizeof(phases) / sizeof(phases[0]))
 
 static int begun[PHASES];
+static struct times in_phases;
 
 static void go_through(const struct phase *phase, struct work *work)
 {
@@ -427,6 +428,8 @@ static void go_through(const struct phase *phase, struct work *work)
         phase->together(ms, work);
     times = times_since(&begin);
     note(&times, phase->kind);
+    in_phases.cpu += times.cpu;
+    in_phases.delay += times.delay;
     if (phase->together != NULL)
         note_work(work);
     fprintf(stderr, "%s %d ms%s: %.1f ms, of which CPU %.1f, no CPU %.1f\n", phase->name, ms,
@@ -482,6 +485,8 @@ int main(int count, char **arguments)
     for (int i = atoi(arguments[2]); i > 0; i--)
         go_through(choose(arguments + 4, count - 4), work);
     struct times all = times_since(&begin);
+    found[COMPUTING] += all.cpu - in_phases.cpu;
+    found[NO_CPU] += all.delay - in_phases.delay;
     print(&all);
     return 0;
 }

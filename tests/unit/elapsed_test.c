@@ -708,6 +708,47 @@ static void no_cpu_as_the_kernel_says(void **state)
     check_scene(&scene, "computing 60 no_cpu 24 unknown 116");
 }
 
+/* A thread waits for a CPU for 60 ms, and then for a lock, whose holder computes meanwhile: the way goes along the holder.
+ * The 60 ms are no reason to believe that the thread had no CPU later, when no SCHEDULE says so. */
+static void no_cpu_is_not_carried_over(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_scene(&scene, 2);
+    at(&scene, 0, 1, 0, EVENT_EXEC);
+    at(&scene, 0, 2, 0, EVENT_EXEC);
+    schedule_at(&scene, 70, 1, 60);
+    at(&scene, 90, 1, 30, EVENT_WAKEUP)->wakeup.woken = 0;
+    at(&scene, 100, 2, 100, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 100, 1, 30, 202, 1, 10);
+    for (uint32_t ms = 110; ms <= 130; ms += 10)
+        block_at(&scene, ms, 1, 30, 230, 1, 5);
+    end_at(&scene, 130, 1, 30);
+    check_scene(&scene, "computing 100 no_cpu 1 timer 15 unknown 14");
+}
+
+/* A child's first event comes after its SCHEDULEs: its parent's record before it is held back by a receive. */
+static void no_cpu_of_a_child(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_pipe(&scene);
+    add_stream(&scene.tape, T0, 3, 3, 1);
+    message_at(&scene, 10, 1, 10, EVENT_RECEIVE, 2, 0, 10);
+    at(&scene, 10, 1, 10, EVENT_CREATEPROCESS)->create.child = 3;
+    at(&scene, 10, 3, 0, EVENT_STARTPROCESS);
+    schedule_at(&scene, 30, 3, 20);
+    schedule_at(&scene, 60, 3, 40);
+    message_at(&scene, 70, 2, 60, EVENT_SEND, 1, 0, 10)->message.span = 61 * MS;
+    end_at(&scene, 90, 3, 40);
+    at(&scene, 90, 3, 40, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 90, 1, 10, 61, 1, 80);
+    end_at(&scene, 90, 1, 10);
+    check_scene(&scene, "computing 50 no_cpu 40");
+}
+
 /* A poll that has timed out makes no record; a wait in another call comes after it. */
 static void a_poll_ends_before_the_next_wait(void **state)
 {
@@ -829,6 +870,8 @@ int main(void)
         cmocka_unit_test(a_poll_ends_before_the_next_wait),
         cmocka_unit_test(writers_in_no_certain_order),
         cmocka_unit_test(no_cpu_as_the_kernel_says),
+        cmocka_unit_test(no_cpu_is_not_carried_over),
+        cmocka_unit_test(no_cpu_of_a_child),
         cmocka_unit_test(any_computation_adds_up),
         cmocka_unit_test(no_more_than_the_kernel_says),
     };

@@ -217,10 +217,11 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     interval->cpu = cpu_since(thread, event, creator != 0);
     if (interval->cpu > interval->end - begin)
         interval->cpu = interval->end - begin;
-    if (creator != 0)
-        thread->before = 0; /* it has not waited before it was created */
+    if (thread->last == 0 && creator == 0)
+        elapsed_leave_out_first_delay(thread);
     interval->previous = thread->last;
     interval->thread = thread->index + 1;
+    interval->runnable = thread->runnable;
     interval->receives = receives((const struct record *)event->event.header);
     interval->in_request = thread->requests > 0;
     find_wait(thread, event, interval->end - begin, interval);

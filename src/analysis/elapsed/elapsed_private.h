@@ -22,7 +22,9 @@ struct interval {
     uint64_t wait;
     uint64_t queued; /* of the wait, at its end: it could have run, but had no CPU */
     uint64_t
-        arrival;   /* of what ended the wait, or of the message that was received; 0: not known */
+        arrival; /* of what ended the wait, or of the message that was received; 0: not known */
+    uint64_t
+        runnable;  /* by its end its thread had waited so long for CPUs, and less than 1 ms more */
     uint64_t span; /* SEND: from the moment when its first byte became visible to its end */
     uint32_t previous; /* of the same thread */
     uint32_t
@@ -81,6 +83,7 @@ struct detail {
 /* A time that a thread has waited for a CPU, and when it got it. */
 struct delay {
     uint64_t time, length;
+    uint64_t before; /* what the SCHEDULE before it said */
 };
 
 struct elapsed_thread {
@@ -95,9 +98,8 @@ struct elapsed_thread {
     bool stopped;
     uint32_t call;
     uint64_t runnable; /* of its latest SCHEDULE ... */
-    uint64_t before;   /* ... and of the one before its first event */
-    uint64_t
-        unwalked; /* so long it can have been without a CPU, in what the walk has not come to yet */
+    uint64_t before;   /* ... and before its first event, perhaps also before the recording */
+    uint64_t unwalked; /* ... and at most at the time that the walk has come to */
     struct delay *delays;
     size_t delay_count, delay_room;
     uint32_t requests; /* received by it and not answered yet */
@@ -164,7 +166,8 @@ uint32_t elapsed_source_of(const struct elapsed_analysis *analysis,
                            const struct history_edge *edge);
 
 /* Chooses the edge that has ended the wait: of several messages the one that arrived first, and messages before anything
- * else. Of messages of which only some were received (enum edge_kind), the latest that was there in time. `began`: when the wait did; 0: nothing was waited for, and a message is looked for. */
+ * else. Of messages of which only some were received (enum edge_kind), the latest that was there in time. `began`: when
+ * the wait did; 0: nothing was waited for, and a message is looked for. */
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
                         uint64_t began, uint64_t arrived, struct interval *interval);
 
@@ -202,6 +205,10 @@ enum elapsed_kind kind_of_call(uint32_t call, uint32_t state);
 /* SCHEDULE: the thread has waited `runnable` ns for a CPU so far. Returns 0 or -ENOMEM. */
 int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t runnable);
 
+/* Before the first event of a thread that was not created in the recording: what its first SCHEDULE says may have been
+ * before the recording. */
+void elapsed_leave_out_first_delay(struct elapsed_thread *thread);
+
 /* The delays in the thread's next interval become part of its wait, or of the one before. */
 void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                          struct interval *interval);
@@ -213,7 +220,8 @@ void elapsed_begin_delays(const struct elapsed_analysis *analysis);
 uint64_t elapsed_runnable_since(const struct elapsed_analysis *analysis,
                                 const struct interval *interval, uint64_t arrival);
 
-/* Takes `time` from what the interval's thread can have been without a CPU in all. Returns how much there was. */
+/* The walk finds that the interval's thread had no CPU for `time`. Returns how much of it the SCHEDULEs allow, less what
+ * was taken before. */
 uint64_t elapsed_take_no_cpu(const struct elapsed_analysis *analysis,
                              const struct interval *interval, uint64_t time);
 
