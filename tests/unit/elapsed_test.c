@@ -79,14 +79,20 @@ static void schedule_at(struct scene *scene, uint32_t ms, uint32_t stream, uint3
     record->schedule.runnable = (uint64_t)waited * MS;
 }
 
+/* Processes that begin their programs at 0 ms. */
+static void begin_programs(struct scene *scene, uint32_t streams)
+{
+    begin_scene(scene, streams);
+    for (uint32_t stream = 1; stream <= streams; stream++)
+        at(scene, 0, stream, 0, EVENT_EXEC);
+}
+
 /* Two processes with a pipe between them, whose ends have their numbers. */
 static void begin_pipe(struct scene *scene)
 {
-    begin_scene(scene, 2);
+    begin_programs(scene, 2);
     add_unix(&scene->tape, T0, 1, PATH_PIPE, 1, 2);
     add_unix(&scene->tape, T0, 2, PATH_PIPE, 2, 1);
-    at(scene, 0, 1, 0, EVENT_EXEC);
-    at(scene, 0, 2, 0, EVENT_EXEC);
 }
 
 static void end_at(struct scene *scene, uint32_t ms, uint32_t stream, uint32_t cpu)
@@ -239,8 +245,7 @@ static void one_process(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_programs(&scene, 1);
     block_at(&scene, 50, 1, 10, 75, 2, 30);   /* fdatasync: computes 10, has no CPU for 10 */
     block_at(&scene, 150, 1, 30, 230, 1, 80); /* clock_nanosleep */
     block_at(&scene, 160, 1, 30, 202, 1, 10); /* futex */
@@ -254,9 +259,7 @@ static void locks_with_time_limits(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
+    begin_programs(&scene, 2);
     block_at(&scene, 50, 1, 0, 202, 1, 50)->header.flags |= RECORD_TIME_LIMIT;
     at(&scene, 80, 2, 80, EVENT_WAKEUP)->wakeup.woken = 1;
     block_at(&scene, 80, 1, 0, 202, 1, 30)->header.flags |= RECORD_TIME_LIMIT;
@@ -270,8 +273,7 @@ static void stops(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_programs(&scene, 1);
     at(&scene, 10, 1, 10, EVENT_STOPPROCESS);
     at(&scene, 60, 1, 10, EVENT_STARTPROCESS);
     end_at(&scene, 70, 1, 20);
@@ -323,9 +325,8 @@ static void a_stranger(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 1);
+    begin_programs(&scene, 1);
     add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 4000, 9, 80);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
     message_at(&scene, 10, 1, 10, EVENT_SEND, 1, 0, 100);
     message_at(&scene, 10, 1, 10, EVENT_RECEIVECALL, 1, 0, 0);
     message_at(&scene, 50, 1, 10, EVENT_RECEIVE, 1, 0, 100);
@@ -341,9 +342,7 @@ static void a_wakeup(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
+    begin_programs(&scene, 2);
     at(&scene, 40, 2, 40, EVENT_WAKEUP)->wakeup.woken = 1;
     block_at(&scene, 42, 1, 5, 202, 1,
              37); /* computes 5, sleeps from 5 on, runs 2 ms after the wakeup */
@@ -369,9 +368,7 @@ static void a_holder_that_had_slept(void **state)
         uint32_t cpu = 106 - cases[i].wait;
         struct scene scene;
         char found[400];
-        begin_scene(&scene, 2);
-        at(&scene, 0, 1, 0, EVENT_EXEC);
-        at(&scene, 0, 2, 0, EVENT_EXEC);
+        begin_programs(&scene, 2);
         block_at(&scene, 100, 2, 0, 202, 1, 100)->header.flags |= RECORD_TIME_LIMIT;
         at(&scene, 106, 2, 6, EVENT_WAKEUP)->wakeup.woken = 1;
         block_at(&scene, 106, 1, cpu, 202, 1, cases[i].wait);
@@ -549,10 +546,9 @@ static void an_event_loop(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 1);
+    begin_programs(&scene, 1);
     add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40001);
     add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 80, 9, 40002);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
     message_at(&scene, 1, 1, 0, EVENT_RECEIVECALL, 0, 232, 0);
     queued_at(&scene, 10, 1, 0, 100);
     message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 1, 0, 100);
@@ -571,10 +567,8 @@ static void locks_in_requests(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
+    begin_programs(&scene, 2);
     add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40000);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
     message_at(&scene, 10, 1, 0, EVENT_RECEIVE, 1, 0, 100);
     at(&scene, 40, 2, 40, EVENT_WAKEUP)->wakeup.woken = 1;
     block_at(&scene, 40, 1, 5, 202, 1, 25);
@@ -594,11 +588,9 @@ static void a_sleep_before_handing_over(void **state)
     (void)state;
     for (uint32_t metered = 0; metered < 2; metered++) {
         struct scene scene;
-        begin_scene(&scene, 3);
+        begin_programs(&scene, 3);
         add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, metered != 0 ? 1 : 9, 40000);
         add_internet(&scene.tape, T0, 2, PATH_TCP, 1, 40000, 1, 80);
-        for (uint32_t stream = 1; stream <= 3; stream++)
-            at(&scene, 0, stream, 0, EVENT_EXEC);
         if (metered != 0) {
             message_at(&scene, 10, 1, 10, EVENT_SEND, 2, 0, 100);
             message_at(&scene, 10, 1, 10, EVENT_RECEIVECALL, 2, 0, 0);
@@ -627,10 +619,8 @@ static void a_holder_without_a_request(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
+    begin_programs(&scene, 2);
     add_internet(&scene.tape, T0, 1, PATH_TCP, 1, 80, 9, 40000);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
     queued_at(&scene, 60, 1, 0, 100);
     message_at(&scene, 60, 1, 60, EVENT_RECEIVE, 1, 0, 100);
     block_at(&scene, 100, 2, 0, 230, 1, 100);
@@ -673,12 +663,9 @@ static void writers_in_no_certain_order(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 3);
+    begin_programs(&scene, 3);
     add_unix(&scene.tape, T0, 1, PATH_PIPE, 1, 2);
     add_unix(&scene.tape, T0, 2, PATH_PIPE, 2, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
-    at(&scene, 0, 3, 0, EVENT_EXEC);
     message_at(&scene, 0, 3, 0, EVENT_SEND, 1, 0, 10);
     message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 2, 0, 0);
     message_at(&scene, 10, 2, 10, EVENT_SEND, 1, 10, 10);
@@ -696,9 +683,7 @@ static void no_cpu_as_the_kernel_says(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_programs(&scene, 2);
     at(&scene, 10, 2, 10, EVENT_WAKEUP)->wakeup.woken = 1;
     schedule_at(&scene, 100, 1, 3);
     block_at(&scene, 100, 1, 0, 202, 1, 100); /* futex */
@@ -715,9 +700,7 @@ static void no_cpu_is_not_carried_over(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 2);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
-    at(&scene, 0, 2, 0, EVENT_EXEC);
+    begin_programs(&scene, 2);
     schedule_at(&scene, 70, 1, 60);
     at(&scene, 90, 1, 30, EVENT_WAKEUP)->wakeup.woken = 0;
     at(&scene, 100, 2, 100, EVENT_WAKEUP)->wakeup.woken = 1;
@@ -755,8 +738,7 @@ static void a_poll_ends_before_the_next_wait(void **state)
     struct scene scene;
 
     (void)state;
-    begin_scene(&scene, 1);
-    at(&scene, 0, 1, 0, EVENT_EXEC);
+    begin_programs(&scene, 1);
     message_at(&scene, 0, 1, 0, EVENT_RECEIVECALL, 0, 7, 0);
     block_at(&scene, 50, 1, 10, 75, 2, 15); /* fdatasync */
     message_at(&scene, 50, 1, 10, EVENT_RECEIVECALL, 0, 7, 0);
@@ -799,9 +781,7 @@ static uint64_t make_schedules(struct scene *scene, uint64_t *seed)
              waited[SCHEDULED + 1] = {0};
     uint64_t most = SCHEDULED * MS;
 
-    begin_scene(scene, SCHEDULED);
-    for (uint32_t stream = 1; stream <= SCHEDULED; stream++)
-        at(scene, 0, stream, 0, EVENT_EXEC);
+    begin_programs(scene, SCHEDULED);
     schedule_at(scene, 0, 1, 0);
     for (unsigned i = 0; i < 60; i++) {
         uint32_t stream = 1 + (uint32_t)random_below(seed, SCHEDULED);
