@@ -181,7 +181,8 @@ void history_expect_more(struct history *history, bool expected);
 
 /* Live sources: the others' records wait for an origin that has none now, up to what it is known to be complete to, so that
  * all are read in the order of time. If it has given no sign of life for `patience` ns, the history goes on without it;
- * what it then brings too late is counted (late). `now` is a clock, as clock_now. patience 0, as at first: nothing waits. */
+ * what it then brings too late is counted (late). If no messages tie two clocks and the wall clocks are wrong, it goes on
+ * after twice that. `now` is a clock, as clock_now. patience 0, as at first: nothing waits. */
 void history_be_patient(struct history *history, uint64_t patience,
                         uint64_t (*now)(clockid_t clock));
 

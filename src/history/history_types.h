@@ -305,8 +305,10 @@ struct origin {
     bool has_next;
     bool begun; /* a record was read */
     bool ended;
-    bool idle;     /* live, and has nothing now */
-    bool quiet;    /* it has given no sign of life for too long: nothing waits for it */
+    bool idle;   /* live, and has nothing now */
+    bool quiet;  /* it has given no sign of life for too long: nothing waits for it */
+    bool astray; /* its clock or another's is wrong: nothing waits for it until messages tie them */
+    uint64_t waits_since; /* since when its next record waits for an idle origin; 0: it does not */
     uint64_t news; /* when it was first found idle since its last sign of life; 0: it was not */
     struct recorded_types recorded;
     bool tells;               /* SENDCALL is always in force: after a MOMENT, silence is proof */

@@ -207,6 +207,8 @@ static int64_t least_known(const struct look *look, const struct elsewhere *wher
             continue;
         uint64_t time = look->record->header.time;
         uint64_t beyond = history_known_beyond(history, i, where->origin, time);
+        if (beyond == UNRELATED && other->astray)
+            continue;
         if (beyond == UNRELATED)
             beyond = beyond_by_wall_clock(history, i, where->origin, time);
         if (other->progress > beyond || (beyond == UNRELATED && !where->patient))

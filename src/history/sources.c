@@ -132,19 +132,48 @@ static int64_t turn_until(const struct origin *one, const struct origin *other)
     return (int64_t)((uint64_t)other->when + uncertain);
 }
 
-/* The time from which on all others wait for an idle origin; INT64_MAX: for none. */
-static int64_t wait_from(const struct history *history)
+/* The clocks of the two disagree, as has turned out, and no messages have tied them since. */
+static bool is_astray(const struct history *history, uint32_t number, const struct origin *than)
 {
-    int64_t least = INT64_MAX;
+    int64_t offset;
+    uint64_t error;
+
+    return history->origins[number].astray &&
+           !history_clock_between(history, than->next.origin, than->next.header->time, number,
+                                  &offset, &error);
+}
+
+static int64_t known_until(const struct origin *origin)
+{
+    return (int64_t)(origin->progress + (uint64_t)origin->offset);
+}
+
+/* The idle origin whose time is least: later records, `best` the first of them, wait for it. NULL: none. */
+static struct origin *waited_for(const struct history *history, const struct origin *best)
+{
+    struct origin *least = NULL;
 
     for (uint32_t i = 0; history->patience > 0 && i < history->origin_count; i++) {
-        const struct origin *origin = &history->origins[i];
-        if (!origin->idle || origin->ended || origin->quiet || !origin->begun)
+        struct origin *origin = &history->origins[i];
+        if (!origin->idle || origin->ended || origin->quiet || !origin->begun ||
+            is_astray(history, i, best))
             continue;
-        int64_t when = (int64_t)(origin->progress + (uint64_t)origin->offset);
-        least = when < least ? when : least;
+        if (least == NULL || known_until(origin) < known_until(least))
+            least = origin;
     }
     return least;
+}
+
+/* Signs of life come all the time. If an origin's time does not come to that of the next record nevertheless, clocks are
+ * wrong. The patience is for silence, and ends first. */
+static void note_wait(const struct history *history, struct origin *best, struct origin *idle)
+{
+    uint64_t now = history->now(CLOCK_MONOTONIC);
+
+    if (best->waits_since == 0)
+        best->waits_since = now;
+    if (now - best->waits_since >= 2 * history->patience)
+        idle->astray = true;
 }
 
 #define TURN 16 /* records of one source */
@@ -168,15 +197,18 @@ static struct origin *begin_turn(struct history *history)
     if (best == NULL)
         return NULL;
     note_time(history, best);
-    int64_t wait = wait_from(history);
-    if (best->begun && best->when > wait)
+    struct origin *idle = waited_for(history, best);
+    if (idle != NULL && best->begun && best->when > known_until(idle)) {
+        note_wait(history, best, idle);
         return NULL;
+    }
+    best->waits_since = 0;
     history->current = best->next.origin;
     history->turn = best->begun && best->waiters == 0 ? TURN : 0;
     history->turn_until =
         second == NULL || best->when > second->when ? INT64_MAX : turn_until(best, second);
-    if (wait < history->turn_until)
-        history->turn_until = wait;
+    if (idle != NULL && known_until(idle) < history->turn_until)
+        history->turn_until = known_until(idle);
     return best;
 }
 

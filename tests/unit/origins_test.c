@@ -29,6 +29,7 @@ struct machine {
     int64_t ahead;  /* of its clock */
     uint32_t sequence;
     bool mute;          /* it gives no sign of life */
+    bool is_wrong;      /* its wall clock */
     uint64_t silent[2]; /* what is of this time comes when it ends */
     bool joined;
 };
@@ -229,7 +230,9 @@ static uint64_t held_most(uint64_t patience)
     uint64_t most = patience + SECOND / 4;
 
     for (uint32_t i = 0; i < MACHINES; i++)
-        most += world.machines[i].mute ? patience : 0;
+        most += world.machines[i].mute       ? patience
+                : world.machines[i].is_wrong ? 2 * MACHINES * patience
+                                             : 0;
     return most;
 }
 
@@ -346,12 +349,31 @@ static void what_comes_too_late_is_counted(void **unused)
     print_message("# late: %" PRIu64 "\n", late);
 }
 
+/* The wall clock of a machine is an hour ahead or behind: the others wait until that is noticed, and not for an hour. */
+static void a_wrong_wall_clock_holds_nothing_back(void **unused)
+{
+    (void)unused;
+    seed = seed_of_run("wrong");
+    for (unsigned round = 0; round < 40; round++) {
+        live(SECOND / 10);
+        struct machine *machine = &world.machines[round / 2 % MACHINES];
+        machine->is_wrong = true;
+        machine->tape.wall_offset += (round % 2 == 0 ? 3600 : -3600) * (int64_t)SECOND;
+        struct outcome outcome = read_world(false, 100 * SECOND, SECOND);
+        assert_int_equal(outcome.receives, world.receives);
+        assert_int_equal(outcome.wrong, 0);
+        assert_int_equal(outcome.counts.stalls, 0);
+        world_done();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_if_machines_join_late),
         cmocka_unit_test(idle_machines_hold_nothing_back),
         cmocka_unit_test(what_comes_too_late_is_counted),
+        cmocka_unit_test(a_wrong_wall_clock_holds_nothing_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
