@@ -49,7 +49,8 @@ static int choose_words(json_t *array, struct process_choice *choice,
             word = number;
         }
         if (word == NULL)
-            return problem_set(problem, -EINVAL, "a pid, name, cgroup or unit is no text");
+            return problem_set(problem, -EINVAL,
+                               "each pid, name, cgroup and unit must be a text or a number");
         result = add_word(choice, word, problem);
         if (result < 0)
             return result;

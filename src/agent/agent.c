@@ -22,7 +22,8 @@
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
 #define OWN_FILES    4
-#define PAUSE        50 /* ms: packets and notices are looked for */
+#define PAUSE                                                                                      \
+    50 /* ms: new packets, notices and output that the fabric has refused have no descriptor */
 
 /* Into the log. */
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -49,7 +49,7 @@ struct agent_recording {
     struct recording_options options;
     struct recording recording;
     struct acquisition *acquisitions;
-    json_t *notes;       /* what is said during a request; NULL: there is none */
+    json_t *notes;       /* lines for the user during a request; else NULL */
     atomic_bool stopped; /* by itself (full disk, lost meter), for the reason `why` */
     struct problem why;
     struct publishing publishing;
@@ -253,7 +253,7 @@ int agent_make_folder(const char *path, struct problem *problem);
 /* Writes a path below ${XDG_STATE_HOME:-~/.local/state}/dpm or, `cache`, ${XDG_CACHE_HOME:-~/.cache}/dpm. */
 int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem);
 
-/* The agent itself: serves until it is told to end, or has been alone for too long. `lock` is that of the folder. */
+/* The agent itself: serves until agent.end, a signal, or too long without a connection. `lock` is that of the folder. */
 int agent_serve(const char *session, const char *folder, int lock,
                 const struct agent_options *options);
 

@@ -96,7 +96,7 @@ static int read_command(json_t *command, struct creation *creation, struct probl
         const char *word = json_string_value(json_array_get(command, i));
         if (word == NULL)
             return problem_set(problem, -EINVAL,
-                               "process.create: a word of the command is no text");
+                               "process.create: each word of the command must be text");
         creation->arguments[i] = (char *)word;
     }
     return 0;
@@ -115,8 +115,9 @@ static int read_environment(json_t *environment, struct creation *creation, stru
     {
         const char *text = json_string_value(value);
         if (text == NULL || name[0] == '\0' || strchr(name, '=') != NULL)
-            return problem_set(problem, -EINVAL,
-                               "process.create: the environment has names and texts");
+            return problem_set(
+                problem, -EINVAL,
+                "process.create: \"environment\" must be an object of names and texts");
         if (asprintf(&creation->environment[count], "%s=%s", name, text) < 0) {
             creation->environment[count] = NULL;
             return problem_set(problem, -ENOMEM, "out of memory for the environment");
