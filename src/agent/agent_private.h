@@ -152,7 +152,7 @@ enum created_state { CREATED_NEW, CREATED_RUNNING, CREATED_STOPPED, CREATED_ENDE
 
 /* Output on its way. */
 struct piece {
-    char bytes[FABRIC_OUTPUT_MOST];
+    char *bytes; /* [FABRIC_OUTPUT_MOST], while the output is open; NULL: nothing was read yet */
     size_t size;
     bool holds;
 };

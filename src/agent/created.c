@@ -55,10 +55,17 @@ static void close_file(int *file)
     *file = -1;
 }
 
+static void close_output(struct created *created, int which)
+{
+    close_file(&created->output[which]);
+    free(created->pieces[which].bytes);
+    created->pieces[which].bytes = NULL;
+}
+
 static void free_one(struct created *created)
 {
-    close_file(&created->output[0]);
-    close_file(&created->output[1]);
+    close_output(created, 0);
+    close_output(created, 1);
     close_file(&created->input);
     free(created->waiting);
     free(created);
@@ -482,8 +489,10 @@ static void move_output(struct agent *agent, struct created *created, int which)
     struct piece *piece = &created->pieces[which];
 
     for (int i = 0; i < PIECES_MOST && created->output[which] >= 0; i++) {
+        if (piece->bytes == NULL && (piece->bytes = malloc(FABRIC_OUTPUT_MOST)) == NULL)
+            return;
         if (!piece->holds) {
-            ssize_t got = read(created->output[which], piece->bytes, sizeof(piece->bytes));
+            ssize_t got = read(created->output[which], piece->bytes, FABRIC_OUTPUT_MOST);
             if (got < 0)
                 return;
             piece->size = (size_t)got;
@@ -493,7 +502,7 @@ static void move_output(struct agent *agent, struct created *created, int which)
             return;
         piece->holds = false;
         if (piece->size == 0)
-            close_file(&created->output[which]);
+            close_output(created, which);
     }
 }
 

@@ -9,12 +9,24 @@
 #include "base/folder.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define KEPT_FOR (7 * 24 * 3600) /* s */
+
+/* Whether an entry is the folder of a recording, or of a session. Some file systems give no type of entries. */
+static bool is_folder(DIR *folder, const char *name)
+{
+    struct stat status;
+
+    return fabric_name_valid(name) &&
+           fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(status.st_mode);
+}
 
 static void adopt(struct agent *agent, const char *name)
 {
@@ -37,7 +49,7 @@ void spools_adopt(struct agent *agent)
     const struct dirent *entry;
 
     while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_DIR && fabric_name_valid(entry->d_name))
+        if (is_folder(folder, entry->d_name))
             adopt(agent, entry->d_name);
     if (folder != NULL)
         closedir(folder);
@@ -51,7 +63,8 @@ static void remove_if_old(const char *session)
         return;
     snprintf(path, sizeof(path), "%s/lock", session);
     int lock = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0) /* else its agent runs */
+    bool free = lock < 0 ? errno == ENOENT : flock(lock, LOCK_EX | LOCK_NB) == 0;
+    if (free) /* else its agent runs */
         folder_remove(session);
     if (lock >= 0)
         close(lock);
@@ -64,7 +77,7 @@ void spools_remove_old(const char *sessions)
     char path[AGENT_PATH];
 
     while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_DIR && fabric_name_valid(entry->d_name) &&
+        if (is_folder(folder, entry->d_name) &&
             snprintf(path, sizeof(path), "%s/%s", sessions, entry->d_name) < AGENT_PATH)
             remove_if_old(path);
     if (folder != NULL)
