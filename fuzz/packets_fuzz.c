@@ -5,9 +5,8 @@
  *
  *      | u32 size << 8 | file << 1 | ring | packet ... | u32 ... | packet ...
  */
-#include "fuzz.h"
 #include "trace/packets.h"
-#include "trace/trace_internal.h"
+#include "trace_example.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,9 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint8_t uuid[TRACE_UUID_SIZE] = {0xd0, 0x0d, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-
-static char directory[64];
 static char *metadata;
 static size_t metadata_length;
 
@@ -33,27 +29,18 @@ static void remove_files(void)
         closedir(list);
 }
 
-static void remove_directory(void)
+static void free_metadata(void)
 {
-    remove_files();
-    rmdir(directory);
     free(metadata);
 }
 
-static void make_directory(void)
+static void make_metadata(void)
 {
-    if (directory[0] != '\0')
+    if (!make_directory())
         return;
-    /* In memory if possible. */
-    strcpy(directory, "/dev/shm/dpm-fuzz-XXXXXX");
-    if (mkdtemp(directory) == NULL) {
-        strcpy(directory, "/tmp/dpm-fuzz-XXXXXX");
-        if (mkdtemp(directory) == NULL)
-            abort();
-    }
-    atexit(remove_directory);
     if (trace_metadata_make(uuid, "host", 0, &metadata, &metadata_length) < 0)
         abort();
+    atexit(free_metadata);
 }
 
 static struct trace_copy *open_copy(void)
@@ -147,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     uint64_t stored = 0;
 
-    make_directory();
+    make_metadata();
     remove_files();
     struct trace_copy *copy = open_copy();
     for (unsigned i = 0; size > sizeof(uint32_t); i++) {
@@ -172,85 +159,46 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* ---- the example: packets without padding ---- */
+/* ---- the example ---- */
 
-struct example {
-    uint8_t *bytes;
-    size_t size;
-    size_t packet; /* where the current packet begins */
-    uint64_t time;
-    uint64_t packets[RING_COUNT];
-};
-
-static void begin_packet(struct example *example)
+static void begin_headed(struct example *example)
 {
-    example->packet = example->size + sizeof(uint32_t);
-    example->size = example->packet + TRACE_CONTENT;
+    example->size += sizeof(uint32_t);
+    begin_packet(example);
 }
 
-static void add_record(struct example *example, enum event_id id, uint32_t repeated)
+static void finish_headed(struct example *example, enum ring_id ring, uint32_t file)
 {
-    union {
-        struct record_header header;
-        struct begin_record begin;
-        struct end_record end;
-        char bytes[RECORD_SIZE_MOST];
-    } record;
+    uint32_t head = (uint32_t)finish_packet(example, ring) << 8 | file << 1 | ring;
 
-    memset(&record, 0, sizeof(record));
-    record.header = (struct record_header){.time = ++example->time, .id = id, .stream = 1};
-    if (id == EVENT_BEGIN)
-        record.begin.repeated = repeated;
-    if (id == EVENT_END) {
-        record.end.records = 100;
-        record.end.reason = END_COMPLETE;
-    }
-    memcpy(example->bytes + example->size, &record, event_size(id));
-    example->size += event_size(id);
-}
-
-static void finish_packet(struct example *example, enum ring_id ring, uint32_t file)
-{
-    size_t size = example->size - example->packet;
-    uint32_t head = (uint32_t)size << 8 | file << 1 | ring;
-    uint8_t *packet = malloc(size);
-
-    if (packet == NULL)
-        abort();
-    memcpy(packet, example->bytes + example->packet, size);
-    struct trace_packet_context *context =
-        trace_packet_finish(packet, uuid, ring, size, size, example->time);
-    context->packet_seq_num = example->packets[ring]++;
-    context->monotonic = example->time;
-    memcpy(example->bytes + example->packet, packet, size);
     memcpy(example->bytes + example->packet - sizeof(head), &head, sizeof(head));
-    free(packet);
 }
 
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
+    const struct begin_record begin = {.header = {.id = EVENT_BEGIN}, .repeated = 2};
     struct example example = {.bytes = bytes};
 
     if (room < 16384)
         return 0;
     for (uint32_t file = 0; file < 3; file++) {
-        begin_packet(&example);
-        add_record(&example, EVENT_MACHINE, 0);
+        begin_headed(&example);
+        add_record(&example, EVENT_MACHINE);
         if (file > 0)
-            add_record(&example, EVENT_BEGIN, 2);
-        finish_packet(&example, RING_CONTROL, file);
-        begin_packet(&example);
-        add_record(&example, EVENT_STREAM, 0);
-        add_record(&example, EVENT_STREAM, 0);
-        finish_packet(&example, RING_CONTROL, file);
-        begin_packet(&example);
-        add_record(&example, EVENT_SEND, 0);
-        add_record(&example, EVENT_RECEIVE, 0);
-        finish_packet(&example, RING_DATA, file);
+            add_bytes(&example, &begin, sizeof(begin));
+        finish_headed(&example, RING_CONTROL, file);
+        begin_headed(&example);
+        add_record(&example, EVENT_STREAM);
+        add_record(&example, EVENT_STREAM);
+        finish_headed(&example, RING_CONTROL, file);
+        begin_headed(&example);
+        add_record(&example, EVENT_SEND);
+        add_record(&example, EVENT_RECEIVE);
+        finish_headed(&example, RING_DATA, file);
     }
-    begin_packet(&example);
-    add_record(&example, EVENT_COST, 0);
-    add_record(&example, EVENT_END, 0);
-    finish_packet(&example, RING_CONTROL, 2);
+    begin_headed(&example);
+    add_record(&example, EVENT_COST);
+    add_end(&example, 100);
+    finish_headed(&example, RING_CONTROL, 2);
     return example.size;
 }

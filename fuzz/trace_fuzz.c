@@ -5,17 +5,12 @@
  *
  *      | u32 length of control | control ... | data ... |
  */
-#include "fuzz.h"
-#include "trace/trace_internal.h"
+#include "trace_example.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-static const uint8_t uuid[TRACE_UUID_SIZE] = {0xd0, 0x0d, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
-
-static char directory[64];
 
 /* ---- files ---- */
 
@@ -43,33 +38,13 @@ static bool has_content(const char *name, const uint8_t *bytes, size_t size)
     return got == (ssize_t)size && (size == 0 || memcmp(found, bytes, size) == 0);
 }
 
-static void remove_directory(void)
-{
-    static const char *const names[] = {"metadata", "control", "data"};
-    char path[128];
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
-        unlink(path);
-    }
-    rmdir(directory);
-}
-
-static void make_directory(void)
+static void make_trace(void)
 {
     char *text;
     size_t length;
 
-    if (directory[0] != '\0')
+    if (!make_directory())
         return;
-    /* In memory if possible. */
-    strcpy(directory, "/dev/shm/dpm-fuzz-XXXXXX");
-    if (mkdtemp(directory) == NULL) {
-        strcpy(directory, "/tmp/dpm-fuzz-XXXXXX");
-        if (mkdtemp(directory) == NULL)
-            abort();
-    }
-    atexit(remove_directory);
     if (trace_metadata_make(uuid, "host", 0, &text, &length) < 0)
         abort();
     write_file("metadata", text, length);
@@ -195,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     bytes += sizeof(control);
     size -= sizeof(control);
     control = control < size ? control : (uint32_t)size;
-    make_directory();
+    make_trace();
     write_file("control", bytes, control);
     write_file("data", bytes + control, size - control);
     struct outcome outcome = read_trace(size);
@@ -211,74 +186,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     return 0;
 }
 
-/* ---- the example: packets without padding, since mutations of padding are useless ---- */
-
-struct example {
-    uint8_t *bytes;
-    size_t size;
-    size_t packet; /* where the current packet begins */
-    uint64_t time;
-    uint64_t packets[RING_COUNT];
-};
-
-static void begin_packet(struct example *example)
-{
-    example->packet = example->size;
-    example->size += TRACE_CONTENT;
-}
-
-static void add_record(struct example *example, enum event_id id)
-{
-    struct record_header header = {.time = ++example->time, .id = id, .sequence = 7, .stream = 1};
-
-    memset(example->bytes + example->size, 0, event_size(id));
-    memcpy(example->bytes + example->size, &header, sizeof(header));
-    example->size += event_size(id);
-}
+/* ---- the example ---- */
 
 /* A class, and a record of it: a SEND without its offset. */
 static void add_class(struct example *example)
 {
     struct record class = {
-        .header = {.time = ++example->time, .id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
+        .header = {.id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
         .class = {EVENT_CLASS_FIRST, EVENT_SEND, EVENT_BODY_FIELD_BIT(1)},
     };
 
-    memcpy(example->bytes + example->size, &class, sizeof(class));
-    example->size += sizeof(class);
+    add_bytes(example, &class, sizeof(class));
     add_record(example, EVENT_SEND);
     memset(example->bytes + example->size - sizeof(class) + 8, EVENT_CLASS_FIRST, 1);
-}
-
-static void finish_packet(struct example *example, enum ring_id ring)
-{
-    size_t size = example->size - example->packet;
-    /* Aligned on the stack: the input may begin at any address. */
-    uint64_t packet[256];
-
-    PROMISE(size <= sizeof(packet));
-    memcpy(packet, example->bytes + example->packet, size);
-    struct trace_packet_context *context =
-        trace_packet_finish(packet, uuid, ring, size, size, example->time);
-    context->packet_seq_num = example->packets[ring]++;
-    context->events_discarded = 2 * example->packets[ring];
-    context->real_time = 1000;
-    memcpy(example->bytes + example->packet, packet, size);
-}
-
-static void add_end(struct example *example)
-{
-    struct end_record end = {
-        .header = {.time = ++example->time, .id = EVENT_END},
-        .records = 14,
-        .lost = 5,
-        .reason = END_COMPLETE,
-    };
-
-    begin_packet(example);
-    memcpy(example->bytes + example->size, &end, sizeof(end));
-    example->size += sizeof(end);
-    finish_packet(example, RING_CONTROL);
 }
 
 size_t fuzz_example(uint8_t *bytes, size_t room)
@@ -298,7 +218,9 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
     finish_packet(&example, RING_CONTROL);
     /* The data are older than END, which is last in its file. */
     example.time += 10;
-    add_end(&example);
+    begin_packet(&example);
+    add_end(&example, 14);
+    finish_packet(&example, RING_CONTROL);
     uint32_t control = (uint32_t)(example.size - sizeof(control));
     memcpy(bytes, &control, sizeof(control));
     example.time -= 10;

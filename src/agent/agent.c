@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.c: the agent itself: one loop around the fabric, the recordings, the created processes, and those who attach.
+ * agent.c: the agent itself: one loop around the fabric, the recordings, the created processes, and the fronts.
  */
 #include "agent/agent_private.h"
 #include "base/passing.h"
@@ -22,7 +22,8 @@
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
 #define OWN_FILES    4
-#define PAUSE        50 /* ms: packets and notices are looked for */
+#define PAUSE                                                                                      \
+    50 /* ms: new packets, notices and output that the fabric has refused have no descriptor */
 
 /* Into the log. */
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -79,7 +80,7 @@ void agent_notice(struct agent *agent, const char *method, json_t *params)
     pthread_mutex_unlock(&agent->lock_of_notices);
 }
 
-/* ---- who attaches ---- */
+/* ---- attaching ---- */
 
 static int connect_fabric(struct agent *agent, const struct relay_hello *hello,
                           struct problem *problem)
@@ -114,7 +115,7 @@ static int check_hello(struct agent *agent, const struct relay_hello *hello, siz
         strnlen(hello->machine, sizeof(hello->machine)) == sizeof(hello->machine))
         result = problem_set(&problem, -EPROTO, "the agent got an incomplete hello");
     else if (strcmp(hello->session, agent->session) != 0)
-        result = problem_set(&problem, -EPROTO, "the agent is of another session");
+        result = problem_set(&problem, -EPROTO, "the agent belongs to another session");
     else if (agent->machine[0] != '\0' && strcmp(hello->machine, agent->machine) != 0)
         result =
             problem_set(&problem, -EBUSY, "this machine is metered already in this session, as %s",
@@ -151,7 +152,7 @@ static void attach(struct agent *agent, int front, const struct relay_hello *hel
         detach_front(agent);
         return;
     }
-    recordings_adopt(agent);
+    spools_adopt(agent);
 }
 
 static void accept_front(struct agent *agent)
@@ -231,15 +232,22 @@ static bool is_abandoned(const struct agent *agent)
 
 static void serve(struct agent *agent)
 {
+    char sessions[AGENT_PATH];
+
+    snprintf(sessions, sizeof(sessions), "%.*s", (int)(strrchr(agent->folder, '/') - agent->folder),
+             agent->folder);
+    spools_remove_old(sessions);
     while (!agent->ends && !is_abandoned(agent)) {
         wait_for_something(agent);
         take_signals(agent);
         if (agent->front >= 0 && relay_ended(agent->relay))
             detach_front(agent);
+        recordings_end_stopped(agent);
         serve_messages(agent);
         created_look(agent);
         created_move(agent);
-        recordings_publish(agent);
+        if (agent->front >= 0) /* else it would wait for answers in vain */
+            recordings_publish(agent);
     }
 }
 
@@ -299,23 +307,40 @@ static int prepare(struct agent *agent, struct problem *problem)
     return recording_thread_start(agent, problem);
 }
 
-static void close_agent(struct agent *agent)
+static void remove_file(const struct agent *agent, const char *name)
 {
     char path[AGENT_PATH + 8];
 
-    recordings_close(agent);
+    snprintf(path, sizeof(path), "%s/%s", agent->folder, name);
+    unlink(path);
+}
+
+/* Nothing is left to send. A front that waits for the lock sees that it has gone (front.c). */
+static void remove_own_folder(const struct agent *agent)
+{
+    remove_file(agent, "log");
+    remove_file(agent, "lock");
+    rmdir(agent->folder);
+}
+
+static void close_agent(struct agent *agent)
+{
+    bool connected = agent->fabric != NULL; /* so it has found what earlier agents have left */
+    bool all = recordings_close(agent) && connected;
+
     created_close(agent);
     fabric_close(agent->fabric);
     relay_close(agent->relay);
     json_decref(agent->notices);
-    snprintf(path, sizeof(path), "%s/socket", agent->folder);
-    unlink(path);
+    remove_file(agent, "socket");
     if (agent->front >= 0)
         close(agent->front);
     if (agent->socket >= 0)
         close(agent->socket);
     if (agent->signals >= 0)
         close(agent->signals);
+    if (all)
+        remove_own_folder(agent);
     close(agent->lock);
 }
 

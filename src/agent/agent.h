@@ -18,14 +18,15 @@
 
 #include "base/base.h"
 
+/* For tests; all zero otherwise. */
 struct agent_options {
     unsigned patience;  /* seconds without a connection, after which the agent ends; 0: 60 */
     const char *folder; /* of all sessions; NULL: as above */
 };
 
 /* The front: reads a hello from `in`, leads the connection to the agent of its session, which is started unless it runs,
- * and returns when the connection ends. Errors, with a line in `problem`, have been told to the controller, too, if it has
- * said hello. */
+ * and returns when the connection ends. Errors have a line in `problem`, and the
+ * controller has got it, too, if it has said hello. */
 int agent_front(int in, int out, const struct agent_options *options, struct problem *problem);
 
 #endif

@@ -49,7 +49,9 @@ struct agent_recording {
     struct recording_options options;
     struct recording recording;
     struct acquisition *acquisitions;
-    json_t *notes; /* what is said during a request; NULL: there is none */
+    json_t *notes;       /* lines for the user during a request; else NULL */
+    atomic_bool stopped; /* by itself (full disk, lost meter), for the reason `why` */
+    struct problem why;
     struct publishing publishing;
     atomic_bool begun;
     atomic_bool ended;
@@ -59,18 +61,16 @@ struct agent_recording {
     struct agent_recording *next;
 };
 
-struct agent_recording *recordings_find(struct agent *agent, const char *name);
-
 /* ---- recording_thread.c ---- */
 
 /*
- * Records are taken from the kernel in a thread of its own: what goes to the fabric may have to wait for a dead link, the rings
- * must not. The thread holds the lock, also while it waits, and gives it to whoever asks.
+ * A thread of its own takes records from the kernel: what goes to the fabric may have to wait for a dead link; the rings must
+ * not. The thread holds the lock, also while it waits, and releases it when recordings_lock asks for it.
  */
 int recording_thread_start(struct agent *agent, struct problem *problem);
 void recording_thread_stop(struct agent *agent);
 
-/* What is done in between has the recordings for itself. */
+/* In between, the thread does nothing. */
 void recordings_lock(struct agent *agent);
 void recordings_unlock(struct agent *agent);
 
@@ -82,13 +82,8 @@ void recordings_wait(struct agent *agent, int file);
 
 /* ---- recordings.c ---- */
 
-/* Goes on with spools that an agent of this session has left: they are ended as recordings, and published. */
-void recordings_adopt(struct agent *agent);
-
 int recordings_open(struct agent *agent, json_t *params, json_t **ret_result,
                     struct problem *problem);
-int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
-                       struct problem *problem);
 int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
 int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
@@ -99,14 +94,51 @@ int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
 /* Publishes as much as goes. */
 void recordings_publish(struct agent *agent);
 
+/* Ends the recordings that have stopped by themselves. */
+void recordings_end_stopped(struct agent *agent);
+
 void recordings_end_all(struct agent *agent);
 void recordings_begin_one(struct agent_recording *recording);
+
+/* Adds a recording that is not open. NULL: out of memory, with a line in `problem`. */
+struct agent_recording *recordings_add(struct agent *agent, const char *name,
+                                       struct problem *problem);
+
+/* The recording that params name, if it has not ended. */
+int recordings_find_active(struct agent *agent, json_t *params,
+                           struct agent_recording **ret_recording, struct problem *problem);
+
+/* A line for the user, about the recording `context`: with the result of the request, or as a notice. */
+void recordings_say(const char *line, void *context);
+
+/* Reports that it has ended by itself. */
+void recordings_tell_ended(const struct agent_recording *recording, const char *reason,
+                           const char *message);
 
 /* Whether all that was recorded is stored by the server. */
 bool recordings_are_published(struct agent *agent);
 
-/* Frees all; removes the spools of those that are published. */
-void recordings_close(struct agent *agent);
+/* Frees all; removes the spools of those that are published. Returns whether these were all. */
+bool recordings_close(struct agent *agent);
+
+/* ---- acquisitions.c ---- */
+
+int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
+                       struct problem *problem);
+
+/* Looks for processes that have started since. */
+void acquisitions_step(struct agent_recording *recording);
+void acquisitions_free(struct agent_recording *recording);
+
+/* ---- spools.c ---- */
+
+/* Goes on with spools that an agent of this session has left: they are ended as recordings, and published. */
+void spools_adopt(struct agent *agent);
+
+/* Removes what ended agents of any session have left, after a week. `sessions` is the folder of all sessions. */
+void spools_remove_old(const char *sessions);
+
+/* ---- publishing.c ---- */
 
 /* Publishes as much as goes. */
 void publishing_step(struct agent_recording *recording);
@@ -120,7 +152,7 @@ enum created_state { CREATED_NEW, CREATED_RUNNING, CREATED_STOPPED, CREATED_ENDE
 
 /* Output on its way. */
 struct piece {
-    char bytes[FABRIC_OUTPUT_MOST];
+    char *bytes; /* [FABRIC_OUTPUT_MOST], while the output is open; NULL: nothing was read yet */
     size_t size;
     bool holds;
 };
@@ -203,9 +235,9 @@ struct agent {
     pthread_t thread; /* that records */
     pthread_mutex_t lock_of_recordings;
     pthread_cond_t given_back;
-    atomic_uint wanted; /* how many ask for the lock */
+    atomic_uint wanted; /* how many wait for the lock, or have it */
     atomic_bool stops;
-    int asked; /* eventfd: somebody asks */
+    int asked; /* eventfd: the lock is wanted */
     pthread_mutex_t lock_of_notices;
     json_t *notices;      /* [[method, params] ...] that the fabric has not taken yet */
     uint64_t alone_since; /* 0: attached */
@@ -221,7 +253,7 @@ int agent_make_folder(const char *path, struct problem *problem);
 /* Writes a path below ${XDG_STATE_HOME:-~/.local/state}/dpm or, `cache`, ${XDG_CACHE_HOME:-~/.cache}/dpm. */
 int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem);
 
-/* The agent itself: serves until it is told to end, or has been alone for too long. `lock` is that of the folder. */
+/* The agent itself: serves until agent.end, a signal, or too long without a connection. `lock` is that of the folder. */
 int agent_serve(const char *session, const char *folder, int lock,
                 const struct agent_options *options);
 

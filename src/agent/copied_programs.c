@@ -105,26 +105,41 @@ static int complete(int file, const char *part, const char *hash, size_t size,
     return result;
 }
 
-static int append(int file, json_int_t offset, const char *data, size_t length, json_int_t *ret_end,
-                  struct problem *problem)
+static int write_at(int file, const char *bytes, int64_t count, json_int_t offset,
+                    struct problem *problem)
+{
+    ssize_t written = pwrite(file, bytes, (size_t)count, offset);
+
+    if (written == count)
+        return 0;
+    int error = written < 0 ? errno : ENOSPC;
+    (void)!ftruncate(file, offset); /* else the hash is wrong, and the copy begins again */
+    return problem_set(problem, -error, "cannot store the program: %s", strerror(error));
+}
+
+/* Adds bytes to a program that will have `size`. */
+static int append(int file, json_int_t offset, json_int_t size, const char *data, size_t length,
+                  json_int_t *ret_end, struct problem *problem)
 {
     struct stat before;
     char *bytes = malloc(length + 1);
+    int64_t count = bytes == NULL ? 0 : base64_decode(data, length, bytes);
+    int result = 0;
 
     if (bytes == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory for the program");
-    int64_t size = base64_decode(data, length, bytes);
-    int result = 0;
-    if (size < 0)
+        result = problem_set(problem, -ENOMEM, "out of memory for the program");
+    else if (count < 0)
         result = problem_set(problem, -EINVAL, "program.put: \"data\" is not base64");
-    else if (fstat(file, &before) < 0 || before.st_size != offset)
+    else if (count > size - offset)
+        result = problem_set(problem, -EINVAL, "program.put: more data than \"size\"");
+    else if (fstat(file, &before) < 0)
+        result = problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
+    else if (before.st_size != offset)
         result = problem_set(problem, -EINVAL, "program.put: it has %lld bytes so far",
                              (long long)before.st_size);
-    else if (pwrite(file, bytes, (size_t)size, offset) != size)
-        result = problem_set(problem, -ENOSPC, "cannot store the program: %s", strerror(errno));
-    if (result < 0 && size >= 0 && ftruncate(file, before.st_size) < 0)
-        result = problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
-    *ret_end = offset + (size < 0 ? 0 : size);
+    else
+        result = write_at(file, bytes, count, offset, problem);
+    *ret_end = offset + count;
     free(bytes);
     return result;
 }
@@ -150,8 +165,8 @@ int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struc
     int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0)
         return problem_set(problem, -errno, "cannot store the program: %s", strerror(errno));
-    result = append(file, offset, data, length, &end, problem);
-    if (result == 0 && end >= size)
+    result = append(file, offset, size, data, length, &end, problem);
+    if (result == 0 && end == size)
         result = complete(file, part, hash, (size_t)size, problem);
     close(file);
     if (result == 0)

@@ -24,6 +24,7 @@
 
 #define ARGUMENTS_MOST 4096
 #define INPUT_MOST     (1u << 20) /* bytes that wait for a process to read them */
+#define PIECES_MOST    16         /* of one output at a time: requests are served in between */
 
 static struct created *find(const struct agent *agent, json_t *params, struct problem *problem)
 {
@@ -54,10 +55,17 @@ static void close_file(int *file)
     *file = -1;
 }
 
+static void close_output(struct created *created, int which)
+{
+    close_file(&created->output[which]);
+    free(created->pieces[which].bytes);
+    created->pieces[which].bytes = NULL;
+}
+
 static void free_one(struct created *created)
 {
-    close_file(&created->output[0]);
-    close_file(&created->output[1]);
+    close_output(created, 0);
+    close_output(created, 1);
     close_file(&created->input);
     free(created->waiting);
     free(created);
@@ -95,7 +103,7 @@ static int read_command(json_t *command, struct creation *creation, struct probl
         const char *word = json_string_value(json_array_get(command, i));
         if (word == NULL)
             return problem_set(problem, -EINVAL,
-                               "process.create: a word of the command is no text");
+                               "process.create: each word of the command must be text");
         creation->arguments[i] = (char *)word;
     }
     return 0;
@@ -114,8 +122,9 @@ static int read_environment(json_t *environment, struct creation *creation, stru
     {
         const char *text = json_string_value(value);
         if (text == NULL || name[0] == '\0' || strchr(name, '=') != NULL)
-            return problem_set(problem, -EINVAL,
-                               "process.create: the environment has names and texts");
+            return problem_set(
+                problem, -EINVAL,
+                "process.create: \"environment\" must be an object of names and texts");
         if (asprintf(&creation->environment[count], "%s=%s", name, text) < 0) {
             creation->environment[count] = NULL;
             return problem_set(problem, -ENOMEM, "out of memory for the environment");
@@ -234,12 +243,11 @@ static int create(struct agent *agent, struct agent_recording *recording, json_t
 int created_create(struct agent *agent, json_t *params, json_t **ret_result,
                    struct problem *problem)
 {
-    const char *name = json_string_value(json_object_get(params, "recording"));
-    struct agent_recording *recording = name == NULL ? NULL : recordings_find(agent, name);
+    struct agent_recording *recording = NULL;
+    int result = recordings_find_active(agent, params, &recording, problem);
 
-    if (recording == NULL || recording->ended)
-        return problem_set(problem, -ENOENT, "process.create: there is no recording '%s'",
-                           name == NULL ? "" : name);
+    if (result < 0)
+        return result;
     if (count_alive(agent) >= AGENT_MOST)
         return problem_set(problem, -EUSERS, "an agent creates at most %d processes", AGENT_MOST);
     if (recording->recording.meter->kind == METER_PTRACE && recording->commands > 0)
@@ -250,7 +258,7 @@ int created_create(struct agent *agent, json_t *params, json_t **ret_result,
     struct created *created = calloc(1, sizeof(*created));
     if (created == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for a process");
-    int result = create(agent, recording, params, created, problem);
+    result = create(agent, recording, params, created, problem);
     if (result < 0) {
         free_one(created);
         return result;
@@ -316,16 +324,20 @@ static void look_at_child(struct agent *agent, struct created *created)
     }
 }
 
+static void look(struct agent *agent, struct created *created)
+{
+    if (created->state == CREATED_NEW || created->state == CREATED_ENDED)
+        return;
+    if (created->meter == NULL || created->meter->ended == NULL)
+        look_at_child(agent, created);
+    else if (created->meter->ended(created->meter, created->pid, &created->status))
+        tell_ended(agent, created, NULL);
+}
+
 void created_look(struct agent *agent)
 {
-    for (struct created *each = agent->created; each != NULL; each = each->next) {
-        if (each->state == CREATED_NEW || each->state == CREATED_ENDED)
-            continue;
-        if (each->meter == NULL || each->meter->ended == NULL)
-            look_at_child(agent, each);
-        else if (each->meter->ended(each->meter, each->pid, &each->status))
-            tell_ended(agent, each, NULL);
-    }
+    for (struct created *each = agent->created; each != NULL; each = each->next)
+        look(agent, each);
 }
 
 int created_start(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem)
@@ -476,20 +488,21 @@ static void move_output(struct agent *agent, struct created *created, int which)
 {
     struct piece *piece = &created->pieces[which];
 
-    while (created->output[which] >= 0) {
+    for (int i = 0; i < PIECES_MOST && created->output[which] >= 0; i++) {
+        if (piece->bytes == NULL && (piece->bytes = malloc(FABRIC_OUTPUT_MOST)) == NULL)
+            return;
         if (!piece->holds) {
-            ssize_t got = read(created->output[which], piece->bytes, sizeof(piece->bytes));
+            ssize_t got = read(created->output[which], piece->bytes, FABRIC_OUTPUT_MOST);
             if (got < 0)
                 return;
             piece->size = (size_t)got;
             piece->holds = true;
         }
-        if (fabric_output(agent->fabric, created->pid, which == 1, piece->bytes, piece->size) ==
-            -EAGAIN)
+        if (fabric_output(agent->fabric, created->pid, which == 1, piece->bytes, piece->size) < 0)
             return;
         piece->holds = false;
         if (piece->size == 0)
-            close_file(&created->output[which]);
+            close_output(created, which);
     }
 }
 
@@ -506,6 +519,7 @@ void created_move(struct agent *agent)
 
 static void release(struct agent *agent, struct created *created)
 {
+    look(agent, created); /* the meter may know how it has ended */
     if (created->state == CREATED_NEW) {
         created->status = SIGKILL;
         launch_cancel(&created->launched);

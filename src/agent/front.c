@@ -68,7 +68,7 @@ static int folder_of(const struct agent_options *options, const char *session,
         result = agent_path(false, below, ret_folder, problem);
     else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, session) >= AGENT_PATH)
         result = problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
-    return result < 0 ? result : agent_make_folder(ret_folder, problem);
+    return result;
 }
 
 /* ---- reaching the agent ---- */
@@ -109,28 +109,39 @@ static void become_agent(const char *session, const char *folder, int lock,
     _exit(agent_serve(session, folder, kept, options) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
+/* Whether the agent has not removed the file meanwhile, at its end. */
+static bool is_there(int file)
+{
+    struct stat status;
+
+    return fstat(file, &status) == 0 && status.st_nlink > 0;
+}
+
 /* Starts the agent unless another front has done so just now: the lock is the agent's as long as it lives. */
 static int start(const char *session, const char *folder, const struct agent_options *options,
                  struct problem *problem)
 {
     char path[AGENT_PATH + 8];
+    int result = agent_make_folder(folder, problem);
 
+    if (result < 0)
+        return result;
     snprintf(path, sizeof(path), "%s/lock", folder);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock < 0)
         return problem_set(problem, -errno, "cannot open %s: %s", path, strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && is_there(lock)) {
         pid_t child = fork();
         if (child == 0) {
-            if (fork() == 0) /* nobody's child */
+            if (fork() == 0) /* its parent ends now: the front never waits for the agent */
                 become_agent(session, folder, lock, options);
             _exit(EXIT_SUCCESS);
         }
         if (child < 0)
-            problem_set(problem, -errno, "cannot start the agent: %s", strerror(errno));
+            result = problem_set(problem, -errno, "cannot start the agent: %s", strerror(errno));
     }
     close(lock);
-    return 0;
+    return result;
 }
 
 /* Returns a connection to the agent, which is started if necessary, or a negative errno. */
@@ -145,7 +156,7 @@ static int reach(const char *session, const char *folder, const struct agent_opt
             return connection;
         if (connection == -ENAMETOOLONG)
             break;
-        if (waited == 0 || waited % 1000 == 0) {
+        if (waited % 1000 == 0) {
             int result = start(session, folder, options, problem);
             if (result < 0)
                 return result;

@@ -3,7 +3,7 @@
  * recording_thread.c: the thread that records. See agent_private.h.
  *
  *      thread   |lock, wait for records ...... step|      |lock, wait ...
- *      others            asks ------------------> |served|
+ *      loop     recordings_lock ----------------> |serves|
  */
 #include "agent/agent_private.h"
 

@@ -7,22 +7,18 @@
  *      recording.end --> the trace is closed; what is left of it is published
  */
 #include "agent/agent_private.h"
-#include "base/process.h"
+#include "base/folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define SPOOL_SIZE   (1ull << 30)  /* bytes, unless something else is asked for */
 #define SIGN_OF_LIFE 1000000000ull /* ns */
 
 /* ---- finding ---- */
 
-struct agent_recording *recordings_find(struct agent *agent, const char *name)
+static struct agent_recording *find(struct agent *agent, const char *name)
 {
     for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
         if (strcmp(each->name, name) == 0)
@@ -30,20 +26,38 @@ struct agent_recording *recordings_find(struct agent *agent, const char *name)
     return NULL;
 }
 
-/* The recording that params name, if it goes on. */
-static int find_active(struct agent *agent, json_t *params, struct agent_recording **ret_recording,
-                       struct problem *problem)
+/* The recording that params name. */
+static int find_named(struct agent *agent, json_t *params, struct agent_recording **ret_recording,
+                      struct problem *problem)
 {
     const char *name = json_string_value(json_object_get(params, "recording"));
+    struct agent_recording *found = name == NULL ? NULL : find(agent, name);
 
     if (name == NULL)
         return problem_set(problem, -EINVAL, "params need \"recording\", its name");
-    *ret_recording = recordings_find(agent, name);
-    if (*ret_recording == NULL)
+    if (found == NULL)
         return problem_set(problem, -ENOENT, "there is no recording '%s'", name);
-    if ((*ret_recording)->ended)
-        return problem_set(problem, -ESRCH, "recording '%s' has ended", name);
+    *ret_recording = found;
     return 0;
+}
+
+int recordings_find_active(struct agent *agent, json_t *params,
+                           struct agent_recording **ret_recording, struct problem *problem)
+{
+    struct agent_recording *found;
+    int result = find_named(agent, params, &found, problem);
+
+    if (result == 0 && (found->ended || found->stopped))
+        return problem_set(problem, -ESRCH, "recording '%s' has ended", found->name);
+    if (result == 0)
+        *ret_recording = found;
+    return result;
+}
+
+/* Whether it has steps. */
+static bool goes_on(const struct agent_recording *recording)
+{
+    return recording->begun && !recording->ended && !recording->stopped;
 }
 
 static size_t count_recordings(const struct agent *agent)
@@ -57,7 +71,7 @@ static size_t count_recordings(const struct agent *agent)
 
 /* ---- what is said to the user ---- */
 
-static void say(const char *line, void *context)
+void recordings_say(const char *line, void *context)
 {
     struct agent_recording *recording = context;
 
@@ -117,7 +131,8 @@ static int read_options(struct agent_recording *recording, json_t *params, struc
     return result;
 }
 
-static struct agent_recording *add(struct agent *agent, const char *name, struct problem *problem)
+struct agent_recording *recordings_add(struct agent *agent, const char *name,
+                                       struct problem *problem)
 {
     struct agent_recording *recording = calloc(1, sizeof(*recording));
 
@@ -134,18 +149,6 @@ static struct agent_recording *add(struct agent *agent, const char *name, struct
     recording->next = agent->recordings;
     agent->recordings = recording;
     return recording;
-}
-
-static void acquisitions_free(struct agent_recording *recording)
-{
-    struct acquisition *each;
-
-    while ((each = recording->acquisitions) != NULL) {
-        recording->acquisitions = each->next;
-        acquiring_done(&each->acquiring);
-        process_choice_done(&each->choice);
-        free(each);
-    }
 }
 
 static void remove_recording(struct agent_recording *recording)
@@ -192,11 +195,11 @@ int recordings_open(struct agent *agent, json_t *params, json_t **ret_result,
     if (name == NULL || !fabric_name_valid(name))
         return problem_set(problem, -EINVAL,
                            "params need \"recording\", a name of a-z, 0-9 and '-'");
-    if (recordings_find(agent, name) != NULL)
+    if (find(agent, name) != NULL)
         return problem_set(problem, -EEXIST, "there is a recording '%s' already", name);
     if (count_recordings(agent) >= AGENT_MOST)
         return problem_set(problem, -EUSERS, "an agent has at most %d recordings", AGENT_MOST);
-    struct agent_recording *recording = add(agent, name, problem);
+    struct agent_recording *recording = recordings_add(agent, name, problem);
     if (recording == NULL)
         return -ENOMEM;
     int result = open_one(recording, params, ret_result, problem);
@@ -213,145 +216,6 @@ void recordings_begin_one(struct agent_recording *recording)
     recording->idle = false;
 }
 
-/* ---- acquiring ---- */
-
-static int choose_words(json_t *array, struct process_choice *choice,
-                        int (*add_word)(struct process_choice *choice, const char *word,
-                                        struct problem *problem),
-                        struct problem *problem)
-{
-    size_t index;
-    json_t *value;
-    char number[24];
-    int result = 0;
-
-    if (array != NULL && !json_is_array(array))
-        return problem_set(problem, -EINVAL, "pids, names, cgroups and units must be arrays");
-    json_array_foreach(array, index, value)
-    {
-        const char *word = json_string_value(value);
-        if (json_is_integer(value)) {
-            snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-            word = number;
-        }
-        if (word == NULL)
-            return problem_set(problem, -EINVAL, "a pid, name, cgroup or unit is no text");
-        result = add_word(choice, word, problem);
-        if (result < 0)
-            return result;
-    }
-    return result;
-}
-
-static int choose(json_t *params, struct acquisition *acquisition, struct problem *problem)
-{
-    struct process_choice *choice = &acquisition->choice;
-    int result = choose_words(json_object_get(params, "pids"), choice, process_choice_pid, problem);
-
-    if (result >= 0)
-        result =
-            choose_words(json_object_get(params, "names"), choice, process_choice_name, problem);
-    if (result >= 0)
-        result = choose_words(json_object_get(params, "cgroups"), choice, process_choice_cgroup,
-                              problem);
-    if (result >= 0)
-        result =
-            choose_words(json_object_get(params, "units"), choice, process_choice_unit, problem);
-    acquisition->acquiring.choice = choice;
-    acquisition->acquiring.all = json_is_true(json_object_get(params, "all"));
-    acquisition->acquiring.descendants = json_is_true(json_object_get(params, "descendants"));
-    if (result >= 0 && !acquisition->acquiring.all && choice->pid_count + choice->word_count == 0)
-        return problem_set(problem, -EINVAL,
-                           "recording.acquire: give pids, names, cgroups, units, or all");
-    return result;
-}
-
-#define STAT_PARENT 4  /* field of /proc/PID/stat */
-#define SHELLS_MOST 16 /* between the front and the server that accepts remote shells */
-
-static pid_t parent_of(pid_t pid)
-{
-    char stat[1024];
-    const char *field = NULL;
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) > 0)
-        field = process_stat_field(stat, STAT_PARENT);
-    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
-}
-
-/* The remote shell of our own connection would be metered with all others, and its records would be messages again. What
- * accepts remote shells, the last before process 1, serves others, too. */
-static void leave_own_connection(struct agent_recording *recording)
-{
-    struct meter_interface *meter = recording->recording.meter;
-    struct ucred front = {0};
-    socklen_t size = sizeof(front);
-    struct problem problem;
-
-    if (meter->change == NULL ||
-        getsockopt(recording->agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
-        return;
-    pid_t pid = parent_of(front.pid);
-    for (int i = 0; i < SHELLS_MOST && pid > 1 && parent_of(pid) > 1; i++, pid = parent_of(pid))
-        meter->change(meter, pid, METER_LEAVE, &problem);
-}
-
-static int acquire(struct agent_recording *recording, json_t *params,
-                   struct acquisition *acquisition, struct meter_begun *ret_begun,
-                   struct problem *problem)
-{
-    struct meter_interface *meter = recording->recording.meter;
-    int result = choose(params, acquisition, problem);
-
-    if (result < 0)
-        return result;
-    if (meter->acquire == NULL)
-        return problem_set(
-            problem, -ENOTSUP,
-            "the ptrace meter cannot meter running processes: run dpmd there, or the "
-            "agent as root");
-    acquisition->acquiring.say = say;
-    acquisition->acquiring.context = recording;
-    result = acquiring_begin(&acquisition->acquiring, meter, ret_begun, problem);
-    if (result < 0)
-        return result;
-    if (acquisition->acquiring.all)
-        leave_own_connection(recording);
-    recordings_begin_one(recording);
-    return recording_catch_up(&recording->recording, problem);
-}
-
-int recordings_acquire(struct agent *agent, json_t *params, json_t **ret_result,
-                       struct problem *problem)
-{
-    struct meter_begun begun = {0};
-    struct agent_recording *recording = NULL;
-    int result = find_active(agent, params, &recording, problem);
-
-    if (result < 0)
-        return result;
-    struct acquisition *acquisition = calloc(1, sizeof(*acquisition));
-    if (acquisition == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory for the choice of processes");
-    acquisition->next = recording->acquisitions;
-    recording->acquisitions = acquisition;
-    recording->notes = json_array();
-    result = acquire(recording, params, acquisition, &begun, problem);
-    json_t *notes = recording->notes;
-    recording->notes = NULL;
-    if (result < 0) {
-        recording->acquisitions = acquisition->next;
-        acquiring_done(&acquisition->acquiring);
-        process_choice_done(&acquisition->choice);
-        free(acquisition);
-        json_decref(notes);
-        return result;
-    }
-    *ret_result = json_pack("{s:I, s:I, s:o}", "processes", (json_int_t)begun.processes,
-                            "unsettled", (json_int_t)begun.unsettled, "notes", notes);
-    return 0;
-}
-
 /* ---- changing ---- */
 
 int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
@@ -362,7 +226,7 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     json_t *pid = json_object_get(params, "pid");
     bool leaves = json_is_true(json_object_get(params, "leave"));
     uint64_t flags = leaves ? METER_LEAVE : 0;
-    int result = find_active(agent, params, &recording, problem);
+    int result = recordings_find_active(agent, params, &recording, problem);
 
     if (result == 0 && ((words == NULL) != leaves || (pid != NULL && !json_is_integer(pid))))
         result = problem_set(problem, -EINVAL,
@@ -401,9 +265,9 @@ static const char *reason_word(const struct agent_recording *recording)
 static json_t *state_of(const struct agent_recording *recording)
 {
     const struct recording *of = &recording->recording;
-    json_t *state = json_pack("{s:b, s:b, s:s, s:I}", "active",
-                              recording->begun && !recording->ended, "begun", recording->begun,
-                              "reason", reason_word(recording), "records", (json_int_t)of->records);
+    json_t *state =
+        json_pack("{s:b, s:b, s:s, s:I}", "active", goes_on(recording), "begun", recording->begun,
+                  "reason", reason_word(recording), "records", (json_int_t)of->records);
 
     if (of->meter != NULL) {
         json_int_t lost = 0;
@@ -438,13 +302,11 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
 int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
                    struct problem *problem)
 {
-    const char *name = json_string_value(json_object_get(params, "recording"));
-    struct agent_recording *recording = name == NULL ? NULL : recordings_find(agent, name);
+    struct agent_recording *recording = NULL;
+    int result = find_named(agent, params, &recording, problem);
 
-    if (recording == NULL)
-        return problem_set(problem, name == NULL ? -EINVAL : -ENOENT,
-                           "recording.end: there is no recording '%s'", name == NULL ? "" : name);
-    int result = end_one(recording, problem);
+    if (result == 0)
+        result = end_one(recording, problem);
     if (result >= 0)
         *ret_result = json_pack("{s:o}", "trace", state_of(recording));
     return result < 0 ? result : 0;
@@ -453,39 +315,22 @@ int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
 int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
-    const char *name = json_string_value(json_object_get(params, "recording"));
-    const struct agent_recording *recording = name == NULL ? NULL : recordings_find(agent, name);
+    struct agent_recording *recording = NULL;
+    int result = find_named(agent, params, &recording, problem);
 
-    if (recording == NULL)
-        return problem_set(problem, name == NULL ? -EINVAL : -ENOENT,
-                           "recording.state: there is no recording '%s'", name == NULL ? "" : name);
-    *ret_result = state_of(recording);
-    return 0;
+    if (result == 0)
+        *ret_result = state_of(recording);
+    return result;
 }
 
 /* ---- going on ---- */
 
-/* It has ended by itself: full disk, lost meter. */
-static void tell_ended(struct agent_recording *recording, const char *message)
+void recordings_tell_ended(const struct agent_recording *recording, const char *reason,
+                           const char *message)
 {
     agent_notice(recording->agent, "recording.ended",
-                 json_pack("{s:s, s:s, s:s}", "recording", recording->name, "reason",
-                           reason_word(recording), "message", message));
-}
-
-static void look_for_more(struct agent_recording *recording)
-{
-    struct problem problem;
-    int result = 0;
-
-    for (struct acquisition *each = recording->acquisitions; result >= 0 && each != NULL;
-         each = each->next)
-        result = acquiring_step(&each->acquiring, &problem);
-    if (result >= 0)
-        return;
-    recording->looks = false;
-    say("processes that start from now on are not metered:", recording);
-    say(problem.text, recording);
+                 json_pack("{s:s, s:s, s:s}", "recording", recording->name, "reason", reason,
+                           "message", message));
 }
 
 static void tell_idle(struct agent_recording *recording)
@@ -503,23 +348,33 @@ static void tell_idle(struct agent_recording *recording)
 
 static void step_one(struct agent_recording *recording)
 {
-    struct problem problem, of_end;
-
-    if (recording_step(&recording->recording, &problem) < 0) {
-        end_one(recording, &of_end);
-        tell_ended(recording, problem.text);
+    if (recording_step(&recording->recording, &recording->why) < 0) {
+        recording->stopped = true;
         return;
     }
-    if (recording->looks)
-        look_for_more(recording);
+    acquisitions_step(recording);
     tell_idle(recording);
 }
 
 void recordings_step(struct agent *agent)
 {
     for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
-        if (each->begun && !each->ended)
+        if (goes_on(each))
             step_one(each);
+}
+
+void recordings_end_stopped(struct agent *agent)
+{
+    struct problem problem;
+
+    for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next) {
+        if (!each->stopped || each->ended)
+            continue;
+        recordings_lock(agent);
+        end_one(each, &problem);
+        recordings_unlock(agent);
+        recordings_tell_ended(each, reason_word(each), each->why.text);
+    }
 }
 
 void recordings_publish(struct agent *agent)
@@ -536,7 +391,7 @@ void recordings_wait(struct agent *agent, int file)
     uint64_t until = UINT64_MAX;
 
     for (struct agent_recording *each = agent->recordings; each != NULL; each = each->next)
-        if (each->begun && !each->ended) {
+        if (goes_on(each)) {
             /* only one of them can wake us */
             if (active != NULL)
                 until = clock_now(CLOCK_MONOTONIC) + RECORDING_INTERVAL * 1000000ull;
@@ -561,52 +416,10 @@ bool recordings_are_published(struct agent *agent)
     return true;
 }
 
-/* ---- spools that were left ---- */
-
-static void adopt(struct agent *agent, const char *name)
+bool recordings_close(struct agent *agent)
 {
-    struct trace_repair repair;
-    struct problem problem;
-    struct agent_recording *recording = add(agent, name, &problem);
+    bool all = true;
 
-    if (recording == NULL)
-        return;
-    recording->begun = recording->ended = true;
-    recording->recording.reason = END_REPAIRED;
-    if (trace_repair(recording->path, &repair, &problem) < 0)
-        say(problem.text, recording);
-    agent_notice(agent, "recording.ended",
-                 json_pack("{s:s, s:s, s:s}", "recording", name, "reason", "agent", "message",
-                           "the agent was killed, and metering ended with it"));
-}
-
-void recordings_adopt(struct agent *agent)
-{
-    DIR *folder = opendir(agent->folder);
-    const struct dirent *entry;
-
-    while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (entry->d_type == DT_DIR && fabric_name_valid(entry->d_name))
-            adopt(agent, entry->d_name);
-    if (folder != NULL)
-        closedir(folder);
-}
-
-static void remove_spool(const char *path)
-{
-    DIR *folder = opendir(path);
-    const struct dirent *entry;
-
-    while (folder != NULL && (entry = readdir(folder)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    if (folder != NULL)
-        closedir(folder);
-    rmdir(path);
-}
-
-void recordings_close(struct agent *agent)
-{
     while (agent->recordings != NULL) {
         struct agent_recording *recording = agent->recordings;
         char path[AGENT_PATH];
@@ -615,6 +428,8 @@ void recordings_close(struct agent *agent)
         snprintf(path, sizeof(path), "%s", recording->path);
         remove_recording(recording);
         if (published)
-            remove_spool(path);
+            folder_remove(path);
+        all = all && published;
     }
+    return all;
 }

@@ -8,43 +8,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PATIENCE_MOST (7u * 24 * 3600) /* s */
-
-enum { PATIENCE = OPTION_HELP + 1 };
-
-static const struct command_option agent_options[] = {
-    {"patience", PATIENCE, {"TIME"}, "end after TIME without a connection (1m)"},
-    {0},
-};
-
-static int take_patience(struct agent_options *options)
-{
-    uint64_t patience = 0;
-    int result = option_time("agent", "patience", &patience);
-
-    if (result >= 0)
-        return result;
-    if (patience < 1000000000ull || patience / 1000000000 > PATIENCE_MOST)
-        return command_usage_error("agent", "--patience '%s': give a time from 1s to 168h", optarg);
-    options->patience = (unsigned)(patience / 1000000000);
-    return -1;
-}
-
 static int command_agent(int argc, char **argv)
 {
     struct agent_options options = {0};
     struct problem problem;
-    int option, result = -1;
+    int option;
 
-    while (result < 0 && (option = command_next_option(&agent_command, argc, argv)) != -1) {
-        if (option == PATIENCE)
-            result = take_patience(&options);
-        else
-            result =
-                option == OPTION_HELP ? command_help("agent") : command_usage_error("agent", NULL);
-    }
-    if (result >= 0)
-        return result;
+    while ((option = command_next_option(&agent_command, argc, argv)) != -1)
+        return option == OPTION_HELP ? command_help("agent") : command_usage_error("agent", NULL);
     if (optind < argc)
         return command_usage_error("agent", "unexpected argument '%s'", argv[optind]);
     if (isatty(STDIN_FILENO))
@@ -58,7 +29,6 @@ static int command_agent(int argc, char **argv)
 const struct command agent_command = {
     .name = "agent",
     .description = "record on this machine for dpm on another one",
-    .usage = "[OPTION]...",
+    .usage = "",
     .function = command_agent,
-    .options = agent_options,
 };

@@ -3,8 +3,9 @@
  * behind. See hosts.h. */
 #include "control/hosts.h"
 
+#include "base/folder.h"
+
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,14 +171,6 @@ static void end_agents(struct hosts *hosts)
     await(hosts, &waiting);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
 void hosts_abandon(struct hosts *hosts)
 {
     if (hosts->remote != NULL)
@@ -185,7 +178,7 @@ void hosts_abandon(struct hosts *hosts)
     hosts_copies_close(hosts->copies, NULL);
     hosts->copies = NULL;
     if (hosts->folder[0] != '\0') /* it was created for this */
-        nftw(hosts->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        folder_remove(hosts->folder);
     hosts->folder[0] = '\0';
 }
 

@@ -137,8 +137,8 @@ void recording_begin(struct recording *recording);
 #define RECORDING_FILES_MOST 8
 int recording_wait(struct recording *recording, struct pollfd *files, size_t count, uint64_t until);
 
-/* Moves the meter's records into the trace; flushes it as often as options->latest says. Errors, with a line in `problem`: a write error,
- * or -EFBIG at the size limit. The recording then has stopped and is no longer active; the metered processes run on.
+/* Moves the meter's records into the trace; flushes it as often as options->latest says. Errors, with a line in
+ * `problem`: a write error, or -EFBIG at the size limit. The recording then has stopped and is no longer active; the metered processes run on.
  * Does nothing if the recording is not active. */
 int recording_step(struct recording *recording, struct problem *problem);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* remote.c: a session with agents on other machines. See remote.h. */
 #include "remote/remote.h"
+#include "base/folder.h"
 #include "remote/remote_links.h"
 #include "remote/session_folder.h"
 
@@ -86,7 +87,7 @@ void remote_free(struct remote *remote)
     fabric_close(remote->fabric);
     fabric_server_detach(remote->server);
     if (remote->folder[0] != '\0' && fabric_server_stop(remote->folder, &problem) == 0)
-        session_folder_remove(remote->folder);
+        folder_remove(remote->folder);
     free(remote->hosts);
     free(remote->files);
     free(remote->rsh);

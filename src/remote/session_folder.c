@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,20 +53,6 @@ int session_folder_make(const char *session, char path[PATH_MAX], struct problem
     return result == 0 ? 0
                        : problem_set(problem, result, "cannot create the folder %s: %s", path,
                                      strerror(-result));
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status;
-    (void)kind;
-    (void)at;
-    remove(path);
-    return 0;
-}
-
-void session_folder_remove(const char *path)
-{
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* ---- sessions that there are ---- */

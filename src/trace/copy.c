@@ -50,8 +50,7 @@ static int cannot_write(const struct trace_copy *copy, enum ring_id ring, uint32
 
 bool copy_begins_pair(const void *packet, uint32_t file, uint64_t *ret_repeated)
 {
-    const struct trace_packet_context *context =
-        (const struct trace_packet_context *)((const struct trace_packet_header *)packet + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     const char *first = (const char *)(context + 1);
     size_t size = (size_t)(context->content_size / 8) - TRACE_CONTENT;
     const struct begin_record *begin =
@@ -71,8 +70,7 @@ bool copy_begins_pair(const void *packet, uint32_t file, uint64_t *ret_repeated)
 
 uint64_t copy_count_records(const void *packet)
 {
-    const struct trace_packet_context *context =
-        (const struct trace_packet_context *)((const struct trace_packet_header *)packet + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     size_t at = TRACE_CONTENT, end = (size_t)(context->content_size / 8);
     uint64_t count = 0;
 
@@ -89,16 +87,14 @@ uint64_t copy_count_records(const void *packet)
 static const char *wrong_packet(const struct trace_copy *copy, enum ring_id ring, uint32_t file,
                                 const void *packet, size_t size)
 {
-    const struct trace_packet_header *header = packet;
-    const struct trace_packet_context *context = (const struct trace_packet_context *)(header + 1);
-    struct trace_packet_header expected = {.magic = TRACE_MAGIC, .stream = ring};
+    const struct trace_packet_context *context = packet_context(packet);
+    const struct trace_packet_header expected = packet_header(copy->uuid, ring);
 
-    memcpy(expected.uuid, copy->uuid, TRACE_UUID_SIZE);
     if (size < TRACE_CONTENT)
         return "the packet is cut";
     if (file == UINT32_MAX)
         return "the number of the file is impossible";
-    const char *wrong = packet_wrong_header(header, sizeof(*header), &expected);
+    const char *wrong = packet_wrong_header(packet, sizeof(expected), &expected);
     if (wrong == NULL)
         wrong = packet_wrong_context(context, 0);
     if (wrong == NULL && context->packet_size / 8 != size)
@@ -136,8 +132,7 @@ static int write_packet(struct copy_file *file, const void *bytes, size_t size)
 static int append(struct trace_copy *copy, enum ring_id ring, const void *packet, size_t size,
                   struct problem *problem)
 {
-    const struct trace_packet_context *context =
-        (const struct trace_packet_context *)((const struct trace_packet_header *)packet + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     struct copy_file *file = &copy->files[ring];
     int result = write_packet(file, packet, size);
 
@@ -274,8 +269,7 @@ static int lacks_beginning(const struct trace_copy *copy, uint32_t file, struct 
 static int append_hidden(struct trace_copy *copy, const void *packet, size_t size,
                          struct problem *problem)
 {
-    const struct trace_packet_context *context =
-        (const struct trace_packet_context *)((const struct trace_packet_header *)packet + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     const struct trace_position *last = &copy->files[RING_CONTROL].last;
     uint64_t records = copy->here == 0 ? 1 : copy_count_records(packet);
     bool first = copy->packets_here == 0;
@@ -327,8 +321,7 @@ static int add_data(struct trace_copy *copy, uint32_t file, const void *packet, 
 static int add(struct trace_copy *copy, enum ring_id ring, uint32_t file, const void *packet,
                size_t size, struct problem *problem)
 {
-    const struct trace_packet_context *context =
-        (const struct trace_packet_context *)((const struct trace_packet_header *)packet + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     const char *wrong = wrong_packet(copy, ring, file, packet, size);
     const struct trace_position *last = &copy->files[ring].last;
 

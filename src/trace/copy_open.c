@@ -19,34 +19,6 @@
 
 /* ---- the packets of a file ---- */
 
-/* Looks at the packet at `offset`: 1: it is whole; 0: none is; or a negative errno. */
-static int look_at_packet(const struct trace_copy *copy, enum ring_id ring, int file, uint64_t size,
-                          uint64_t offset, uint64_t least, struct trace_packet_context *ret_context,
-                          const char **ret_wrong)
-{
-    struct {
-        struct trace_packet_header header;
-        struct trace_packet_context context;
-    } head;
-    struct trace_packet_header expected = {.magic = TRACE_MAGIC, .stream = ring};
-
-    memcpy(expected.uuid, copy->uuid, TRACE_UUID_SIZE);
-    if (size - offset < sizeof(head))
-        return 0;
-    int result = trace_file_read(file, &head, sizeof(head), offset);
-    if (result < 0)
-        return result;
-    if (head.header.magic == 0)
-        return 0; /* zeros that a power failure has left */
-    *ret_wrong = packet_wrong_header(&head.header, sizeof(head.header), &expected);
-    if (*ret_wrong == NULL)
-        *ret_wrong = packet_wrong_context(&head.context, least);
-    if (*ret_wrong != NULL)
-        return -EBADMSG;
-    *ret_context = head.context;
-    return head.context.packet_size / 8 <= size - offset;
-}
-
 struct scan {
     struct trace_position last;
     uint64_t end;     /* of whole packets */
@@ -58,14 +30,15 @@ struct scan {
 static int scan_file(const struct trace_copy *copy, enum ring_id ring, uint32_t number, int file,
                      uint64_t size, struct scan *ret_scan, struct problem *problem)
 {
+    const struct trace_packet_header expected = packet_header(copy->uuid, ring);
     struct scan scan = {0};
     struct trace_packet_context context;
     const char *wrong = NULL;
     char name[TRACE_FILE_NAME_SIZE];
     int result;
 
-    while ((result = look_at_packet(copy, ring, file, size, scan.end,
-                                    scan.last.known ? scan.last.number + 1 : 0, &context, &wrong)) >
+    while ((result = packet_look(file, size, scan.end, &expected,
+                                 scan.last.known ? scan.last.number + 1 : 0, &context, &wrong)) >
            0) {
         scan.last = (struct trace_position){true, number, context.packet_seq_num};
         scan.begin_of_last = scan.end;
@@ -142,6 +115,7 @@ static int find_end(struct trace_copy *copy, const struct scan *scan, struct pro
 static int find_repeats_left(struct trace_copy *copy, const struct scan *scan,
                              struct problem *problem)
 {
+    const struct trace_packet_header expected = packet_header(copy->uuid, RING_CONTROL);
     struct trace_packet_context context;
     const char *wrong;
     int file = copy->files[RING_CONTROL].file;
@@ -149,8 +123,7 @@ static int find_repeats_left(struct trace_copy *copy, const struct scan *scan,
     for (uint64_t offset = 0; offset < scan->end; offset += context.packet_size / 8) {
         uint64_t repeated = 0;
         void *packet;
-        int result =
-            look_at_packet(copy, RING_CONTROL, file, scan->end, offset, 0, &context, &wrong);
+        int result = packet_look(file, scan->end, offset, &expected, 0, &context, &wrong);
         if (result <= 0)
             return problem_set(problem, -EBADMSG, "%s: changed while it was opened", copy->name);
         result = read_packet(copy, file, offset, context.packet_size / 8, &packet, problem);

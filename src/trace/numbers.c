@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The number in the name of a control file; -1: it is none. */
+/* The number in the name of a control file; -1: it is not one. */
 static int64_t number_of(const char *name)
 {
     size_t length = strlen(trace_file_names[RING_CONTROL]);

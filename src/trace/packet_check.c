@@ -2,7 +2,42 @@
 /* packet_check.c: see packet_check.h. */
 #include "trace/packet_check.h"
 
+#include <errno.h>
 #include <string.h>
+
+struct trace_packet_header packet_header(const uint8_t uuid[TRACE_UUID_SIZE], enum ring_id ring)
+{
+    struct trace_packet_header header = {.magic = TRACE_MAGIC, .stream = ring};
+
+    memcpy(header.uuid, uuid, TRACE_UUID_SIZE);
+    return header;
+}
+
+int packet_look(int file, uint64_t size, uint64_t offset,
+                const struct trace_packet_header *expected, uint64_t least,
+                struct trace_packet_context *ret_context, const char **ret_wrong)
+{
+    struct {
+        struct trace_packet_header header;
+        struct trace_packet_context context;
+    } head;
+
+    *ret_wrong = NULL;
+    if (size - offset < sizeof(head))
+        return 0;
+    int result = trace_file_read(file, &head, sizeof(head), offset);
+    if (result < 0)
+        return result;
+    if (head.header.magic == 0)
+        return 0; /* zeros that a power failure has left */
+    *ret_wrong = packet_wrong_header(&head.header, sizeof(head.header), expected);
+    if (*ret_wrong == NULL)
+        *ret_wrong = packet_wrong_context(&head.context, least);
+    if (*ret_wrong != NULL)
+        return -EBADMSG;
+    *ret_context = head.context;
+    return head.context.packet_size / 8 <= size - offset;
+}
 
 const char *packet_wrong_header(const void *bytes, size_t size,
                                 const struct trace_packet_header *expected)
@@ -36,8 +71,7 @@ const char *packet_wrong_context(const struct trace_packet_context *context, uin
 
 bool packet_ends(const void *packet)
 {
-    const struct trace_packet_header *header = packet;
-    const struct trace_packet_context *context = (const struct trace_packet_context *)(header + 1);
+    const struct trace_packet_context *context = packet_context(packet);
     const char *record = (const char *)(context + 1);
     const char *content = (const char *)packet + context->content_size / 8;
 

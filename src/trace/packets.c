@@ -50,15 +50,6 @@ struct trace_packets {
     char name[TRACE_NAME_SIZE];
 };
 
-static struct trace_packet_header expected_header(const struct trace_packets *packets,
-                                                  enum ring_id ring)
-{
-    struct trace_packet_header header = {.magic = TRACE_MAGIC, .stream = ring};
-
-    memcpy(header.uuid, packets->uuid, TRACE_UUID_SIZE);
-    return header;
-}
-
 /* ---- packets of one file ---- */
 
 static int damaged(const struct trace_packets *packets, enum ring_id ring, const char *what,
@@ -97,33 +88,26 @@ static int look_at_size(struct trace_packets *packets, enum ring_id ring, struct
 static int find_packet(struct trace_packets *packets, enum ring_id ring, struct problem *problem)
 {
     struct packet_file *file = &packets->files[ring];
-    struct {
-        struct trace_packet_header header;
-        struct trace_packet_context context;
-    } head;
-    const struct trace_packet_header expected = expected_header(packets, ring);
+    const struct trace_packet_header expected = packet_header(packets->uuid, ring);
+    struct trace_packet_context context;
+    const char *wrong;
 
     if (file->bytes != 0)
         return 0;
     int result = look_at_size(packets, ring, problem);
-    if (result < 0 || file->size - file->next < sizeof(head))
-        return result;
-    result = trace_file_read(file->file, &head, sizeof(head), file->next);
     if (result < 0)
-        return cannot_read(packets, ring, result, problem);
-    if (head.header.magic == 0)
-        return 0; /* zeros that a power failure has left */
-    const char *wrong = packet_wrong_header(&head.header, sizeof(head.header), &expected);
-    if (wrong == NULL)
-        wrong = packet_wrong_context(&head.context, file->least);
-    if (wrong != NULL)
-        return damaged(packets, ring, wrong, problem);
-    if (head.context.packet_size / 8 > file->size - file->next)
+        return result;
+    result =
+        packet_look(file->file, file->size, file->next, &expected, file->least, &context, &wrong);
+    if (result < 0)
+        return wrong == NULL ? cannot_read(packets, ring, result, problem)
+                             : damaged(packets, ring, wrong, problem);
+    if (result == 0)
         return 0;
-    file->bytes = head.context.packet_size / 8;
-    file->number = head.context.packet_seq_num;
-    if (head.context.monotonic > file->written)
-        file->written = head.context.monotonic;
+    file->bytes = context.packet_size / 8;
+    file->number = context.packet_seq_num;
+    if (context.monotonic > file->written)
+        file->written = context.monotonic;
     return 0;
 }
 

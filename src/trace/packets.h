@@ -6,7 +6,7 @@
  *      TRACE/metadata, control, data ... --> trace_packets_next --> (network) --> trace_copy_add --> COPY/metadata, control ...
  *
  * A packet has a position: its ring, the number of its pair of files, and its own number. Numbers count the packets of a
- * ring from 0 over all its files, without a gap. The trace is the spool: whoever sends it keeps nothing but positions.
+ * ring from 0 over all its files, without a gap. The trace is the spool: the sender keeps nothing but positions.
  */
 #ifndef DPM_PACKETS_H
 #define DPM_PACKETS_H

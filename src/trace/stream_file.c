@@ -408,9 +408,7 @@ int stream_file_open(struct stream_file *file, int directory, const char *trace,
     int result = open_files(file, directory, problem);
     if (result < 0)
         return result;
-    file->header.magic = TRACE_MAGIC;
-    file->header.stream = ring;
-    memcpy(file->header.uuid, uuid, TRACE_UUID_SIZE);
+    file->header = packet_header(uuid, ring);
     file->numbered = stream_file_has_all(file);
     go_to_file(file, 0);
     return 0;

@@ -6,11 +6,15 @@ dpm=$1/dpm
 # A dpmd that serves this machine is not what is tested.
 export DPM_SOCKET="$scratch/no-dpmd"
 
-# That the kernel meter runs here is found once for all tests of a build, since loading it takes long: by this program, on
-# this kernel, with these privileges.
+# That the kernel meter runs is found once for all tests of a build, since loading it takes long. It counts for the same
+# program (with the same file capabilities), boot, namespaces, user, capabilities and seccomp filter.
 found_meter=$1/kernel-meter-runs
 here() {
-    echo "$(stat -c %y "$dpm") $(cat /proc/sys/kernel/random/boot_id) $(id -u) $(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)"
+    stat -c %z "$dpm"
+    cat /proc/sys/kernel/random/boot_id
+    readlink /proc/self/ns/*
+    id -u
+    grep -E '^(CapEff|NoNewPrivs|Seccomp|Seccomp_filters):' /proc/self/status
 }
 was_found() {
     [ -e "$found_meter" ] && [ "$(cat "$found_meter")" = "$(here)" ]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh
-# pairs.sh: shared by queue_test.sh and queued_test.sh.
+# shellcheck shell=sh disable=SC2034,SC2154 # read after tap.sh, which sets $scratch
+# pairs.sh: shared by queue_test.sh and queued_test.sh; read after meter.sh. They go on in $scratch.
+need_meter
+need_programs python3
+cd "$scratch" || exit 1
 
 # Two sockets of a kind, the sender first; for tcp-new the other one is a listener that has not accepted yet.
 cat > pairs.py << 'END'

@@ -6,11 +6,7 @@
 . "$(dirname "$0")/tap.sh"
 long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
-need_meter
-command -v python3 > /dev/null || skip_all "python3 is not installed"
-tests=$(cd "$(dirname "$0")" && pwd)
-cd "$scratch" || exit 1
-. "$tests/pairs.sh"
+. "$(dirname "$0")/pairs.sh"
 
 # The client logs when it has sent each request and how long that took; the server when it took it and how long the
 # server waited. If the buffer holds only a few requests, the client waits, too: that is the case if a non-blocking send

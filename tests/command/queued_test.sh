@@ -4,11 +4,7 @@
 # longer than the queue. (queue_test.sh compares times.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-need_meter
-command -v python3 > /dev/null || skip_all "python3 is not installed"
-tests=$(cd "$(dirname "$0")" && pwd)
-cd "$scratch" || exit 1
-. "$tests/pairs.sh"
+. "$(dirname "$0")/pairs.sh"
 
 # ---- a message much longer than the queue ----
 

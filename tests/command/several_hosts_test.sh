@@ -34,7 +34,7 @@ inits=$(cut -d ' ' -f 4 list)
 check_equal "three hosts with an address and a machine id of their own" "3 3 3" \
     "$(wc -l < list) $(cut -d ' ' -f 2 list | sort -u | wc -l) $(cut -d ' ' -f 3 list | grep -xE '[0-9a-f]{32}' | sort -u | wc -l)"
 for name in $names; do
-    check_equal "$name is reached by ssh, and tells its own name and machine id" \
+    check_equal "$name is reached by ssh, and has its own name and machine id" \
         "$name $(awk -v name=$name '$1 == name { print $3 }' list) root" \
         "$(HOME=$scratch/home ssh -F set/ssh_config $name 'echo $(hostname) $(cat /etc/machine-id) $(id -un)')"
 done
@@ -50,7 +50,7 @@ check_equal "/tmp and /run are its own" "" \
     "$(on web2 sh -c "ls /tmp/only-here /run/only-here" 2> err; ls /tmp/only-here /run/only-here 2> err)"
 check_equal "what has lost its parent is reaped" 0 \
     "$(on web1 sh -c '(sleep 0.1 & exec sleep 0.05) & sleep 0.5; ps ax' | grep -c defunct)"
-check_equal "nothing is left in the home folder of who makes hosts" "" "$(ls -A home)"
+check_equal "nothing is left in the caller's home folder" "" "$(ls -A home)"
 ip addr > network.during
 check_equal "the network of the machine stays as it is" "$(cat network.before)" "$(cat network.during)"
 for command in list ssh "run web1 true" "delay web1 web2 1ms" "unplug web1"; do
@@ -248,7 +248,7 @@ gone() {
 }
 check "down removes everything" "$hosts" down "$set_of"
 check "... all of it" wait_for 10 gone
-check "... and can be said twice" "$hosts" down "$set_of"
+check "... and works twice" "$hosts" down "$set_of"
 check_not "an up that cannot succeed" "$hosts" up "$set_of" web1 web1
 check_not "... because a process that it needs does not start" sh -c 'PATH=$(pwd)/broken:$PATH &&
     mkdir -p broken && printf "#!/bin/sh\nexit 1\n" > broken/mount && chmod +x broken/mount && "$1" up "$2" web1' \

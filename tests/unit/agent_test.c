@@ -26,7 +26,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cmocka.h>
 
@@ -140,6 +142,50 @@ static void hear(struct heard *heard, pid_t pid)
     }
 }
 
+/* ---- what earlier agents have left ---- */
+
+static void path_of_agent(const char *session, const char *file, char ret_path[160])
+{
+    snprintf(ret_path, 160, "%s/%s/%s", world.agents, session, file);
+}
+
+static void set_age(const char *path, unsigned days)
+{
+    const struct timespec then = {.tv_sec = time(NULL) - (time_t)days * 24 * 3600};
+
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){then, then}, 0), 0);
+}
+
+/* As if an agent of another session was killed so many days ago. */
+static void leave_spool(const char *session, unsigned days)
+{
+    static const char *const names[] = {"lock", "r1/control", "r1", ""}; /* then their folders */
+    char path[160];
+
+    mkdir(world.agents, 0700);
+    path_of_agent(session, "", path);
+    mkdir(path, 0700);
+    path_of_agent(session, "r1", path);
+    mkdir(path, 0700);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        path_of_agent(session, names[i], path);
+        if (i < 2)
+            close(open(path, O_WRONLY | O_CREAT, 0600));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        path_of_agent(session, names[i], path);
+        set_age(path, days);
+    }
+}
+
+static bool is_there(const char *session)
+{
+    char path[160];
+
+    path_of_agent(session, "", path);
+    return access(path, F_OK) == 0;
+}
+
 /* ---- tests ---- */
 
 static int begin(void **state)
@@ -158,6 +204,8 @@ static int begin(void **state)
     snprintf(world.agents, sizeof(world.agents), "%s/agents", world.folder);
     snprintf(world.server_folder, sizeof(world.server_folder), "%s/session", world.folder);
     setenv("XDG_CACHE_HOME", world.folder, 1);
+    leave_spool("old", 8);
+    leave_spool("young", 6);
     const struct fabric_server_options options = {.session = "s1", .idle_seconds = 60};
     if (fabric_server_start(world.server_folder, &options, &world.server, &problem) < 0 ||
         fabric_server_add_machine(world.server, "web1", &problem) < 0 ||
@@ -181,11 +229,14 @@ static int end(void **state)
         return 0;
     json_decref(ask("agent.end", NULL, NULL));
     end_front();
+    for (int i = 0; i < TIME / 20 && is_there("s1"); i++)
+        usleep(20000);
+    bool stays = is_there("s1"); /* all was sent: nothing of the agent is left */
     fabric_close(world.fabric);
     fabric_server_detach(world.server);
     fabric_server_stop(world.server_folder, &problem);
     snprintf(command, sizeof(command), "rm -rf '%s'", world.folder);
-    return system(command) == 0 ? 0 : -1;
+    return system(command) == 0 && !stays ? 0 : -1;
 }
 
 /* The agent serves again after its remote shell has ended and another one has come. */
@@ -349,17 +400,112 @@ static void test_nothing_stays(void **state)
     json_decref(heard.ended);
 }
 
-/* A program is copied once, checked, and run. */
-static void test_program(void **state)
+/* Requests are answered while a process writes without end. */
+static void test_much_output(void **state)
 {
-    static const char hash[] = "00000000000000000000000000000001";
-    int code = 0;
-    json_t *has = NULL;
+    const char *state_of = NULL;
 
     (void)state;
     if (!is_installed())
         skip();
-    has = ask("program.has", json_pack("{s:s}", "hash", hash), NULL);
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r4"), NULL));
+    json_t *created =
+        ask("process.create", json_pack("{s:s, s:[s]}", "recording", "r4", "command", "yes"), NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    for (int i = 0; i < 5; i++)
+        json_decref(ask("hello", NULL, NULL));
+    json_decref(
+        ask("process.signal", json_pack("{s:i, s:s}", "pid", pid, "signal", "SIGKILL"), NULL));
+    for (int i = 0; i < TIME / 20 && (state_of == NULL || strcmp(state_of, "ended") != 0); i++) {
+        json_t *list = ask("process.list", NULL, NULL);
+        const json_t *last = json_array_get(json_object_get(list, "processes"), 0);
+        assert_int_equal(json_integer_value(json_object_get(last, "pid")), pid);
+        state_of = strcmp(json_string_value(json_object_get(last, "state")), "ended") == 0
+                       ? "ended"
+                       : "running";
+        json_decref(list);
+        usleep(20000);
+    }
+    assert_string_equal(state_of, "ended");
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r4"), NULL));
+}
+
+/* What the agent of another session has left stays for a week. */
+static void test_old_spools(void **state)
+{
+    (void)state;
+    if (!is_installed())
+        skip();
+    assert_false(is_there("old"));
+    assert_true(is_there("young"));
+}
+
+static json_t *put(const char *hash, size_t offset, size_t size, const char *bytes, size_t count,
+                   int *ret_code)
+{
+    char data[BASE64_LENGTH(64) + 1];
+
+    base64_encode(bytes, count, data);
+    return ask("program.put",
+               json_pack("{s:s, s:i, s:i, s:s}", "hash", hash, "offset", (int)offset, "size",
+                         (int)size, "data", data),
+               ret_code);
+}
+
+/* A program is copied in pieces, checked, and run: it is there once for all. */
+static void test_program_runs(void **state)
+{
+    static const char script[] = "#!/bin/sh\necho copied $1\n";
+    const size_t size = sizeof(script) - 1, half = size / 2;
+    struct heard heard = {0};
+    char hash[33];
+    int code = 0;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    XXH128_hash_t is = XXH3_128bits(script, size);
+    snprintf(hash, sizeof(hash), "%016llx%016llx", (unsigned long long)is.high64,
+             (unsigned long long)is.low64);
+    json_t *state_of = put(hash, 0, size, script, half, NULL);
+    assert_int_equal(json_integer_value(json_object_get(state_of, "bytes")), half);
+    assert_true(json_is_false(json_object_get(state_of, "complete")));
+    json_decref(state_of);
+    assert_null(put(hash, half, size, script, half + 3, &code)); /* more than there is */
+    assert_int_equal(code, FABRIC_INVALID_PARAMS);
+    assert_null(put(hash, 0, size, script, half, &code)); /* was there already */
+    assert_int_equal(code, FABRIC_INVALID_PARAMS);
+    state_of = put(hash, half, size, script + half, size - half, NULL);
+    assert_true(json_is_true(json_object_get(state_of, "complete")));
+    json_decref(state_of);
+
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r3"), NULL));
+    json_t *created = ask("process.create",
+                          json_pack("{s:s, s:[s, s], s:s}", "recording", "r3", "command", "name",
+                                    "well", "program", hash),
+                          NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    hear(&heard, pid);
+    assert_string_equal(heard.output, "copied well\n");
+    assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
+    json_decref(heard.ended);
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r3"), NULL));
+}
+
+/* A program with another content than its hash says is refused. */
+static void test_program_refused(void **state)
+{
+    static const char hash[] = "00000000000000000000000000000001";
+    int code = 0;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *has = ask("program.has", json_pack("{s:s}", "hash", hash), NULL);
     assert_false(json_is_true(json_object_get(has, "complete")));
     json_decref(has);
     /* the content does not have this hash */
@@ -369,6 +515,33 @@ static void test_program(void **state)
             &code);
     assert_null(result);
     assert_int_equal(code, FABRIC_FAILED);
+}
+
+/* Without a connection, an agent ends after a while, and what was never started ends with it. The next agent sends what is
+ * left. */
+static void test_abandoned(void **state)
+{
+    struct relay_answer answer;
+    char path[160];
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_decref(ask("recording.open", json_pack("{s:s}", "recording", "r5"), NULL));
+    json_t *created = ask("process.create",
+                          json_pack("{s:s, s:[s]}", "recording", "r5", "command", "true"), NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    end_front();
+    path_of_agent("s1", "socket", path);
+    for (int i = 0; i < TIME / 20 && access(path, F_OK) == 0; i++)
+        usleep(20000);
+    assert_int_equal(kill(pid, 0), -1);
+    assert_true(is_there("s1/r5"));
+    start_front(&answer);
+    json_t *r5 = ask("recording.state", json_pack("{s:s}", "recording", "r5"), NULL);
+    assert_true(json_is_false(json_object_get(r5, "active")));
+    json_decref(r5);
 }
 
 /* In the place of `dpm agent`. */
@@ -383,9 +556,11 @@ static int be_front(const char *agents)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_process),        cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_nothing_stays),  cmocka_unit_test(test_program),
+        cmocka_unit_test(test_attached_again),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_process),         cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_nothing_stays),   cmocka_unit_test(test_much_output),
+        cmocka_unit_test(test_old_spools),      cmocka_unit_test(test_program_runs),
+        cmocka_unit_test(test_program_refused), cmocka_unit_test(test_abandoned),
     };
 
     if (argc > 1) {

@@ -202,6 +202,24 @@ static void store(const struct trace_packet *packet)
     }
 }
 
+/* A whole trace, to be carried. */
+static void make_trace(size_t events)
+{
+    begin_world(false);
+    for (size_t i = 0; i < events; i++)
+        happen();
+    end_world();
+    carrier.packets = open_packets(trace_path);
+}
+
+static int add_packet(const struct trace_packet *packet)
+{
+    struct problem problem;
+
+    return trace_copy_add(carrier.copy, packet->ring, packet->file, packet->bytes, packet->size,
+                          &problem);
+}
+
 /* Carries up to `most` packets. Returns how the reading ended. */
 static int carry(uint64_t most)
 {
@@ -379,8 +397,8 @@ static void a_copy_is_identical(void **unused)
     print_message("# files: %u, packets: %" PRIu64 "\n", files, packets);
 }
 
-/* What packets hold that never come is counted by whoever reads the copy. */
-static void missing_packets_are_told(void **unused)
+/* A reader of the copy counts the records of packets that never come. */
+static void missing_packets_are_counted(void **unused)
 {
     uint64_t dropped = 0, lost = 0;
 
@@ -681,11 +699,7 @@ static void impossible_packets_are_refused(void **unused)
 
     (void)unused;
     seed = seed_of_run("impossible");
-    begin_world(false);
-    for (size_t i = 0; i < 5000; i++)
-        happen();
-    end_world();
-    carrier.packets = open_packets(trace_path);
+    make_trace(5000);
     while (trace_packets_next(carrier.packets, &packet, &problem) == TRACE_PACKETS_ONE) {
         if (!packet.is_metadata) {
             char *bytes = malloc(packet.size + 1);
@@ -729,7 +743,7 @@ static void impossible_packets_are_refused(void **unused)
     check_identical();
 }
 
-/* What does not fit is refused, and told as lost; END still fits. */
+/* What does not fit is refused, and counted as lost; END still fits. */
 static void a_copy_keeps_its_size(void **unused)
 {
     const struct trace_copy_limits limits = {.max_bytes = 300000};
@@ -739,18 +753,13 @@ static void a_copy_keeps_its_size(void **unused)
 
     (void)unused;
     seed = seed_of_run("size");
-    begin_world(false);
-    for (size_t i = 0; i < 20000; i++)
-        happen();
-    end_world();
-    carrier.packets = open_packets(trace_path);
+    make_trace(20000);
     while (trace_packets_next(carrier.packets, &packet, &problem) == TRACE_PACKETS_ONE) {
         if (packet.is_metadata) {
             carrier.copy = open_copy(&packet, &limits);
             continue;
         }
-        int result = trace_copy_add(carrier.copy, packet.ring, packet.file, packet.bytes,
-                                    packet.size, &problem);
+        int result = add_packet(&packet);
         assert_true(result == 1 || result == -EFBIG);
         refused += result == -EFBIG;
     }
@@ -778,28 +787,21 @@ static void a_full_disk_leaves_whole_packets(void **unused)
     seed = seed_of_run("full");
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
-    begin_world(false);
-    for (size_t i = 0; i < 20000; i++)
-        happen();
-    end_world();
-    carrier.packets = open_packets(trace_path);
+    make_trace(20000);
     while (trace_packets_next(carrier.packets, &packet, &problem) == TRACE_PACKETS_ONE) {
         if (packet.is_metadata) {
             carrier.copy = open_copy(&packet, NULL);
             continue;
         }
         setrlimit(RLIMIT_FSIZE, &small);
-        int result = trace_copy_add(carrier.copy, packet.ring, packet.file, packet.bytes,
-                                    packet.size, &problem);
+        int result = add_packet(&packet);
         setrlimit(RLIMIT_FSIZE, &usual);
         (void)read_all(copy_path);
         if (result == 1)
             continue;
         assert_int_equal(result, -EFBIG);
         failed++;
-        assert_int_equal(trace_copy_add(carrier.copy, packet.ring, packet.file, packet.bytes,
-                                        packet.size, &problem),
-                         1);
+        assert_int_equal(add_packet(&packet), 1);
     }
     assert_true(failed > 0);
     carrier_done();
@@ -826,7 +828,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_copy_is_identical),
-        cmocka_unit_test(missing_packets_are_told),
+        cmocka_unit_test(missing_packets_are_counted),
         cmocka_unit_test(a_cut_copy_goes_on),
         cmocka_unit_test(a_killed_copier_is_replaced),
         cmocka_unit_test(a_copy_is_followed),
