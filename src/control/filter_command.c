@@ -27,6 +27,7 @@
 #define CONNECT_MS  10000
 #define SECOND      1000000000ULL /* ns */
 #define NO_PROGRESS (30 * SECOND) /* after the end of the session */
+#define AWAY_MOST   (30 * SECOND) /* the server, which is started again when it dies */
 #define QUIET                                                                                      \
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
@@ -44,10 +45,11 @@ struct filtering {
     struct fabric *fabric;
     struct filter *filter;
     int signals;
-    bool stopped;      /* by a signal */
-    bool ended;        /* the session */
-    uint64_t packets;  /* in this run */
-    uint64_t progress; /* when the last one came */
+    bool stopped;       /* by a signal */
+    bool ended;         /* the session */
+    uint64_t packets;   /* in this run */
+    uint64_t progress;  /* when the last one came */
+    uint64_t connected; /* when the server was last there */
     uint64_t reported;
     char told[512]; /* the last problem */
 };
@@ -64,7 +66,6 @@ static bool is_mine(const struct filtering *filtering, const char *machine)
 
 static void take_end(struct filtering *filtering, json_t *params)
 {
-    const struct filter_last none[2] = {0};
     json_t *recordings = json_object_get(params, "recordings"), *one;
     size_t i;
 
@@ -73,7 +74,7 @@ static void take_end(struct filtering *filtering, json_t *params)
         const char *machine = json_string_value(json_object_get(one, "machine"));
         const char *recording = json_string_value(json_object_get(one, "recording"));
         if (machine != NULL && recording != NULL && is_mine(filtering, machine))
-            filter_expect(filtering->filter, machine, recording, none);
+            filter_expect(filtering->filter, machine, recording);
     }
     filtering->ended = true;
     filtering->progress = clock_now(CLOCK_MONOTONIC);
@@ -127,6 +128,16 @@ static void tell_copies(const struct filtering *filtering)
     }
 }
 
+static void tell_malformed(const struct filtering *filtering)
+{
+    char why[FILTER_WHY_SIZE], messages[COUNTED_SIZE];
+    uint64_t count = filter_malformed(filtering->filter, why);
+
+    show_counted(count, "message", messages);
+    if (count > 0)
+        command_say("dropped %s in place of packets: %s", messages, why);
+}
+
 static void report_interval(struct filtering *filtering)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -167,6 +178,21 @@ static bool has_all(struct filtering *filtering)
     return quiet >= NO_PROGRESS;
 }
 
+static int check_connection(struct filtering *filtering, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (fabric_connected(filtering->fabric))
+        filtering->connected = now;
+    return now - filtering->connected < AWAY_MOST
+               ? 0
+               : problem_set(
+                     problem, -ENOTCONN,
+                     "session %s: its server has not answered for %llu s; if it comes back, "
+                     "the same command goes on where this one stops",
+                     filtering->asked->from, AWAY_MOST / SECOND);
+}
+
 static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
@@ -185,6 +211,9 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
         take_messages(filtering);
         take_signals(filtering);
         report_interval(filtering);
+        result = check_connection(filtering, problem);
+        if (result < 0)
+            return result;
     }
     return 0;
 }
@@ -229,14 +258,16 @@ static int begin(struct filtering *filtering, struct problem *problem)
 
 static int run(const struct filter_asked *asked)
 {
-    struct filtering filtering = {.asked = asked, .reported = clock_now(CLOCK_MONOTONIC)};
+    struct filtering filtering = {.asked = asked};
     struct problem problem, of_end;
     int status = EXIT_SUCCESS, result = begin(&filtering, &problem);
 
+    filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
         result = filter_all(&filtering, &problem);
         tell_copies(&filtering);
+        tell_malformed(&filtering);
     }
     if (result == 0 && filtering.ended && !filter_complete(filtering.filter))
         status = command_error("not everything that was recorded has arrived");

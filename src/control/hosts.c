@@ -23,18 +23,6 @@ void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *
     fflush(hosts->recorder.messages);
 }
 
-void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result)
-{
-    json_t *notes = json_object_get(result, "notes"), *note;
-    size_t i;
-
-    json_array_foreach(notes, i, note)
-    {
-        if (json_is_string(note))
-            hosts_say(hosts, host->remote, json_string_value(note));
-    }
-}
-
 /* ---- what happens ---- */
 
 static void said(void *context, struct remote_host *host, const char *line)
@@ -249,7 +237,6 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
 
 struct asking {
     struct hosts *hosts;
-    const char *method;
     void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result);
     size_t waiting;
 };
@@ -272,7 +259,7 @@ int hosts_ask(struct hosts *hosts, const char *method,
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
               struct problem *problem)
 {
-    struct asking asking = {.hosts = hosts, .method = method, .took = took};
+    struct asking asking = {.hosts = hosts, .took = took};
     unsigned interrupts = hosts->interrupts;
 
     for (size_t i = 0; i < hosts->count; i++) {
@@ -313,12 +300,13 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
     const char *meter = json_string_value(json_object_get(result, "meter"));
 
     host->opened = true;
-    hosts_say_notes(hosts, host, result);
+    host->notes = json_array();
+    json_array_extend(host->notes, json_object_get(result, "notes"));
     if (meter != NULL && strcmp(meter, "ptrace") == 0 &&
         hosts->recorder.options->recording.meter.wish == WISH_AUTO)
-        hosts_say(hosts, host->remote,
-                  "metering with ptrace: each call that sends, receives or "
-                  "waits takes about 50 us longer");
+        json_array_append_new(host->notes,
+                              json_string("metering with ptrace: each call that sends, receives or "
+                                          "waits takes about 50 us longer"));
 }
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
@@ -327,7 +315,11 @@ int hosts_record(struct hosts *hosts, struct problem *problem)
         hosts_copies_start(hosts->remote, hosts->folder,
                            hosts->recorder.options->recording.max_size, &hosts->copies, problem);
 
-    return result < 0 ? result : hosts_ask(hosts, "recording.open", open_params, opened, problem);
+    if (result < 0)
+        return result;
+    result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
+    hosts_say_common_notes(hosts);
+    return result;
 }
 
 size_t hosts_recording(const struct hosts *hosts)

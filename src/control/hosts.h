@@ -28,10 +28,12 @@
 /* One host. */
 struct metered_host {
     struct remote_host *remote;
-    bool opened; /* it has a recording */
-    bool idle;   /* no metered process lives there */
-    bool ended;  /* its recording */
-    bool stored; /* what it recorded is waited for, or has come */
+    bool opened;   /* it has a recording */
+    bool idle;     /* no metered process lives there */
+    bool settled;  /* it has said what it recorded, at the end */
+    bool ended;    /* its recording */
+    bool stored;   /* what it recorded is waited for, or has come */
+    json_t *notes; /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;
 };
 
@@ -45,7 +47,7 @@ struct hosts {
     int last_signal;
     bool all_or_none; /* one host that fails ends everything */
     struct remote *remote;
-    struct metered_host *list; /* in the order of remote_at */
+    struct metered_host *list; /* in the order of the command line */
     size_t count;
     struct hosts_copies *copies;
     char told[512]; /* the last problem of the copies */
@@ -90,8 +92,11 @@ uint64_t hosts_processes(const struct hosts *hosts);
 /* Prints a line about a host. */
 void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line);
 
-/* Prints the `notes` of an answer. */
+/* hosts_notes.c. Prints the `notes` of an answer. */
 void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result);
+
+/* Prints the notes that the hosts have, and forgets them. A note that all hosts have is printed once. */
+void hosts_say_common_notes(struct hosts *hosts);
 
 /* Ends the recordings, and waits for all packets. Ends the agents. Returns 0, or -EIO: something is missing, and was
  * reported. */

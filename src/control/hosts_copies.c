@@ -38,11 +38,8 @@ static bool may_pass(int error)
 /* Under the lock. */
 static void take_expected(struct hosts_copies *copies)
 {
-    const struct filter_last none[2] = {0};
-
     for (size_t i = 0; i < copies->expected_count; i++)
-        filter_expect(copies->filter, copies->expected[i].machine, copies->expected[i].recording,
-                      none);
+        filter_expect(copies->filter, copies->expected[i].machine, copies->expected[i].recording);
     copies->expected_count = 0;
 }
 
@@ -50,10 +47,9 @@ static void sum_up(struct hosts_copies *copies)
 {
     struct filter_copy copy;
 
-    copies->state.packets = copies->state.bytes = 0;
+    copies->state.bytes = 0;
     for (size_t i = 0; i < filter_count(copies->filter); i++) {
         filter_look(copies->filter, i, &copy);
-        copies->state.packets += copy.packets;
         copies->state.bytes += copy.bytes;
         copies->state.full |= copy.full;
     }

@@ -12,7 +12,7 @@
 struct hosts_copies;
 
 struct hosts_copies_state {
-    uint64_t packets, bytes;
+    uint64_t bytes;
     uint64_t pieces;   /* grows whenever something is stored */
     bool full;         /* a copy has its largest size */
     bool complete;     /* all that is expected is stored */

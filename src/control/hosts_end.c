@@ -29,7 +29,7 @@ static void take_end(void *context, struct remote_host *remote, int error, int c
     (*waiting)--;
     if (error < 0)
         return;
-    host->ended = true;
+    host->ended = host->settled = true;
     host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
     host->lost = (uint64_t)json_integer_value(json_object_get(trace, "lost"));
     host->stored = json_is_true(json_object_get(trace, "begun"));
@@ -59,6 +59,22 @@ static void end_recordings(struct hosts *hosts)
                     json_pack("{s:s}", "recording", HOSTS_RECORDING), CALL_MS, take_end, &waiting);
     }
     await(hosts, &waiting);
+}
+
+/* Whether each host has said what it recorded. */
+static bool all_settled(struct hosts *hosts)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct metered_host *host = &hosts->list[i];
+        if (!host->opened || host->settled)
+            continue;
+        hosts_say(hosts, host->remote,
+                  "its recording could not be ended from here; its last records are missing");
+        all = false;
+    }
+    return all;
 }
 
 /* ---- packets ---- */
@@ -203,7 +219,7 @@ int hosts_end(struct hosts *hosts)
     await_others(hosts);
     end_agents(hosts);
     hosts_copies_stop(hosts->copies);
-    return all ? 0 : -EIO;
+    return all_settled(hosts) && all ? 0 : -EIO;
 }
 
 void hosts_done(struct hosts *hosts)

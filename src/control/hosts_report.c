@@ -10,13 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void free_paths(char **paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
 /* The copies that were stored; the caller frees the list. */
-static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_count,
+static int list_paths(struct hosts *hosts, char ***ret_paths, size_t *ret_count,
                       struct problem *problem)
 {
     struct filter *filter = hosts_copies_stop(hosts->copies);
     size_t most = filter_count(filter), count = 0;
-    const char **paths = calloc(most + 1, sizeof(*paths));
+    char **paths = calloc(most + 1, sizeof(*paths));
     struct filter_copy copy;
 
     if (paths == NULL)
@@ -24,8 +31,14 @@ static int list_paths(struct hosts *hosts, const char ***ret_paths, size_t *ret_
     for (size_t i = 0; i < hosts->count; i++) /* in the order of the command line */
         for (size_t j = 0; j < most; j++) {
             filter_look(filter, j, &copy);
-            if (copy.path != NULL && strcmp(copy.machine, hosts->list[i].remote->machine) == 0)
-                paths[count++] = copy.path;
+            if (copy.path == NULL || strcmp(copy.machine, hosts->list[i].remote->machine) != 0)
+                continue;
+            paths[count] = strdup(copy.path);
+            if (paths[count] == NULL) {
+                free_paths(paths, count);
+                return problem_set(problem, -ENOMEM, "out of memory for the report");
+            }
+            count++;
         }
     *ret_paths = paths;
     *ret_count = count;
@@ -37,7 +50,7 @@ static void tell_refused(struct hosts *hosts)
 {
     struct filter *filter = hosts_copies_stop(hosts->copies);
     struct filter_copy copy;
-    char line[640], refused[COUNTED_SIZE];
+    char line[640], refused[COUNTED_SIZE], why[FILTER_WHY_SIZE];
 
     for (size_t i = 0; i < filter_count(filter); i++) {
         filter_look(filter, i, &copy);
@@ -47,6 +60,12 @@ static void tell_refused(struct hosts *hosts)
                      refused, copy.why);
             hosts_say(hosts, NULL, line);
         }
+    }
+    uint64_t malformed = filter_malformed(filter, why);
+    if (malformed > 0) {
+        show_counted(malformed, "message", refused);
+        snprintf(line, sizeof(line), "dropped %s in place of packets: %s", refused, why);
+        hosts_say(hosts, NULL, line);
     }
 }
 
@@ -61,7 +80,7 @@ static void tell_result(const struct hosts *hosts, const struct analyses_found *
 int hosts_report(struct hosts *hosts, struct problem *problem)
 {
     const struct recording_command *command = &hosts->recorder;
-    const char **paths = NULL;
+    char **paths = NULL;
     size_t count = 0;
     uint64_t records = 0;
     int result = list_paths(hosts, &paths, &count, problem);
@@ -69,10 +88,14 @@ int hosts_report(struct hosts *hosts, struct problem *problem)
     if (result < 0)
         return result;
     tell_refused(hosts);
+    /* while they are open, a copy without an end counts as still being recorded */
+    if (hosts_copies_close(hosts->copies, problem) < 0)
+        command_error("%s", problem->text);
+    hosts->copies = NULL;
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;
     struct whole_report whole = {
-        .names = {.at = paths, .count = count},
+        .names = {.at = (const char *const *)paths, .count = count},
         .parts = recording_report_parts(command->options, records),
         .draws = command->options->html != NULL,
         .goes_on = true,
@@ -86,6 +109,6 @@ int hosts_report(struct hosts *hosts, struct problem *problem)
         result = recording_report_finish(command, &whole, problem);
     }
     whole_report_done(&whole);
-    free(paths);
+    free_paths(paths, count);
     return result;
 }

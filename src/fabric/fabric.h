@@ -244,13 +244,8 @@ void fabric_publisher_free(struct fabric_publisher *publisher);
 void fabric_publisher_resume(struct fabric_publisher *publisher, enum fabric_part part,
                              const struct fabric_place *place);
 
-/* Says that packets before the next one of this part are left out, because they are gone. Needed only if their places do
- * not show it: the last ones of a file. */
-void fabric_publisher_left_out(struct fabric_publisher *publisher, enum fabric_part part);
-
-/* Hands over the next packet of a part, which is copied. Places must increase; what is left out between two is announced to
- * consumers as left out on purpose. A place of another trace (uuid) begins anew, when
- * those of the earlier one are stored (-EAGAIN).
+/* Hands over the next packet of a part, which is copied. Places must increase; there may be gaps, for packets that the
+ * caller no longer has. A place of another trace (uuid) begins anew, when those of the earlier one are stored (-EAGAIN).
  *
  * Returns 0; -EAGAIN: the window is full, try again when the descriptor has become readable; -ENOSPC: the same, because the
  * stream is full: it is tried again every second until there is space, and meanwhile the caller keeps the packets or
@@ -299,9 +294,6 @@ struct fabric_packet {
     const char *recording;
     enum fabric_part part;
     struct fabric_place place;
-    bool
-        left_out; /* packets between the previous one and this were left out: the agent no longer had them, or they
-                          were removed from the stream before this consumer was made */
     uint64_t sequence; /* in the stream */
     const void *bytes; /* the packet as the agent read it: not checked */
     size_t size;

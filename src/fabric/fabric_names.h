@@ -14,11 +14,10 @@
 
 #include "fabric/fabric.h"
 
-#define HEADER_ID       "Nats-Msg-Id"
-#define HEADER_FILE     "Dpm-File"
-#define HEADER_AFTER    "Dpm-After"
-#define HEADER_STORED   "Dpm-Stored"
-#define HEADER_LEFT_OUT "Dpm-Left-Out"
+#define HEADER_ID     "Nats-Msg-Id"
+#define HEADER_FILE   "Dpm-File"
+#define HEADER_AFTER  "Dpm-After"
+#define HEADER_STORED "Dpm-Stored"
 
 #define PLACE_ID_SIZE 96 /* bytes for place_id_text */
 

@@ -65,6 +65,7 @@ static int set_credentials(struct fabric *fabric, const struct fabric_options *o
             natsOptions_SetUserCredentialsFromFiles(fabric->options, options->credentials, NULL);
     } else if (colon != NULL) {
         *colon = '\0';
+        snprintf(fabric->user, sizeof(fabric->user), "%s", line);
         status = natsOptions_SetUserInfo(fabric->options, line, colon + 1);
     } else {
         return problem_set(problem, -EINVAL,
@@ -75,8 +76,27 @@ static int set_credentials(struct fabric *fabric, const struct fabric_options *o
     return status == NATS_OK ? 0 : fabric_problem(problem, -EINVAL, options->credentials, status);
 }
 
-static int set_options(struct fabric *fabric, const struct fabric_options *options, char *prefix,
-                       int timeout_ms, struct problem *problem)
+/* A session's own server lets each user subscribe to its own inbox only. */
+static natsStatus name_inbox(struct fabric *fabric, const struct fabric_options *options)
+{
+    char prefix[FABRIC_NAME_MOST + 32];
+
+    if (options->inbox != NULL)
+        snprintf(prefix, sizeof(prefix), "%s", options->inbox);
+    else if (options->machine != NULL)
+        snprintf(prefix, sizeof(prefix), "_INBOX_%s", options->machine);
+    else if (fabric->user[0] != '\0')
+        snprintf(prefix, sizeof(prefix), "_INBOX.%.63s", fabric->user);
+    else
+        snprintf(prefix, sizeof(prefix), "_INBOX");
+    /* Unique for this connection; no secret. */
+    snprintf(fabric->inbox, sizeof(fabric->inbox), "%s.%d-%" PRIx64, prefix, (int)getpid(),
+             clock_now(CLOCK_REALTIME));
+    return natsOptions_SetCustomInboxPrefix(fabric->options, prefix);
+}
+
+static int set_options(struct fabric *fabric, const struct fabric_options *options, int timeout_ms,
+                       struct problem *problem)
 {
     char *urls = strdup(options->url);
     natsStatus status = urls == NULL ? NATS_NO_MEMORY : natsOptions_Create(&fabric->options);
@@ -94,13 +114,15 @@ static int set_options(struct fabric *fabric, const struct fabric_options *optio
         (status = natsOptions_SetPingInterval(to, PING_MS)) != NATS_OK ||
         (status = natsOptions_SetMaxPingsOut(to, 3)) != NATS_OK ||
         (status = natsOptions_SetWriteDeadline(to, WRITE_DEADLINE_MS)) != NATS_OK ||
-        (status = natsOptions_SetCustomInboxPrefix(to, prefix)) != NATS_OK ||
         (status = natsOptions_SetErrorHandler(to, fabric_on_error, fabric)) != NATS_OK ||
         (status = natsOptions_SetDisconnectedCB(to, fabric_on_disconnected, fabric)) != NATS_OK ||
         (status = natsOptions_SetReconnectedCB(to, fabric_on_reconnected, fabric)) != NATS_OK ||
         (status = natsOptions_SetClosedCB(to, fabric_on_closed, fabric)) != NATS_OK)
         return fabric_problem(problem, fabric_errno(status), options->url, status);
-    return set_credentials(fabric, options, problem);
+    int error = set_credentials(fabric, options, problem);
+    if (error == 0 && (status = name_inbox(fabric, options)) != NATS_OK)
+        error = fabric_problem(problem, fabric_errno(status), options->url, status);
+    return error;
 }
 
 static int connect_problem(const struct fabric *fabric, natsStatus status, struct problem *problem)
@@ -193,26 +215,9 @@ static void describe_server(struct fabric *fabric, const char *url)
     snprintf(fabric->where, sizeof(fabric->where), "%s", at != NULL ? at + 1 : url);
 }
 
-static void name_inbox(struct fabric *fabric, const struct fabric_options *options, char *prefix,
-                       size_t size)
-{
-    if (options->inbox != NULL)
-        snprintf(prefix, size, "%s", options->inbox);
-    else if (options->machine != NULL)
-        snprintf(prefix, size, "_INBOX_%s", options->machine);
-    else if (options->user != NULL)
-        snprintf(prefix, size, "_INBOX.%s", options->user);
-    else
-        snprintf(prefix, size, "_INBOX");
-    /* Unique for this connection; no secret. */
-    snprintf(fabric->inbox, sizeof(fabric->inbox), "%s.%d-%" PRIx64, prefix, (int)getpid(),
-             clock_now(CLOCK_REALTIME));
-}
-
 int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
                 struct problem *problem)
 {
-    char prefix[FABRIC_NAME_MOST + 32];
     int error = check_options(options, problem);
     struct fabric *fabric = error != 0 ? NULL : calloc(1, sizeof(*fabric));
 
@@ -239,12 +244,11 @@ int fabric_open(const struct fabric_options *options, int timeout_ms, struct fab
     snprintf(fabric->streams[STREAM_SAID], sizeof(fabric->streams[0]), "dpm-%s-said",
              options->session);
     describe_server(fabric, options->url);
-    name_inbox(fabric, options, prefix, sizeof(prefix));
     error = make_descriptors(fabric);
     if (error != 0)
         problem_set(problem, error, "no descriptors for a connection: %s", strerror(-error));
     if (error == 0)
-        error = set_options(fabric, options, prefix, timeout_ms, problem);
+        error = set_options(fabric, options, timeout_ms, problem);
     if (error == 0)
         error = connect_now(fabric, timeout_ms, problem);
     if (error != 0) {

@@ -96,6 +96,9 @@ static int create(struct fabric_consumer *consumer, const char *machine, int aga
     int error = api(consumer, "DURABLE.CREATE", body, &answer, problem);
     free(body);
     json_decref(error == 0 ? answer : NULL);
+    if (error == -ENOENT) /* the stream */
+        problem_set(problem, error, "there is no session '%s' at %s", consumer->fabric->session,
+                    consumer->fabric->where);
     return error;
 }
 
@@ -243,12 +246,6 @@ int fabric_consumer_has(struct fabric_consumer *consumer, const char *machine,
     return 0;
 }
 
-static bool follows(const struct fabric_place *last, const struct fabric_place *place)
-{
-    return (place->file == last->file && place->number == last->number + 1) ||
-           (place->file == last->file + 1 && place->number == 0);
-}
-
 /* ---- packets ---- */
 
 struct arrived_packet {
@@ -256,7 +253,7 @@ struct arrived_packet {
     struct address address;
     int64_t index;
     struct fabric_place place, after;
-    bool has_after, left_out;
+    bool has_after;
     uint64_t sequence;
 };
 
@@ -273,7 +270,7 @@ static int malformed(struct fabric_consumer *consumer, natsMsg *message, const c
 static int read_headers(struct fabric_consumer *consumer, natsMsg *message,
                         struct arrived_packet *packet)
 {
-    const char *id, *after, *out;
+    const char *id, *after;
     enum fabric_part part;
     const char *reply = natsMsg_GetReply(message);
 
@@ -288,7 +285,6 @@ static int read_headers(struct fabric_consumer *consumer, natsMsg *message,
         return -EPROTO;
     int has_after = place_parse(after, &packet->after);
     packet->has_after = has_after > 0;
-    packet->left_out = natsMsgHeader_Get(message, HEADER_LEFT_OUT, &out) == NATS_OK;
     packet->message = message;
     return has_after < 0 ? -EPROTO : 0;
 }
@@ -334,16 +330,6 @@ static int hold(struct fabric_consumer *consumer, const struct arrived_packet *p
     return 0;
 }
 
-static bool is_left_out(const struct stored_part *part, const struct arrived_packet *packet)
-{
-    if (packet->left_out)
-        return true;
-    if (!part->has_last)
-        return packet->has_after || packet->place.file > 0 || packet->place.number > 0;
-    return !follows(&part->last, &packet->place) ||
-           !(packet->has_after && fabric_place_compare(&packet->after, &part->last) == 0);
-}
-
 static int deliver(struct fabric_consumer *consumer, const struct arrived_packet *packet,
                    struct fabric_packet *ret_packet)
 {
@@ -355,7 +341,6 @@ static int deliver(struct fabric_consumer *consumer, const struct arrived_packet
         .recording = consumer->address.recording,
         .part = packet->address.part,
         .place = packet->place,
-        .left_out = is_left_out(&consumer->parts[packet->index], packet),
         .sequence = packet->sequence,
         .bytes = natsMsg_GetData(packet->message),
         .size = (size_t)natsMsg_GetDataLength(packet->message),

@@ -23,7 +23,6 @@ struct fabric_publisher {
     char recording[FABRIC_NAME_MOST + 1];
     struct fabric_place last[FABRIC_PARTS]; /* handed over */
     bool has_last[FABRIC_PARTS];
-    bool left_out[FABRIC_PARTS];
 };
 
 /* ---- what the stream has ---- */
@@ -124,11 +123,6 @@ void fabric_publisher_resume(struct fabric_publisher *publisher, enum fabric_par
     outbox_set_stored(publisher->outbox, part, place);
 }
 
-void fabric_publisher_left_out(struct fabric_publisher *publisher, enum fabric_part part)
-{
-    publisher->left_out[part] = true;
-}
-
 /* NULL if it is of another trace than `of`. */
 static const struct fabric_place *same_trace(const struct fabric_place *place,
                                              const struct fabric_place *of)
@@ -153,8 +147,6 @@ static natsStatus set_headers(struct fabric_publisher *publisher, natsMsg *messa
         status = natsMsgHeader_Set(message, HEADER_FILE, file);
     if (status == NATS_OK)
         status = natsMsgHeader_Set(message, HEADER_AFTER, after);
-    if (status == NATS_OK && publisher->left_out[part])
-        status = natsMsgHeader_Set(message, HEADER_LEFT_OUT, "1");
     return status != NATS_OK ? status : natsMsgHeader_Set(message, HEADER_STORED, stored);
 }
 
@@ -187,7 +179,6 @@ int fabric_publish(struct fabric_publisher *publisher, enum fabric_part part,
     }
     publisher->last[part] = *place;
     publisher->has_last[part] = true;
-    publisher->left_out[part] = false;
     outbox_push(publisher->outbox, message, part, place);
     return 0;
 }

@@ -20,7 +20,6 @@ struct received {
 
 struct expected {
     char machine[FABRIC_NAME_MOST + 1], recording[FABRIC_NAME_MOST + 1];
-    struct filter_last last[2];
 };
 
 struct filter {
@@ -212,8 +211,7 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
 
 /* ---- the end ---- */
 
-int filter_expect(struct filter *filter, const char *machine, const char *recording,
-                  const struct filter_last last[2])
+int filter_expect(struct filter *filter, const char *machine, const char *recording)
 {
     if (array_reserve(&filter->expected, &filter->expected_capacity, filter->expected_count + 1,
                       sizeof(*filter->expected)) < 0)
@@ -221,24 +219,14 @@ int filter_expect(struct filter *filter, const char *machine, const char *record
     struct expected *expected = &filter->expected[filter->expected_count++];
     snprintf(expected->machine, sizeof(expected->machine), "%s", machine);
     snprintf(expected->recording, sizeof(expected->recording), "%s", recording);
-    memcpy(expected->last, last, sizeof(expected->last));
     return 0;
 }
 
-static bool has_all(const struct copy *copy, const struct expected *expected)
+static bool has_all(const struct copy *copy)
 {
     if (copy->trace == NULL || copy->full)
         return true; /* nothing more is stored */
-    if (trace_copy_ended(copy->trace))
-        return true;
-    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
-        struct trace_position position = trace_copy_position(copy->trace, ring);
-        const struct filter_last *last = &expected->last[ring];
-        if (last->known &&
-            (!position.known || position.file < last->file || position.number < last->number))
-            return false;
-    }
-    return expected->last[RING_CONTROL].known;
+    return trace_copy_ended(copy->trace);
 }
 
 static bool is_stored(const struct filter *filter, const struct expected *expected)
@@ -246,7 +234,7 @@ static bool is_stored(const struct filter *filter, const struct expected *expect
     for (size_t i = 0; i < filter->copies.count; i++) {
         const struct copy *copy = filter->copies.list[i];
         if (strcmp(copy->machine, expected->machine) == 0 &&
-            strcmp(copy->recording, expected->recording) == 0 && has_all(copy, expected))
+            strcmp(copy->recording, expected->recording) == 0 && has_all(copy))
             return true;
     }
     return false;
@@ -271,6 +259,21 @@ int64_t filter_left(struct filter *filter, struct problem *problem)
         all += left;
     }
     return all;
+}
+
+uint64_t filter_malformed(const struct filter *filter, char why[FILTER_WHY_SIZE])
+{
+    struct fabric_consumer_state state;
+    uint64_t count = 0;
+
+    why[0] = '\0';
+    for (size_t i = 0; i < filter->consumer_count; i++) {
+        fabric_consumer_look(filter->consumers[i], &state);
+        count += state.malformed;
+        if (state.malformed > 0)
+            snprintf(why, FILTER_WHY_SIZE, "%s", state.reason);
+    }
+    return count;
 }
 
 size_t filter_count(const struct filter *filter)

@@ -42,22 +42,18 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
  * connection is gone; -ENOSPC ...: the copy cannot be written now; nothing is lost, and the next call tries again. */
 int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
 
-/* A recording has ended, or will never come (`known` of both positions false). `last`: its last packets of control
- * and data. */
-struct filter_last {
-    bool known;
-    uint32_t file;
-    uint64_t number;
-};
+/* A recording has ended: its packets up to the last one, with END, are to be stored. Returns 0 or -ENOMEM. */
+int filter_expect(struct filter *filter, const char *machine, const char *recording);
 
-int filter_expect(struct filter *filter, const char *machine, const char *recording,
-                  const struct filter_last last[2]);
-
-/* Whether all that filter_expect was told is stored. */
+/* Whether every expected recording is stored. */
 bool filter_complete(const struct filter *filter);
 
 /* How many packets the server has that are not stored here, or a negative errno. */
 int64_t filter_left(struct filter *filter, struct problem *problem);
+
+/* How many messages in place of packets were dropped; `why`: what was wrong with one of them. */
+#define FILTER_WHY_SIZE 256
+uint64_t filter_malformed(const struct filter *filter, char why[FILTER_WHY_SIZE]);
 
 /* ---- the copies ---- */
 

@@ -179,16 +179,6 @@ int remote_add(struct remote *remote, const char *name, struct remote_host **ret
     return 0;
 }
 
-size_t remote_count(const struct remote *remote)
-{
-    return remote->count;
-}
-
-struct remote_host *remote_at(const struct remote *remote, size_t index)
-{
-    return remote->hosts[index];
-}
-
 size_t remote_count_in(const struct remote *remote, enum remote_state state)
 {
     size_t count = 0;

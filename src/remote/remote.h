@@ -25,11 +25,7 @@
 
 /* ---- the session's folder ---- */
 
-/* Writes where the folder of a session is: ${XDG_STATE_HOME:-~/.local/state}/dpm/sessions/NAME. `session` must be a
- * valid name; NULL: the folder of all sessions. Returns 0, or -EINVAL or -ENAMETOOLONG with a line in `problem`. */
-int remote_session_path(const char *session, char path[PATH_MAX], struct problem *problem);
-
-/* Attaches to a session of this user that runs. -ENOENT: there is none of this name; the line names those there are. */
+/* Attaches to a session of this user that runs: ${XDG_STATE_HOME:-~/.local/state}/dpm/sessions/SESSION. -ENOENT: there is none of this name; the line names those there are. */
 int remote_session_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem);
 
@@ -106,9 +102,6 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
  * same name of a machine; -ENOMEM. */
 int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
                struct problem *problem);
-
-size_t remote_count(const struct remote *remote);
-struct remote_host *remote_at(const struct remote *remote, size_t index);
 
 /* How many hosts have this state. */
 size_t remote_count_in(const struct remote *remote, enum remote_state state);

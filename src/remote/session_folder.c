@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int remote_session_path(const char *session, char path[PATH_MAX], struct problem *problem)
+/* NULL: the folder of all sessions. */
+static int session_path(const char *session, char path[PATH_MAX], struct problem *problem)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool own = state != NULL && state[0] == '/';
@@ -41,7 +42,7 @@ static int make_parents(char *path)
 
 int session_folder_make(const char *session, char path[PATH_MAX], struct problem *problem)
 {
-    int result = remote_session_path(session, path, problem);
+    int result = session_path(session, path, problem);
 
     if (result < 0)
         return result;
@@ -61,7 +62,7 @@ static void name_sessions(char *text, size_t size)
 {
     char path[PATH_MAX];
     size_t used = 0;
-    DIR *folder = remote_session_path(NULL, path, NULL) < 0 ? NULL : opendir(path);
+    DIR *folder = session_path(NULL, path, NULL) < 0 ? NULL : opendir(path);
     struct dirent *entry;
 
     text[0] = '\0';
@@ -78,7 +79,7 @@ int remote_session_attach(const char *session, struct fabric_server **ret_server
 {
     char path[PATH_MAX], others[256];
     struct stat status;
-    int result = fabric_name_valid(session) ? remote_session_path(session, path, problem) : -ENOENT;
+    int result = fabric_name_valid(session) ? session_path(session, path, problem) : -ENOENT;
 
     if (result == -EINVAL || result == -ENAMETOOLONG)
         return result;

@@ -124,6 +124,9 @@ check_equal "without privilege the ptrace meter is taken; two processes of a hos
 web2[1]: two
 web2[2]: three" "$(LC_ALL=C sort out)"
 check "... and says so" grep -q '^dpm: dpmtest@web1: metering with ptrace' err
+on run -o three --host dpmtest@web1,dpmtest@web2,dpmtest@db1 true < /dev/null
+check_equal "what all hosts note is said once" "dpm: all 3 hosts: metering with ptrace" \
+    "$(grep -o '.*metering with ptrace' err)"
 printf 'raw\nbytes' | on run -o raw --host web1 cat
 check_equal "one process alone writes as it is" "$(printf 'raw\nbytes')" "$(cat out)"
 
@@ -174,6 +177,14 @@ check "a filter of its own stores the packets, and is killed" test -s other/web1
 filter=$!
 "$dpm" filter --from seen -o one --machine web2 > filter3.out 2>&1 &
 filter3=$!
+url=nats://127.0.0.1:$(jq .port "$sessions/seen/session.json")
+(umask 077 && jq -r '"filter:" + .users.filter' "$sessions/seen/session.json" > credentials)
+"$dpm" filter --from seen -o by-url --fabric "$url" --credentials credentials > filter4.out 2>&1 &
+filter4=$!
+echo filter:wrong > wrong
+refuses 1 "refuses the credentials of user filter" filter --from seen --fabric "$url" --credentials wrong
+jq -r '"controller:" + .users.controller' "$sessions/seen/session.json" > wrong
+refuses 1 "there is no session 'none' at" filter --from none --fabric "$url" --credentials wrong
 
 wait $acquire
 check_equal "a host that cannot be reached does not spoil the others" 0 $?
@@ -181,7 +192,10 @@ wait $filter
 check_equal "the filter goes on where it was, and ends with the session" 0 $?
 wait $filter3
 check_equal "... and so does one for one machine" "0 web2" "$? $(ls one)"
+wait $filter4
+check_equal "... and one that knows only the server's address and credentials" 0 $?
 for host in web1 web2 db1; do
+    check "... whose copy of $host is the same, too" cmp "all/$host/data" "by-url/$host/data"
     check "the filter's copy of $host is the controller's: nothing lost or doubled" \
         cmp "all/$host/control" "other/$host/control"
     check "... and its data" cmp "all/$host/data" "other/$host/data"

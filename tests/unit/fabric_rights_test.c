@@ -2,33 +2,12 @@
 /* fabric_rights_test.c: what a user of a session may not do, and who may read its files. */
 #include "fabric_world.h"
 
+#include <fcntl.h>
+#include <grp.h>
 #include <nats/nats.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
-
-static struct world world;
-
-static int begin(void **context)
-{
-    *context = world_begin_pair(&world, NULL) ? &world : NULL;
-    return 0;
-}
-
-static int end(void **context)
-{
-    (void)context;
-    world_end(&world);
-    return 0;
-}
-
-static void need_server(void **context)
-{
-    if (*context == NULL) {
-        print_message("# nats-server is not installed\n");
-        skip();
-    }
-}
 
 /* ---- one by one ---- */
 
@@ -182,6 +161,34 @@ static void test_filter(void **context)
     fabric_close(filter);
 }
 
+/* A filter on another machine has the credentials in a file. */
+static void test_credentials_file(void **context)
+{
+    struct fabric_options options;
+    struct fabric *filter;
+    struct fabric_consumer *consumer;
+    char path[128];
+
+    need_server(context);
+    must(fabric_server_credentials(world.server, FABRIC_FILTER, NULL, &options, &problem));
+    snprintf(path, sizeof(path), "%s/filter.credentials", world.folder);
+    FILE *file = fopen(path, "w");
+    fprintf(file, "%s:%s\n", options.user, options.password);
+    fclose(file);
+    options.user = options.password = NULL;
+    options.credentials = path;
+    must(fabric_open(&options, LONG_MS, &filter, &problem));
+    must(fabric_consumer_new(filter, NULL, "filter1", 0, &consumer, &problem));
+    fabric_consumer_free(consumer);
+    fabric_close(filter);
+
+    file = fopen(path, "w");
+    fputs("nothing of the kind\n", file);
+    fclose(file);
+    assert_int_equal(fabric_open(&options, LONG_MS, &filter, &problem), -EINVAL);
+    assert_non_null(strstr(problem.text, "neither a .creds file"));
+}
+
 /* An agent answers the one who asked, once, and that is all it can send there. */
 static void test_answer_once(void **context)
 {
@@ -225,6 +232,40 @@ static void test_strangers(void **context)
     assert_int_equal(fabric_open(&options, LONG_MS, &fabric, &problem), -ECONNREFUSED);
     options.session = "a b";
     assert_int_equal(fabric_open(&options, LONG_MS, &fabric, &problem), -EINVAL);
+}
+
+/* As user 65534: 0 if none of the session's files can be opened; 77: only root can try. */
+static int open_as_another_user(const char *folder)
+{
+    static const char *const names[] = {"session.json", "nats.conf", "server.log", "store", "."};
+    char path[128];
+
+    if (setgroups(0, NULL) != 0 || setresgid(65534, 65534, 65534) != 0 ||
+        setresuid(65534, 65534, 65534) != 0)
+        return 77;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        if (open(path, O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+            return 1;
+    }
+    return 0;
+}
+
+static void test_another_user(void **context)
+{
+    int status;
+
+    need_server(context);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(open_as_another_user(world.folder));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        print_message("# needs root, to become another user\n");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 /* The caller learns that what it published is refused. */
@@ -469,16 +510,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_not_installed),
-        cmocka_unit_test_setup_teardown(test_agent, begin, end),
-        cmocka_unit_test_setup_teardown(test_filter, begin, end),
-        cmocka_unit_test_setup_teardown(test_answer_once, begin, end),
-        cmocka_unit_test_setup_teardown(test_strangers, begin, end),
-        cmocka_unit_test_setup_teardown(test_refusal_reported, begin, end),
-        cmocka_unit_test_setup_teardown(test_add_machine, begin, end),
-        cmocka_unit_test_setup_teardown(test_secrets, begin, end),
-        cmocka_unit_test_setup_teardown(test_again, begin, end),
-        cmocka_unit_test_setup_teardown(test_folder_vanishes, begin, end),
-        cmocka_unit_test_setup_teardown(test_folders, begin, end),
+        cmocka_unit_test_setup_teardown(test_agent, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_filter, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_credentials_file, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_answer_once, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_strangers, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_another_user, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_refusal_reported, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_add_machine, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_secrets, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_again, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_folder_vanishes, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_folders, begin_pair, end_world),
         cmocka_unit_test(test_idle),
     };
 

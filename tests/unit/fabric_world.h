@@ -164,4 +164,30 @@ static inline void world_kill_server(const struct world *world)
     assert_int_equal(kill(pid, SIGKILL), 0);
 }
 
+/* ---- the world of one test ---- */
+
+static struct world world;
+
+/* Setup and teardown of a test with a controller and an agent. */
+static inline int begin_pair(void **context)
+{
+    *context = world_begin_pair(&world, NULL) ? &world : NULL;
+    return 0;
+}
+
+static inline int end_world(void **context)
+{
+    (void)context;
+    world_end(&world);
+    return 0;
+}
+
+static inline void need_server(void **context)
+{
+    if (*context == NULL) {
+        print_message("# nats-server is not installed\n");
+        skip();
+    }
+}
+
 #endif

@@ -283,8 +283,6 @@ static void test_other_lines(void **context)
 
 /* ---- NATS through it ---- */
 
-static struct world world;
-
 static void attach(struct relay *agent, struct relay **ret_controller)
 {
     int pair[2];
