@@ -94,21 +94,20 @@ static pid_t parent_of(pid_t pid)
     return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
 }
 
-/* The remote shell of our own connection would be metered with all others, and its records would be messages again. What
- * accepts remote shells, the last before process 1, serves others, too. */
-static void leave_own_connection(struct agent_recording *recording)
+/* The remote shell of our own connection: metered with all others, its records would be messages again. What accepts remote
+ * shells, the last before process 1, serves others, too. Returns how many processes there are. */
+static size_t find_remote_shell(const struct agent *agent, pid_t pids[SHELLS_MOST])
 {
-    struct meter_interface *meter = recording->recording.meter;
     struct ucred front = {0};
     socklen_t size = sizeof(front);
-    struct problem problem;
+    size_t count = 0;
 
-    if (meter->change == NULL ||
-        getsockopt(recording->agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
-        return;
-    pid_t pid = parent_of(front.pid);
-    for (int i = 0; i < SHELLS_MOST && pid > 1 && parent_of(pid) > 1; i++, pid = parent_of(pid))
-        meter->change(meter, pid, METER_LEAVE, &problem);
+    if (getsockopt(agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
+        return 0;
+    for (pid_t pid = parent_of(front.pid); count < SHELLS_MOST && pid > 1 && parent_of(pid) > 1;
+         pid = parent_of(pid))
+        pids[count++] = pid;
+    return count;
 }
 
 static int acquire(struct agent_recording *recording, json_t *params,
@@ -125,13 +124,17 @@ static int acquire(struct agent_recording *recording, json_t *params,
             problem, -ENOTSUP,
             "the ptrace meter cannot meter running processes: run dpmd there, or the "
             "agent as root");
+    pid_t shell[SHELLS_MOST];
+    if (acquisition->acquiring.all)
+        acquisition->acquiring.left_out_count = find_remote_shell(recording->agent, shell);
+    acquisition->acquiring.left_out = shell;
     acquisition->acquiring.say = recordings_say;
     acquisition->acquiring.context = recording;
     result = acquiring_begin(&acquisition->acquiring, meter, ret_begun, problem);
+    acquisition->acquiring.left_out = NULL;
+    acquisition->acquiring.left_out_count = 0;
     if (result < 0)
         return result;
-    if (acquisition->acquiring.all)
-        leave_own_connection(recording);
     recordings_begin_one(recording);
     return recording_catch_up(&recording->recording, problem);
 }

@@ -71,7 +71,7 @@ static void take_message(void *context, struct remote_host *remote,
     if (is_method(message, "recording.idle")) {
         host->idle = true;
     } else if (is_method(message, "recording.ended")) {
-        host->ended = true;
+        host->ended = host->cut = true;
         snprintf(line, sizeof(line), "the recording ended: %.500s", text_of(message, "message"));
         hosts_say(hosts, remote, line);
     } else if (is_method(message, "note")) {

@@ -32,6 +32,7 @@ struct metered_host {
     bool idle;     /* no metered process lives there */
     bool settled;  /* it has said what it recorded, at the end */
     bool ended;    /* its recording */
+    bool cut;      /* its recording ended by itself, or out of reach: records may be missing */
     bool stored;   /* what it recorded is waited for, or has come */
     json_t *notes; /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;

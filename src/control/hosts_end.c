@@ -62,17 +62,18 @@ static void end_recordings(struct hosts *hosts)
 }
 
 /* Whether each host has said what it recorded. */
-static bool all_settled(struct hosts *hosts)
+static bool all_whole(struct hosts *hosts)
 {
     bool all = true;
 
     for (size_t i = 0; i < hosts->count; i++) {
-        const struct metered_host *host = &hosts->list[i];
-        if (!host->opened || host->settled)
-            continue;
-        hosts_say(hosts, host->remote,
-                  "its recording could not be ended from here; its last records are missing");
-        all = false;
+        struct metered_host *host = &hosts->list[i];
+        if (host->opened && !host->settled) {
+            hosts_say(hosts, host->remote,
+                      "its recording could not be ended from here; its last records are missing");
+            host->cut = true;
+        }
+        all = all && !host->cut;
     }
     return all;
 }
@@ -219,7 +220,7 @@ int hosts_end(struct hosts *hosts)
     await_others(hosts);
     end_agents(hosts);
     hosts_copies_stop(hosts->copies);
-    return all_settled(hosts) && all ? 0 : -EIO;
+    return all_whole(hosts) && all ? 0 : -EIO;
 }
 
 void hosts_done(struct hosts *hosts)

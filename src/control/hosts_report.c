@@ -69,12 +69,30 @@ static void tell_refused(struct hosts *hosts)
     }
 }
 
+/* The names of hosts whose recordings were cut: " (web2 was cut)"; "": none was. */
+static void name_cut(const struct hosts *hosts, char *text, size_t size)
+{
+    size_t length = 0, count = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < hosts->count && length < size; i++)
+        if (hosts->list[i].cut)
+            length += (size_t)snprintf(text + length, size - length, "%s%s",
+                                       count++ > 0 ? ", " : " (", hosts->list[i].remote->name);
+    if (count > 0 && length < size)
+        snprintf(text + length, size - length, count > 1 ? " were cut)" : " was cut)");
+}
+
 static void tell_result(const struct hosts *hosts, const struct analyses_found *found,
                         size_t traces)
 {
+    char cut[256];
+
+    name_cut(hosts, cut, sizeof(cut));
     command_say_to(hosts->recorder.messages,
-                   "%" PRIu64 " records of %zu host%s, %" PRIu64 " lost, in %s", found->records,
-                   traces, traces == 1 ? "" : "s", found->run.recorded.lost, hosts->folder);
+                   "%" PRIu64 " records of %zu host%s, %s%" PRIu64 " lost%s, in %s", found->records,
+                   traces, traces == 1 ? "" : "s", cut[0] == '\0' ? "" : "at least ",
+                   found->run.recorded.lost, cut, hosts->folder);
 }
 
 int hosts_report(struct hosts *hosts, struct problem *problem)

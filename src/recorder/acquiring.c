@@ -175,6 +175,17 @@ static void say_refused(const struct acquiring *acquiring)
             refused == 1 ? "it" : "them");
 }
 
+/* They have no records yet, so the trace does not even mention them. */
+static int leave_out(struct acquiring *acquiring)
+{
+    struct meter_interface *meter = acquiring->meter;
+    int result = 0;
+
+    for (size_t i = 0; result >= 0 && i < acquiring->left_out_count; i++)
+        result = meter->change(meter, acquiring->left_out[i], METER_LEAVE, acquiring->problem);
+    return result < 0 ? result : 0;
+}
+
 int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
                     struct meter_begun *ret_begun, struct problem *problem)
 {
@@ -183,6 +194,8 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     acquiring->last = clock_now(CLOCK_MONOTONIC);
     int result = take_all(acquiring, acquiring->choice);
 
+    if (result == 0)
+        result = leave_out(acquiring);
     if (result < 0)
         return result;
     bool misses = !acquiring->all && process_choice_misses(acquiring->choice, problem);

@@ -17,6 +17,9 @@ struct acquiring {
     struct process_choice *choice;
     bool all;         /* every process of the machine */
     bool descendants; /* also the live descendants of the chosen ones */
+    /* These are left out at the beginning, although they are chosen. */
+    const pid_t *left_out;
+    size_t left_out_count;
     /* Gets what the user should know, a line each. */
     void (*say)(const char *line, void *context);
     void *context;

@@ -224,6 +224,20 @@ check_equal "... no output is missing" 9 "$(grep -c '^web1: line' out)"
 check "... no record is missing" grep -q ' 0 lost, in again$' err
 check "interval reports cover both hosts" grep -q '^2 traces, machines .* so far' err
 
+# ---- an agent that is killed; all processes of a host ----
+
+on acquire -o killed --host web1,web2 --all --duration 6s &
+acquirer=$!
+wait_for 30 grep -q '^dpm: metering' err
+run_in web1 pkill -9 -x dpm-agent
+wait $acquirer
+check_equal "an agent that is killed makes the recording fail" 1 $?
+check "... and the last line names its host" grep -q 'records of 2 hosts, at least 0 lost (web1 was cut), in killed$' err
+"$dpm" stats killed/web2 > out 2> dump.err
+check "--all meters the host's other processes" grep -q '^sshd' out
+check_not "... not those of its own connection" grep -qE 'sshd: root|dpm agent' out
+check_not "... and says of no kind that some is missing" grep -q 'metered only for a time, or for some' out
+
 # ---- signals ----
 
 timeout 60 "$dpm" run --rsh "$rsh" --remote-dpm "$dpm" -o signal --host web2:'sh -c "trap \"\" INT; sleep 1"' \

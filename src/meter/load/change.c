@@ -41,7 +41,16 @@ static int tell_flags(struct changing *changing, uint32_t process)
     return ring_reader_add(&changing->meter->reader, &flags.header);
 }
 
-/* What a thread that leaves has lost is not told by anybody else. */
+/* A process that leaves between its mark and `begin` has no records, nor will have any: nothing of it is left out. */
+static bool never_began(const struct changing *changing, const struct survey_change *thread)
+{
+    const struct meter *meter = changing->meter;
+
+    return changing->flags == METER_LEAVE && thread->sequence == 0 &&
+           meter->generation != meter->kernel->bss->begun;
+}
+
+/* Only this reports what a thread that leaves has lost. */
 static int tell_losses(struct changing *changing, const struct survey_change *thread)
 {
     int result = 0;
@@ -64,6 +73,8 @@ static int note_changed(const void *line, void *context)
     changing->count++;
     if (index < 0)
         return (int)index;
+    if (never_began(changing, thread))
+        return 0;
     int result = tell_losses(changing, thread);
     return result < 0 || (uint32_t)index < known ? result : tell_flags(changing, thread->process);
 }

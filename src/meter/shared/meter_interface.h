@@ -83,7 +83,8 @@ struct meter_interface {
     /* Changes what a process records from now on, all its threads and what they create; of every process if pid is 0, and
      * of those that are marked later. `flags`: EVENT_FLAG bits, of those that the meter was opened for. Positions go on
      * being counted, so messages are matched exactly across a change. METER_LEAVE: the process is not metered any longer,
-     * and runs on. Adds a FLAGS record for each process that has changed, and for all. Returns how many threads have
+     * and runs on. Adds a FLAGS record for each process that has changed, and for all; none for a process that leaves between
+     * `acquire` and `begin`. Returns how many threads have
      * changed. Errors: -EINVAL (flags that it was not opened for). NULL: this meter cannot. */
     int (*change)(struct meter_interface *meter, pid_t pid, uint64_t flags,
                   struct problem *problem);
