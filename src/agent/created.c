@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,6 +205,8 @@ static int launch(const struct agent *agent, struct created *created,
         .context = created->meter,
         .reaped_elsewhere = created->meter->kind == METER_PTRACE,
     };
+    /* libnats leaves its connection open at exec; closed then, it is not metered as the program's either */
+    close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
     result = launch_suspended(&launch, &created->launched, problem);
     if (result == 0) {
         created->pid = created->launched.pid;

@@ -2,14 +2,14 @@
 /* command_seen.c: the process that a recording was made for. See command_seen.h. */
 #include "analysis/command_seen.h"
 
-static void note_first(struct command_seen *seen, const struct identities *identities,
-                       const struct record_header *header)
+static void note_first(struct command_of_origin *seen, const struct identities *identities,
+                       uint32_t origin, const struct record_header *header)
 {
     if (header->stream != 1 || seen->has_acted || header->id == EVENT_STARTPROCESS ||
         header->id == EVENT_STOPPROCESS)
         return;
     seen->has_acted = true;
-    const struct stream_record *identity = identities_stream(identities, 0, 1);
+    const struct stream_record *identity = identities_stream(identities, origin, 1);
     if (header->id == EVENT_EXEC && identity != NULL && identity->parent == 0)
         seen->process = identity->process;
 }
@@ -19,11 +19,13 @@ bool command_see(struct command_seen *seen, const struct identities *identities,
 {
     const struct record *record = (const struct record *)event->header;
 
-    if (event->origin != 0)
+    if (event->origin >= COMMANDS_MOST)
         return false;
-    note_first(seen, identities, &record->header);
-    if (seen->process == 0 || record->header.id != EVENT_TERMINATION || !record->termination.last)
+    struct command_of_origin *of = &seen->of[event->origin];
+    note_first(of, identities, event->origin, &record->header);
+    if (of->process == 0 || record->header.id != EVENT_TERMINATION || !record->termination.last)
         return false;
-    const struct stream_record *identity = identities_stream(identities, 0, record->header.stream);
-    return identity != NULL && identity->process == seen->process;
+    const struct stream_record *identity =
+        identities_stream(identities, event->origin, record->header.stream);
+    return identity != NULL && identity->process == of->process;
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -48,6 +49,9 @@ static int settle_own(const struct launch_options *options)
     if (options->own_session && (setsid() < 0 || signal(SIGPIPE, SIG_DFL) == SIG_ERR))
         return -errno;
     if (options->death_signal != 0 && prctl(PR_SET_PDEATHSIG, options->death_signal) < 0)
+        return -errno;
+    /* what a library has opened without a thought of exec: a connection of ours is not the program's */
+    if (options->own_session && close_range(3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
         return -errno;
     for (int i = 0; options->files != NULL && i < 3; i++)
         if (dup2(options->files[i], i) < 0) /* not closed at exec */

@@ -34,8 +34,9 @@ struct launch_options {
     const int *files;            /* [3]: standard input, output and error; NULL: ours */
     const char *directory;       /* where it runs; NULL: ours */
     char *const *environment;    /* "NAME=value" ..., NULL-terminated, added to ours; or NULL */
-    bool own_session;            /* no terminal, a process group of its own, default SIGPIPE */
-    int death_signal;            /* sent to it when the thread that launched it ends; 0: none */
+    bool
+        own_session; /* it has no terminal, a process group of its own, SIGPIPE as usual, and none of our files */
+    int death_signal; /* sent to it when the thread that launched it ends; 0: none */
     /* Called in the program's process just before its exec; must not allocate. Returns 0, or a negative errno, and
      * then the program is not executed. May be NULL. */
     int (*prepare)(void *context);

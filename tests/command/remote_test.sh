@@ -130,6 +130,13 @@ check_equal "what all hosts note is said once" "dpm: all 3 hosts: metering with 
 printf 'raw\nbytes' | on run -o raw --host web1 cat
 check_equal "one process alone writes as it is" "$(printf 'raw\nbytes')" "$(cat out)"
 
+"$dpm" why --json run > why.json 2> why.err
+check "the account of all machines has few unknown times" jq -e '.spent_on_ns.unknown <= 0.1 * .elapsed_ns' why.json
+"$dpm" why run > why.txt 2> why.err
+check "... and ends with the last command of all" grep -q '^.* passed from the first event of all to the last of ' why.txt
+"$dpm" stats run > stats.txt 2> stats.err
+check_not "... without connections of dpm's own" grep -q '127.0.0.1:.*127.0.0.1:' stats.txt
+
 # ---- programs that are missing there ----
 
 mkdir own

@@ -308,7 +308,7 @@ static void test_process(void **state)
         "process.create",
         json_pack("{s:s, s:[s, s, s], s:s, s:{s:s}, s:b}", "recording", "r1", "command", "sh", "-c",
                   "read word; pwd; echo $word $GREETING; echo SIGPIPE $((0x$(sed -n s/SigIgn:.//p "
-                  "/proc/self/status) & 0x1000)); echo error "
+                  "/proc/self/status) & 0x1000)); echo FILES $(ls /proc/self/fd); echo error "
                   ">&2; exit 3",
                   "directory", "/usr", "environment", "GREETING", "you", "input", 1),
         NULL);
@@ -320,7 +320,7 @@ static void test_process(void **state)
     json_decref(ask("process.input",
                     json_pack("{s:i, s:s, s:b}", "pid", pid, "data", data, "end", 1), NULL));
     hear(&heard, pid);
-    assert_string_equal(heard.output, "/usr\nhello you\nSIGPIPE 0\n");
+    assert_string_equal(heard.output, "/usr\nhello you\nSIGPIPE 0\nFILES 0 1 2 3\n");
     assert_string_equal(heard.error, "error\n");
     assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 3);
     json_decref(heard.ended);

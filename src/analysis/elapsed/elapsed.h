@@ -39,12 +39,13 @@ enum elapsed_kind {
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK,    /* a lock or semaphore */
-    ELAPSED_TIMER,   /* asleep for a time that the program chose */
-    ELAPSED_CHILD,   /* waits for an unmonitored child */
-    ELAPSED_STOPPED, /* by a signal */
-    ELAPSED_EVENT,   /* poll, select or epoll: a timeout, or an event that no record explains */
-    ELAPSED_INPUT,   /* reads or writes something else: a terminal, a device */
+    ELAPSED_LOCK,        /* a lock or semaphore */
+    ELAPSED_TIMER,       /* asleep for a time that the program chose */
+    ELAPSED_CHILD,       /* waits for an unmonitored child */
+    ELAPSED_STOPPED,     /* by a signal */
+    ELAPSED_EVENT,       /* poll, select or epoll: a timeout, or an event that no record explains */
+    ELAPSED_INPUT,       /* reads or writes something else: a terminal, a device */
+    ELAPSED_NOT_STARTED, /* the command of a machine was not started yet */
     ELAPSED_UNKNOWN,
     ELAPSED_KIND_COUNT,
 };
@@ -135,6 +136,8 @@ struct elapsed {
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];
+    uint32_t
+        commands; /* of several machines, the last of which ended; then the time begins with the first event, too */
     bool from_start; /* ... and its beginning was recorded, or it was chosen */
     bool
         chosen; /* it was asked for (elapsed_end_with): the time begins with the first event of all */

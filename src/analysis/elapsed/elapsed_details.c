@@ -22,6 +22,7 @@ static const struct {
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
     [ELAPSED_INPUT] = {"terminal or device", "input"},
+    [ELAPSED_NOT_STARTED] = {"not started yet", "not_started"},
     [ELAPSED_UNKNOWN] = {"unknown", "unknown"},
 };
 

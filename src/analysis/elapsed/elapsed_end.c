@@ -37,13 +37,20 @@ static void note_command(struct elapsed_analysis *analysis, const struct history
 {
     const struct identities *identities = history_identities(analysis->history);
 
+    uint64_t end = interval_at(analysis, index)->end;
+    uint32_t origin = event->event.origin;
+
     if (!command_see(&analysis->command, identities, &event->event))
         return;
+    analysis->commands++;
+    if (end < analysis->root_time) /* of several machines' commands the last one counts */
+        return;
     const struct stream_record *identity =
-        identities_stream(identities, 0, event->event.header->stream);
+        identities_stream(identities, origin, event->event.header->stream);
+    analysis->root_time = end;
     analysis->root_end = index;
     analysis->root_pid = identity->pid;
-    memcpy(analysis->root_name, identities_first_stream(identities, 0, identity)->name,
+    memcpy(analysis->root_name, identities_first_stream(identities, origin, identity)->name,
            STREAM_NAME_SIZE);
 }
 

@@ -127,6 +127,7 @@ struct elapsed_analysis {
     size_t arrived_room;
     /* the process whose end counts */
     struct command_seen command;
+    uint32_t commands; /* that have ended */
     uint32_t root_end; /* interval */
     uint32_t root_pid;
     char root_name[STREAM_NAME_SIZE + 1];

@@ -262,6 +262,21 @@ static int end_account(struct walk *walk)
 
 /* ---- the whole run ---- */
 
+/* The time before the first event of the thread where the account ends: of one machine's command among several, until it was
+ * started. */
+static void charge_before(struct walk *walk, const struct interval *last)
+{
+    const struct elapsed_analysis *analysis = walk->analysis;
+    const struct detail *detail = last == NULL || last->previous != 0 || last->computes == 0
+                                      ? NULL
+                                      : &analysis->details[last->computes - 1];
+    bool is_command = detail != NULL && detail->origin < COMMANDS_MOST && detail->stream == 1 &&
+                      analysis->command.of[detail->origin].process == 1;
+
+    charge(walk, analysis->first, is_command ? ELAPSED_NOT_STARTED : ELAPSED_UNKNOWN,
+           is_command ? last->computes : 0);
+}
+
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
     struct holds holds = {0};
@@ -273,16 +288,19 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         walk.now = interval_at(analysis, index)->end;
         elapsed->run.time = walk.now - analysis->first;
     }
+    const struct interval *last = NULL;
     while (index != 0 && !walk.failed) {
+        last = interval_at(analysis, index);
         index = step(&walk, index);
         elapsed->run.intervals++;
     }
-    charge(&walk, analysis->first, ELAPSED_UNKNOWN, 0);
+    charge_before(&walk, last);
     if (analysis->root_end != 0) {
         elapsed->pid = analysis->root_pid;
         memcpy(elapsed->process, analysis->root_name, sizeof(elapsed->process));
         elapsed->from_start = true;
         elapsed->chosen = analysis->chosen != NULL;
+        elapsed->commands = analysis->commands;
     }
     int result = elapsed_make_holders(analysis, &holds, elapsed);
     elapsed_forget_holds(&holds);

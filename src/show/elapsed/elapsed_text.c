@@ -155,10 +155,11 @@ static void print_run_heading(const struct elapsed *elapsed, FILE *file)
     if (elapsed->from_start) {
         show_process(elapsed->process, elapsed->pid, process);
         fprintf(file,
-                elapsed->chosen ? "%s passed from the first event of all to the last of %s. "
-                                  "Backwards from there, it was spent on:\n\n"
-                                : "%s passed from the start of %s to its end. Backwards from the "
-                                  "end, it was spent on:\n\n",
+                elapsed->chosen || elapsed->commands > 1
+                    ? "%s passed from the first event of all to the last of %s. "
+                      "Backwards from there, it was spent on:\n\n"
+                    : "%s passed from the start of %s to its end. Backwards from the "
+                      "end, it was spent on:\n\n",
                 time, process);
     } else {
         fprintf(file,

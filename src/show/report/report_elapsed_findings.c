@@ -133,6 +133,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         [ELAPSED_STOPPED] = "was stopped by a signal",
         [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
         [ELAPSED_INPUT] = "waited for a terminal or device",
+        [ELAPSED_NOT_STARTED] = "was not started yet",
         [ELAPSED_UNKNOWN] = "waited; no record says for what",
     };
     const struct elapsed_group *group = &finding->elapsed.group;
@@ -151,6 +152,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         time_of_account(report, finding, of);
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
+    else if (group->largest->kind == ELAPSED_NOT_STARTED)
+        say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NOT_STARTED]);
     else if (group->largest->kind == ELAPSED_COMPUTES)
         say(content, "Time", "%s%%%s: %s %s%s%s%s.", share, of, who, did[group->largest->kind],
             what[0] == '\0'                  ? ""
