@@ -386,6 +386,24 @@ static void a_holder_that_had_slept(void **state)
     }
 }
 
+/* The process's last thread slept, with a time limit, until exit(2) in another thread woke it to end. It did not wait for that
+ * one; so when the other had slept, the way does not go back to it. */
+static void a_thread_that_is_ended(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_programs(&scene, 2);
+    for (uint32_t ms = 25; ms <= 50; ms += 25)
+        block_at(&scene, ms, 1, 0, 202, 1, 25)->header.flags |= RECORD_TIME_LIMIT;
+    block_at(&scene, 60, 2, 55, 230, 1, 5);
+    block_at(&scene, 75, 1, 0, 202, 1, 25)->header.flags |= RECORD_TIME_LIMIT;
+    at(&scene, 100, 2, 95, EVENT_WAKEUP)->wakeup.woken = 1;
+    block_at(&scene, 100, 1, 0, 202, 1, 25)->header.flags |= RECORD_TIME_LIMIT;
+    end_at(&scene, 100, 1, 0);
+    check_scene(&scene, "computing 95 timer 5");
+}
+
 /* The holder wakes another one each 20 ms, and takes the lock again before that one does, which has waited all along. */
 static void a_wait_in_vain(void **state)
 {
@@ -834,6 +852,7 @@ int main(void)
         cmocka_unit_test(a_child),
         cmocka_unit_test(a_stranger),
         cmocka_unit_test(a_wakeup),
+        cmocka_unit_test(a_thread_that_is_ended),
         cmocka_unit_test(a_holder_that_had_slept),
         cmocka_unit_test(a_wait_in_vain),
         cmocka_unit_test(a_sender_that_had_slept),

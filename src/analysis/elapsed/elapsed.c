@@ -114,6 +114,9 @@ static void find_wait(const struct elapsed_thread *thread, const struct history_
     uint64_t awake = length - interval->cpu; /* or waited */
 
     interval->asleep = thread->asleep;
+    interval->limited =
+        record->header.id == EVENT_BLOCK && (record->header.flags & RECORD_TIME_LIMIT) != 0;
+    interval->terminates = record->header.id == EVENT_TERMINATION;
     if (thread->asleep || thread->stopped)
         interval->wait = awake;
     else if (record->header.id == EVENT_BLOCK)

@@ -38,6 +38,8 @@ struct interval {
     bool receives;   /* a RECEIVE of something */
     bool serves;     /* ... with which a request begins, on the side that serves */
     bool in_request; /* the thread had received a request that was not answered yet */
+    bool terminates; /* with the thread's end */
+    bool limited;    /* the wait was for a time, at most */
 };
 
 /* ---- requests ---- */

@@ -56,6 +56,8 @@ struct walk {
     uint32_t
         waits[DEPTH_MOST]; /* ... and where each waited at the time that the walk has come to */
     unsigned waiter_count;
+    uint32_t
+        killed; /* the wait with which the account begins, if its thread did nothing after it; 0: none */
     struct holds *holds; /* NULL: not asked for */
     bool failed;
 };
@@ -173,6 +175,8 @@ static uint64_t begin_of(const struct walk *walk, const struct interval *interva
 
 static void note_waiter(struct walk *walk, uint32_t index)
 {
+    if (index == walk->killed)
+        return;
     if (!elapsed_is_wait_for_lock(walk->analysis, interval_at(walk->analysis, index))) {
         walk->waiter_count = 0; /* for a message, with all that led to it */
         return;
@@ -277,6 +281,23 @@ static void charge_before(struct walk *walk, const struct interval *last)
            is_command ? last->computes : 0);
 }
 
+#define DYING 1000000u /* ns: what a thread takes that is woken to end */
+
+/* The last thread of a process may be one that slept for a time until exit(2), in another thread, ended it: then it did not
+ * wait for what that thread did. (It did if it waited for that thread's end.) */
+static uint32_t find_killed(const struct elapsed_analysis *analysis, uint32_t end)
+{
+    const struct interval *last = end == 0 ? NULL : interval_at(analysis, end);
+    const struct interval *wait = last == NULL || !last->terminates || last->previous == 0
+                                      ? NULL
+                                      : interval_at(analysis, last->previous);
+
+    if (wait == NULL || !wait->limited || wait->source == 0 || wait->is_message ||
+        last->end - wait->end > DYING || interval_at(analysis, wait->source)->terminates)
+        return 0;
+    return last->previous;
+}
+
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
     struct holds holds = {0};
@@ -284,6 +305,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     elapsed_begin_delays(analysis);
+    walk.killed = find_killed(analysis, index);
     if (index != 0) {
         walk.now = interval_at(analysis, index)->end;
         elapsed->run.time = walk.now - analysis->first;
