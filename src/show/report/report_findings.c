@@ -297,6 +297,7 @@ int report_find(const struct report *report, struct report_content *content)
         if (finding->aside && !report->all)
             continue;
         content->finding = keep_values(&from, finding, content);
+        content->failed = content->failed || content->finding == NULL;
         sentences[finding->kind](report, finding, content);
     }
     content->finding = NULL;
