@@ -281,6 +281,10 @@ const char *identities_user_name(const struct identities *identities, uint32_t o
 const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
                                    uint64_t cgroup);
 
+/* The text of the selection rule with this number, counted from 1, at most NAME_SIZE - 1 bytes; NULL: there is none. Valid
+ * until the next identities_add. */
+const char *identities_rule(const struct identities *identities, uint32_t origin, uint32_t number);
+
 /* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
  * of its creator. It fades with the process's first stream. Valid until the next identities_add. */
 const char *identities_command(const struct identities *identities, uint32_t origin,

@@ -407,6 +407,7 @@ enum name_kind {
     NAME_USER = 1,
     NAME_CGROUP = 2,  /* path below the root cgroup, beginning with '/' */
     NAME_COMMAND = 3, /* command line: arguments separated by blanks */
+    NAME_RULE = 4,    /* a selection rule that was in force; `number` counts from 1 */
 };
 
 #define NAME_SIZE 208
