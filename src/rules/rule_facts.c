@@ -166,7 +166,8 @@ static bool port_fact(const struct rule_fact *fact, const struct path_record *pa
     if (fact->fact != FACT_PORT) {
         uint64_t number = port_of(fact->fact, path);
         uint64_t other = fact->has_other ? port_of(fact->other, path) : fact->number;
-        return number != 0 && rule_compares(fact->operator, number, other, false);
+        return number != 0 && (!fact->has_other || other != 0) &&
+               rule_compares(fact->operator, number, other, false);
     }
     bool of_local = local != 0 && rule_compares(fact->operator, local, fact->number, false);
     bool of_remote = remote != 0 && rule_compares(fact->operator, remote, fact->number, false);
