@@ -20,6 +20,7 @@
 
 #define WORLD_STREAMS 7u /* number 0 and the last are never known */
 #define WORLD_PATHS   9u /* likewise */
+#define WORLD_PIDS    5000000u /* no process has such a pid */
 
 union world_record {
     struct record_header header;
@@ -37,6 +38,7 @@ struct world {
     struct stream_record streams[WORLD_STREAMS];
     struct path_record paths[WORLD_PATHS];
     char commands[WORLD_STREAMS][NAME_SIZE];
+    char users[3][NAME_SIZE]; /* the names of world_users; "": not known */
     struct machine_record machine;
     bool ended[WORLD_STREAMS];
 };
@@ -69,8 +71,8 @@ static inline void world_make_stream(struct world *world, uint32_t number, union
         .process = number % 2 == 0 ? number - 1 : number, /* 2 is a thread of 1 ... */
         .user = world_users[user],
     };
-    stream->pid = 100 + stream->process;
-    stream->tid = 100 + number;
+    stream->pid = WORLD_PIDS + stream->process;
+    stream->tid = WORLD_PIDS + number;
     strcpy(stream->name, world_names[world_below(world, ARRAY_SIZE(world_names))]);
     world->streams[number] = *stream;
 }
@@ -92,6 +94,7 @@ static inline void world_make_user(struct world *world, unsigned index, union wo
                                      .number = world_users[index],
                                      .kind = NAME_USER};
     strcpy(out->name.name, world_user_names[index]);
+    strcpy(world->users[index], world_user_names[index]);
 }
 
 static inline void world_make_path(struct world *world, uint32_t number, union world_record *out)
@@ -192,6 +195,25 @@ static inline void world_make(struct world *world, unsigned index, union world_r
         world_make_event(world, out);
 }
 
+/* Learns what an identity record says, from any source. */
+static inline void world_note(struct world *world, const struct record_header *header)
+{
+    const struct name_record *name = (const struct name_record *)header;
+
+    if (header->id == EVENT_MACHINE)
+        world->machine = *(const struct machine_record *)header;
+    if (header->id == EVENT_STREAM && header->stream < WORLD_STREAMS)
+        world->streams[header->stream] = *(const struct stream_record *)header;
+    if (header->id == EVENT_PATH && ((const struct path_record *)header)->path < WORLD_PATHS)
+        world->paths[((const struct path_record *)header)->path] =
+            *(const struct path_record *)header;
+    for (unsigned i = 0; i < 3; i++)
+        if (header->id == EVENT_NAME && name->kind == NAME_USER && name->number == world_users[i])
+            strcpy(world->users[i], name->name);
+    if (header->id == EVENT_NAME && name->kind == NAME_COMMAND && name->number < WORLD_STREAMS)
+        strcpy(world->commands[name->number], name->name);
+}
+
 /* ---- rules as structs ---- */
 
 enum naive_field {
@@ -257,7 +279,7 @@ static inline bool naive_is_text(enum naive_field field)
 static inline void naive_make_text(struct world *world, struct naive_condition *condition)
 {
     static const char *const texts[][4] = {
-        {"alpha", "beta", "be*", "101"}, {"alpha*", "beta -x 3", "be*", "*"},
+        {"alpha", "beta", "be*", "5000001"}, {"alpha*", "beta -x 3", "be*", "*"},
         {"root", "www-data", "w*", "0x"}, {"tcp", "udp", "u*", "file"},
         {"10.0.0.1", "10.0.0.2:10", "10.*", "*:20"}, {"/data/1", "/data/*", "/etc/x", "/data/2"},
         {"alpha-host", "alpha*", "beta", "other"}};
@@ -297,7 +319,7 @@ static inline void naive_make_number(struct world *world, struct naive_condition
         break;
     case N_PID:
     case N_TID:
-        number += 100;
+        number += WORLD_PIDS;
         break;
     case N_USER:
         number = world_users[world_below(world, 3)];
@@ -539,10 +561,10 @@ static inline bool naive_texts(const struct world *world, enum naive_field field
         strcpy(texts[0], world->commands[stream->process]);
         return texts[0][0] != '\0';
     case N_USER_NAME:
-        if (stream == NULL || stream->user == 1000)
+        if (stream == NULL)
             return false;
-        strcpy(texts[0], stream->user == 0 ? "root" : "www-data");
-        return true;
+        strcpy(texts[0], world->users[stream->user == 0 ? 0 : stream->user == 33 ? 1 : 2]);
+        return texts[0][0] != '\0';
     case N_KIND:
         if (path == NULL)
             return false;
@@ -591,8 +613,8 @@ static inline bool naive_text_holds(const struct world *world,
         equal = equal || strcmp(first_word, condition->text) == 0 ||
                 (strchr(condition->text, ' ') != NULL &&
                  strstr(world->commands[stream->process], condition->text) != NULL);
-        if (condition->field == N_PROCESS && stream->pid == 101)
-            equal = equal || strcmp(condition->text, "101") == 0;
+        if (condition->field == N_PROCESS && stream->pid == WORLD_PIDS + 1)
+            equal = equal || strcmp(condition->text, "5000001") == 0;
     }
     return condition->operator== O_ANY || equal == (condition->operator== O_EQUAL);
 }
