@@ -151,7 +151,8 @@ static void fill(const struct event_field *from, struct rule_field *field)
 
     *field = (struct rule_field){
         .name = from->name,
-        .meaning = from->meaning,
+        .meaning = from->kind == FIELD_SPAN ? "ns from when it happened until the record was made"
+                                            : from->meaning,
         .place = RULE_RECORD,
         .unit = is_time                                             ? UNIT_TIME
                 : is_among(from->name, lengths, ARRAY_SIZE(lengths)) ? UNIT_BYTES
