@@ -91,10 +91,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
-    static const char example[] = "# slow requests\n"
-                                  "type=block, process=redis*, duration>10ms; type = send,bytes>=1K,\n"
-                                  "  PC=#*, user!=root; # \"\n"
-                                  "command=\"a \\\" # b\", localPort<remotePort, code=-6; flags=0x1f;\n";
+    static const char example[] =
+        "# slow requests\n"
+        "type=block, process=redis*, duration>10ms; type = send,bytes>=1K,\n"
+        "  PC=#*, user!=root; # \"\n"
+        "command=\"a \\\" # b\", localPort<remotePort, code=-6; flags=0x1f;\n";
     size_t size = sizeof(example) - 1;
 
     if (size > room)

@@ -297,7 +297,10 @@ static const char *store_word(size_t index)
 
 static const struct command_option filter_options[] = {
     {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
-    {"rules", 'r', {"FILE", ARGUMENT_FILE}, "write what these rules select of TRACE as another trace"},
+    {"rules",
+     'r',
+     {"FILE", ARGUMENT_FILE},
+     "write what these rules select of TRACE as another trace"},
     {"output",
      'o',
      {"DIR", ARGUMENT_FILE},

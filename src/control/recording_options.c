@@ -241,7 +241,8 @@ static int check_store(const char *command, struct recording_command_options *op
         recording->store = STORE_NEWEST;
     if (recording->store == STORE_NEWEST && recording->rules != NULL)
         return command_usage_error(
-            command, "--rules needs all records to be kept: leave out --store newest and --max-...");
+            command,
+            "--rules needs all records to be kept: leave out --store newest and --max-...");
     if (recording->store == STORE_NONE && recording->trace != NULL)
         return command_usage_error(command, "--store none writes no trace: leave out --output");
     if (recording->store == STORE_NONE && options->bounded)

@@ -86,7 +86,8 @@ static int check_rules(const char *file)
     if (rules_count(rules) == 0)
         puts("No rules: everything is accepted.");
     else
-        puts("\nA record is accepted if all conditions of a rule hold; the first such rule discards fields.\n"
+        puts("\nA record is accepted if all conditions of a rule hold; the first such rule "
+             "discards fields.\n"
              "They are evaluated by dpm itself, before the trace is written.");
     rules_free(rules);
     return EXIT_SUCCESS;

@@ -2,9 +2,9 @@
 /* traces.c: traces whose history is read. See traces.h. */
 #include "control/traces.h"
 
-#include "control/lacking.h"
 #include "analysis/analysis.h"
 #include "control/command.h"
+#include "control/lacking.h"
 #include "show/show.h"
 
 #include <errno.h>

@@ -15,7 +15,8 @@ struct filtering {
     struct source *source;
     struct rules_stage *stage;
     struct trace_writer *writer;
-    uint64_t lost_control; /* of the lost records: those of the control ring, as LOST records report */
+    uint64_t
+        lost_control; /* of the lost records: those of the control ring, as LOST records report */
 };
 
 /* These the writer makes itself; BEGIN is of a trace in several files, which the result is not. */
@@ -28,9 +29,8 @@ static int begin(struct filtering *filtering, const struct event *event, struct 
 {
     if (event->header->id != EVENT_MACHINE)
         return problem_set(problem, -EINVAL, "the trace does not begin with MACHINE");
-    return trace_writer_new_of_past(filtering->output,
-                                    (const struct machine_record *)event->header, UINT64_MAX,
-                                    event->wall_offset, &filtering->writer, problem);
+    return trace_writer_new_of_past(filtering->output, (const struct machine_record *)event->header,
+                                    UINT64_MAX, event->wall_offset, &filtering->writer, problem);
 }
 
 static int write_selected(struct filtering *filtering, struct problem *problem)
@@ -44,7 +44,8 @@ static int write_selected(struct filtering *filtering, struct problem *problem)
         if (result < 0 || is_made_by_writer(event.header->id))
             continue;
         trace_writer_wall_offset(filtering->writer, event.wall_offset);
-        result = trace_writer_append_without(filtering->writer, event.header, event.absent, problem);
+        result =
+            trace_writer_append_without(filtering->writer, event.header, event.absent, problem);
     }
     return result;
 }

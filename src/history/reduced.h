@@ -12,6 +12,7 @@
 #include "history/history_types.h"
 
 /* The event as the analyses may see it; valid until the next call for this origin. */
-struct event reduced_take(struct history *history, struct origin *origin, const struct event *event);
+struct event reduced_take(struct history *history, struct origin *origin,
+                          const struct event *event);
 
 #endif

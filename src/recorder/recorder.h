@@ -100,11 +100,11 @@ struct recording {
     char path[PATH_MAX];                     /* of the trace; "": there is none */
     struct trace_writer *writer;             /* NULL: nothing is stored */
     struct machine_record machine;
-    struct names names;      /* of users and cgroups recorded so far */
-    uint32_t files;          /* of the trace, when they were reported */
-    struct symbols *symbols; /* names of program counters; NULL without the flag pc */
-    bool names_cut;          /* not all of these are in the trace */
-    struct live *live;       /* NULL: no analyses follow it */
+    struct names names;        /* of users and cgroups recorded so far */
+    uint32_t files;            /* of the trace, when they were reported */
+    struct symbols *symbols;   /* names of program counters; NULL without the flag pc */
+    bool names_cut;            /* not all of these are in the trace */
+    struct live *live;         /* NULL: no analyses follow it */
     struct rules_stage *stage; /* NULL: no rules */
     struct recording_state state;
     uint64_t records;      /* so far */

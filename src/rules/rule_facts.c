@@ -8,14 +8,14 @@
 #include <string.h>
 #include <strings.h>
 
-bool rule_compares(enum rule_operator operator, uint64_t left, uint64_t right, bool is_signed)
+bool rule_compares(enum rule_operator relation, uint64_t left, uint64_t right, bool is_signed)
 {
     /* moves negative numbers below the others */
     const uint64_t sign = is_signed ? 1ull << 63 : 0;
 
     left ^= sign;
     right ^= sign;
-    switch (operator) {
+    switch (relation) {
     case RULE_EQUAL:
         return left == right;
     case RULE_UNEQUAL:
@@ -36,7 +36,7 @@ bool rule_compares(enum rule_operator operator, uint64_t left, uint64_t right, b
 /* Texts are only equal or not. */
 static bool is_as_asked(const struct rule_fact *fact, bool equal)
 {
-    return fact->operator == RULE_ANY || equal == (fact->operator == RULE_EQUAL);
+    return fact->relation == RULE_ANY || equal == (fact->relation == RULE_EQUAL);
 }
 
 static bool fits(const char *pattern, const char *text)
@@ -46,7 +46,7 @@ static bool fits(const char *pattern, const char *text)
 
 static bool is_named(const struct rule_fact *fact, const char *text)
 {
-    return text != NULL && is_as_asked(fact, fact->operator != RULE_ANY && fits(fact->text, text));
+    return text != NULL && is_as_asked(fact, fact->relation != RULE_ANY && fits(fact->text, text));
 }
 
 /* ---- streams ---- */
@@ -57,17 +57,16 @@ static bool process_fact(const struct rule_fact *fact, const struct identities *
     const struct stream_record *first = identities_first_stream(identities, origin, stream);
     char name[STREAM_NAME_SIZE + 1] = "";
 
-    if (fact->operator == RULE_ANY)
+    if (fact->relation == RULE_ANY)
         return true;
     memcpy(name, first->name, STREAM_NAME_SIZE);
-    return is_as_asked(fact,
-                       fits(fact->text, name) ||
-                           identities_process_is_named(identities, origin, stream, fact->text));
+    return is_as_asked(fact, fits(fact->text, name) || identities_process_is_named(
+                                                           identities, origin, stream, fact->text));
 }
 
 static bool command_fact(const struct rule_fact *fact, const char *command)
 {
-    if (command == NULL || fact->operator == RULE_ANY)
+    if (command == NULL || fact->relation == RULE_ANY)
         return command != NULL;
     return is_as_asked(fact, fits(fact->text, command) || command_is_named(fact->text, command));
 }
@@ -76,7 +75,7 @@ static bool container_fact(const struct rule_fact *fact, const char *cgroup)
 {
     char name[CONTAINER_SIZE];
 
-    if (cgroup == NULL || fact->operator == RULE_ANY)
+    if (cgroup == NULL || fact->relation == RULE_ANY)
         return cgroup != NULL;
     container_name(cgroup, name);
     return is_as_asked(fact, fits(fact->text, name) || fits(fact->text, cgroup));
@@ -109,12 +108,12 @@ bool rule_stream_fact(const struct rule_fact *fact, const struct identities *ide
         break;
     }
     if (fact->fact == FACT_USER && !fact->is_number && !fact->has_other &&
-        fact->operator != RULE_ANY)
+        fact->relation != RULE_ANY)
         return is_named(fact, identities_user_name(identities, origin, stream->user));
     stream_number(fact->fact, stream, &number);
     if (fact->has_other)
         stream_number(fact->other, stream, &other);
-    return rule_compares(fact->operator, number, other, false);
+    return rule_compares(fact->relation, number, other, false);
 }
 
 /* ---- paths ---- */
@@ -130,7 +129,7 @@ static bool peer_fact(const struct rule_fact *fact, const struct path_record *pa
     char *port = strrchr(address, ':');
     if (kind_is_internet(path->kind) && port != NULL)
         *port = '\0';
-    return is_as_asked(fact, fact->operator != RULE_ANY &&
+    return is_as_asked(fact, fact->relation != RULE_ANY &&
                                  (fits(fact->text, whole) || fits(fact->text, address)));
 }
 
@@ -147,7 +146,7 @@ static bool file_fact(const struct rule_fact *fact, const struct path_record *pa
 static bool kind_fact(const struct rule_fact *fact, const struct path_record *path)
 {
     if (fact->is_number)
-        return rule_compares(fact->operator, path->kind, fact->number, false);
+        return rule_compares(fact->relation, path->kind, fact->number, false);
     return is_named(fact, path_kind_name(path->kind));
 }
 
@@ -167,12 +166,12 @@ static bool port_fact(const struct rule_fact *fact, const struct path_record *pa
         uint64_t number = port_of(fact->fact, path);
         uint64_t other = fact->has_other ? port_of(fact->other, path) : fact->number;
         return number != 0 && (!fact->has_other || other != 0) &&
-               rule_compares(fact->operator, number, other, false);
+               rule_compares(fact->relation, number, other, false);
     }
-    bool of_local = local != 0 && rule_compares(fact->operator, local, fact->number, false);
-    bool of_remote = remote != 0 && rule_compares(fact->operator, remote, fact->number, false);
+    bool of_local = local != 0 && rule_compares(fact->relation, local, fact->number, false);
+    bool of_remote = remote != 0 && rule_compares(fact->relation, remote, fact->number, false);
     /* unequal is the opposite of equal: neither end has it */
-    return fact->operator == RULE_UNEQUAL ? local != fact->number && remote != fact->number
+    return fact->relation == RULE_UNEQUAL ? local != fact->number && remote != fact->number
                                           : of_local || of_remote;
 }
 

@@ -124,7 +124,10 @@ static const struct rule_field derived[] = {
 
 /* Other names, of the papers and of the event table. */
 static const char *const synonyms[][2] = {
-    {"traceType", "type"}, {"id", "type"}, {"stream", "_stream"}, {"cpuTime", "time"},
+    {"traceType", "type"},
+    {"id", "type"},
+    {"stream", "_stream"},
+    {"cpuTime", "time"},
 };
 
 /* Fields of the papers' descriptions that no record of ours has. */
@@ -154,9 +157,9 @@ static void fill(const struct event_field *from, struct rule_field *field)
         .meaning = from->kind == FIELD_SPAN ? "ns from when it happened until the record was made"
                                             : from->meaning,
         .place = RULE_RECORD,
-        .unit = is_time                                             ? UNIT_TIME
+        .unit = is_time                                              ? UNIT_TIME
                 : is_among(from->name, lengths, ARRAY_SIZE(lengths)) ? UNIT_BYTES
-                                                                    : UNIT_NONE,
+                                                                     : UNIT_NONE,
         .base = from->kind == FIELD_HEX ? 16 : 10,
         .number = {.offset = (uint8_t)from->offset,
                    .size = (uint8_t)from->size,
@@ -177,9 +180,9 @@ static bool find_in_header(const char *name, struct rule_field *field)
     field->types = rules_types_all();
     bool is_time = strcmp(from->name, "time") == 0;
     field->is_kept = is_time;
-    field->number.presence = strcmp(from->name, "procTime") == 0  ? RULE_OF_STREAM
-                             : strcmp(from->name, "_stream") == 0 ? RULE_OF_STREAM
-                             : strcmp(from->name, "PC") == 0      ? RULE_NONZERO
+    field->number.presence = strcmp(from->name, "procTime") == 0           ? RULE_OF_STREAM
+                             : strcmp(from->name, "_stream") == 0          ? RULE_OF_STREAM
+                             : strcmp(from->name, "PC") == 0               ? RULE_NONZERO
                              : is_time || strcmp(from->name, "flags") == 0 ? RULE_ALWAYS
                                                                            : RULE_BY_STREAM;
     if (strcmp(from->name, "flags") == 0 || strcmp(from->name, "sequence") == 0 ||

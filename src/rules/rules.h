@@ -24,8 +24,9 @@
 
 #define RULES_MOST            4096u /* rules */
 #define RULES_CONDITIONS_MOST 64u   /* of one rule */
-#define RULES_FACTS_MOST      256u  /* different conditions on streams; the same for paths, and for machines */
-#define RULES_TEXT_MOST       (1u << 20)
+#define RULES_FACTS_MOST                                                                           \
+    256u /* different conditions on streams; the same for paths, and for machines */
+#define RULES_TEXT_MOST (1u << 20)
 
 /* Whether rules decide about records of this type. */
 static inline bool rules_decide_about(unsigned id)
@@ -70,16 +71,16 @@ enum rule_presence {
 /* A number in a record, from its byte `offset` on. */
 struct rule_number {
     uint8_t offset;
-    uint8_t size;      /* bytes, 1 to 8; 0: there is none */
-    uint8_t presence;  /* enum rule_presence */
+    uint8_t size;     /* bytes, 1 to 8; 0: there is none */
+    uint8_t presence; /* enum rule_presence */
     bool is_signed;
     bool is_span; /* to be multiplied by its unit (message_span) */
 };
 
 struct rule_condition {
-    uint8_t place;    /* RULE_RECORD, RULE_STREAM, RULE_PATH, RULE_MACHINE */
-    uint8_t operator; /* RULE_RECORD: enum rule_operator */
-    uint16_t bit;     /* of the stream, path or machine */
+    uint8_t place;                  /* RULE_RECORD, RULE_STREAM, RULE_PATH, RULE_MACHINE */
+    uint8_t relation;               /* RULE_RECORD: enum rule_operator */
+    uint16_t bit;                   /* of the stream, path or machine */
     struct rule_number left, right; /* right.size 0: `value` instead */
     uint64_t value;                 /* signed if `left` is */
 };
@@ -134,7 +135,8 @@ struct rules_judge;
 
 struct rules_verdict {
     bool accepted;
-    uint32_t rule;   /* that accepted it; RULES_NONE: it is none of those that rules decide about, or there are no rules */
+    uint32_t
+        rule; /* that accepted it; RULES_NONE: it is none of those that rules decide about, or there are no rules */
     uint64_t absent; /* fields to discard */
 };
 

@@ -23,7 +23,7 @@ static uint64_t types_of(const struct said *said)
         return said->field.types & (said->has_other ? said->other.types : UINT64_MAX);
     for (unsigned id = 1; id < EVENT_ID_END; id++)
         if (event_type(id) != NULL && rules_decide_about(id) &&
-            rule_compares(said->operator, id, said->number, false))
+            rule_compares(said->relation, id, said->number, false))
             types |= EVENT_FLAG(id);
     return types;
 }
@@ -32,7 +32,7 @@ static uint64_t types_of(const struct said *said)
 
 static bool same_fact(const struct rule_fact *a, const struct rule_fact *b)
 {
-    return a->fact == b->fact && a->operator == b->operator && a->is_number == b->is_number &&
+    return a->fact == b->fact && a->relation == b->relation && a->is_number == b->is_number &&
            a->has_other == b->has_other && a->other == b->other && a->number == b->number &&
            strcmp(a->text, b->text) == 0;
 }
@@ -44,7 +44,7 @@ static int fact_bit(struct rules *rules, const struct said *said, uint16_t *ret_
     unsigned place = said->field.place;
     const struct rule_fact fact = {
         .fact = said->field.fact,
-        .operator = said->operator,
+        .relation = said->relation,
         .is_number = said->is_number,
         .has_other = said->has_other,
         .other = said->has_other ? said->other.fact : 0,
@@ -59,15 +59,16 @@ static int fact_bit(struct rules *rules, const struct said *said, uint16_t *ret_
     if (bit < count)
         return 0;
     if (count == RULES_FACTS_MOST)
-        return problem_set(problem, -E2BIG,
-                           "the rules have more than %u different conditions on %s: use fewer, e.g. "
-                           "with patterns",
-                           RULES_FACTS_MOST,
-                           place == RULE_STREAM ? "processes"
-                           : place == RULE_PATH ? "paths"
-                                                : "machines");
-    if (array_reserve(&rules->facts[place], &rules->fact_capacity[place], count + 1,
-                      sizeof(fact)) < 0)
+        return problem_set(
+            problem, -E2BIG,
+            "the rules have more than %u different conditions on %s: use fewer, e.g. "
+            "with patterns",
+            RULES_FACTS_MOST,
+            place == RULE_STREAM ? "processes"
+            : place == RULE_PATH ? "paths"
+                                 : "machines");
+    if (array_reserve(&rules->facts[place], &rules->fact_capacity[place], count + 1, sizeof(fact)) <
+        0)
         return -ENOMEM;
     rules->facts[place][rules->fact_counts[place]++] = fact;
     return 0;
@@ -79,7 +80,7 @@ static int compile_condition(struct rules *rules, const struct said *said, struc
 {
     struct rule_condition condition = {
         .place = (uint8_t)said->field.place,
-        .operator = (uint8_t)said->operator,
+        .relation = (uint8_t)said->relation,
         .left = said->field.number,
         .right = said->has_other ? said->other.number : (struct rule_number){0},
         .value = said->number,

@@ -8,8 +8,8 @@
  *
  * The caches are small tables: a number's bits are at its index modulo the size, until another number takes the place.
  */
-#include "rules/rules_private.h"
 #include "meter/shared/message.h"
+#include "rules/rules_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -147,7 +147,7 @@ static bool record_holds(const struct rule_condition *condition, const struct ev
 
     if (!is_there(left, event) || (right->size != 0 && !is_there(right, event)))
         return false;
-    return rule_compares(condition->operator, value_of(left, event->header),
+    return rule_compares(condition->relation, value_of(left, event->header),
                          right->size == 0 ? condition->value : value_of(right, event->header),
                          left->is_signed);
 }

@@ -188,10 +188,9 @@ static bool apply_unit(const char *unit, enum rule_unit kind, uint64_t *number)
         enum rule_unit kind;
         uint64_t factor;
     } units[] = {
-        {"ns", UNIT_TIME, 1},           {"us", UNIT_TIME, 1000},
-        {"ms", UNIT_TIME, 1000000},     {"s", UNIT_TIME, 1000000000},
-        {"m", UNIT_TIME, 60000000000},  {"K", UNIT_BYTES, 1 << 10},
-        {"M", UNIT_BYTES, 1 << 20},     {"G", UNIT_BYTES, 1 << 30},
+        {"ns", UNIT_TIME, 1},         {"us", UNIT_TIME, 1000},       {"ms", UNIT_TIME, 1000000},
+        {"s", UNIT_TIME, 1000000000}, {"m", UNIT_TIME, 60000000000}, {"K", UNIT_BYTES, 1 << 10},
+        {"M", UNIT_BYTES, 1 << 20},   {"G", UNIT_BYTES, 1 << 30},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++)
@@ -226,8 +225,9 @@ static int take_type(const struct parser *parser, const struct token *token, str
     if (type == NULL && read_number(&said->field, token->text, &said->number))
         return 0;
     if (type == NULL)
-        return refuse(parser, token->begin,
-                      "a type of event, e.g. send, receive, block, fork (dpm-rules(5)), or a number");
+        return refuse(
+            parser, token->begin,
+            "a type of event, e.g. send, receive, block, fork (dpm-rules(5)), or a number");
     if (!rules_decide_about(type->id))
         return refuse(parser, token->begin,
                       "a type of event; rules keep every %s, because results need it", type->name);
@@ -235,9 +235,9 @@ static int take_type(const struct parser *parser, const struct token *token, str
     return 0;
 }
 
-static bool compares_order(enum rule_operator operator)
+static bool compares_order(enum rule_operator relation)
 {
-    return operator != RULE_EQUAL && operator != RULE_UNEQUAL && operator != RULE_ANY;
+    return relation != RULE_EQUAL && relation != RULE_UNEQUAL && relation != RULE_ANY;
 }
 
 static bool has_one_number(const struct rule_field *field)
@@ -286,14 +286,14 @@ static int take_kind(const struct parser *parser, const struct token *token, str
         said->is_number = true;
         return 0;
     }
-    return compares_order(said->operator)
+    return compares_order(said->relation)
                ? refuse(parser, token->begin, "a number after this operator")
                : 0;
 }
 
 static int take_text(const struct parser *parser, const struct token *token, struct said *said)
 {
-    if (compares_order(said->operator))
+    if (compares_order(said->relation))
         return refuse(parser, token->begin, "= or != before it: %s is a text", said->field.name);
     return 0;
 }
@@ -316,9 +316,9 @@ static int take_value(struct parser *parser, struct said *said)
         return no_memory(parser);
     said->value = strcpy(text, token.text);
     if (!token.quoted && strcmp(text, "*") == 0) {
-        if (said->operator != RULE_EQUAL)
+        if (said->relation != RULE_EQUAL)
             return refuse(parser, token.begin, "'=' before '*', which stands for any value");
-        said->operator = RULE_ANY;
+        said->relation = RULE_ANY;
         return 0;
     }
     switch (said->field.value) {
@@ -359,7 +359,7 @@ static int take_condition(struct parser *parser)
     if (result < 0)
         return result;
     skip_comments(parser);
-    result = take_operator(parser, &said.operator);
+    result = take_operator(parser, &said.relation);
     if (result < 0)
         return result;
     skip_blanks(parser);
@@ -434,8 +434,8 @@ static int take_rule(struct parser *parser)
     if (rules->count == RULES_MOST)
         return refuse(parser, begin, "the end: there are at most %u rules", RULES_MOST);
     about.text = squeeze(parser, begin, end);
-    if (about.text == NULL || array_reserve(&rules->about, &rules->about_capacity,
-                                            rules->count + 1, sizeof(*rules->about)) < 0)
+    if (about.text == NULL || array_reserve(&rules->about, &rules->about_capacity, rules->count + 1,
+                                            sizeof(*rules->about)) < 0)
         return no_memory(parser);
     rules->about[rules->count++] = about;
     return 0;

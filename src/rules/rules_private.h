@@ -65,7 +65,7 @@ uint64_t rule_absent_bit(unsigned type, unsigned offset);
 
 struct rule_fact {
     enum fact fact;
-    enum rule_operator operator;
+    enum rule_operator relation;
     bool is_number;
     bool has_other; /* compared with another fact of the same place */
     enum fact other;
@@ -79,18 +79,18 @@ bool rule_stream_fact(const struct rule_fact *fact, const struct identities *ide
 bool rule_path_fact(const struct rule_fact *fact, const struct path_record *path);
 bool rule_machine_fact(const struct rule_fact *fact, const struct machine_record *machine);
 
-bool rule_compares(enum rule_operator operator, uint64_t left, uint64_t right, bool is_signed);
+bool rule_compares(enum rule_operator relation, uint64_t left, uint64_t right, bool is_signed);
 
 /* ---- the rules ---- */
 
 /* A condition as it was written. */
 struct said {
     struct rule_field field;
-    enum rule_operator operator;
+    enum rule_operator relation;
     bool discards;
-    const char *value;       /* as written, without quotes */
+    const char *value; /* as written, without quotes */
     bool is_number;
-    uint64_t number;         /* what it means */
+    uint64_t number; /* what it means */
     bool has_other;
     struct rule_field other; /* has_other: the value is this field */
 };

@@ -191,8 +191,8 @@ static void make_name(struct rules_stage *stage)
 {
     uint32_t rule = rules_count(stage->rules) - stage->names_left--;
 
-    stage->name = (struct name_record){
-        .header = stage->flags.header, .number = rule + 1, .kind = NAME_RULE};
+    stage->name =
+        (struct name_record){.header = stage->flags.header, .number = rule + 1, .kind = NAME_RULE};
     stage->name.header.id = EVENT_NAME;
     strncpy(stage->name.name, rules_text(stage->rules, rule), NAME_SIZE - 1);
 }

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *operator_words(enum rule_operator operator)
+static const char *operator_words(enum rule_operator relation)
 {
     static const char *const words[] = {
         [RULE_EQUAL] = "is",           [RULE_UNEQUAL] = "is not",
@@ -13,7 +13,7 @@ static const char *operator_words(enum rule_operator operator)
         [RULE_AT_MOST] = "is at most", [RULE_AT_LEAST] = "is at least",
     };
 
-    return words[operator];
+    return words[relation];
 }
 
 static void value_words(const struct said *said, char *text, size_t size)
@@ -39,9 +39,9 @@ static void value_words(const struct said *said, char *text, size_t size)
 static const char *where(const struct said *said)
 {
     static const char *const words[RULE_PLACES] = {
-        [RULE_NEVER] = "never true",          [RULE_TYPE] = "before all others",
-        [RULE_RECORD] = "for each record",    [RULE_STREAM] = "once for each thread",
-        [RULE_PATH] = "once for each path",   [RULE_MACHINE] = "once",
+        [RULE_NEVER] = "never true",        [RULE_TYPE] = "before all others",
+        [RULE_RECORD] = "for each record",  [RULE_STREAM] = "once for each thread",
+        [RULE_PATH] = "once for each path", [RULE_MACHINE] = "once",
     };
 
     return words[said->has_other && said->other.place == RULE_NEVER ? RULE_NEVER
@@ -62,17 +62,17 @@ bool rules_explain(const struct rules *rules, uint32_t rule, uint32_t index,
         snprintf(ret_words, RULE_WORDS_SIZE, "no record of DPM has the field %s", said->field.name);
         return true;
     }
-    const char *discards = !said->discards      ? ""
+    const char *discards = !said->discards       ? ""
                            : said->field.is_kept ? "; it is kept: results need it"
                                                  : "; it is discarded";
-    if (said->operator == RULE_ANY) {
+    if (said->relation == RULE_ANY) {
         snprintf(ret_words, RULE_WORDS_SIZE, "the record has %s (%s)%s", said->field.name,
                  said->field.meaning, discards);
         return true;
     }
     value_words(said, value, sizeof(value));
     snprintf(ret_words, RULE_WORDS_SIZE, "%s %s %s (%s)%s", said->field.name,
-             operator_words(said->operator), value, said->field.meaning, discards);
+             operator_words(said->relation), value, said->field.meaning, discards);
     return true;
 }
 

@@ -122,8 +122,8 @@ static int write_packet(struct trace_writer *writer, enum ring_id ring, struct p
                             trace_writer_last_time(writer, ring));
     context->packet_seq_num = stream->packets;
     context->events_discarded = stream->discarded;
-    context->monotonic = writer->is_past ? trace_writer_last_time(writer, ring)
-                                         : clock_now(CLOCK_MONOTONIC);
+    context->monotonic =
+        writer->is_past ? trace_writer_last_time(writer, ring) : clock_now(CLOCK_MONOTONIC);
     context->real_time = writer->is_past ? context->monotonic + (uint64_t)writer->wall_offset
                                          : clock_now(CLOCK_REALTIME);
     int result = trace_packet_write(stream->file, stream->packet, size, stream->file_size);

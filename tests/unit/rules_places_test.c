@@ -150,8 +150,7 @@ static void read_trace(const char *trace, struct list *list)
             list->at[list->count++] = (struct selected){*record, event.absent};
         }
         if (record->header.id == EVENT_DISCARDED) {
-            uint32_t stream =
-                record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
+            uint32_t stream = record->header.flags & RECORD_NO_STREAM ? 0 : record->header.stream;
             assert_true(stream < WORLD_STREAMS && record->lost.ring < RING_COUNT);
             list->discarded[record->lost.ring][stream] += record->lost.count;
         }
@@ -241,11 +240,12 @@ static struct history_counts count_trace(const char *trace)
 /* Of each, all but `events`: a trace has COSTs that a live history has not. */
 static void check_counts(struct history_counts live, struct history_counts stored, const char *text)
 {
-    const uint64_t a[] = {live.exact, live.ordered, live.inferred, live.external, live.unselected,
-                          live.unmatched_sends, live.unmatched_receives, live.discarded};
-    const uint64_t b[] = {stored.exact, stored.ordered, stored.inferred, stored.external,
-                          stored.unselected, stored.unmatched_sends, stored.unmatched_receives,
-                          stored.discarded};
+    const uint64_t a[] = {
+        live.exact,      live.ordered,         live.inferred,           live.external,
+        live.unselected, live.unmatched_sends, live.unmatched_receives, live.discarded};
+    const uint64_t b[] = {
+        stored.exact,      stored.ordered,         stored.inferred,           stored.external,
+        stored.unselected, stored.unmatched_sends, stored.unmatched_receives, stored.discarded};
 
     for (size_t i = 0; i < ARRAY_SIZE(a); i++)
         if (a[i] != b[i])
@@ -277,7 +277,7 @@ static void run_round(uint64_t seed, unsigned number)
         while (rules_of_round[i].conditions[0].field == N_TIME); /* the clock's */
         for (unsigned j = 0; j < rules_of_round[i].count; j++)
             if (rules_of_round[i].conditions[j].field == N_TIME)
-                rules_of_round[i].conditions[j].operator= O_ANY;
+                rules_of_round[i].conditions[j].relation = O_ANY;
         end = naive_text(&world, &rules_of_round[i], end);
     }
     must(rules_parse("r", text, strlen(text), &rules, &problem), &problem);

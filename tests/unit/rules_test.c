@@ -47,8 +47,9 @@ static void papers_are_accepted(void **state)
 
 static void type_names_are_synonyms(void **state)
 {
-    static const char *const same[] = {"type=Send;", "traceType=SENDMESSAGE;", "type = sendmessage;",
-                                       "id=1;", "type=0x1;", "TYPE==send;"};
+    static const char *const same[] = {"type=Send;",          "traceType=SENDMESSAGE;",
+                                       "type = sendmessage;", "id=1;",
+                                       "type=0x1;",           "TYPE==send;"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(same); i++) {
@@ -81,7 +82,8 @@ static void errors_say_where_and_what(void **state)
         {"pid=#*;", "r:1:5: '#': expected a value without '#': pid cannot be discarded"},
         {"type=path;", "r:1:6: 'path': expected a type of event; rules keep every PATH"},
         {"bytes=pid;", "r:1:7: 'pid': expected a number, or a field with one number of the same"},
-        {"command=\"a\nb\";", "r:1:11: '?': expected '\"', which ends the text that begins in line 1"},
+        {"command=\"a\nb\";",
+         "r:1:11: '?': expected '\"', which ends the text that begins in line 1"},
         {"type!send;", "r:1:5: '!': expected '!='"},
         {"type=send; ;", "r:1:12: ';': expected the name of a field"},
     };
@@ -90,8 +92,8 @@ static void errors_say_where_and_what(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         struct rules *rules = NULL;
         struct problem problem = {""};
-        assert_int_equal(
-            rules_parse("r", wrong[i].text, strlen(wrong[i].text), &rules, &problem), -EINVAL);
+        assert_int_equal(rules_parse("r", wrong[i].text, strlen(wrong[i].text), &rules, &problem),
+                         -EINVAL);
         if (strncmp(problem.text, wrong[i].problem, strlen(wrong[i].problem)) != 0)
             fail_msg("'%s': '%s' is not '%s'", wrong[i].text, problem.text, wrong[i].problem);
     }

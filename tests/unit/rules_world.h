@@ -18,8 +18,8 @@
 
 /* ---- the world ---- */
 
-#define WORLD_STREAMS 7u /* number 0 and the last are never known */
-#define WORLD_PATHS   9u /* likewise */
+#define WORLD_STREAMS 7u       /* number 0 and the last are never known */
+#define WORLD_PATHS   9u       /* likewise */
 #define WORLD_PIDS    5000000u /* no process has such a pid */
 
 union world_record {
@@ -80,9 +80,8 @@ static inline void world_make_stream(struct world *world, uint32_t number, union
 static inline void world_make_command(struct world *world, uint32_t process,
                                       union world_record *out)
 {
-    out->name = (struct name_record){.header = world_header(world, EVENT_NAME, 0),
-                                     .number = process,
-                                     .kind = NAME_COMMAND};
+    out->name = (struct name_record){
+        .header = world_header(world, EVENT_NAME, 0), .number = process, .kind = NAME_COMMAND};
     snprintf(out->name.name, NAME_SIZE, "%s -x %u",
              world_names[world_below(world, ARRAY_SIZE(world_names))], process);
     strcpy(world->commands[process], out->name.name);
@@ -128,8 +127,8 @@ static inline uint32_t world_small(struct world *world)
 
 static inline void world_make_event(struct world *world, union world_record *out)
 {
-    static const uint8_t types[] = {EVENT_SEND,    EVENT_SEND,   EVENT_RECEIVE,     EVENT_SENDCALL,
-                                    EVENT_BLOCK,   EVENT_SIGNAL, EVENT_RECEIVECALL, EVENT_SCHEDULE,
+    static const uint8_t types[] = {EVENT_SEND,    EVENT_SEND,   EVENT_RECEIVE,      EVENT_SENDCALL,
+                                    EVENT_BLOCK,   EVENT_SIGNAL, EVENT_RECEIVECALL,  EVENT_SCHEDULE,
                                     EVENT_CONNECT, EVENT_EXEC,   EVENT_MESSAGEQUEUED};
     uint32_t stream = (uint32_t)world_below(world, WORLD_STREAMS);
     unsigned id = types[world_below(world, ARRAY_SIZE(types))];
@@ -248,10 +247,10 @@ enum naive_field {
 };
 
 static const char *const naive_names[N_FIELDS] = {
-    "type", "bytes",  "size", "span",      "offset",     "duration", "runnable", "code",    "load",
-    "procTime", "PC", "sequence", "time",  "pid",        "tid",      "user",     "localPort",
-    "remotePort", "port", "process", "command", "user",  "kind",     "peer",     "file", "machine",
-    "channel"};
+    "type", "bytes", "size",      "span",       "offset",   "duration", "runnable",
+    "code", "load",  "procTime",  "PC",         "sequence", "time",     "pid",
+    "tid",  "user",  "localPort", "remotePort", "port",     "process",  "command",
+    "user", "kind",  "peer",      "file",       "machine",  "channel"};
 
 enum naive_operator { O_EQUAL, O_UNEQUAL, O_LESS, O_GREATER, O_AT_MOST, O_AT_LEAST, O_ANY };
 
@@ -259,7 +258,7 @@ static const char *const naive_operators[] = {"=", "!=", "<", ">", "<=", ">=", "
 
 struct naive_condition {
     enum naive_field field;
-    enum naive_operator operator;
+    enum naive_operator relation;
     int64_t number;
     char text[40]; /* texts: a word, or the beginning of one and '*' */
     int other;     /* another field; -1: none */
@@ -278,25 +277,27 @@ static inline bool naive_is_text(enum naive_field field)
 
 static inline void naive_make_text(struct world *world, struct naive_condition *condition)
 {
-    static const char *const texts[][4] = {
-        {"alpha", "beta", "be*", "5000001"}, {"alpha*", "beta -x 3", "be*", "*"},
-        {"root", "www-data", "w*", "0x"}, {"tcp", "udp", "u*", "file"},
-        {"10.0.0.1", "10.0.0.2:10", "10.*", "*:20"}, {"/data/1", "/data/*", "/etc/x", "/data/2"},
-        {"alpha-host", "alpha*", "beta", "other"}};
+    static const char *const texts[][4] = {{"alpha", "beta", "be*", "5000001"},
+                                           {"alpha*", "beta -x 3", "be*", "*"},
+                                           {"root", "www-data", "w*", "0x"},
+                                           {"tcp", "udp", "u*", "file"},
+                                           {"10.0.0.1", "10.0.0.2:10", "10.*", "*:20"},
+                                           {"/data/1", "/data/*", "/etc/x", "/data/2"},
+                                           {"alpha-host", "alpha*", "beta", "other"}};
 
     strcpy(condition->text, texts[condition->field - N_PROCESS][world_below(world, 4)]);
-    condition->operator= (enum naive_operator)world_below(world, 2);
+    condition->relation = (enum naive_operator)world_below(world, 2);
     if (strcmp(condition->text, "*") == 0)
-        condition->operator= O_ANY;
+        condition->relation = O_ANY;
 }
 
 static inline void naive_make_number(struct world *world, struct naive_condition *condition)
 {
-    static const uint8_t factors[N_FIELDS] = {[N_LOCAL_PORT] = 10, [N_REMOTE_PORT] = 10,
-                                              [N_PORT] = 10};
+    static const uint8_t factors[N_FIELDS] = {
+        [N_LOCAL_PORT] = 10, [N_REMOTE_PORT] = 10, [N_PORT] = 10};
     uint64_t number = world_small(world);
 
-    condition->operator= (enum naive_operator)world_below(world, 7);
+    condition->relation = (enum naive_operator)world_below(world, 7);
     switch (condition->field) {
     case N_TYPE:
         number = 1 + world_below(world, 6);
@@ -344,12 +345,12 @@ static inline void naive_make_condition(struct world *world, struct naive_condit
         const int *pair = pairs[world_below(world, 4)];
         condition->field = (enum naive_field)pair[0];
         condition->other = pair[1];
-        condition->operator= (enum naive_operator)world_below(world, 6);
+        condition->relation = (enum naive_operator)world_below(world, 6);
     } else {
         naive_make_number(world, condition);
     }
-    condition->discards = (condition->field >= N_BYTES && condition->field <= N_PC) &&
-                          world_below(world, 3) == 0;
+    condition->discards =
+        (condition->field >= N_BYTES && condition->field <= N_PC) && world_below(world, 3) == 0;
 }
 
 static inline void naive_make_rule(struct world *world, struct naive_rule *rule)
@@ -364,14 +365,15 @@ static inline void naive_make_rule(struct world *world, struct naive_rule *rule)
 static inline char *naive_value_text(struct world *world, const struct naive_condition *condition,
                                      char *to)
 {
-    if (condition->operator== O_ANY)
+    if (condition->relation == O_ANY)
         return stpcpy(to, "*");
     if (condition->other >= 0)
         return stpcpy(to, naive_names[condition->other]);
     if (naive_is_text(condition->field))
-        return to + sprintf(to, strchr(condition->text, ' ') != NULL || world_below(world, 2) == 0
-                                    ? "\"%s\""
-                                    : "%s",
+        return to + sprintf(to,
+                            strchr(condition->text, ' ') != NULL || world_below(world, 2) == 0
+                                ? "\"%s\""
+                                : "%s",
                             condition->text);
     if (condition->field == N_TYPE && world_below(world, 2) == 0)
         return stpcpy(to, event_type((unsigned)condition->number)->name);
@@ -390,7 +392,7 @@ static inline char *naive_text(struct world *world, const struct naive_rule *rul
         const struct naive_condition *condition = &rule->conditions[i];
         to += sprintf(to, "%s%s%s%s%s", i == 0 ? "" : ",", blanks[world_below(world, 4)],
                       naive_names[condition->field], world_below(world, 2) == 0 ? "" : " ",
-                      naive_operators[condition->operator]);
+                      naive_operators[condition->relation]);
         if (condition->discards)
             *to++ = '#';
         to = naive_value_text(world, condition, to);
@@ -504,9 +506,9 @@ static inline bool naive_number(const struct world *world, enum naive_field fiel
     }
 }
 
-static inline bool naive_compare(enum naive_operator operator, int64_t left, int64_t right)
+static inline bool naive_compare(enum naive_operator relation, int64_t left, int64_t right)
 {
-    switch (operator) {
+    switch (relation) {
     case O_EQUAL:
         return left == right;
     case O_UNEQUAL:
@@ -540,8 +542,10 @@ static inline bool naive_like(const char *pattern, const char *text)
 static inline bool naive_texts(const struct world *world, enum naive_field field,
                                const struct record *record, char texts[2][NAME_SIZE])
 {
-    static const char *const kinds[] = {[PATH_TCP] = "tcp", [PATH_UDP] = "udp",
-                                        [PATH_UNIX_STREAM] = "unix-stream", [PATH_PIPE] = "pipe",
+    static const char *const kinds[] = {[PATH_TCP] = "tcp",
+                                        [PATH_UDP] = "udp",
+                                        [PATH_UNIX_STREAM] = "unix-stream",
+                                        [PATH_PIPE] = "pipe",
                                         [PATH_FILE] = "file"};
     const struct stream_record *stream = naive_stream(world, record), *first = stream;
     const struct path_record *path = naive_path(world, record);
@@ -616,7 +620,7 @@ static inline bool naive_text_holds(const struct world *world,
         if (condition->field == N_PROCESS && stream->pid == WORLD_PIDS + 1)
             equal = equal || strcmp(condition->text, "5000001") == 0;
     }
-    return condition->operator== O_ANY || equal == (condition->operator== O_EQUAL);
+    return condition->relation == O_ANY || equal == (condition->relation == O_EQUAL);
 }
 
 static inline bool naive_holds(const struct world *world, const struct naive_condition *condition,
@@ -633,17 +637,17 @@ static inline bool naive_holds(const struct world *world, const struct naive_con
         const struct path_record *path = naive_path(world, record);
         if (path == NULL || (path->kind != PATH_TCP && path->kind != PATH_UDP))
             return false;
-        if (condition->operator== O_UNEQUAL)
+        if (condition->relation == O_UNEQUAL)
             return path->local_port != right && path->remote_port != right;
-        return (has_local && naive_compare(condition->operator, local, right)) ||
-               (has_remote && naive_compare(condition->operator, remote, right));
+        return (has_local && naive_compare(condition->relation, local, right)) ||
+               (has_remote && naive_compare(condition->relation, remote, right));
     }
     if (!naive_number(world, condition->field, record, &left))
         return false;
     if (condition->other >= 0 &&
         !naive_number(world, (enum naive_field)condition->other, record, &right))
         return false;
-    return naive_compare(condition->operator, left, right);
+    return naive_compare(condition->relation, left, right);
 }
 
 /* The bit in `absent` of a discarded field. */

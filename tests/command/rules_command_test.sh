@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# rules_test.sh BUILD_FOLDER: `dpm rules check`, `dpm filter --rules` and `dpm run --rules` from outside: what they print,
+# rules_command_test.sh BUILD_FOLDER: `dpm rules check`, `dpm filter --rules` and `dpm run --rules` from outside: what they print,
 # and that traces and results say what was removed. rules_test.c and rules_places_test.c check the verdicts.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
