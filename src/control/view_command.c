@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
+#include "control/view_explain.h"
 #include "control/view_watch.h"
 
 #include <getopt.h>
@@ -38,9 +39,13 @@ static int view_sql(const char *file, const char *query)
 
 /* ---- options ---- */
 
-enum { OPTION_EVERY = OPTION_HELP + 1, OPTION_JSON, OPTION_SAVE };
+enum { OPTION_COSTS = OPTION_HELP + 1, OPTION_EVERY, OPTION_JSON, OPTION_SAVE };
 
 static const struct command_option view_options[] = {
+    {"costs",
+     OPTION_COSTS,
+     {"FILE", ARGUMENT_FILE, NULL},
+     "explain: costs of messages, sensors ..., and where instances are; see dpm-view(5)"},
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
@@ -53,7 +58,8 @@ static const struct command_option view_options[] = {
     {0},
 };
 
-static int run_action(int argc, char **argv, const struct view_watch_options *options)
+static int run_action(int argc, char **argv, const struct view_watch_options *options,
+                      const char *costs)
 {
     const char *action = optind < argc ? argv[optind] : "";
     int count = argc - optind - 1;
@@ -64,6 +70,11 @@ static int run_action(int argc, char **argv, const struct view_watch_options *op
             return command_usage_error("view", "watch: give a file of views and a trace");
         return view_watch_traces(operands[0], (const char *const *)operands + 1, (size_t)count - 1,
                                  options);
+    }
+    if (strcmp(action, "explain") == 0) {
+        if (count != 1)
+            return command_usage_error("view", "explain: give one file of views");
+        return view_explain(operands[0], costs, options->json);
     }
     if (strcmp(action, "sql") == 0) {
         if (count != 2)
@@ -76,10 +87,14 @@ static int run_action(int argc, char **argv, const struct view_watch_options *op
 static int command_view(int argc, char **argv)
 {
     struct view_watch_options options = {.every = 1000000000u};
+    const char *costs = NULL;
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1) {
         switch (option) {
+        case OPTION_COSTS:
+            costs = optarg;
+            break;
         case OPTION_EVERY:
             status = option_time("view", "every", &options.every);
             if (status < 0 && options.every == 0)
@@ -98,7 +113,7 @@ static int command_view(int argc, char **argv)
             status = command_usage_error("view", NULL);
         }
     }
-    return status < 0 ? run_action(argc, argv, &options) : status;
+    return status < 0 ? run_action(argc, argv, &options, costs) : status;
 }
 
 const struct command view_command = {
