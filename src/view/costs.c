@@ -227,26 +227,29 @@ static int take_line(struct view_costs *costs, const struct line *line)
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
         if (strcasecmp(word, others[i].name) == 0)
             return others[i].take(costs, line);
-    size_t most = strcasecmp(word, "spare") == 0 ? 1 : 2;
-    if (line->count > most)
-        return wrong(line, line->words[most], "end of line");
-    for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+    int result = 1; /* 1: no such word */
+    for (size_t i = 0; i < ARRAY_SIZE(times) && result == 1; i++)
         if (strcasecmp(word, times[i].name) == 0)
-            return read_time(line, 1, times[i].ns);
+            result = read_time(line, 1, times[i].ns);
     if (strcasecmp(word, "record") == 0)
-        return read_plain(line, 1, 0, 1e6, "a number of bytes", &costs->record);
-    if (strcasecmp(word, "changes") == 0)
-        return read_rate(line, 1, &costs->changes);
-    if (strcasecmp(word, "selectivity") == 0)
-        return read_share(line, 1, &costs->selectivity);
-    if (strcasecmp(word, "central") == 0)
-        return read_name(line, 1, "the name of a machine", costs->central);
-    if (strcasecmp(word, "spare") != 0)
+        result = read_plain(line, 1, 0, 1e6, "a number of bytes", &costs->record);
+    else if (strcasecmp(word, "changes") == 0)
+        result = read_rate(line, 1, &costs->changes);
+    else if (strcasecmp(word, "selectivity") == 0)
+        result = read_share(line, 1, &costs->selectivity);
+    else if (strcasecmp(word, "central") == 0)
+        result = read_name(line, 1, "the name of a machine", costs->central);
+    else if (strcasecmp(word, "spare") == 0)
+        result = 0;
+    else if (result == 1)
         return wrong(line, word,
                      "message, receive, sensor, evaluate, probe, switch, shared, spare, record, "
                      "clocks, changes, selectivity, central, subnet or place");
-    costs->spare = true;
-    return 0;
+    bool spare = strcasecmp(word, "spare") == 0;
+    costs->spare = costs->spare || spare;
+    size_t most = spare ? 1 : 2;
+    return result < 0 || line->count <= most ? result
+                                             : wrong(line, line->words[most], "end of line");
 }
 
 static int read_line(struct view_costs *costs, struct line *line, char *text)

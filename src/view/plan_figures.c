@@ -284,16 +284,34 @@ double plan_part_busy(const struct plan_world *world, const struct view_plan *pl
     return sum.busy;
 }
 
+/* How often, per second, each instance of the predicate shows a value, on average. Samples do not show all. */
+static double seen_rounds(const struct plan_world *world, const struct view_plan *plan)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < world->count; i++) {
+        double seen = world->places[i].changes;
+        if (plan->parts[i].collection == VIEW_SAMPLED && plan->period > 0)
+            seen = fmin(seen, 1e9 / plan->period);
+        sum += (world->in_predicate & 1u << i) != 0 ? seen : 0;
+    }
+    return sum / __builtin_popcount(world->in_predicate);
+}
+
+/* The paper's formula counts every evaluation that is true as a notification; a message is sent only when the predicate
+ * becomes true. */
 static void estimate_perturbation(const struct plan_world *world, struct view_plan *plan)
 {
     struct sum sum = {.world = world, .plan = plan, .resident = plan->dedicated ? 0 : 1};
     uint32_t probed = plan_probed(world, plan);
     double share = plan_share(world, world->conditions->predicate, probed);
+    double rounds = seen_rounds(world, plan);
 
     for (uint32_t i = 0; i < world->count; i++)
-        add_part(&sum, i, world->rounds * share, share);
-    plan->notifications = world->rounds * world->share;
-    add_notifications(&sum, plan->notifications);
+        add_part(&sum, i, rounds * share, share);
+    plan->notifications = rounds * world->share;
+    add_notifications(&sum, plan->notifications * (1 - world->share) *
+                                __builtin_popcount(world->in_predicate));
     plan->records = sum.records;
     plan->busy = sum.busy;
     plan->traffic = sum.traffic;
