@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: MIT
 # filter.sh BUILD_FOLDER: the cost of selection rules: `dpm filter` on the standard trace of RECORDS records (30,000,000), in
 # SCRATCH (/dev/shm if it has space), with 0, 1, 10 and 100 rules, pinned to one CPU.

@@ -156,11 +156,18 @@ static bool is_there(const struct rule_number *number, const struct event *event
     }
 }
 
+#define LAST_WORD (sizeof(struct record) - sizeof(uint64_t))
+
+/* Records that rules decide about have 48 bytes, so 8 bytes can be read whatever the field's size, which is faster. */
 static uint64_t value_of(const struct rule_number *number, const struct record_header *header)
 {
-    uint64_t value = 0;
+    size_t at = number->offset < LAST_WORD ? number->offset : LAST_WORD;
+    uint64_t value;
 
-    memcpy(&value, (const char *)header + number->offset, number->size);
+    memcpy(&value, (const char *)header + at, sizeof(value));
+    value >>= 8 * (number->offset - at);
+    if (number->size < sizeof(value))
+        value &= (1ull << 8 * number->size) - 1;
     if (number->is_span)
         return message_span((const struct record *)header);
     if (number->is_signed && number->size < 8 && value >> (8 * number->size - 1) != 0)
