@@ -323,6 +323,20 @@ int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
     return result;
 }
 
+int recordings_flush(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    struct agent_recording *recording = NULL;
+    int result = find_named(agent, params, &recording, problem);
+
+    (void)ret_result;
+    if (result < 0 || !goes_on(recording))
+        return result;
+    publishing_note_growth(recording);
+    result = recording_catch_up(&recording->recording, problem);
+    return result < 0 ? result : recording_flush(&recording->recording, problem);
+}
+
 /* ---- going on ---- */
 
 void recordings_tell_ended(const struct agent_recording *recording, const char *reason,

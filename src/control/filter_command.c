@@ -32,7 +32,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials;
+    const char *from, *folder, *url, *credentials, *prefix;
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -252,6 +252,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .machines = asked->machines,
         .machine_count = asked->machine_count,
         .durable = name,
+        .prefix = asked->prefix,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -283,7 +284,7 @@ static int run(const struct filter_asked *asked)
 
 /* ---- options ---- */
 
-enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, STORE, INTERVAL };
+enum { FROM = OPTION_HELP + 1, MACHINE, RECORDINGS, FABRIC, CREDENTIALS, STORE, INTERVAL };
 
 static const char *store_word(size_t index)
 {
@@ -296,6 +297,7 @@ static const struct command_option filter_options[] = {
     {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
     {"output", 'o', {"DIR", ARGUMENT_FILE}, "store in DIR/MACHINE (./dpm-SESSION.traces)"},
     {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
+    {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
@@ -331,6 +333,9 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case MACHINE:
         return take_machine(asked);
+    case RECORDINGS:
+        asked->prefix = optarg;
+        return -1;
     case FABRIC:
         asked->url = optarg;
         return -1;

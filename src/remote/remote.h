@@ -72,6 +72,9 @@ struct remote_options {
     uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
     int connect_ms;      /* time for one connection */
     int descriptor;      /* watched, too: signals; -1: none */
+    bool lasting; /* the session stays when the remote is freed; one that exists is attached to */
+    bool direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
+    uint64_t listen_from; /* notices and output: from this number of the stream on; 0: all */
     const struct remote_callbacks *callbacks;
     void *context;
 };
@@ -86,6 +89,15 @@ int remote_new(const struct remote_options *options, struct remote **ret_remote,
 /* Ends the shells, without which the agents end soon if they were not asked to; stops the server; removes the session's
  * folder. NULL is allowed. */
 void remote_free(struct remote *remote);
+
+/* A lasting session is to end with remote_free. */
+void remote_end(struct remote *remote);
+
+/* The session's folder. */
+const char *remote_folder(const struct remote *remote);
+
+/* Whether this is a name of this machine: "localhost", or what it calls itself. */
+bool remote_is_here(const char *name);
 
 /* The user `FABRIC_FILTER` of the session, for another thread. */
 int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
