@@ -143,6 +143,25 @@ size_t remote_calls(const struct remote *remote);
 /* Forgets all calls: none is answered. */
 void remote_drop_calls(struct remote *remote);
 
+/* ---- programs ---- */
+
+/* How to ask one host, and wait: `ask` takes over `params`, and returns 0 and *ret_result, which the caller owns. */
+struct remote_asking {
+    const char *host; /* its name, for problems */
+    int (*ask)(void *context, const char *method, json_t *params, json_t **ret_result,
+               struct problem *problem);
+    void *context;
+};
+
+#define REMOTE_HASH_SIZE 33
+
+/* Asks where a program is on a host, and copies it there if it is missing and is a file here. Writes its hash if the
+ * copy is to run; else "". `ret_directory`: where it is to run: `directory` if it is there, too, else the user's home.
+ * Returns 0, or a negative errno with a line in `problem`; -ENOENT: it is neither there nor here. */
+int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
+                        char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
+                        struct problem *problem);
+
 /* ---- words ---- */
 
 /* Splits a command line as a shell does: blanks separate words; '...', "..." and \ quote; nothing else is special.
