@@ -177,7 +177,7 @@ int command_removeprocess(struct jobs *jobs, const struct job_command *command)
     return remove_one(jobs, process);
 }
 
-static int end_recordings(struct jobs *jobs, const struct job *job)
+int jobs_end_recordings(struct jobs *jobs, const struct job *job)
 {
     struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
     int result = 0;
@@ -194,6 +194,10 @@ static int end_recordings(struct jobs *jobs, const struct job *job)
         if (answers[i].error < 0)
             result = jobs_error(jobs, "%s: its recording is not ended: %s",
                                 job->recordings[i].machine->name, answers[i].line);
+        struct problem problem;
+        if (answers[i].error == 0 &&
+            jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
+            result = jobs_error(jobs, "%s", problem.text);
         if (lost > 0)
             jobs_print(jobs, "note: %s: %" JSON_INTEGER_FORMAT " records were lost",
                        job->recordings[i].machine->name, lost);
@@ -218,7 +222,7 @@ int command_removejob(struct jobs *jobs, const struct job_command *command)
         if (remove_one(jobs, job->processes[i]) < 0)
             return -1;
     /* the last packets reach the filter: the log is whole */
-    int result = end_recordings(jobs, job);
+    int result = jobs_end_recordings(jobs, job);
     snprintf(key, sizeof(key), "job.%u", job->number);
     if (fabric_keep(remote_fabric(jobs->remote), key, NULL, &problem) < 0)
         result = jobs_error(jobs, "%s", problem.text);

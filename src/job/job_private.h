@@ -185,6 +185,9 @@ int command_jobs(struct jobs *jobs, const struct job_command *command);
 
 /* ---- job_control.c ---- */
 
+/* Ends what is recorded of a job; all of it reaches the server. */
+int jobs_end_recordings(struct jobs *jobs, const struct job *job);
+
 int command_startjob(struct jobs *jobs, const struct job_command *command);
 int command_stopjob(struct jobs *jobs, const struct job_command *command);
 int command_removejob(struct jobs *jobs, const struct job_command *command);
@@ -197,6 +200,10 @@ int command_input(struct jobs *jobs, const struct job_command *command,
 
 int command_getlog(struct jobs *jobs, const struct job_command *command);
 int command_analyse(struct jobs *jobs, const struct job_command *command);
+
+/* Waits until the server has what the machine's recording had at its last flush, or at its end. */
+int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
+                         struct problem *problem);
 
 /* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
 int jobs_spawn(struct jobs *jobs, char *const *words);

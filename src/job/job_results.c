@@ -50,8 +50,8 @@ int jobs_spawn(struct jobs *jobs, char *const *words)
 
 /* ---- everything until now ---- */
 
-static int await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
-                           struct problem *problem)
+int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
+                         struct problem *problem)
 {
     bool done = false;
 
@@ -80,7 +80,7 @@ static int bring(struct jobs *jobs, const struct job *job, struct problem *probl
         result = jobs_ask(jobs, machine, "recording.flush",
                           json_pack("{s:s}", "recording", job->recording), NULL, problem);
         if (result == 0)
-            result = await_published(jobs, job, machine, problem);
+            result = jobs_await_published(jobs, job, machine, problem);
     }
     return result;
 }

@@ -77,6 +77,8 @@ static int die(struct jobs *jobs)
     jobs->warned = false;
     jobs->meta_changed = true;
     /* what was recorded reaches the filters before they end */
+    for (size_t i = 0; active == 0 && i < jobs->count; i++)
+        jobs_end_recordings(jobs, jobs->list[i]);
     for (size_t i = 0; i < jobs->filter_count; i++)
         if (filters_alive(jobs->filters[i]) &&
             filters_settle(jobs, jobs->filters[i], &problem) < 0)
