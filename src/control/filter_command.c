@@ -35,7 +35,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials, *rules;
+    const char *from, *folder, *url, *credentials, *prefix, *rules;
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -255,6 +255,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .machines = asked->machines,
         .machine_count = asked->machine_count,
         .durable = name,
+        .prefix = asked->prefix,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -286,7 +287,7 @@ static int run(const struct filter_asked *asked)
 
 /* ---- options ---- */
 
-enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, STORE, INTERVAL };
+enum { FROM = OPTION_HELP + 1, MACHINE, RECORDINGS, FABRIC, CREDENTIALS, STORE, INTERVAL };
 
 static const char *store_word(size_t index)
 {
@@ -307,6 +308,7 @@ static const struct command_option filter_options[] = {
      "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
      "TRACE: the trace to write, or a directory for several"},
     {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
+    {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
@@ -345,6 +347,9 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case MACHINE:
         return take_machine(asked);
+    case RECORDINGS:
+        asked->prefix = optarg;
+        return -1;
     case FABRIC:
         asked->url = optarg;
         return -1;

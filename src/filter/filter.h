@@ -6,6 +6,7 @@
  *      dpm-SESSION-packets --> fabric_consumer --+--> FOLDER/web1/{metadata,control,data}    recording "main" of web1
  *                                                +--> FOLDER/db1
  *                                                '--> FOLDER/db1.other                       recording "other" of db1
+ *      with the prefix "f1-"                          FOLDER/db1.sort                        recording "f1-sort" of db1
  *
  * All of it belongs to one thread. It stores everything; without a folder, nothing, and only counts.
  */
@@ -22,6 +23,7 @@ struct filter_options {
     const char *folder;          /* created if it is missing; NULL: nothing is stored */
     const char *const *machines; /* only these */
     size_t machine_count;        /* 0: all */
+    const char *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
     const char *durable;         /* the name of the consumer at the server (filter_name) */
     uint64_t max_bytes;          /* of each copy; 0: no limit */
 };

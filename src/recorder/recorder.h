@@ -152,6 +152,9 @@ int recording_step(struct recording *recording, struct problem *problem);
  * counters. */
 int recording_catch_up(struct recording *recording, struct problem *problem);
 
+/* What was recorded becomes readable in the trace at once. */
+int recording_flush(struct recording *recording, struct problem *problem);
+
 /* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END. A
  * history that follows gets all of them, too, and ends: recording_analyse until it returns SOURCE_END.
  * Errors: as recording_step, or END cannot be written. The trace is closed in any case. */

@@ -307,6 +307,13 @@ int recording_catch_up(struct recording *recording, struct problem *problem)
     return result;
 }
 
+int recording_flush(struct recording *recording, struct problem *problem)
+{
+    recording->flushed = recording->records;
+    recording->state.unflushed = 0;
+    return recording->writer == NULL ? 0 : trace_writer_flush(recording->writer, problem);
+}
+
 /* ---- analyses while recording ---- */
 
 int recording_follow(struct recording *recording, struct history **ret_history,
