@@ -8,6 +8,8 @@
  *      Communicates-With   frequency (messages per second), bytes (per second), queue (messages not yet received)
  *      machine             job-load (runnable tasks), cpu (CPU seconds per second), processes (metered ones)
  *      subnet              traffic (bytes per second, of metered processes)
+ *
+ * A process that ends is in its set once more, with the figures of the interval in which it ended.
  */
 #ifndef DPM_VIEW_FIGURES_H
 #define DPM_VIEW_FIGURES_H

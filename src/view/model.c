@@ -72,13 +72,13 @@ static const char *const texts[STATEMENTS] = {
     [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
     [FIND_ONLY] = LIVING THE_TYPE " LIMIT 2",
     [FIND_NUMBER] = LIVING THE_TYPE " AND number = ?2 LIMIT 2",
-    [FIND_NAME] = LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2) LIMIT 2",
+    [FIND_NAME] = LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2 COLLATE NOCASE) LIMIT 2",
     [FIND_PAIR] = "SELECT i.instance FROM instances i"
                   " JOIN instances a ON a.instance = i.from_instance"
                   " JOIN instances b ON b.instance = i.to_instance"
                   " WHERE i.ended = 0 AND i.type = " THE_TYPE
-                  " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2)"
-                  " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3) LIMIT 2",
+                  " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2 COLLATE NOCASE)"
+                  " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3 COLLATE NOCASE) LIMIT 2",
     [EACH_INSTANCE] = "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
                       " FROM instances WHERE ended = 0 AND type = " THE_TYPE
                       " ORDER BY instance",
