@@ -46,6 +46,19 @@ check "... inactive" grep -q 'Senders\[client 200\]  inactive$' out
 "$dpm" view --every 5ms watch all.view alpha > again 2> err
 check "... always the same" cmp out again
 
+# ---- while a command runs; with ptrace, which needs no privilege ----
+
+echo 'VIEW DEF Sends (f: process[*].frequency) ACTIVE WHEN process[*].frequency > 0; END VIEW DEF' > sends.view
+"$dpm" run --meter ptrace --store none --views sends.view --interval 100ms --report lines -- \
+    sh -c 'echo abc | cat; exit 3' > out 2> err
+check_equal "the command's exit status" 3 $?
+check "views of a command that runs" grep -q '^ *[0-9.]* s  Sends\[sh [0-9]*\]  active  f: ' lines
+fails "views that do not exist: the command does not run" 1 'none.view: No such file' \
+    "$dpm" view watch none.view -- touch ran
+check_not "... indeed" test -e ran
+fails "a command goes with neither --json ..." 2 'view: --json and --save need traces' \
+    "$dpm" view --json watch sends.view -- true
+
 # ---- sql ----
 
 runs "a query on the saved database" "$dpm" view sql saved.db \
