@@ -164,7 +164,8 @@ static int report_last_interval(struct recording_command *command)
     return result;
 }
 
-#define SILENCE 3000000000ULL /* ns without any record, not even of the machine's state: nothing happens */
+#define SILENCE                                                                                    \
+    3000000000ULL /* ns without any record, not even of the machine's state: nothing happens */
 
 static int begin_views(struct recording_command *command, uint64_t begin, struct problem *problem)
 {
@@ -183,8 +184,7 @@ static int report_views(struct recording_command *command,
                         const struct communication *communication, struct problem *problem)
 {
     uint64_t now = clock_now(CLOCK_REALTIME), seen = communication->duration;
-    int result =
-        command->views == NULL ? begin_views(command, now - seen, problem) : 0;
+    int result = command->views == NULL ? begin_views(command, now - seen, problem) : 0;
 
     if (result < 0)
         return result;

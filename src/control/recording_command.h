@@ -34,7 +34,7 @@ struct recording_command {
     uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
     struct view_display *views;    /* instead of these reports; NULL: none, or not begun */
-    uint64_t views_begin; /* wall clock, ns, of the first record that these have seen */
+    uint64_t views_begin;          /* wall clock, ns, of the first record that these have seen */
     uint64_t last_report;
     struct whole_report
         *whole; /* for the report at the end, if there is no trace to read it from */

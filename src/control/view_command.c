@@ -72,8 +72,8 @@ static int watch(char **operands, size_t count, bool command,
                  const struct view_watch_options *options)
 {
     if (count < 2)
-        return command_usage_error(
-            "view", "watch: give a file of views, and traces or -- and a command");
+        return command_usage_error("view",
+                                   "watch: give a file of views, and traces or -- and a command");
     if (!command)
         return view_watch_traces(operands[0], (const char *const *)operands + 1, count - 1,
                                  options);
@@ -82,8 +82,8 @@ static int watch(char **operands, size_t count, bool command,
     return view_watch_command(operands[0], operands + 1, count - 1, options);
 }
 
-static int run_action(int argc, char **argv, bool command,
-                      const struct view_watch_options *options, const char *costs)
+static int run_action(int argc, char **argv, bool command, const struct view_watch_options *options,
+                      const char *costs)
 {
     const char *action = optind < argc ? argv[optind] : "";
     int count = argc - optind - 1;
@@ -140,7 +140,8 @@ static int command_view(int argc, char **argv)
 const struct command view_command = {
     .name = "view",
     .description = "conditions over a running program, and plans to find out when they hold",
-    .usage = "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       explain VIEWFILE | sql FILE QUERY",
+    .usage = "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       explain "
+             "VIEWFILE | sql FILE QUERY",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

@@ -54,8 +54,8 @@ static void print_line(const struct view_display *display, const struct view_cha
     double seconds = (double)(change->time - display->begin) / 1e9;
 
     show_text(change->row, strnlen(change->row, sizeof(row) - 1), row);
-    fprintf(display->out, "%12.6f s  %s%s%s%s  %s", seconds, change->view->name, row[0] != '\0' ? "[" : "", row,
-           row[0] != '\0' ? "]" : "", change_words[change->kind]);
+    fprintf(display->out, "%12.6f s  %s%s%s%s  %s", seconds, change->view->name,
+            row[0] != '\0' ? "[" : "", row, row[0] != '\0' ? "]" : "", change_words[change->kind]);
     for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++) {
         value_text(&change->values[i], text);
         fprintf(display->out, "  %s: %s", change->view->targets[i].name, text);
@@ -84,16 +84,16 @@ static int print_json(const struct view_display *display, const struct view_chan
     for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++)
         failed |= json_object_set_new(values, change->view->targets[i].name,
                                       json_of_value(&change->values[i]));
-    json_t *line =
-        json_pack("{s:I, s:I, s:s, s:o*, s:s, s:o}", "time", (json_int_t)change->time, "since_begin",
-                  (json_int_t)(change->time - display->begin), "view", change->view->name, "row",
-                  change->row[0] == '\0' || row == NULL ? (json_decref(row), NULL) : row, "change",
-                  change_words[change->kind], "values", values);
+    json_t *line = json_pack("{s:I, s:I, s:s, s:o*, s:s, s:o}", "time", (json_int_t)change->time,
+                             "since_begin", (json_int_t)(change->time - display->begin), "view",
+                             change->view->name, "row",
+                             change->row[0] == '\0' || row == NULL ? (json_decref(row), NULL) : row,
+                             "change", change_words[change->kind], "values", values);
     if (change->kind == VIEW_APPEARED && change->view->notifies)
-        failed |= json_object_set_new(
-            line, "notify",
-            json_pack("{s:i, s:s, s:I}", "port", (int)change->view->port, "host",
-                      change->view->host, "within", (json_int_t)change->view->within));
+        failed |= json_object_set_new(line, "notify",
+                                      json_pack("{s:i, s:s, s:I}", "port", (int)change->view->port,
+                                                "host", change->view->host, "within",
+                                                (json_int_t)change->view->within));
     failed |= json_dumpf(line, display->out, JSON_COMPACT);
     fputc('\n', display->out);
     json_decref(line);
@@ -176,8 +176,8 @@ int view_display_tick(struct view_display *display, const struct communication *
 {
     if (time <= display->stored)
         return 0;
-    int result = view_figures_store(display->figures, communication, time, time - display->stored,
-                                    problem);
+    int result =
+        view_figures_store(display->figures, communication, time, time - display->stored, problem);
     display->stored = time;
     if (result == 0)
         result = view_watch_evaluate(display->watch, time, problem);

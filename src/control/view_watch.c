@@ -24,8 +24,8 @@ struct watching {
 static int tick(struct watching *watching, uint64_t time, struct problem *problem)
 {
     struct communication *communication = NULL;
-    int result = statistics_finish(watching->statistics, (uint32_t)watching->traces.count,
-                                   &communication);
+    int result =
+        statistics_finish(watching->statistics, (uint32_t)watching->traces.count, &communication);
 
     if (result < 0)
         return problem_set(problem, result, "out of memory");
@@ -53,8 +53,7 @@ static int add(void *self, const struct history_event *event, struct problem *pr
 {
     struct watching *watching = self;
     const struct event *record = &event->event;
-    uint64_t time =
-        record->header->time + (uint64_t)traces_wall_offset(&watching->traces, record);
+    uint64_t time = record->header->time + (uint64_t)traces_wall_offset(&watching->traces, record);
     int result = 0;
 
     if (!watching->begun) {

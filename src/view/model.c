@@ -50,7 +50,7 @@ static const char schema[] =
     " time INTEGER, machine TEXT, process INTEGER, PRIMARY KEY(instance, attribute))"
     " WITHOUT ROWID;";
 
-#define LIVING "SELECT instance FROM instances WHERE ended = 0 AND type ="
+#define LIVING   "SELECT instance FROM instances WHERE ended = 0 AND type ="
 #define THE_TYPE "(SELECT type FROM types WHERE name = ?1)"
 
 static const char *const texts[STATEMENTS] = {
@@ -63,25 +63,27 @@ static const char *const texts[STATEMENTS] = {
     [COUNT_INSTANCES] = "SELECT max(instance) FROM instances",
     [FIND_RELATION] = "SELECT instance FROM instances WHERE from_instance = ?2 AND"
                       " to_instance = ?3 AND type = ?1",
-    [ADD_RELATION] = "INSERT INTO instances(type, number, name, from_instance, to_instance)"
-                     " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
-                     " WHERE a.instance = ?2 AND b.instance = ?3",
+    [ADD_RELATION] =
+        "INSERT INTO instances(type, number, name, from_instance, to_instance)"
+        " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
+        " WHERE a.instance = ?2 AND b.instance = ?3",
     [END_INSTANCE] = "UPDATE instances SET ended = ?2 WHERE instance = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO stored VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [REMOVE_VALUE] = "DELETE FROM stored WHERE instance = ?1 AND attribute = ?2",
     [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
     [FIND_ONLY] = LIVING THE_TYPE " LIMIT 2",
     [FIND_NUMBER] = LIVING THE_TYPE " AND number = ?2 LIMIT 2",
-    [FIND_NAME] = LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2 COLLATE NOCASE) LIMIT 2",
+    [FIND_NAME] =
+        LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2 COLLATE NOCASE) LIMIT 2",
     [FIND_PAIR] = "SELECT i.instance FROM instances i"
                   " JOIN instances a ON a.instance = i.from_instance"
                   " JOIN instances b ON b.instance = i.to_instance"
                   " WHERE i.ended = 0 AND i.type = " THE_TYPE
                   " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2 COLLATE NOCASE)"
                   " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3 COLLATE NOCASE) LIMIT 2",
-    [EACH_INSTANCE] = "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
-                      " FROM instances WHERE ended = 0 AND type = " THE_TYPE
-                      " ORDER BY instance",
+    [EACH_INSTANCE] =
+        "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
+        " FROM instances WHERE ended = 0 AND type = " THE_TYPE " ORDER BY instance",
     [KNOWN_ATTRIBUTE] = "SELECT 1 FROM attributes WHERE name = ?2 AND"
                         " type = (SELECT type FROM instances WHERE instance = ?1)",
     [ADD_ATTRIBUTE] = "INSERT INTO attributes(type, name)"

@@ -12,8 +12,9 @@ struct plan_place {
     double changes;     /* per second */
     double selectivity; /* of a comparison */
     double comparisons; /* in its conditions */
-    double passes;      /* share of its values for which a condition is true; 1: all, it has none that can be alone */
-    bool filtered;      /* its conditions can be evaluated before the whole predicate */
+    double
+        passes; /* share of its values for which a condition is true; 1: all, it has none that can be alone */
+    bool filtered; /* its conditions can be evaluated before the whole predicate */
 };
 
 struct plan_world {

@@ -60,7 +60,7 @@ struct view_costs {
     bool shared;                  /* records can go through memory that process and monitor share */
     double shared_queue, shared_retrieve;
     bool spare; /* machines have a processor that nothing but a resident monitor would use */
-    double changes, selectivity; /* of what is not placed */
+    double changes, selectivity;      /* of what is not placed */
     char central[VIEW_NAME_MOST + 1]; /* machine of the central monitor; "": one of its own */
     struct view_placed *placed;
     size_t placed_count, placed_capacity;
@@ -82,7 +82,7 @@ int view_costs_parse(struct view_costs *costs, const char *name, const char *tex
 enum view_collection {
     VIEW_TRACED,  /* a sensor reports every change */
     VIEW_SAMPLED, /* a sensor reports when the resident monitor asks, which it does periodically */
-    VIEW_PROBED,  /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it for as
+    VIEW_PROBED, /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it for as
                      long as they do */
     VIEW_COLLECTIONS,
 };
@@ -104,18 +104,20 @@ enum view_route {
 /* What a plan does with one instance. */
 struct view_part_plan {
     enum view_collection collection;
-    enum view_site evaluates; /* where its conditions are evaluated, which decides what travels on */
+    enum view_site
+        evaluates; /* where its conditions are evaluated, which decides what travels on */
     enum view_route route;
 };
 
 struct view_plan {
     struct view_part_plan parts[VIEW_ENTITIES_MOST]; /* by entity of the view */
-    enum view_site top;      /* where the whole predicate is evaluated */
-    enum view_site notifies; /* VIEW_IN_RESIDENT or VIEW_IN_CENTRAL */
-    bool dedicated;          /* resident monitors have a processor of their own */
+    enum view_site top;                              /* where the whole predicate is evaluated */
+    enum view_site notifies;                         /* VIEW_IN_RESIDENT or VIEW_IN_CENTRAL */
+    bool dedicated; /* resident monitors have a processor of their own */
 
     /* step 2, ns */
-    double window;  /* how far apart the times of two values can be that are taken for simultaneous: at most CORRECT */
+    double
+        window; /* how far apart the times of two values can be that are taken for simultaneous: at most CORRECT */
     double latency; /* from an event to the evaluation of the predicate */
     double notice;  /* to the receipt of the notification, if it is not queued */
     double flush;   /* how long notifications may be queued */
@@ -149,13 +151,14 @@ int view_conditions_make(const struct view *view, struct view_conditions *ret_co
 void view_conditions_done(struct view_conditions *conditions);
 
 struct view_plans {
-    double all;      /* combinations */
-    double feasible; /* step 1 */
-    double in_time;  /* step 2 */
+    double all;             /* combinations */
+    double feasible;        /* step 1 */
+    double in_time;         /* step 2 */
     struct view_plan *list; /* the best of each group, the chosen one first */
     size_t count, capacity;
-    double correct;   /* ns: as given, or the largest delay of a record */
-    bool pruned;      /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
+    double correct; /* ns: as given, or the largest delay of a record */
+    bool
+        pruned; /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
     struct view_plan latest; /* if none is in time: the one whose window is least */
 };
 

@@ -66,8 +66,10 @@ static void instances_and_values(void **state)
     assert_int_equal(one, view_model_find(model, &entity));
     int64_t both = view_model_relate(model, "Communicates-With", one, two, NULL);
     assert_int_equal(both, view_model_relate(model, "Communicates-With", one, two, NULL));
-    const struct view_entity pair = {
-        .object = "communicates-with", .index = VIEW_NAME, .name = "web1:queue", .other = "db1:queue"};
+    const struct view_entity pair = {.object = "communicates-with",
+                                     .index = VIEW_NAME,
+                                     .name = "web1:queue",
+                                     .other = "db1:queue"};
     assert_int_equal(both, view_model_find(model, &pair));
     view_model_free(model);
 }
@@ -108,8 +110,9 @@ static void queries(void **state)
     (void)state;
     set(model, view_model_instance(model, "process", 71, "nginx", &web, NULL), "cpu", 0.5);
     set(model, view_model_instance(model, "process", 5, "post\"gres", &db, NULL), "queue-size", 3);
-    assert_string_equal("name|cpu|queue-size|place|\nnginx|0.5|-|web1|\npost\"gres|-|3.0|db1|\n",
-                        query(model, "SELECT name, cpu, \"queue-size\", place FROM process ORDER BY instance"));
+    assert_string_equal(
+        "name|cpu|queue-size|place|\nnginx|0.5|-|web1|\npost\"gres|-|3.0|db1|\n",
+        query(model, "SELECT name, cpu, \"queue-size\", place FROM process ORDER BY instance"));
     assert_non_null(strstr(query(model, "DELETE FROM stored"), "not authorized"));
     assert_non_null(strstr(query(model, "ATTACH '/etc/passwd' AS x"), "not authorized"));
     assert_non_null(strstr(query(model, "SELECT 1; SELECT 2"), "give one SELECT"));
@@ -141,7 +144,8 @@ static void odd_names(void **state)
     (void)state;
     set(model, view_model_instance(model, "stored", 1, "a", NULL, NULL), "value", 1);
     set(model, view_model_instance(model, "x", 1, "a", NULL, NULL), "name", 2);
-    set(model, view_model_instance(model, "x\"; DROP TABLE stored; --", 1, "'", NULL, NULL), "'", 3);
+    set(model, view_model_instance(model, "x\"; DROP TABLE stored; --", 1, "'", NULL, NULL), "'",
+        3);
     assert_string_equal("n|\n3|\n", query(model, "SELECT count(*) AS n FROM stored"));
     view_model_free(model);
 }
@@ -205,7 +209,8 @@ static void views_over_changing_values(void **state)
     EXPECT("~Long[1]=126 ~Both[]=26 ");
     set(model, one, "n", 24);
     EXPECT("-Long[1] -Both[] ");
-    assert_string_equal("name|\n2|\n", query(model, "SELECT name FROM Long WHERE NOT ended ORDER BY name"));
+    assert_string_equal("name|\n2|\n",
+                        query(model, "SELECT name FROM Long WHERE NOT ended ORDER BY name"));
     set(model, one, "n", 27);
     EXPECT("+Long[1]=127 +Both[]=27 ");
     view_model_end(model, two, true, NULL);
@@ -224,7 +229,11 @@ static void figures_of_intervals(void **state)
     struct communication_machine machine = {.name = "vm"};
     struct communication_process processes[2] = {
         {.pid = 10, .stream = 1, .name = "client", .cpu = 500000000, .sent = {100, 5000}},
-        {.pid = 11, .stream = 2, .name = "server", .received = {100, 5000}, .queue = {.messages = 7}},
+        {.pid = 11,
+         .stream = 2,
+         .name = "server",
+         .received = {100, 5000},
+         .queue = {.messages = 7}},
     };
     uint32_t ends[] = {0, 1};
     struct communication_pair pair = {
@@ -245,11 +254,13 @@ static void figures_of_intervals(void **state)
 
     (void)state;
     assert_int_equal(0, view_figures_store(figures, &communication, 1000, 2000000000, NULL));
-    assert_string_equal("name|cpu|sent|received|state|queue|\nclient|0.25|2500.0|0.0|running|0.0|\n"
-                        "server|0.0|0.0|2500.0|running|7.0|\n",
-                        query(model, "SELECT name, cpu, sent, received, state, queue FROM process ORDER BY 1"));
-    assert_string_equal("name|frequency|bytes|queue|\nclient -> server|50.0|2500.0|7.0|\n",
-                        query(model, "SELECT name, frequency, bytes, queue FROM \"Communicates-With\""));
+    assert_string_equal(
+        "name|cpu|sent|received|state|queue|\nclient|0.25|2500.0|0.0|running|0.0|\n"
+        "server|0.0|0.0|2500.0|running|7.0|\n",
+        query(model, "SELECT name, cpu, sent, received, state, queue FROM process ORDER BY 1"));
+    assert_string_equal(
+        "name|frequency|bytes|queue|\nclient -> server|50.0|2500.0|7.0|\n",
+        query(model, "SELECT name, frequency, bytes, queue FROM \"Communicates-With\""));
     assert_string_equal("name|traffic|\n10.1.2.0/24|2500.0|\n10.1.9.0/24|2500.0|\n",
                         query(model, "SELECT name, traffic FROM subnet ORDER BY name"));
     assert_string_equal("processes|\n2.0|\n", query(model, "SELECT processes FROM machine"));
@@ -274,8 +285,10 @@ static void figures_of_intervals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instances_and_values), cmocka_unit_test(queries),
-        cmocka_unit_test(odd_names), cmocka_unit_test(views_over_changing_values),
+        cmocka_unit_test(instances_and_values),
+        cmocka_unit_test(queries),
+        cmocka_unit_test(odd_names),
+        cmocka_unit_test(views_over_changing_values),
         cmocka_unit_test(figures_of_intervals),
     };
 

@@ -115,7 +115,7 @@ static void counts_of_the_paper(void **state)
     struct view_plans plans = plan(world);
 
     (void)state;
-    assert_true(plans.all == 1944); /* "approximately 2000" */
+    assert_true(plans.all == 1944);    /* "approximately 2000" */
     assert_true(plans.in_time == 140); /* "approximately 150" */
     assert_int_equal(24, plans.count); /* "24 collections" */
     view_plans_done(&plans);
@@ -143,7 +143,8 @@ static void perturbation_of_the_paper(void **state)
         double wanted = k * k * (2 * sensor + 4 * message);
         assert_true(fabs(one.per_notification - wanted) < 1e-6 * wanted);
         wanted = k * (sensor + message + 3 * message);
-        double watched = k * (sensor + 2 * message); /* what [1] shows while [2] is over its limit */
+        double watched =
+            k * (sensor + 2 * message); /* what [1] shows while [2] is over its limit */
         assert_true(fabs(two.per_notification - wanted - watched) < 1e-6 * wanted);
         assert_true(two.per_notification < one.per_notification);
         unmake(world);
@@ -204,7 +205,7 @@ static void what_cannot_be_in_time(void **state)
     "VIEW DEF V (a: gen[1].attribute1) ACTIVE WHEN " predicate ";"                                 \
     " CORRECT TO WITHIN 100 MS; NOTIFY 119 OF h WITHIN 1 S; END VIEW DEF"
 #define GREATER GENERATORS("gen[1].attribute1 > gen[2].attribute2")
-#define EITHER GENERATORS("gen[1].attribute1 = 1 OR gen[2].attribute2 = 1")
+#define EITHER  GENERATORS("gen[1].attribute1 = 1 OR gen[2].attribute2 = 1")
 #define ON(machine)                                                                                \
     "place gen[1] " machine " process 11 selectivity 0.5\n"                                        \
     "place gen[2] " machine " process 12 selectivity 0.5\ncentral other\n"
@@ -363,11 +364,11 @@ static void conditions_are_grouped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies_of_the_paper), cmocka_unit_test(counts_of_the_paper),
+        cmocka_unit_test(latencies_of_the_paper),    cmocka_unit_test(counts_of_the_paper),
         cmocka_unit_test(perturbation_of_the_paper), cmocka_unit_test(selectivity_decides),
-        cmocka_unit_test(what_cannot_be_in_time), cmocka_unit_test(local_area_network),
-        cmocka_unit_test(realtime_multiprocessor), cmocka_unit_test(shared_memory),
-        cmocka_unit_test(errors_in_costs), cmocka_unit_test(many_instances),
+        cmocka_unit_test(what_cannot_be_in_time),    cmocka_unit_test(local_area_network),
+        cmocka_unit_test(realtime_multiprocessor),   cmocka_unit_test(shared_memory),
+        cmocka_unit_test(errors_in_costs),           cmocka_unit_test(many_instances),
         cmocka_unit_test(conditions_are_grouped),
     };
 
