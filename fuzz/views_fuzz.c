@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views_fuzz.c: the input is a file of attributes and views, and a file of costs. Any input is accepted, or refused with
- * one line that says where. Predicates that are written and read again stay the same, and views have plans whose figures are
- * finite.
+ * views_fuzz.c: the input is a file of attributes and views, and a file of costs. Any input is accepted, or refused
+ * with one line that says where. Predicates that are written and read again stay the same, and views have plans whose
+ * figures are finite.
  */
 #include "fuzz.h"
 #include "view/planner.h"

@@ -74,8 +74,8 @@ int recording_command_end(struct recording_command *command, const char *name_th
  * `problem`. */
 int recording_command_finish_report(struct recording_command *command, struct problem *problem);
 
-/* Prints a report on what `statistics` have seen so far, and on the time since the last such report; or which views hold. Returns 0, or a
- * negative errno with a line in `problem`. */
+/* Prints a report on what `statistics` have seen so far, and on the time since the last such report; or which views
+ * hold. Returns 0, or a negative errno with a line in `problem`. */
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem);
 void recording_command_stop_intervals(struct recording_command *command);
 

@@ -26,8 +26,8 @@ void view_display_begin(struct view_display *display, uint64_t time);
 /* The end of the latest interval. */
 uint64_t view_display_time(const struct view_display *display);
 
-/* Ends an interval: evaluates the views with its figures. Does nothing if no time has passed. Returns 0 or a negative errno with
- * a line in `problem`. */
+/* Ends an interval: evaluates the views with its figures. Does nothing if no time has passed. Returns 0 or a negative
+ * errno with a line in `problem`. */
 int view_display_tick(struct view_display *display, const struct communication *communication,
                       uint64_t time, struct problem *problem);
 

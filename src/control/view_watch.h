@@ -15,8 +15,8 @@ struct view_watch_options {
 int view_watch_traces(const char *file, const char *const *traces, size_t count,
                       const struct view_watch_options *options);
 
-/* Runs a command as `dpm run` does, without a trace, and prints what changes in its intervals. Returns the command's exit
- * status. */
+/* Runs a command as `dpm run` does, without a trace, and prints what changes in its intervals. Returns the command's
+ * exit status. */
 int view_watch_command(const char *file, char *const *words, size_t count,
                        const struct view_watch_options *options);
 

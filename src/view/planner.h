@@ -9,9 +9,9 @@
  *      process: sensor --record--> resident monitor of the machine --record--> central monitor --notification--> host
  *                   '-------------------- straight -----------------------------^
  *
- * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of them is
- * true, and the first one after that for which none is (struct view_filter). So who gets these values finds the same
- * truth as if all had come.
+ * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of
+ * them is true, and the first one after that for which none is (struct view_filter). So who gets these values finds
+ * the same truth as if all had come.
  */
 #ifndef DPM_VIEW_PLANNER_H
 #define DPM_VIEW_PLANNER_H
@@ -82,7 +82,8 @@ int view_costs_parse(struct view_costs *costs, const char *name, const char *tex
 enum view_collection {
     VIEW_TRACED,  /* a sensor reports every change */
     VIEW_SAMPLED, /* a sensor reports when the resident monitor asks, which it does periodically */
-    VIEW_PROBED, /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it for as
+    VIEW_PROBED, /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it
+    for as
                      long as they do */
     VIEW_COLLECTIONS,
 };
@@ -145,7 +146,8 @@ struct view_conditions {
     struct arena memory;
 };
 
-/* Returns 0, -ENOMEM, or -EINVAL with a line in `problem`: comparisons without a reference. The view must outlive it. */
+/* Returns 0, -ENOMEM, or -EINVAL with a line in `problem`: comparisons without a reference. The view must outlive it.
+ * */
 int view_conditions_make(const struct view *view, struct view_conditions *ret_conditions,
                          struct problem *problem);
 void view_conditions_done(struct view_conditions *conditions);
@@ -197,7 +199,8 @@ struct view_monitor;
 
 struct view_monitor_calls {
     void *context;
-    /* Read the values of this instance now, hand them to view_monitor_record, and let its sensor trace until `release`. */
+    /* Read the values of this instance now, hand them to view_monitor_record, and let its sensor trace until
+     * `release`. */
     void (*probe)(void *context, uint32_t entity);
     void (*release)(void *context, uint32_t entity);
     /* The view has become active or inactive. `targets`: [target_count], if active. An active view whose targets change
@@ -212,8 +215,8 @@ struct view_monitor *view_monitor_new(const struct view_conditions *conditions,
                                       const struct view_monitor_calls *calls);
 void view_monitor_free(struct view_monitor *monitor);
 
-/* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are copied. Returns
- * 0 or -ENOMEM. */
+/* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are
+ * copied. Returns 0 or -ENOMEM. */
 int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,
                         view_look *look, void *context);
 

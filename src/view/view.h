@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h: the attribute language and the view language of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section III).
- * A user says what shall be known of a running program, how correct, and how soon.
+ * view.h: the attribute language and the view language of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section
+ * III). A user says what shall be known of a running program, how correct, and how soon.
  *
  *      ATTRIBUTE DEFINITION FOR OBJECT QueueManager            an object ------ its attributes, C expressions
  *          queuesize: q_size;
@@ -173,8 +173,8 @@ enum view_truth {
 typedef struct view_value view_look(void *context, uint32_t reference);
 
 /* The value of an arithmetic expression, and the truth of a predicate. A number that is not finite (a division by 0) is
- * unknown. Texts compare without case, and a text with a number is unknown. AND and OR are those of Kleene's logic: FALSE
- * AND unknown is FALSE. */
+ * unknown. Texts compare without case, and a text with a number is unknown. AND and OR are those of Kleene's logic:
+ * FALSE AND unknown is FALSE. */
 struct view_value view_evaluate(const struct view_expression *expression, view_look *look,
                                 void *context);
 enum view_truth view_holds(const struct view_expression *predicate, view_look *look, void *context);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_expressions.c: predicates and values. One grammar reads both, because '(' may begin either; what an expression is
- * shows in its kind.
+ * view_expressions.c: predicates and values. One grammar reads both, because '(' may begin either; what an expression
+ * is shows in its kind.
  *
  *      either = all { "OR" all }            all = compared { "AND" compared }
- *      compared = sum [ ("=" ...) sum ]     sum = product { ("+"|"-") product }     product = factor { ("*"|"/") factor }
+ *      compared = sum [ ("=" ...) sum ]     sum = product { ("+"|"-") product }
+ *      product = factor { ("*"|"/") factor }
  *      factor = "-" factor | number | "text" | reference | "(" either ")"
  */
 #include "view/view_expressions.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_planner_test.c: the planner gives the verdicts of the Issos paper (section IV) from the paper's figures: the plans of
- * Both-Queue-Limits-Exceeded, and what its authors found best on three kinds of machines.
+ * view_planner_test.c: the planner gives the verdicts of the Issos paper (section IV) from the paper's figures: the
+ * plans of Both-Queue-Limits-Exceeded, and what its authors found best on three kinds of machines.
  */
 #include "view/planner.h"
 
@@ -58,9 +58,10 @@ static struct view_plans plan(const struct world *world)
     " CORRECT TO WITHIN " correct ";"                                                              \
     " NOTIFY 119 OF seventh@cis.ohio-state.edu WITHIN 1000 MS; END VIEW DEF"
 
-/* Messages take 3, 4 and 10 ms; a message costs one unit (1 ms) of CPU time wherever it is sent, a sensor s. "3.5 ms for the
- * sensor's message": s = 0.5. A probe is three messages: the reply costs one, the process' answer and the request are its
- * `cpu`. "Less than 2 ms" of processing: 0.5 ms for each receipt. The second queue manager is on the central monitor's machine. */
+/* Messages take 3, 4 and 10 ms; a message costs one unit (1 ms) of CPU time wherever it is sent, a sensor s. "3.5 ms
+ * for the sensor's message": s = 0.5. A probe is three messages: the reply costs one, the process' answer and the
+ * request are its `cpu`. "Less than 2 ms" of processing: 0.5 ms for each receipt. The second queue manager is on the
+ * central monitor's machine. */
 #define PAPER                                                                                      \
     "message machine 3ms send 1ms\nmessage subnet 4ms send 1ms\nmessage network 10ms send 1ms\n"   \
     "receive 0.5ms\nsensor 0.5ms\nevaluate 0ns\nprobe 3ms cpu 2ms\nswitch 0ns\n"                   \
@@ -122,9 +123,9 @@ static void counts_of_the_paper(void **state)
     unmake(world);
 }
 
-/* K^2 times two sensors and four messages; K times a sensor, its message, and three for the probe. Plan 2 also has what the
- * paper leaves out: while [2] is above its limit, [1] is traced, or its crossing would be missed: one record by the resident monitor
- * for each notification. Costs only on sun1 and sun2, neither of them the central monitor's. */
+/* K^2 times two sensors and four messages; K times a sensor, its message, and three for the probe. Plan 2 also has
+ * what the paper leaves out: while [2] is above its limit, [1] is traced, or its crossing would be missed: one record
+ * by the resident monitor for each notification. Costs only on sun1 and sun2, neither of them the central monitor's. */
 static void perturbation_of_the_paper(void **state)
 {
     (void)state;
@@ -229,8 +230,8 @@ static void expect(const char *view, const char *costs, enum view_site evaluates
     unmake(world);
 }
 
-/* Messages cost much more than evaluating: analyses are pushed to the lowest level possible. How the CPU time of a message grows
- * with the distance is not in the paper. */
+/* Messages cost much more than evaluating: analyses are pushed to the lowest level possible. How the CPU time of a
+ * message grows with the distance is not in the paper. */
 #define LAN                                                                                        \
     "message machine 3ms send 1ms\nmessage subnet 4ms send 3ms\nmessage network 10ms send 3ms\n"   \
     "receive 0.5ms\nsensor 0.3ms\nevaluate 20us\nprobe 3ms cpu 2ms\nswitch 1ms\n"
@@ -258,7 +259,8 @@ static void local_area_network(void **state)
            VIEW_BY_RESIDENT, true);
 }
 
-/* A message and a process switch cost about 1 ms; the link to the central monitor is slow; a processor can be spared. */
+/* A message and a process switch cost about 1 ms; the link to the central monitor is slow; a processor can be spared.
+ * */
 static void realtime_multiprocessor(void **state)
 {
     static const char gem[] =
@@ -271,7 +273,8 @@ static void realtime_multiprocessor(void **state)
     expect(EITHER, gem, VIEW_IN_SENSOR, VIEW_IN_RESIDENT, VIEW_BY_RESIDENT, true);
 }
 
-/* A record is made and read in 900 us, its pointer queued in 144 us and retrieved in 250 us, a sensor turned on in 350 us. */
+/* A record is made and read in 900 us, its pointer queued in 144 us and retrieved in 250 us, a sensor turned on in
+ * 350 us. */
 static void shared_memory(void **state)
 {
     static const char encore[] =

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_plans_test.c: random views over random values. Each plan that keeps the meaning and is in time is carried out in a
- * simulated network, whose messages take any time up to what the costs say. A naive evaluator sees all values at once:
+ * view_plans_test.c: random views over random values. Each plan that keeps the meaning and is in time is carried out
+ * in a simulated network, whose messages take any time up to what the costs say. A naive evaluator sees all values at
+ * once:
  *
  *      active at T  =>  each comparison was true of values within [T - window, T]      no plan invents
  *      nothing has changed for `latency`  =>  active if and only if the predicate is true    no plan misses
