@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -82,17 +83,44 @@ void agent_notice(struct agent *agent, const char *method, json_t *params)
 
 /* ---- attaching ---- */
 
+/* libnats reads a file of credentials for each connection: one in memory, that only this process has. */
+static int hold_credentials(struct agent *agent, const char *text, char path[64],
+                            struct problem *problem)
+{
+    size_t size = strlen(text);
+
+    if (agent->credentials < 0)
+        agent->credentials = memfd_create("credentials", MFD_CLOEXEC);
+    if (agent->credentials < 0 || ftruncate(agent->credentials, 0) < 0 ||
+        pwrite(agent->credentials, text, size, 0) != (ssize_t)size)
+        return problem_set(problem, -errno, "no place for credentials: %s", strerror(errno));
+    snprintf(path, 64, "/proc/self/fd/%d", agent->credentials);
+    return 0;
+}
+
 static int connect_fabric(struct agent *agent, const struct relay_hello *hello,
                           struct problem *problem)
 {
-    char url[64];
-    const struct fabric_options options = {.url = url,
-                                           .user = hello->user,
-                                           .password = hello->password,
-                                           .session = agent->session,
-                                           .machine = agent->machine};
+    char url[64], credentials[64];
+    struct fabric_options options = {
+        .url = url,
+        .session = agent->session,
+        .machine = agent->machine,
+        .relayed = true,
+        .tls_name = hello->tls_name[0] == '\0' ? NULL : hello->tls_name,
+        .authorities = hello->authorities[0] == '\0' ? NULL : hello->authorities,
+    };
 
     snprintf(url, sizeof(url), "nats://127.0.0.1:%u", relay_port(agent->relay));
+    if (hello->credentials[0] == '\0') {
+        options.user = hello->user;
+        options.password = hello->password;
+    } else {
+        int result = hold_credentials(agent, hello->credentials, credentials, problem);
+        if (result < 0)
+            return result;
+        options.credentials = credentials;
+    }
     return fabric_open(&options, CONNECT_TIME, &agent->fabric, problem);
 }
 
@@ -144,11 +172,15 @@ static void attach(struct agent *agent, int front, const struct relay_hello *hel
     agent->front = front;
     agent->alone_since = 0;
     memcpy(agent->machine, hello->machine, sizeof(agent->machine));
+    if (hello->alone != 0)
+        agent->patience = hello->alone;
     relay_attach(agent->relay, files[0], files[1]);
     if (agent->fabric != NULL)
         return;
     if (connect_fabric(agent, hello, &problem) < 0) {
         say("%s", problem.text);
+        /* the front prints it: the user sees it as the remote shell's last line */
+        send(front, problem.text, strlen(problem.text), MSG_NOSIGNAL | MSG_DONTWAIT);
         detach_front(agent);
         return;
     }
@@ -224,10 +256,8 @@ static void wait_for_something(struct agent *agent)
 
 static bool is_abandoned(const struct agent *agent)
 {
-    unsigned patience = agent->options->patience == 0 ? AGENT_PATIENCE : agent->options->patience;
-
-    return agent->alone_since != 0 &&
-           clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)patience * 1000000000;
+    return agent->alone_since != 0 && clock_now(CLOCK_MONOTONIC) - agent->alone_since >
+                                          (uint64_t)agent->patience * 1000000000;
 }
 
 static void serve(struct agent *agent)
@@ -339,6 +369,8 @@ static void close_agent(struct agent *agent)
         close(agent->socket);
     if (agent->signals >= 0)
         close(agent->signals);
+    if (agent->credentials >= 0)
+        close(agent->credentials);
     if (all)
         remove_own_folder(agent);
     close(agent->lock);
@@ -351,6 +383,8 @@ int agent_serve(const char *session, const char *folder, int lock,
                           .socket = -1,
                           .front = -1,
                           .signals = -1,
+                          .credentials = -1,
+                          .patience = options->patience == 0 ? AGENT_PATIENCE : options->patience,
                           .lock = lock,
                           .alone_since = clock_now(CLOCK_MONOTONIC)};
     struct problem problem;

@@ -229,6 +229,8 @@ struct agent {
     int lock;
     int front; /* negative: none is attached */
     int signals;
+    int credentials;   /* a file in memory; negative: user and password are enough */
+    unsigned patience; /* seconds without a connection, after which it ends */
     sigset_t old_mask;
     struct agent_recording *recordings;
     struct created *created;

@@ -32,7 +32,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials;
+    const char *from, *folder, *url, *credentials, *authorities;
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -223,9 +223,18 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
 static int connect_it(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
-    const struct fabric_options options = {
-        .url = asked->url, .credentials = asked->credentials, .session = asked->from};
-    int result;
+    char authorities[FABRIC_AUTHORITIES_SIZE];
+    const struct fabric_options options = {.url = asked->url,
+                                           .credentials = asked->credentials,
+                                           .session = asked->from,
+                                           .authorities =
+                                               asked->authorities == NULL ? NULL : authorities};
+    int result = asked->authorities == NULL
+                     ? 0
+                     : fabric_read_authorities(asked->authorities, authorities, problem);
+
+    if (result < 0)
+        return result;
 
     if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
@@ -283,7 +292,7 @@ static int run(const struct filter_asked *asked)
 
 /* ---- options ---- */
 
-enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, STORE, INTERVAL };
+enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, AUTHORITIES, STORE, INTERVAL };
 
 static const char *store_word(size_t index)
 {
@@ -300,6 +309,10 @@ static const struct command_option filter_options[] = {
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
     {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
+    {"fabric-ca",
+     AUTHORITIES,
+     {"FILE", ARGUMENT_FILE},
+     "certificates of those who sign that server's"},
     {0},
 };
 
@@ -336,6 +349,9 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case CREDENTIALS:
         asked->credentials = optarg;
+        return -1;
+    case AUTHORITIES:
+        asked->authorities = optarg;
         return -1;
     case STORE:
         result = option_word("filter", "store", store_word, &store);
