@@ -45,6 +45,7 @@ struct filtering {
     struct fabric *fabric;
     struct filter *filter;
     int signals;
+    char folder[PATH_MAX]; /* "": nothing is stored */
     bool stopped;       /* by a signal */
     bool ended;         /* the session */
     uint64_t packets;   /* in this run */
@@ -80,6 +81,25 @@ static void take_end(struct filtering *filtering, json_t *params)
     filtering->progress = clock_now(CLOCK_MONOTONIC);
 }
 
+/* Of a machine that measures itself (dpm agent --service): a line for each in DIR/MACHINE.summaries.jsonl. */
+static void keep_summary(struct filtering *filtering, const struct fabric_message *message)
+{
+    char path[PATH_MAX];
+
+    if (!filtering->asked->stores || !is_mine(filtering, message->machine))
+        return;
+    snprintf(path, sizeof(path), "%.*s/%s.summaries.jsonl", PATH_MAX - 100, filtering->folder,
+             message->machine);
+    FILE *file = fopen(path, "ae");
+    bool failed = file == NULL || json_dumpf(message->params, file, JSON_COMPACT) < 0;
+    if (file != NULL) {
+        fputc('\n', file);
+        failed |= fclose(file) != 0;
+    }
+    if (failed)
+        command_say("cannot write %s: %s", path, strerror(errno));
+}
+
 static void take_messages(struct filtering *filtering)
 {
     struct fabric_message message;
@@ -88,6 +108,8 @@ static void take_messages(struct filtering *filtering)
         if (message.kind == FABRIC_NOTICE && strcmp(message.machine, REMOTE_CONTROLLER) == 0 &&
             strcmp(message.method, "session.ended") == 0)
             take_end(filtering, message.params);
+        else if (message.kind == FABRIC_NOTICE && strcmp(message.method, "summary") == 0)
+            keep_summary(filtering, &message);
         else if (message.kind == FABRIC_TROUBLE ||
                  (message.kind == FABRIC_STATE && message.state != FABRIC_CONNECTED))
             command_say("%s", message.text);
@@ -250,6 +272,8 @@ static int begin(struct filtering *filtering, struct problem *problem)
     sigset_t old_mask;
 
     snprintf(folder, sizeof(folder), "./dpm-%s.traces", asked->from);
+    snprintf(filtering->folder, sizeof(filtering->folder), "%s",
+             asked->folder != NULL ? asked->folder : folder);
     const char *where = !asked->stores ? NULL : asked->folder != NULL ? asked->folder : folder;
     filtering->signals = recording_signals(&old_mask); /* before there are threads */
     int result = connect_it(filtering, problem);

@@ -32,6 +32,9 @@ struct recording_command {
     uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
     uint64_t last_report;
+    /* gets what an interval report would print, in its place; NULL: it is printed. Returns 0 or a negative errno */
+    int (*summarize)(struct recording_command *command, const struct communication *so_far);
+    void *context; /* of it */
     struct whole_report
         *whole; /* for the report at the end, if there is no trace to read it from */
 };
