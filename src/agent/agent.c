@@ -22,6 +22,7 @@
 #define ANSWER_TIME  5000  /* ms */
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
+#define OUTPUT_TIME  1000  /* ms */
 #define OWN_FILES    4
 #define PAUSE                                                                                      \
     50 /* ms: new packets, notices and output that the fabric has refused have no descriptor */
@@ -256,8 +257,8 @@ static void wait_for_something(struct agent *agent)
 
 static bool is_abandoned(const struct agent *agent)
 {
-    return agent->alone_since != 0 && clock_now(CLOCK_MONOTONIC) - agent->alone_since >
-                                          (uint64_t)agent->patience * 1000000000;
+    return agent->alone_since != 0 &&
+           clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)agent->patience * 1000000000;
 }
 
 static void serve(struct agent *agent)
@@ -281,12 +282,32 @@ static void serve(struct agent *agent)
     }
 }
 
+/* What processes have written is to be sent, too; those that run may write without end. */
+static void flush_output(struct agent *agent)
+{
+    struct pollfd files[3 * AGENT_MOST];
+    uint64_t until = clock_now(CLOCK_MONOTONIC) + OUTPUT_TIME * 1000000ull;
+    bool more = true;
+
+    while (more && agent->front >= 0 && clock_now(CLOCK_MONOTONIC) < until) {
+        serve_messages(agent);
+        created_look(agent);
+        created_move(agent);
+        size_t count = created_poll(agent, files, ARRAY_SIZE(files));
+        more = false;
+        if (poll(files, count, 0) > 0)
+            for (size_t i = 0; i < count; i++)
+                more |= (files[i].revents & POLLIN) != 0;
+    }
+}
+
 /* What is recorded is to be published, as far as that goes quickly. */
 static void end(struct agent *agent)
 {
     struct problem problem;
     uint64_t begin = clock_now(CLOCK_MONOTONIC);
 
+    flush_output(agent);
     recordings_lock(agent);
     recordings_end_all(agent);
     recordings_unlock(agent);
@@ -353,6 +374,30 @@ static void remove_own_folder(const struct agent *agent)
     rmdir(agent->folder);
 }
 
+/* Those that came while the agent ended. */
+static void refuse_fronts(struct agent *agent)
+{
+    struct relay_answer answer = {.version = DPM_VERSION,
+                                  .error = "the agent of this session has just ended: try again"};
+    const struct timeval patience = {.tv_sec = 1};
+    struct relay_hello hello;
+    struct problem ignored;
+    int front;
+
+    while ((front = accept4(agent->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        int files[PASSING_MOST];
+        size_t count = PASSING_MOST;
+        setsockopt(front, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        if (passing_receive(front, &hello, sizeof(hello), files, &count) > 0) {
+            if (count == 2)
+                relay_send_answer(files[1], &answer, ANSWER_TIME, &ignored);
+            passing_close(files, count);
+        }
+        explicit_bzero(&hello, sizeof(hello));
+        close(front);
+    }
+}
+
 static void close_agent(struct agent *agent)
 {
     bool connected = agent->fabric != NULL; /* so it has found what earlier agents have left */
@@ -365,8 +410,10 @@ static void close_agent(struct agent *agent)
     remove_file(agent, "socket");
     if (agent->front >= 0)
         close(agent->front);
-    if (agent->socket >= 0)
+    if (agent->socket >= 0) {
+        refuse_fronts(agent);
         close(agent->socket);
+    }
     if (agent->signals >= 0)
         close(agent->signals);
     if (agent->credentials >= 0)

@@ -287,14 +287,11 @@ static int acquire_there(const struct acquire_options *options)
 
 static int attach_there(struct acquire_options *options)
 {
-    struct hosts_acquire acquire = {.choice = &options->choice,
-                                    .duration = options->duration,
-                                    .name = options->hosts.attach};
-    int result =
-        hosts_session_load("acquire", &options->hosts, &options->recorder, &acquire.until);
+    struct hosts_acquire acquire = {
+        .choice = &options->choice, .duration = options->duration, .name = options->hosts.attach};
+    int result = hosts_session_load("acquire", &options->hosts, &options->recorder, &acquire.until);
 
-    return result >= 0 ? result
-                       : hosts_acquire(&options->hosts, &options->recorder, &acquire);
+    return result >= 0 ? result : hosts_acquire(&options->hosts, &options->recorder, &acquire);
 }
 
 static int command_acquire(int argc, char **argv)
@@ -304,7 +301,8 @@ static int command_acquire(int argc, char **argv)
 
     if (result < 0)
         result = options.hosts.attach != NULL ? attach_there(&options)
-                 : options.hosts.count > 0    ? acquire_there(&options) : acquire_here(&options);
+                 : options.hosts.count > 0    ? acquire_there(&options)
+                                              : acquire_here(&options);
     process_choice_done(&options.choice);
     hosts_options_done(&options.hosts);
     free(options.pids);

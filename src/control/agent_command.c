@@ -43,7 +43,7 @@ static int command_agent(int argc, char **argv)
     if (!service && configuration != NULL)
         return command_usage_error("agent", "--config is for --service");
     if (service)
-        return service_run(configuration != NULL               ? configuration
+        return service_run(configuration != NULL              ? configuration
                            : access(CONFIGURATION, F_OK) == 0 ? CONFIGURATION
                                                               : NULL);
     if (isatty(STDIN_FILENO))

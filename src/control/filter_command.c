@@ -46,11 +46,11 @@ struct filtering {
     struct filter *filter;
     int signals;
     char folder[PATH_MAX]; /* "": nothing is stored */
-    bool stopped;       /* by a signal */
-    bool ended;         /* the session */
-    uint64_t packets;   /* in this run */
-    uint64_t progress;  /* when the last one came */
-    uint64_t connected; /* when the server was last there */
+    bool stopped;          /* by a signal */
+    bool ended;            /* the session */
+    uint64_t packets;      /* in this run */
+    uint64_t progress;     /* when the last one came */
+    uint64_t connected;    /* when the server was last there */
     uint64_t reported;
     char told[512]; /* the last problem */
 };

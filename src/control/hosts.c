@@ -322,10 +322,9 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
 {
-    int result =
-        hosts_copies_start(hosts->remote, hosts->folder,
-                           hosts->recorder.options->recording.max_size, false, &hosts->copies,
-                           problem);
+    int result = hosts_copies_start(hosts->remote, hosts->folder,
+                                    hosts->recorder.options->recording.max_size, false,
+                                    &hosts->copies, problem);
 
     if (result < 0)
         return result;

@@ -113,8 +113,8 @@ static int forget_consumer(struct fabric *fabric, const struct filter_options *o
     return result < 0 ? result : filter_close(filter, true, problem);
 }
 
-int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes,
-                       bool again, struct hosts_copies **ret_copies, struct problem *problem)
+int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes, bool again,
+                       struct hosts_copies **ret_copies, struct problem *problem)
 {
     const struct filter_options options = {
         .folder = folder, .durable = "controller", .max_bytes = max_bytes};

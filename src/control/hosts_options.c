@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define SMALLEST_DISK (16u << 20)
-#define ALONE_LEAST   1000000000ull                     /* ns */
+#define ALONE_LEAST   1000000000ull                       /* ns */
 #define ALONE_MOST    (30ull * 24 * 3600 * 1000000000ull) /* ns */
 
 const struct command_option hosts_option_rows[] = {

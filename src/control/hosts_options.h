@@ -32,7 +32,7 @@ struct hosts_options {
     uint64_t alone;     /* ns that agents go on without a connection; 0: the default */
     json_t *loaded;     /* of a session that is attached to: has the words of these options */
     const char *attach; /* the session of a controller that has ended; NULL: begin one */
-    bool others;           /* one of the options that need --host was given */
+    bool others;        /* one of the options that need --host was given */
 };
 
 enum hosts_option {

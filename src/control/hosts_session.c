@@ -43,11 +43,10 @@ static json_t *describe(const struct hosts *hosts, const char *command, uint64_t
 {
     const struct hosts_options *options = hosts->options;
     json_t *names = json_array();
-    json_t *all =
-        json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "command", command, "hosts", names, "folder",
-                  absolute(hosts->folder), "until", (json_int_t)until, "alone",
-                  (json_int_t)options->alone, "max_size",
-                  (json_int_t)hosts->recorder.options->recording.max_size);
+    json_t *all = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "command", command, "hosts", names,
+                            "folder", absolute(hosts->folder), "until", (json_int_t)until, "alone",
+                            (json_int_t)options->alone, "max_size",
+                            (json_int_t)hosts->recorder.options->recording.max_size);
 
     for (size_t i = 0; i < hosts->count; i++)
         json_array_append_new(names, json_string(hosts->list[i].remote->name));
@@ -111,9 +110,8 @@ static bool take_hosts(json_t *all, struct hosts_options *options)
 
     json_array_foreach(names, i, name)
     {
-        if (!json_is_string(name) ||
-            array_reserve(&options->list, &options->capacity, options->count + 1,
-                          sizeof(*options->list)) < 0)
+        if (!json_is_string(name) || array_reserve(&options->list, &options->capacity,
+                                                   options->count + 1, sizeof(*options->list)) < 0)
             return false;
         options->list[options->count] =
             (struct wanted_host){.name = strdup(json_string_value(name))};
@@ -141,7 +139,8 @@ int hosts_session_load(const char *command, struct hosts_options *options,
     if (result >= 0)
         return result;
     if (recorder->recording.trace != NULL)
-        return command_usage_error(command, "--attach: the traces stay where they are; leave out -o");
+        return command_usage_error(command,
+                                   "--attach: the traces stay where they are; leave out -o");
     snprintf(path, sizeof(path), "%s/" FILE_NAME, session.folder);
     json_t *all = json_load_file(path, 0, NULL);
     const char *made_by = json_string_value(json_object_get(all, "command"));

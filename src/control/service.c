@@ -17,9 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RECORDS        "/var/lib/dpm/records"
-#define PREFIX         "machine-"
-#define FLAGS          "send,receive"  /* what makes traffic; the meter adds who processes and connections are */
+#define RECORDS "/var/lib/dpm/records"
+#define PREFIX  "machine-"
+#define FLAGS                                                                                      \
+    "send,receive" /* what makes traffic; the meter adds who processes and connections are */
 #define KINDS          "all,-pipe,-mq" /* as dpm acquire */
 #define SMALLEST       (1u << 20)
 #define SUMMARIES_MOST (64 << 20) /* bytes; then the file is begun anew, and the old one kept */
@@ -148,8 +149,9 @@ static int prepare_folder(struct service *service)
         return command_error("%s must be a folder of this user, in which no other one can write",
                              service->records);
     remove_old(service);
-    if (snprintf(service->trace, sizeof(service->trace), "%s/" PREFIX "%010llu-%d", service->records,
-                 (unsigned long long)time(NULL), getpid()) >= (int)sizeof(service->trace))
+    if (snprintf(service->trace, sizeof(service->trace), "%s/" PREFIX "%010llu-%d",
+                 service->records, (unsigned long long)time(NULL),
+                 getpid()) >= (int)sizeof(service->trace))
         return command_error("the path of the records is too long");
     service->options.recording.trace = service->trace;
     return -1;
@@ -303,9 +305,8 @@ int service_run(const char *path)
         result = recording_options_done("agent", &service.options);
     if (result < 0)
         result = prepare_folder(&service);
-    if (result >= 0 ||
-        recording_command_init(&service.command, &service.options, "the machine runs on",
-                               &old_mask) < 0) {
+    if (result >= 0 || recording_command_init(&service.command, &service.options,
+                                              "the machine runs on", &old_mask) < 0) {
         json_decref(all);
         return result >= 0 ? result : EXIT_FAILURE;
     }

@@ -156,8 +156,7 @@ int service_sender_start(const struct service_destination *destination,
                                               .session = destination->session,
                                               .machine = sender->machine};
     if (destination->authorities != NULL) {
-        result =
-            fabric_read_authorities(destination->authorities, sender->authorities, problem);
+        result = fabric_read_authorities(destination->authorities, sender->authorities, problem);
         sender->options.authorities = sender->authorities;
     }
     sender->waiting = json_array();

@@ -60,9 +60,10 @@ struct fabric_options {
     const char *session; /* a valid name */
     const char *machine; /* a valid name for an agent; NULL for a controller or a filter */
     const char *inbox; /* the prefix of its own replies; NULL: "_INBOX_MACHINE", or "_INBOX.USER" */
-    const char *authorities; /* certificates, PEM: who signs the server's; NULL: those that the machine trusts */
-    const char *tls_name;    /* the server's name in its certificate, if it is not that of the URL */
-    bool relayed;            /* through a relay: other servers of the cluster are not to be tried directly */
+    const char *
+        authorities; /* certificates, PEM: who signs the server's; NULL: those that the machine trusts */
+    const char *tls_name; /* the server's name in its certificate, if it is not that of the URL */
+    bool relayed; /* through a relay: other servers of the cluster are not to be tried directly */
 };
 
 /* Connects, within `timeout_ms`. The strings are copied. An agent hears requests from now on.
@@ -99,7 +100,7 @@ int fabric_address_parse(const char *urls, struct fabric_address *ret_address,
                          const char **ret_rest, struct problem *problem);
 
 struct fabric_secrets {
-    char user[128], password[256];     /* of a file with user:password in one line */
+    char user[128], password[256];      /* of a file with user:password in one line */
     char file[FABRIC_CREDENTIALS_SIZE]; /* else the text of a .creds file */
 };
 

@@ -139,7 +139,8 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
         return problem_set(problem, error, "%s: the server wants encryption: write tls://HOST:PORT",
                            fabric->where);
     if (status == NATS_SECURE_CONNECTION_WANTED)
-        return problem_set(problem, error, "%s: the server has no encryption: write nats://HOST:PORT",
+        return problem_set(problem, error,
+                           "%s: the server has no encryption: write nats://HOST:PORT",
                            fabric->where);
     return fabric_problem(problem, error, fabric->where, status);
 }

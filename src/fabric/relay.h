@@ -23,9 +23,10 @@ struct relay_hello {
     char user[128];
     char password[256];
     /* what follows may be left out */
-    unsigned alone;                            /* seconds that the agent goes on without a connection; 0: its default */
-    char tls_name[FABRIC_HOST_SIZE];           /* "": without encryption of its own */
-    char credentials[FABRIC_CREDENTIALS_SIZE]; /* the text of a .creds file, in place of user and password */
+    unsigned alone; /* seconds that the agent goes on without a connection; 0: its default */
+    char tls_name[FABRIC_HOST_SIZE]; /* "": without encryption of its own */
+    char credentials
+        [FABRIC_CREDENTIALS_SIZE]; /* the text of a .creds file, in place of user and password */
     char authorities[FABRIC_AUTHORITIES_SIZE]; /* certificates of those who sign the server's */
 };
 

@@ -98,9 +98,9 @@ static void add_if_there(json_t *body, const char *key, const char *text)
 int relay_send_hello(int out, const struct relay_hello *hello, int timeout_ms,
                      struct problem *problem)
 {
-    json_t *body = json_pack("{si, ss, ss, ss, ss}", "dpm", (int)FABRIC_VERSION, "session",
-                             hello->session, "machine", hello->machine, "user", hello->user,
-                             "password", hello->password);
+    json_t *body =
+        json_pack("{si, ss, ss, ss, ss}", "dpm", (int)FABRIC_VERSION, "session", hello->session,
+                  "machine", hello->machine, "user", hello->user, "password", hello->password);
 
     if (hello->alone != 0)
         json_object_set_new(body, "alone", json_integer(hello->alone));
@@ -236,8 +236,8 @@ int relay_receive_hello(int in, int timeout_ms, struct relay_hello *ret_hello,
                 copy_if_there(body, "tls", hello.tls_name, sizeof(hello.tls_name)) &&
                 copy_if_there(body, "credentials", hello.credentials, sizeof(hello.credentials)) &&
                 copy_if_there(body, "authorities", hello.authorities, sizeof(hello.authorities)) &&
-                copy_seconds(body, "alone", &hello.alone) &&
-                fabric_name_valid(hello.session) && fabric_name_valid(hello.machine);
+                copy_seconds(body, "alone", &hello.alone) && fabric_name_valid(hello.session) &&
+                fabric_name_valid(hello.machine);
     json_decref(body);
     if (!good)
         return line_problem(0, "{", 1, problem);

@@ -38,9 +38,9 @@ static int start_server(struct remote *remote, struct problem *problem)
                      ? fabric_server_attach(remote->folder, &remote->server, problem)
                      : fabric_server_start(remote->folder, &server, &remote->server, problem);
 
-    return result < 0 ? result
-                      : fabric_server_open(remote->server, FABRIC_CONTROLLER, &remote->fabric,
-                                           problem);
+    return result < 0
+               ? result
+               : fabric_server_open(remote->server, FABRIC_CONTROLLER, &remote->fabric, problem);
 }
 
 /* Others of the same name have streams there if they are other users'. */
@@ -72,8 +72,8 @@ static int connect_it(struct remote *remote, struct problem *problem)
     /* a quarter is left for notices, output, and what the server itself needs */
     const struct fabric_limits limits = {
         .packet_bytes = (disk == 0 && remote->options.url != NULL ? SITE_BYTES : disk) / 4 * 3};
-    int result = remote->options.url != NULL ? join_site(remote, problem)
-                                             : start_server(remote, problem);
+    int result =
+        remote->options.url != NULL ? join_site(remote, problem) : start_server(remote, problem);
 
     remote->has_streams = result == 0; /* or one of the two, if it fails */
     if (result == 0 && !remote->options.attach)
@@ -203,8 +203,7 @@ static int open_to_filters(struct remote *remote, struct problem *problem)
     if (remote->site != NULL)
         return remote_site_open(remote->site, remote->session, REMOTE_CONTROLLER,
                                 &remote->to_filters, problem);
-    int result =
-        fabric_server_credentials(remote->server, FABRIC_CONTROLLER, NULL, &user, problem);
+    int result = fabric_server_credentials(remote->server, FABRIC_CONTROLLER, NULL, &user, problem);
     user.machine = REMOTE_CONTROLLER;
     return result < 0 ? result : fabric_open(&user, CONNECT_MS, &remote->to_filters, problem);
 }

@@ -33,8 +33,8 @@ int remote_session_attach(const char *session, struct fabric_server **ret_server
 struct remote_session {
     char name[FABRIC_NAME_MOST + 1];
     char folder[PATH_MAX];
-    bool controlled;   /* its controller lives */
-    uint64_t changed;  /* its folder, in s since 1970 */
+    bool controlled;  /* its controller lives */
+    uint64_t changed; /* its folder, in s since 1970 */
 };
 
 /* Lists them. The caller frees the array. Returns how many, or a negative errno with a line in `problem`. */
@@ -88,10 +88,11 @@ struct remote_options {
     const char *url;               /* fabric_options */
     const char *credentials;       /* a file: the controller's and its filter's */
     const char *agent_credentials; /* a file: the agents', handed to them; NULL: the same */
-    const char *authorities;       /* a file of certificates: who signs the server's; NULL: as the machines trust */
-    unsigned alone;                /* seconds that agents go on without a connection; 0: REMOTE_ALONE */
-    int connect_ms;      /* time for one connection */
-    int descriptor;      /* watched, too: signals; -1: none */
+    const char *
+        authorities; /* a file of certificates: who signs the server's; NULL: as the machines trust */
+    unsigned alone; /* seconds that agents go on without a connection; 0: REMOTE_ALONE */
+    int connect_ms; /* time for one connection */
+    int descriptor; /* watched, too: signals; -1: none */
     const struct remote_callbacks *callbacks;
     void *context;
 };

@@ -26,8 +26,8 @@ struct remote_link {
 struct remote {
     struct remote_options options; /* strings are copied */
     char *rsh, *dpm, *session;
-    char folder[PATH_MAX]; /* "": none that this process may remove */
-    int lock;              /* of the session: it has one controller; negative: none */
+    char folder[PATH_MAX];        /* "": none that this process may remove */
+    int lock;                     /* of the session: it has one controller; negative: none */
     struct fabric_server *server; /* NULL: it is the site's */
     struct remote_site *site;     /* NULL: it is our own */
     bool has_streams;

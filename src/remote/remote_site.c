@@ -28,8 +28,8 @@ int remote_site_new(const struct remote_options *options, struct remote_site **r
                     struct problem *problem)
 {
     struct remote_site *site = calloc(1, sizeof(*site));
-    const char *of_agents = options->agent_credentials == NULL ? options->credentials
-                                                               : options->agent_credentials;
+    const char *of_agents =
+        options->agent_credentials == NULL ? options->credentials : options->agent_credentials;
     int result = 0;
 
     if (site == NULL || (site->url = strdup(options->url)) == NULL ||

@@ -121,7 +121,8 @@ static int lock_file(const char *path, int flags, short type, pid_t *ret_holder)
     int descriptor = open(file, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor < 0)
         return -errno;
-    *ret_holder = fcntl(descriptor, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK ? asked.l_pid : 0;
+    *ret_holder =
+        fcntl(descriptor, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK ? asked.l_pid : 0;
     if (*ret_holder == 0 && fcntl(descriptor, F_SETLK, &lock) == 0)
         return descriptor;
     close(descriptor);
