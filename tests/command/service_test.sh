@@ -9,7 +9,8 @@ need_programs nats-server jq python3
 dpm=$(realpath "$dpm")
 cd "$scratch" || exit 1
 service='' server='' filter=''
-trap 'for p in $service $server $filter; do kill "$p" 2> kill.err; done; rm -rf "$scratch"' EXIT
+# shellcheck disable=SC2086 # one word for each
+trap 'kill $service $server $filter 2> kill.err; rm -rf "$scratch"' EXIT
 port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
 (umask 077 && echo user:secret > secret)
 cat > config.json << END
