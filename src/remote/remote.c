@@ -12,10 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS   10000 /* to the server on this machine */
-#define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
-#define IDLE_MORE    300   /* after the agents, which end by themselves */
-#define SITE_BYTES   (2ull << 30)
+#define CONNECT_MS      10000 /* to the server on this machine */
+#define IDLE_SECONDS    600   /* after which the server ends if this process was killed */
+#define IDLE_MORE       300   /* after the agents, which end by themselves */
+#define SITE_BYTES      (2ull << 30)
+#define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
 /* ---- begin and end ---- */
 
@@ -24,6 +25,8 @@ static unsigned idle_seconds(const struct remote *remote)
 {
     unsigned alone = remote->options.alone;
 
+    if (remote->options.lasting)
+        return LASTING_SECONDS;
     return alone + IDLE_MORE > IDLE_SECONDS ? alone + IDLE_MORE : IDLE_SECONDS;
 }
 
@@ -78,7 +81,8 @@ static int connect_it(struct remote *remote, struct problem *problem)
     remote->has_streams = result == 0; /* or one of the two, if it fails */
     if (result == 0 && !remote->options.attach)
         result = fabric_create_streams(remote->fabric, &limits, problem);
-    return result < 0 ? result : fabric_listen(remote->fabric, 0, problem);
+    return result < 0 ? result
+                      : fabric_listen(remote->fabric, remote->options.listen_from, problem);
 }
 
 static int begin(struct remote *remote, struct problem *problem)
@@ -87,9 +91,11 @@ static int begin(struct remote *remote, struct problem *problem)
     int result = remote->options.attach
                      ? session_folder_find(remote->session, remote->folder, problem)
                      : session_folder_make(remote->session, remote->folder, problem);
+    if (result == -EEXIST && remote->options.lasting)
+        result = 0;
     if (result == 0) {
         remote->lock = session_folder_lock(remote->session, remote->folder, problem);
-        result = remote->lock < 0 ? remote->lock : 0;
+        result = remote->lock < 0 && !remote->options.lasting ? remote->lock : 0;
     }
     if (result < 0) {
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */
@@ -162,7 +168,7 @@ void remote_free(struct remote *remote)
     for (size_t i = 0; i < remote->count; i++)
         free_host(remote->hosts[i]);
     fabric_close(remote->to_filters);
-    if (remote->folder[0] != '\0')
+    if (!remote->options.lasting && remote->folder[0] != '\0')
         remove_session(remote);
     fabric_close(remote->fabric);
     fabric_server_detach(remote->server);
@@ -177,6 +183,24 @@ void remote_free(struct remote *remote)
     free(remote);
 }
 
+void remote_end(struct remote *remote)
+{
+    remote->options.lasting = false;
+}
+
+const char *remote_folder(const struct remote *remote)
+{
+    return remote->folder;
+}
+
+bool remote_is_here(const char *name)
+{
+    char own[HOST_NAME_MAX + 1] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return strcmp(name, "localhost") == 0 || strcmp(name, own) == 0;
+}
+
 /* ---- connections of our own ---- */
 
 int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem)
@@ -184,11 +208,6 @@ int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct
     return remote->site != NULL
                ? remote_site_open(remote->site, remote->session, NULL, ret_fabric, problem)
                : fabric_server_open(remote->server, FABRIC_FILTER, ret_fabric, problem);
-}
-
-const char *remote_folder(const struct remote *remote)
-{
-    return remote->folder;
 }
 
 struct fabric *remote_fabric(struct remote *remote)

@@ -169,7 +169,7 @@ ssize_t remote_sessions(struct remote_session **ret_list, struct problem *proble
             break;
         }
         struct remote_session *one = &list[count];
-        snprintf(one->name, sizeof(one->name), "%s", entry->d_name);
+        snprintf(one->name, sizeof(one->name), "%.63s", entry->d_name);
         if (session_path(one->name, one->folder, NULL) < 0)
             continue;
         one->controlled = is_controlled(one->folder);
