@@ -211,6 +211,11 @@ int recording_command_report_so_far(struct recording_command *command, struct pr
         communication_free(communication);
         return result;
     }
+    if (command->summarize != NULL) {
+        result = command->summarize(command, communication);
+        communication_free(communication);
+        return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
+    }
     result = show_statistics(communication, command->messages, &options);
     if (result == 0)
         result = report_last_interval(command);

@@ -36,6 +36,9 @@ struct recording_command {
     struct view_display *views;    /* instead of these reports; NULL: none, or not begun */
     uint64_t views_begin;          /* wall clock, ns, of the first record that these have seen */
     uint64_t last_report;
+    /* gets what an interval report would print, in its place; NULL: it is printed. Returns 0 or a negative errno */
+    int (*summarize)(struct recording_command *command, const struct communication *so_far);
+    void *context; /* of it */
     struct whole_report
         *whole; /* for the report at the end, if there is no trace to read it from */
 };
