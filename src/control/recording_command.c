@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
+#include "control/report_so_far.h"
 
 #include "show/show.h"
 
@@ -144,39 +145,10 @@ static void stop_following(struct recording_command *command)
     recording_unfollow(&command->recording);
 }
 
-/* Prints what has happened since the last report. */
-static int report_last_interval(struct recording_command *command)
-{
-    struct communication *since;
-    int result = command->before == NULL
-                     ? 1
-                     : statistics_finish(command->statistics, command->origins, &since);
-
-    if (result != 0) /* the first interval is the whole */
-        return result < 0 ? result : 0;
-    result = communication_since(since, command->before);
-    if (result == 0)
-        result = show_last_interval(since, command->messages);
-    communication_free(since);
-    return result;
-}
-
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
-    const struct show_options options = {.live = true};
-    struct communication *communication;
-    int result = statistics_finish(command->statistics, command->origins, &communication);
-
-    if (result < 0)
-        return problem_set(problem, result, "out of memory for the report");
-    result = show_statistics(communication, command->messages, &options);
-    if (result == 0)
-        result = report_last_interval(command);
-    communication_free(command->before);
-    command->before = communication;
-    fputc('\n', command->messages);
-    fflush(command->messages);
-    return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+    return report_so_far(command->statistics, command->origins, &command->before,
+                         command->messages, problem);
 }
 
 /* Feeds the analyses that follow the recording. Returns as recording_analyse. */
