@@ -256,8 +256,7 @@ static int read_change(json_t *params, struct meter_change *ret_change, struct p
     bool unites = json_is_true(json_object_get(params, "unite"));
     int result = 0;
 
-    *ret_change =
-        (struct meter_change){.leaves = json_is_true(json_object_get(params, "leave"))};
+    *ret_change = (struct meter_change){.leaves = json_is_true(json_object_get(params, "leave"))};
     if ((flags == NULL && kinds == NULL) != ret_change->leaves)
         return problem_set(
             problem, -EINVAL,

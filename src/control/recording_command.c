@@ -147,8 +147,8 @@ static void stop_following(struct recording_command *command)
 
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
-    return report_so_far(command->statistics, command->origins, &command->before,
-                         command->messages, problem);
+    return report_so_far(command->statistics, command->origins, &command->before, command->messages,
+                         problem);
 }
 
 /* Feeds the analyses that follow the recording. Returns as recording_analyse. */

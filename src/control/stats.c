@@ -45,10 +45,10 @@ static int group(struct communication **communication, enum communication_by by,
 struct stats_options {
     struct show_options show;
     enum communication_by by;
-    uint64_t every; /* ns, 0: not asked for */
-    bool resolve;   /* names in place of addresses */
-    bool each;      /* a row for each connection */
-    bool follow;    /* a trace that grows */
+    uint64_t every;    /* ns, 0: not asked for */
+    bool resolve;      /* names in place of addresses */
+    bool each;         /* a row for each connection */
+    bool follow;       /* a trace that grows */
     uint64_t interval; /* ns between reports meanwhile, 0: none */
     struct selection selection;
 };
@@ -77,9 +77,8 @@ static int read_statistics(struct statistics *statistics, const struct traces *t
                            struct communication **ret_communication, struct problem *problem)
 {
     const struct analysis analysis = statistics_analysis(statistics);
-    int result = options->follow
-                     ? stats_follow(traces, statistics, options->interval, problem)
-                     : analyses_read_all(traces->history, &analysis, 1, problem);
+    int result = options->follow ? stats_follow(traces, statistics, options->interval, problem)
+                                 : analyses_read_all(traces->history, &analysis, 1, problem);
 
     if (result < 0)
         return result;
@@ -271,8 +270,8 @@ static int check_follow(const struct stats_options *asked, int traces)
         return command_usage_error(
             "stats", "--follow reads the whole trace: it does not go with --path, --from or --to");
     if (asked->interval > 0 && (asked->show.json || asked->show.csv))
-        return command_usage_error(
-            "stats", "--interval prints tables: it does not go with --json or --csv");
+        return command_usage_error("stats",
+                                   "--interval prints tables: it does not go with --json or --csv");
     return -1;
 }
 

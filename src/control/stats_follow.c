@@ -38,8 +38,7 @@ static int report_if_due(struct following *following, struct problem *problem)
     if (following->interval == 0 || now < following->next)
         return 0;
     following->next = now + following->interval;
-    int result =
-        report_so_far(following->statistics, 1, &following->before, stdout, problem);
+    int result = report_so_far(following->statistics, 1, &following->before, stdout, problem);
     return result < 0 ? result : command_flush_output(problem);
 }
 

@@ -179,8 +179,7 @@ static int serve_change(struct service *service, struct exchange *exchange)
     };
     pid_t pid = process_of(exchange);
 
-    return pid < 0 ? pid
-                   : service->meter->change(service->meter, pid, &change, &exchange->problem);
+    return pid < 0 ? pid : service->meter->change(service->meter, pid, &change, &exchange->problem);
 }
 
 static int serve_begin(struct service *service, struct exchange *exchange)

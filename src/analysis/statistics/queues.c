@@ -35,8 +35,7 @@ static bool will_be_told(const struct statistics *statistics, const struct endpo
 
     return endpoint->travels &&
            (partner == NULL ||
-            (recorded_always(&statistics->origins[partner->origin].recorded,
-                             EVENT_MESSAGEQUEUED) &&
+            (recorded_always(&statistics->origins[partner->origin].recorded, EVENT_MESSAGEQUEUED) &&
              (recorded_kinds_partly(&statistics->origins[partner->origin].recorded) &
               METER_KIND_OF(partner->kind)) == 0));
 }

@@ -186,7 +186,8 @@ int change_tasks(struct bpf_iter__task *context)
 
     if (stream == NULL || stream->life != STREAM_ALIVE || line == NULL)
         return 0;
-    told = change_leaves ? 0 : ((stream->told & ~change_flags_off) | change_flags_on) & stream->flags;
+    told =
+        change_leaves ? 0 : ((stream->told & ~change_flags_off) | change_flags_on) & stream->flags;
     kinds = (stream->kinds & ~change_kinds_off) | change_kinds_on;
     if (!change_leaves && stream->told == told && stream->kinds == kinds)
         return 0;

@@ -314,8 +314,8 @@ uint64_t change_flags_on;
 uint32_t change_kinds_off;
 uint32_t change_kinds_on;
 uint32_t change_leaves; /* ... or they are not metered any more */
-uint32_t unmarkable;  /* tasks not marked for lack of memory */
-uint32_t resettled;   /* UNIX streams whose positions turned out to be settled wrongly */
-uint32_t unsettled;   /* directions of paths that a pass found unsettled */
+uint32_t unmarkable;    /* tasks not marked for lack of memory */
+uint32_t resettled;     /* UNIX streams whose positions turned out to be settled wrongly */
+uint32_t unsettled;     /* directions of paths that a pass found unsettled */
 
 #endif

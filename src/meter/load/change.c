@@ -176,8 +176,8 @@ static int change_all(struct changing *changing, pid_t pid, struct problem *prob
         return result;
     result = change_threads(changing, pid);
     if (result == 0 && pid == 0)
-        result = tell_flags(changing, 0, changing->change->leaves ? 0 : meter->told,
-                            meter->kinds_told);
+        result =
+            tell_flags(changing, 0, changing->change->leaves ? 0 : meter->told, meter->kinds_told);
     if (result < 0)
         return problem_set(problem, result, "cannot change the flags: %s", strerror(-result));
     return meter_attach(meter, flags_now(meter), kinds_now(meter), problem);

@@ -107,9 +107,8 @@ int meter_attach(struct meter *meter, uint64_t told, uint32_t kinds, struct prob
     int result = 0;
 
     for (size_t i = 0; i < hook_count && result == 0; i++) {
-        bool needed =
-            meter->choices[i] == HOOK_CHOSEN &&
-            (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, kinds));
+        bool needed = meter->choices[i] == HOOK_CHOSEN &&
+                      (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, kinds));
         if (needed && meter->links[i] == NULL)
             result = attach_hook(meter, i, problem);
         if (!needed && meter->links[i] != NULL) {
@@ -153,8 +152,8 @@ static bool needs_udp(const struct meter *meter)
     bool needed = false;
 
     for (size_t i = 0; i < hook_count; i++)
-        needed = needed || (hooks[i].duty == DUTY_UDP &&
-                            hook_needed(&hooks[i], meter->flags, meter->kinds));
+        needed = needed ||
+                 (hooks[i].duty == DUTY_UDP && hook_needed(&hooks[i], meter->flags, meter->kinds));
     return needed;
 }
 

@@ -33,7 +33,7 @@ struct survey_change {
     uint32_t process;
     uint32_t sequence; /* of its next record */
     uint32_t kinds;    /* from now on */
-    uint64_t lost[2]; /* records lost since the stream's last LOST record, by enum ring_id */
+    uint64_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
 };
 
 /* The first members of a UDP path in the meter's map. */
