@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
-#include "control/report_so_far.h"
 
+#include "control/report_so_far.h"
+#include "control/view_display.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -133,6 +134,8 @@ void recording_command_stop_intervals(struct recording_command *command)
     command->statistics = NULL;
     communication_free(command->before);
     command->before = NULL;
+    view_display_free(command->views);
+    command->views = NULL;
 }
 
 static void stop_following(struct recording_command *command)
@@ -145,8 +148,56 @@ static void stop_following(struct recording_command *command)
     recording_unfollow(&command->recording);
 }
 
+#define SILENCE                                                                                    \
+    3000000000ULL /* ns without any record, not even of the machine's state: nothing happens */
+
+static int begin_views(struct recording_command *command, uint64_t begin, struct problem *problem)
+{
+    int result = view_display_new(command->options->views, command->messages, false,
+                                  &command->views, problem);
+
+    command->views_begin = begin;
+    if (result == 0)
+        view_display_begin(command->views, begin);
+    return result;
+}
+
+/* The analyses may be behind the program, so an interval ends with the latest record that they have seen: otherwise its
+ * figures would be too small, and the next ones too large. */
+static int report_views(struct recording_command *command,
+                        const struct communication *communication, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME), seen = communication->duration;
+    int result = command->views == NULL ? begin_views(command, now - seen, problem) : 0;
+
+    if (result < 0)
+        return result;
+    uint64_t time = command->views_begin + seen, before = view_display_time(command->views);
+    if (time <= before && now > before + SILENCE && now > before + 3 * command->options->interval) {
+        command->views_begin = now - seen;
+        time = now;
+    }
+    result = view_display_tick(command->views, communication, time, problem);
+    fflush(command->messages);
+    return result;
+}
+
+static int report_views_so_far(struct recording_command *command, struct problem *problem)
+{
+    struct communication *communication;
+    int result = statistics_finish(command->statistics, command->origins, &communication);
+
+    if (result < 0)
+        return problem_set(problem, result, "out of memory for the report");
+    result = report_views(command, communication, problem);
+    communication_free(communication);
+    return result;
+}
+
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
+    if (command->options->views != NULL)
+        return report_views_so_far(command, problem);
     return report_so_far(command->statistics, command->origins, &command->before, command->messages,
                          problem);
 }
@@ -257,6 +308,9 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 
     while (result == SOURCE_NONE_YET)
         result = analyse(command, problem);
+    /* the last interval, however short */
+    if (result >= 0 && command->statistics != NULL && command->options->views != NULL)
+        result = recording_command_report_so_far(command, problem);
     return result < 0 ? result : whole_report_end(command->whole, problem);
 }
 
