@@ -37,6 +37,7 @@ static void check_accepted(const struct session_request *request, size_t size, s
     PROMISE((request->open.flags & ~(uint64_t)METER_ALL_FLAGS) == 0);
     PROMISE((request->open.later_flags & ~(uint64_t)METER_ALL_FLAGS) == 0);
     PROMISE((request->open.kinds & ~METER_EVERY_KIND) == 0);
+    PROMISE((request->open.later_kinds & ~METER_EVERY_KIND) == 0);
     meter_ring_sizes(request->open.ring_size, sizes);
     PROMISE(sizes[RING_DATA] <= RING_MOST);
 }

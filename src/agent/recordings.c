@@ -100,15 +100,16 @@ static int read_meter(const char *word, enum meter_wish *ret_wish, struct proble
 
 static int read_options(struct agent_recording *recording, json_t *params, struct problem *problem)
 {
-    const char *flags = "all", *kinds = "all", *meter = "auto";
+    const char *flags = "all", *kinds = "all", *later_kinds = "", *meter = "auto";
     json_int_t ring = 0, size = SPOOL_SIZE, files = 0, age = 0;
     struct recording_options *options = &recording->options;
     struct meter_options *of_meter = &options->meter.options;
     json_error_t error;
 
-    if (json_unpack_ex(params, &error, 0, "{s?:s, s?:s, s?:s, s?:I, s?:I, s?:I, s?:I}", "flags",
-                       &flags, "kinds", &kinds, "meter", &meter, "ring_size", &ring, "max_size",
-                       &size, "max_files", &files, "max_age", &age) < 0)
+    if (json_unpack_ex(params, &error, 0, "{s?:s, s?:s, s?:s, s?:s, s?:I, s?:I, s?:I, s?:I}",
+                       "flags", &flags, "kinds", &kinds, "later_kinds", &later_kinds, "meter",
+                       &meter, "ring_size", &ring, "max_size", &size, "max_files", &files,
+                       "max_age", &age) < 0)
         return problem_set(problem, -EINVAL, "recording.open: %s", error.text);
     if (ring < 0 || ring > 1 << 30 || size < TRACE_SMALLEST_KEPT || files < 0 ||
         files > TRACE_FILES_MOST || age < 0)
@@ -117,6 +118,9 @@ static int read_options(struct agent_recording *recording, json_t *params, struc
     int result = meter_flags_parse(flags, &of_meter->flags, problem);
     if (result == 0)
         result = meter_kinds_parse(kinds, &of_meter->kinds, problem);
+    of_meter->later_kinds = of_meter->kinds;
+    if (result == 0)
+        result = meter_kinds_parse(later_kinds, &of_meter->later_kinds, problem);
     if (result == 0)
         result = read_meter(meter, &options->meter.wish, problem);
     of_meter->flags |= STORE_NEWEST_FLAGS;
@@ -218,27 +222,70 @@ void recordings_begin_one(struct agent_recording *recording)
 
 /* ---- changing ---- */
 
+/* The words as --flags and --kinds. They replace what is set; with `unites` they change only what they name. */
+static int read_flags(const char *words, bool unites, struct meter_change *change,
+                      struct problem *problem)
+{
+    uint64_t of_none = 0, of_all = METER_ALL_FLAGS;
+    int result = meter_flags_parse(words, &of_none, problem);
+
+    if (result < 0 || meter_flags_parse(words, &of_all, problem) < 0)
+        return result;
+    change->flags_on = of_none;
+    change->flags_off = METER_ALL_FLAGS & ~(unites ? of_all : 0);
+    return 0;
+}
+
+static int read_kinds(const char *words, bool unites, struct meter_change *change,
+                      struct problem *problem)
+{
+    uint32_t of_none = 0, of_all = METER_EVERY_KIND;
+    int result = meter_kinds_parse(words, &of_none, problem);
+
+    if (result < 0 || meter_kinds_parse(words, &of_all, problem) < 0)
+        return result;
+    change->kinds_on = of_none;
+    change->kinds_off = METER_EVERY_KIND & ~(unites ? of_all : 0);
+    return 0;
+}
+
+static int read_change(json_t *params, struct meter_change *ret_change, struct problem *problem)
+{
+    const char *flags = json_string_value(json_object_get(params, "flags"));
+    const char *kinds = json_string_value(json_object_get(params, "kinds"));
+    bool unites = json_is_true(json_object_get(params, "unite"));
+    int result = 0;
+
+    *ret_change = (struct meter_change){.leaves = json_is_true(json_object_get(params, "leave"))};
+    if ((flags == NULL && kinds == NULL) != ret_change->leaves)
+        return problem_set(
+            problem, -EINVAL,
+            "recording.flags: give \"flags\" or \"kinds\" or both, or \"leave\": true");
+    if (flags != NULL)
+        result = read_flags(flags, unites, ret_change, problem);
+    if (result == 0 && kinds != NULL)
+        result = read_kinds(kinds, unites, ret_change, problem);
+    return result;
+}
+
 int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
     struct agent_recording *recording = NULL;
-    const char *words = json_string_value(json_object_get(params, "flags"));
     json_t *pid = json_object_get(params, "pid");
-    bool leaves = json_is_true(json_object_get(params, "leave"));
-    uint64_t flags = leaves ? METER_LEAVE : 0;
+    struct meter_change change;
     int result = recordings_find_active(agent, params, &recording, problem);
 
-    if (result == 0 && ((words == NULL) != leaves || (pid != NULL && !json_is_integer(pid))))
-        result = problem_set(problem, -EINVAL,
-                             "recording.flags: give \"flags\" or \"leave\": true, and a \"pid\"");
-    if (result == 0 && words != NULL)
-        result = meter_flags_parse(words, &flags, problem);
+    if (result == 0 && pid != NULL && !json_is_integer(pid))
+        result = problem_set(problem, -EINVAL, "recording.flags: \"pid\" is a number");
+    if (result == 0)
+        result = read_change(params, &change, problem);
     if (result < 0)
         return result;
     struct meter_interface *meter = recording->recording.meter;
     if (meter->change == NULL)
         return problem_set(problem, -ENOTSUP, "the ptrace meter cannot change what it records");
-    result = meter->change(meter, (pid_t)json_integer_value(pid), flags, problem);
+    result = meter->change(meter, (pid_t)json_integer_value(pid), &change, problem);
     if (result >= 0)
         *ret_result = json_pack("{s:i}", "threads", result);
     return result < 0 ? result : 0;
@@ -290,7 +337,7 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
     created_release(recording->agent, recording->name);
     recording->ended = true;
     publishing_note_growth(recording); /* END is still to come */
-    if (!recording->begun) { /* nothing was metered: there is nothing to publish */
+    if (!recording->begun) {           /* nothing was metered: there is nothing to publish */
         recording_discard(&recording->recording);
         recording->publishing.all = true;
         return 0;

@@ -29,40 +29,54 @@ static bool takes_part(const struct metered_host *host)
     return host->opened && host->remote->state != REMOTE_OUT;
 }
 
-static bool all_have_begun(const struct hosts *hosts)
-{
-    char path[PATH_MAX];
-
-    for (size_t i = 0; i < hosts->count; i++)
-        if (takes_part(&hosts->list[i]) && !has_copy(hosts, &hosts->list[i], path))
-            return false;
-    return true;
-}
-
-static int follow_all(struct hosts *hosts, struct problem *problem)
+/* Its copy becomes an origin; the first one begins the history. */
+static int follow(struct hosts *hosts, const char *path, struct problem *problem)
 {
     struct hosts_live *live = &hosts->live;
-    char path[PATH_MAX];
+    struct source *source;
+    int result = trace_follow(path, &source, problem);
 
-    live->sources = calloc(hosts->count, sizeof(struct source *));
-    if (live->sources == NULL)
+    if (result < 0)
+        return result;
+    live->sources[live->count++] = source;
+    if (live->count > 1)
+        return history_add(live->history, source, problem);
+    result = history_new(live->sources, 1, &live->history, problem);
+    if (result < 0)
+        return result;
+    history_be_patient(live->history, PATIENCE, clock_now);
+    if (statistics_new(live->history, 0, &hosts->recorder.statistics) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for interval reports");
-    for (size_t i = 0; i < hosts->count; i++) {
-        if (!takes_part(&hosts->list[i]) || !has_copy(hosts, &hosts->list[i], path))
-            continue;
-        int result = trace_follow(path, &live->sources[live->count], problem);
-        if (result < 0)
-            return result;
-        live->count++;
-    }
-    int result = history_new(live->sources, live->count, &live->history, problem);
-    if (result == 0) {
-        history_be_patient(live->history, PATIENCE, clock_now);
-        result = statistics_new(live->history, 0, &hosts->recorder.statistics);
-    }
-    hosts->recorder.origins = (uint32_t)live->count;
     hosts->recorder.last_report = clock_now(CLOCK_MONOTONIC);
-    return result < 0 ? problem_set(problem, result, "out of memory for interval reports") : 0;
+    return 0;
+}
+
+/* Those that have begun since the last time: a machine may join late. */
+static int follow_new(struct hosts *hosts, struct problem *problem)
+{
+    struct hosts_live *live = &hosts->live;
+    bool more = false;
+    char path[PATH_MAX];
+    int result = 0;
+
+    if (live->sources == NULL) {
+        live->sources = calloc(hosts->count, sizeof(struct source *));
+        live->joined = calloc(hosts->count, sizeof(bool));
+    }
+    if (live->sources == NULL || live->joined == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
+    for (size_t i = 0; result == 0 && i < hosts->count; i++) {
+        if (live->joined[i] || !takes_part(&hosts->list[i]))
+            continue;
+        live->joined[i] = has_copy(hosts, &hosts->list[i], path);
+        more |= !live->joined[i];
+        if (live->joined[i])
+            result = follow(hosts, path, problem);
+    }
+    if (live->history != NULL)
+        history_expect_more(live->history, more);
+    hosts->recorder.origins = (uint32_t)live->count;
+    return result;
 }
 
 void hosts_live_end(struct hosts *hosts)
@@ -74,6 +88,7 @@ void hosts_live_end(struct hosts *hosts)
     for (size_t i = 0; i < live->count; i++)
         trace_close(live->sources[i]);
     free(live->sources);
+    free(live->joined);
     *live = (struct hosts_live){.failed = live->failed};
 }
 
@@ -102,10 +117,9 @@ void hosts_live_step(struct hosts *hosts)
 
     if (hosts->recorder.options->interval == 0 || live->failed)
         return;
-    if (live->sources == NULL && !all_have_begun(hosts))
-        return;
-    if (live->sources == NULL)
-        result = follow_all(hosts, &problem);
+    result = follow_new(hosts, &problem);
+    if (result >= 0 && live->history == NULL)
+        return; /* nobody has begun */
     if (result >= 0)
         result = read_and_report(hosts, &problem);
     if (result >= 0)

@@ -13,13 +13,14 @@
 struct hosts;
 
 struct hosts_live {
-    struct source **sources; /* one for each host; NULL: it has not begun */
+    struct source **sources; /* in the order in which they have begun; NULL: none has */
     size_t count;
+    bool *joined; /* by host: it is among these */
     struct history *history;
     bool failed; /* was reported */
 };
 
-/* Begins when every host has sent something; prints a report if an interval has passed. */
+/* Begins when a host has sent something; the others join when they have. Prints a report if an interval has passed. */
 void hosts_live_step(struct hosts *hosts);
 
 /* Also if it has not begun. */

@@ -2,6 +2,7 @@
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
 
+#include "control/report_so_far.h"
 #include "control/view_display.h"
 #include "show/show.h"
 
@@ -147,23 +148,6 @@ static void stop_following(struct recording_command *command)
     recording_unfollow(&command->recording);
 }
 
-/* Prints what has happened since the last report. */
-static int report_last_interval(struct recording_command *command)
-{
-    struct communication *since;
-    int result = command->before == NULL
-                     ? 1
-                     : statistics_finish(command->statistics, command->origins, &since);
-
-    if (result != 0) /* the first interval is the whole */
-        return result < 0 ? result : 0;
-    result = communication_since(since, command->before);
-    if (result == 0)
-        result = show_last_interval(since, command->messages);
-    communication_free(since);
-    return result;
-}
-
 #define SILENCE                                                                                    \
     3000000000ULL /* ns without any record, not even of the machine's state: nothing happens */
 
@@ -198,32 +182,38 @@ static int report_views(struct recording_command *command,
     return result;
 }
 
-int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
+static int report_views_so_far(struct recording_command *command, struct problem *problem)
 {
-    const struct show_options options = {.live = true};
     struct communication *communication;
     int result = statistics_finish(command->statistics, command->origins, &communication);
 
     if (result < 0)
         return problem_set(problem, result, "out of memory for the report");
-    if (command->options->views != NULL) {
-        result = report_views(command, communication, problem);
-        communication_free(communication);
-        return result;
-    }
-    if (command->summarize != NULL) {
+    result = report_views(command, communication, problem);
+    communication_free(communication);
+    return result;
+}
+
+static int summarize_so_far(struct recording_command *command, struct problem *problem)
+{
+    struct communication *communication;
+    int result = statistics_finish(command->statistics, command->origins, &communication);
+
+    if (result == 0) {
         result = command->summarize(command, communication);
         communication_free(communication);
-        return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
     }
-    result = show_statistics(communication, command->messages, &options);
-    if (result == 0)
-        result = report_last_interval(command);
-    communication_free(command->before);
-    command->before = communication;
-    fputc('\n', command->messages);
-    fflush(command->messages);
-    return result < 0 ? problem_set(problem, result, "out of memory for the report") : 0;
+    return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
+}
+
+int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
+{
+    if (command->options->views != NULL)
+        return report_views_so_far(command, problem);
+    if (command->summarize != NULL)
+        return summarize_so_far(command, problem);
+    return report_so_far(command->statistics, command->origins, &command->before, command->messages,
+                         problem);
 }
 
 /* Feeds the analyses that follow the recording. Returns as recording_analyse. */

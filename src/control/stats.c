@@ -2,6 +2,7 @@
 /* stats.c: `dpm stats`: communication statistics. See dpm-stats(1). */
 #include "control/command.h"
 #include "control/resolve.h"
+#include "control/stats_follow.h"
 #include "control/traces.h"
 #include "show/show.h"
 #include "trace/trace.h"
@@ -44,9 +45,11 @@ static int group(struct communication **communication, enum communication_by by,
 struct stats_options {
     struct show_options show;
     enum communication_by by;
-    uint64_t every; /* ns, 0: not asked for */
-    bool resolve;   /* names in place of addresses */
-    bool each;      /* a row for each connection */
+    uint64_t every;    /* ns, 0: not asked for */
+    bool resolve;      /* names in place of addresses */
+    bool each;         /* a row for each connection */
+    bool follow;       /* a trace that grows */
+    uint64_t interval; /* ns between reports meanwhile, 0: none */
     struct selection selection;
 };
 
@@ -70,10 +73,12 @@ static int choose(struct communication *communication, struct selection *selecti
 }
 
 static int read_statistics(struct statistics *statistics, const struct traces *traces,
+                           const struct stats_options *options,
                            struct communication **ret_communication, struct problem *problem)
 {
     const struct analysis analysis = statistics_analysis(statistics);
-    int result = analyses_read_all(traces->history, &analysis, 1, problem);
+    int result = options->follow ? stats_follow(traces, statistics, options->interval, problem)
+                                 : analyses_read_all(traces->history, &analysis, 1, problem);
 
     if (result < 0)
         return result;
@@ -92,7 +97,7 @@ static int read_traces(const struct traces *traces, const struct stats_options *
         return problem_set(problem, result, "out of memory");
     if (options->each)
         statistics_each_connection(statistics);
-    result = read_statistics(statistics, traces, ret_communication, problem);
+    result = read_statistics(statistics, traces, options, ret_communication, problem);
     statistics_free(statistics);
     return result;
 }
@@ -102,7 +107,9 @@ static int show_traces(const char *const *traces, size_t count, struct stats_opt
     struct communication *communication = NULL;
     struct problem problem = {""};
     struct traces opened;
-    int result = traces_open(traces, count, &options->selection, &opened, &problem);
+    int result = options->follow
+                     ? traces_follow(traces, &opened, &problem)
+                     : traces_open(traces, count, &options->selection, &opened, &problem);
 
     if (result == 0)
         result = read_traces(&opened, options, &communication, &problem);
@@ -201,7 +208,9 @@ enum {
     OPTION_CSV,
     OPTION_EACH_CONNECTION,
     OPTION_EVERY,
+    OPTION_FOLLOW,
     OPTION_HISTOGRAM,
+    OPTION_INTERVAL,
     OPTION_JSON,
     OPTION_RESOLVE,
     OPTION_SORT,
@@ -228,12 +237,43 @@ static const struct command_option stats_options[] = {
      {0},
      "a row for each connection, also between the same processes and the same service\n"
      "(of those that have ended, only the first 4,096)"},
+    {"follow",
+     OPTION_FOLLOW,
+     {0},
+     "one trace, while it is being recorded: report when the recording ends"},
+    {"interval",
+     OPTION_INTERVAL,
+     {"TIME", ARGUMENT_OTHER, NULL},
+     "with --follow: also report every TIME: 10s, 5m"},
     {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
     {"csv", OPTION_CSV, {0}, "print one table, of processes or what --by selects"},
     {0},
 };
+
+static int read_interval(struct stats_options *options)
+{
+    if (parse_duration(optarg, &options->interval) == 0 && options->interval > 0)
+        return -1;
+    return command_usage_error("stats", "--interval '%s': give a time, e.g. 500ms, 10s or 5m",
+                               optarg);
+}
+
+static int check_follow(const struct stats_options *asked, int traces)
+{
+    if (asked->interval > 0 && !asked->follow)
+        return command_usage_error("stats", "--interval needs --follow");
+    if (asked->follow && traces > 1)
+        return command_usage_error("stats", "--follow reads one trace");
+    if (asked->follow && selection_restricts(&asked->selection))
+        return command_usage_error(
+            "stats", "--follow reads the whole trace: it does not go with --path, --from or --to");
+    if (asked->interval > 0 && (asked->show.json || asked->show.csv))
+        return command_usage_error("stats",
+                                   "--interval prints tables: it does not go with --json or --csv");
+    return -1;
+}
 
 /* Options that exclude each other. */
 static int check_together(const struct stats_options *asked)
@@ -268,6 +308,12 @@ static int command_stats(int argc, char **argv)
         case OPTION_EVERY:
             status = read_every(&asked);
             break;
+        case OPTION_FOLLOW:
+            asked.follow = true;
+            break;
+        case OPTION_INTERVAL:
+            status = read_interval(&asked);
+            break;
         case OPTION_HISTOGRAM:
             asked.show.histogram = true;
             break;
@@ -293,6 +339,8 @@ static int command_stats(int argc, char **argv)
         status = check_together(&asked);
     if (status < 0)
         status = command_take_traces("stats", &argc, &argv, optind);
+    if (status < 0)
+        status = check_follow(&asked, argc - optind);
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     selection_done(&asked.selection);

@@ -91,6 +91,20 @@ int traces_open(const char *const *names, size_t count, struct selection *select
     return history_new(traces->sources, count, &traces->history, problem);
 }
 
+int traces_follow(const char *const *name, struct traces *traces, struct problem *problem)
+{
+    *traces = (struct traces){.names = name, .count = 1};
+    traces->opened = calloc(1, sizeof(struct source *));
+    traces->sources = calloc(1, sizeof(struct source *));
+    if (traces->sources == NULL || traces->opened == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    int result = trace_follow(*name, &traces->opened[0], problem);
+    if (result < 0)
+        return result;
+    traces->sources[0] = traces->opened[0];
+    return history_new(traces->sources, 1, &traces->history, problem);
+}
+
 int traces_rewind(struct traces *traces, struct problem *problem)
 {
     history_free(traces->count > 1 ? traces->before : traces->history);

@@ -24,6 +24,8 @@ struct traces {
 /* `selection`: the part to read, which stays the caller's; NULL: everything. Errors: those of trace_open and history_new; -EINVAL: a trace is named twice. Call traces_close in any case. */
 int traces_open(const char *const *names, size_t count, struct selection *selection,
                 struct traces *traces, struct problem *problem);
+/* The same for one trace that may still grow (trace_follow). It cannot be rewound. */
+int traces_follow(const char *const *name, struct traces *traces, struct problem *problem);
 /* Restarts the same traces from the beginning with a new history. Records written meanwhile do not matter. Errors as
  * above. */
 int traces_rewind(struct traces *traces, struct problem *problem);

@@ -11,14 +11,15 @@ static int check_open(const struct session_request *request, uint32_t ring_most,
                       struct problem *problem)
 {
     uint64_t flags = request->open.flags | request->open.later_flags;
+    uint32_t kinds = request->open.kinds | request->open.later_kinds;
     uint32_t sizes[RING_COUNT];
 
     if ((flags & ~METER_ALL_FLAGS) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these flags: %#" PRIx64,
                            flags);
-    if ((request->open.kinds & ~METER_EVERY_KIND) != 0)
+    if ((kinds & ~METER_EVERY_KIND) != 0)
         return problem_set(problem, -EINVAL, "dpmd does not know all of these kinds: %#" PRIx32,
-                           request->open.kinds);
+                           kinds);
     meter_ring_sizes(request->open.ring_size, sizes);
     if (request->open.ring_size != 0 && sizes[RING_DATA] > ring_most)
         return problem_set(problem, -EINVAL,

@@ -108,6 +108,7 @@ static int serve_open(struct service *service, struct exchange *exchange)
         .flags = request->open.flags,
         .later_flags = request->open.later_flags,
         .kinds = request->open.kinds,
+        .later_kinds = request->open.later_kinds,
         .ring_size = ring_size(service, request->open.ring_size),
         .served = true,
         .user = service->peer->everybody ? NULL : &service->peer->user,
@@ -125,6 +126,7 @@ static int serve_open(struct service *service, struct exchange *exchange)
         return problem_set(&exchange->problem, result, "dpmd cannot watch the rings: %s",
                            strerror(-result));
     exchange->reply.open.kinds = service->meter->kinds;
+    exchange->reply.open.later_kinds = service->meter->later_kinds;
     exchange->reply.open.unknown_flags = service->meter->unknown_flags;
     if (service->meter->left_out != NULL)
         snprintf(exchange->reply.text, sizeof(exchange->reply.text), "%s",
@@ -167,11 +169,17 @@ static int serve_acquire(struct service *service, struct exchange *exchange)
 
 static int serve_change(struct service *service, struct exchange *exchange)
 {
+    const struct session_request *request = exchange->request;
+    const struct meter_change change = {
+        .flags_off = request->of.flags_off,
+        .flags_on = request->of.flags_on,
+        .kinds_off = request->of.kinds_off,
+        .kinds_on = request->of.kinds_on,
+        .leaves = request->of.leaves != 0,
+    };
     pid_t pid = process_of(exchange);
 
-    return pid < 0 ? pid
-                   : service->meter->change(service->meter, pid, exchange->request->of.flags,
-                                            &exchange->problem);
+    return pid < 0 ? pid : service->meter->change(service->meter, pid, &change, &exchange->problem);
 }
 
 static int serve_begin(struct service *service, struct exchange *exchange)

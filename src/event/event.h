@@ -144,6 +144,7 @@ struct recorded_types {
     uint64_t always; /* EVENT_FLAG of the types that every process has had recorded at any time */
     uint64_t ever;   /* ... that some process has had recorded at some time */
     uint32_t kinds_left_out; /* at some time, METER_TCP ... */
+    uint32_t kinds_ever;     /* METER_TCP ...: recorded for some process at some time */
     uint32_t rules;          /* selection rules in force at some time: most at a time */
 };
 
@@ -166,6 +167,12 @@ static inline bool recorded_leaves_out(const struct recorded_types *recorded, un
 static inline bool recorded_partly(const struct recorded_types *recorded, unsigned id)
 {
     return recorded_leaves_out(recorded, id) && (recorded->ever & EVENT_FLAG(id)) != 0;
+}
+
+/* The kinds of paths that were recorded for some process at some time, but not for all of them always. */
+static inline uint32_t recorded_kinds_partly(const struct recorded_types *recorded)
+{
+    return recorded->kinds_left_out & recorded->kinds_ever;
 }
 
 /* ---- sources ---- */

@@ -319,6 +319,29 @@ enum path_kind {
     PATH_KIND_END = 11, /* not a kind */
 };
 
+/* The number of the bit METER_TCP ... to whose kind a path belongs. */
+static inline __attribute__((always_inline)) uint32_t meter_kind_bit(uint32_t path_kind)
+{
+    switch (path_kind) {
+    case PATH_TCP:
+        return 0;
+    case PATH_UDP:
+        return 1;
+    case PATH_PIPE:
+    case PATH_FIFO:
+        return 3;
+    case PATH_FILE:
+        return 4;
+    case PATH_MQ_SYSV:
+    case PATH_MQ_POSIX:
+        return 5;
+    default:
+        return 2;
+    }
+}
+
+#define METER_KIND_OF(path_kind) (1u << meter_kind_bit(path_kind))
+
 enum path_role {
     PATH_ROLE_UNKNOWN = 0,
     PATH_ROLE_CONNECTED = 1, /* this end called connect */

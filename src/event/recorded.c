@@ -7,6 +7,8 @@ static void note(struct recorded_types *recorded, uint64_t flags, uint32_t kinds
     recorded->always = recorded->known ? recorded->always & flags : flags;
     recorded->ever |= flags;
     recorded->kinds_left_out |= kinds_left_out;
+    if (flags != 0)
+        recorded->kinds_ever |= METER_EVERY_KIND & ~kinds_left_out;
     recorded->known = true;
 }
 

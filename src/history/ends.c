@@ -91,7 +91,10 @@ void ends_note_flags(struct history *history, uint32_t origin, const struct reco
     struct origin *of = &history->origins[origin];
 
     recorded_note(&of->recorded, record);
-    of->tells = recorded_always(&of->recorded, EVENT_SENDCALL);
+    of->kinds_partly = recorded_kinds_partly(&of->recorded);
+    /* a datagram does not wait in its call */
+    of->tells = recorded_always(&of->recorded, EVENT_SENDCALL) &&
+                (of->kinds_partly & METER_ALL_KINDS & ~METER_UDP) == 0;
     of->receives_partly = recorded_partly(&of->recorded, EVENT_RECEIVE);
     of->sends_partly = recorded_partly(&of->recorded, EVENT_SEND);
     of->leaves_out_receives =

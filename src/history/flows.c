@@ -102,6 +102,14 @@ static void note_cut(struct end *end, const struct record *record)
         end->repeats = true;
 }
 
+/* Whether some that happen there are not recorded: a flag or the kind was off. */
+static bool end_receives_partly(const struct history *history, const struct end *end)
+{
+    const struct origin *origin = &history->origins[end->origin];
+
+    return origin->receives_partly || (origin->kinds_partly & METER_KIND_OF(end->kind)) != 0;
+}
+
 /* Whether a RECEIVE may still come for what it sends. If not, *ret_count is the count to increment. */
 static bool keeps_sends(struct history *history, const struct end *end, uint64_t **ret_count)
 {
@@ -112,8 +120,7 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
         return !end_leads_away(history, end);
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
-    *ret_count = history->origins[partner->origin].receives_partly ||
-                         history->origins[partner->origin].discards
+    *ret_count = end_receives_partly(history, partner) || history->origins[partner->origin].discards
                      ? &history->counts.unselected
                      : &history->counts.unmatched_sends;
     return !history->origins[partner->origin].ended || partner->held > 0;
@@ -162,7 +169,7 @@ static void count_dropped(struct history *history, const struct end *end, const 
     if (end->partner == NULL || history->origins[end->partner->origin].leaves_out_receives)
         history->counts.external++;
     else if (history->origins[end->partner->origin].discards ||
-             history->origins[end->partner->origin].receives_partly)
+             end_receives_partly(history, end->partner))
         history->counts.unselected++;
     else
         history->counts.unmatched_sends++;

@@ -317,6 +317,7 @@ struct origin {
     bool leaves_out_receives; /* none is recorded */
     bool receives_partly;     /* some are not: the flag was off for a process or for a time */
     bool sends_partly;
+    uint32_t kinds_partly;        /* METER_TCP ...: the same for all that happens on such paths */
     bool leaves_out_terminations; /* a silent stream may have terminated */
     bool discards;                /* DISCARDED was seen */
     bool loses;                   /* LOST was seen */

@@ -196,7 +196,8 @@ enum history_rest look_why_missing(const struct look *look)
     if (origin->discards &&
         (!origin->loses || sender == NULL || sender->discarded || !from->has_sent))
         return REST_UNSELECTED;
-    if (origin->sends_partly && !origin->loses)
+    if ((origin->sends_partly || (origin->kinds_partly & METER_KIND_OF(from->kind)) != 0) &&
+        !origin->loses)
         return REST_UNSELECTED;
     return may_have_sent(look) ? REST_UNMATCHED : REST_EXTERNAL;
 }

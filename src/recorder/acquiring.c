@@ -179,10 +179,11 @@ static void say_refused(const struct acquiring *acquiring)
 static int leave_out(struct acquiring *acquiring)
 {
     struct meter_interface *meter = acquiring->meter;
+    const struct meter_change leave = {.leaves = true};
     int result = 0;
 
     for (size_t i = 0; result >= 0 && i < acquiring->left_out_count; i++)
-        result = meter->change(meter, acquiring->left_out[i], METER_LEAVE, acquiring->problem);
+        result = meter->change(meter, acquiring->left_out[i], &leave, acquiring->problem);
     return result < 0 ? result : 0;
 }
 

@@ -35,6 +35,7 @@ static int open_session(const struct meter_choice *choice, struct meter_interfac
         .flags = choice->options.flags,
         .later_flags = choice->options.later_flags,
         .kinds = choice->options.kinds,
+        .later_kinds = choice->options.later_kinds,
         .ring_size = choice->options.ring_size,
     };
 

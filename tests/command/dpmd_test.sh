@@ -251,7 +251,7 @@ fi
 
 # ---- wrong messages ----
 
-says $one short empty long version operation flags later_flags kinds ring first descriptors many > said
+says $one short empty long version operation flags later_flags kinds later_kinds ring first descriptors many > said
 check_equal "wrong messages are refused: each with its reason" \
 "short: -71 not a request: 1 bytes instead of 2576
 empty: closed
@@ -261,6 +261,7 @@ operation: -71 no such operation: 13
 flags: -22 dpmd does not know all of these flags: 0x8000000000000000
 later_flags: -22 dpmd does not know all of these flags: 0x8000000000000000
 kinds: -22 dpmd does not know all of these kinds: 0x80000000
+later_kinds: -22 dpmd does not know all of these kinds: 0x80000000
 ring: -22 dpmd gives a user rings of at most 64 MiB (dpmd --ring): ask for less with --ring
 first: -1 the session is not in a state for operation 6
 descriptors: -71 not a request
@@ -270,6 +271,8 @@ check_equal "... also in a session" \
 "in_session: -1 the session is not in a state for operation 1
 -1 the session is not in a state for operation 12
 -22 the meter was not opened for all of these flags: 0x8000000000000000
+-22 the meter was not opened for these kinds of paths: file. What is on its way there has not been counted
+-22 the meter was not opened to change kinds of paths
 -9 the descriptor is no pidfd
 -9 the descriptor is no pidfd
 -3 the process has ended

@@ -13,7 +13,7 @@ import time
 
 REQUEST_SIZE = 2576
 REPLY_SIZE = 568
-VERSION = 1
+VERSION = 2
 OPEN, MARK, ACQUIRE, BEGIN, CHANGE, LOOK, NOTE, SWEEP, PROCESSES, REPORT, DETACH, LAST = range(1, 13)
 
 
@@ -26,6 +26,11 @@ def connect():
 
 def request(operation, content=b"", version=VERSION):
     return (struct.pack("=II", version, operation) + content).ljust(REQUEST_SIZE, b"\0")
+
+
+def change(flags=0, kinds=0, leaves=0):
+    """What all processes record from now on."""
+    return struct.pack("=QQIIII", 0, flags, 0, kinds, leaves, 1)
 
 
 def send(connection, message, descriptors=()):
@@ -59,7 +64,7 @@ def exchange(connection, message, descriptors=()):
 def open_session():
     """A connection, the reply, and the rings, which are small."""
     connection = connect()
-    send(connection, request(OPEN, struct.pack("=QQII", 0, 0, 0, 1 << 20)))
+    send(connection, request(OPEN, struct.pack("=QQIII", 0, 0, 0, 0, 1 << 20)))
     return connection, *receive(connection)
 
 
@@ -94,7 +99,7 @@ def case_long():
 
 
 def case_version():
-    return once(request(OPEN, version=2))
+    return once(request(OPEN, version=1))
 
 
 def case_operation():
@@ -102,19 +107,23 @@ def case_operation():
 
 
 def case_flags():
-    return once(request(OPEN, struct.pack("=QQII", 1 << 63, 0, 0, 0)))
+    return once(request(OPEN, struct.pack("=QQIII", 1 << 63, 0, 0, 0, 0)))
 
 
 def case_later_flags():
-    return once(request(OPEN, struct.pack("=QQII", 0, 1 << 63, 0, 0)))
+    return once(request(OPEN, struct.pack("=QQIII", 0, 1 << 63, 0, 0, 0)))
 
 
 def case_kinds():
-    return once(request(OPEN, struct.pack("=QQII", 0, 0, 1 << 31, 0)))
+    return once(request(OPEN, struct.pack("=QQIII", 0, 0, 1 << 31, 0, 0)))
+
+
+def case_later_kinds():
+    return once(request(OPEN, struct.pack("=QQIII", 0, 0, 0, 1 << 31, 0)))
 
 
 def case_ring():
-    return once(request(OPEN, struct.pack("=QQII", 0, 0, 0, 65 << 20)))
+    return once(request(OPEN, struct.pack("=QQIII", 0, 0, 0, 0, 65 << 20)))
 
 
 def case_first():
@@ -139,7 +148,9 @@ def case_in_session():
     os.waitpid(child, 0)
     with open("/dev/null", encoding="ascii") as file:
         answers = [exchange(connection, request(OPEN)), exchange(connection, request(LAST)),
-                   exchange(connection, request(CHANGE, struct.pack("=QI", 1 << 63, 1))),
+                   exchange(connection, request(CHANGE, change(flags=1 << 63))),
+                   exchange(connection, request(CHANGE, change(kinds=16))),
+                   exchange(connection, request(CHANGE, change(kinds=1))),
                    exchange(connection, request(MARK), [file.fileno()]), exchange(connection, request(ACQUIRE), [file.fileno()]),
                    exchange(connection, request(MARK), [process])]
     return "\n".join(answers)
@@ -157,7 +168,7 @@ def case_others():
 
 
 def case_all():
-    return exchange(opened(), request(ACQUIRE, struct.pack("=QI", 0, 1)))
+    return exchange(opened(), request(ACQUIRE, change()))
 
 
 def case_default():
@@ -190,8 +201,9 @@ def case_random():
         if operation == NOTE:
             content = struct.pack("=II", numbers.randrange(65), 0) + numbers.randbytes(2560)
         elif operation == CHANGE:
-            content = struct.pack("=QI", numbers.choice([0, 1, 0xFFFF, numbers.getrandbits(64), (1 << 64) - 1]), 1)
-        send(connection, request(operation, bytes(12) if named else content), [process] if named else [])
+            content = change(numbers.choice([0, 1, 0xFFFF, numbers.getrandbits(64), (1 << 64) - 1]),
+                             numbers.choice([0, 1, 63, numbers.getrandbits(32)]), numbers.choice([0, 0, 0, 1]))
+        send(connection, request(operation, bytes(32) if named else content), [process] if named else [])
         reply, descriptors = receive(connection)
         for descriptor in descriptors:
             os.close(descriptor)

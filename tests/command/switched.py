@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""switched.py PID: reads `dpm dump --matched --json` of a trace that `switching` has made. Checks it against the sizes of
+"""switched.py KIND FROM UNTIL ... PID: reads `dpm dump --matched --json` of a trace that `switching` has made. Checks it against the sizes of
 its messages: where each record's bytes lie, which sends a receive took them of, and that no sequence number is missing.
-PID left before the end. Prints what it has checked, or what is wrong."""
+PID left before the end, and nothing of KIND was recorded from then until then, in ns. Prints what it has checked, or what is wrong."""
 import bisect
 import collections
 import json
@@ -32,7 +32,9 @@ def is_one(ends, first, end):
     return ends[index] == first and ends[index + 1] == end
 
 
-left = int(sys.argv[1])
+said = sys.argv[1].split()
+left = int(said.pop())
+switched_off = {kind: (int(first), int(last)) for kind, first, last in zip(*[iter(said)] * 3)}
 start, sends, next_sequence = {}, {}, {}
 counts = collections.Counter()
 wrong = []
@@ -51,6 +53,9 @@ for line in sys.stdin:
         wrong.append(f"lost: {line}")
     if "sequence" not in record:
         continue
+    first, last = switched_off.get(record.get("kind"), (0, 0))
+    if first + 1000000 < record["time_ns"] < last:
+        wrong.append(f"its kind is off, but: {line}")
     stream = record["stream"]
     if record["sequence"] != next_sequence.get(stream, 0):
         wrong.append(f"sequence {record['sequence']} after {next_sequence.get(stream, 0)}: {line}")

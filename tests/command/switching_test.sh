@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# switching_test.sh BUILD_FOLDER: what processes record is changed a thousand times while they send and receive. Every record
+# switching_test.sh BUILD_FOLDER: what processes record, flags and kinds of paths, is changed a thousand times while they send and receive. Every record
 # has the bytes that the program says, no sequence number is missing, and messages are matched exactly.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
@@ -16,7 +16,7 @@ switched() {
     name=$1 changes=$2 service=$3
     shift 3
     rm -rf switched.trace
-    check "$name: flags change while processes run, seed $seed" sh -c "timeout 60 $* ./switching switched.trace $changes $seed $service > out"
+    check "$name: flags and kinds change while processes run, seed $seed" sh -c "timeout 60 $* ./switching switched.trace $changes $seed $service > out"
     "$dpm" dump --matched --json switched.trace > records 2> dump.err
 }
 
@@ -33,6 +33,7 @@ repeat switched "our meter" 1000 "" env
 agrees 1000
 "$dpm" stats switched.trace > out
 check "the report says so" grep -q '^Events of these kinds were metered only for a time, or for some processes: send,' out
+check "... also of the kinds" grep -q '^Connections of these kinds were metered only for a time, or for some processes: .*tcp.*pipe' out
 check "... and calls no message lost" sh -c '! grep -q -e unmatched -e "never received" out'
 
 # ---- the same by a user for whom dpmd loads the meter ----

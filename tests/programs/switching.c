@@ -3,8 +3,8 @@
  * switching.c: changes what a computation records while it runs.
  *
  *      usage: switching TRACE CHANGES SEED [dpmd]   records itself, with --load, as `dpm run` does, by our own meter or by
- *                                              dpmd's; changes the flags of all processes or of one CHANGES times, at random;
- *                                              lets a process leave
+ *                                              dpmd's; changes the flags and kinds of all processes or of one CHANGES times,
+ *                                              at random; lets a process leave
  *             switching --load                 sends messages of known sizes until its standard input ends
  *
  *      message k of a sender has SENT(k) bytes, and its receiver takes TAKEN(k) bytes at a time:
@@ -142,6 +142,8 @@ static pid_t any_process(struct meter_interface *meter)
     return pid;
 }
 
+#define KINDS (METER_TCP | METER_UNIX | METER_PIPE | METER_FILE | METER_MQ)
+
 static uint64_t random_flags(void)
 {
     uint64_t flags = (uint64_t)random() << 31 ^ (uint64_t)random() ^ (uint64_t)random() << 50;
@@ -150,19 +152,57 @@ static uint64_t random_flags(void)
     return random() % 4 == 0 ? METER_EVENT_FLAGS : flags & METER_EVENT_FLAGS;
 }
 
+/* Flags, kinds or both; they replace what there is, or only something of it. */
+static struct meter_change random_change(void)
+{
+    struct meter_change change = {0};
+
+    if (random() % 3 != 0) {
+        change.flags_off = random() % 2 == 0 ? METER_ALL_FLAGS : random_flags();
+        change.flags_on = random_flags() & (random() % 2 == 0 ? METER_ALL_FLAGS : random_flags());
+    }
+    if (random() % 3 != 0) {
+        change.kinds_off = random() % 2 == 0 ? METER_EVERY_KIND : (uint32_t)random() & KINDS;
+        change.kinds_on = random() % 4 == 0 ? KINDS : (uint32_t)random() & KINDS;
+    }
+    return change;
+}
+
 static int open_meter(bool own, struct meter_interface **ret_meter, struct problem *problem)
 {
-    const struct meter_options options = {.flags = METER_EVENT_FLAGS};
-    const struct session_options session = {.flags = METER_EVENT_FLAGS};
+    const struct meter_options options = {
+        .flags = METER_EVENT_FLAGS, .kinds = METER_TCP, .later_kinds = KINDS};
+    const struct session_options session = {
+        .flags = METER_EVENT_FLAGS, .kinds = METER_TCP, .later_kinds = KINDS};
 
     return own ? meter_open(&options, ret_meter, problem)
                : session_open(&session, ret_meter, problem);
+}
+
+/* Switches a kind off for a time, and says from when until when, in ns. */
+static void switch_off(struct meter_interface *meter, uint32_t kind)
+{
+    const struct meter_change off = {.kinds_off = kind}, on = {.kinds_on = kind};
+    char word[METER_KINDS_TEXT_SIZE];
+    struct problem problem;
+
+    if (meter->change(meter, 0, &off, &problem) < 0)
+        give_up(&problem);
+    meter_kinds_text(kind, word);
+    printf("%s %llu", word, (unsigned long long)clock_now(CLOCK_MONOTONIC));
+    usleep(100000);
+    printf(" %llu ", (unsigned long long)clock_now(CLOCK_MONOTONIC));
+    if (meter->change(meter, 0, &on, &problem) < 0)
+        give_up(&problem);
+    usleep(20000);
 }
 
 int main(int argc, char **argv)
 {
     char *arguments[] = {argv[0], (char[]){"--load"}, NULL};
     const struct launch_options launch = {.arguments = arguments};
+    const struct meter_change leave = {.leaves = true};
+    const struct meter_change everything = {.flags_on = METER_EVENT_FLAGS, .kinds_on = KINDS};
     struct machine_record machine;
     struct launched command;
     struct meter_interface *meter;
@@ -181,6 +221,7 @@ int main(int argc, char **argv)
         err(EXIT_FAILURE, "pipe");
     machine_describe(&machine);
     machine.meter_flags = METER_EVENT_FLAGS;
+    machine.kinds_left_out = METER_EVERY_KIND & ~METER_TCP;
     if (launch_suspended(&launch, &command, &problem) < 0 ||
         open_meter(argc == 4, &meter, &problem) < 0 ||
         trace_writer_new(argv[1], &machine, 4ULL << 30, &writer, &problem) < 0 ||
@@ -188,17 +229,20 @@ int main(int argc, char **argv)
         give_up(&problem);
     for (long i = strtol(argv[2], NULL, 10); i > 0; i--) {
         pid_t pid = random() % 3 == 0 ? 0 : any_process(meter);
-        if (meter->change(meter, pid, random_flags(), &problem) < 0)
+        struct meter_change change = random_change();
+        if (meter->change(meter, pid, &change, &problem) < 0)
             give_up(&problem);
         drain(meter, writer);
         usleep((useconds_t)(random() % 4000));
     }
-    if (meter->change(meter, 0, METER_EVENT_FLAGS, &problem) < 0)
+    if (meter->change(meter, 0, &everything, &problem) < 0)
         give_up(&problem);
     usleep(100000);
     pid_t left = any_process(meter);
     uint32_t live = meter->live(meter);
-    if (meter->change(meter, left, METER_LEAVE, &problem) != 1 || meter->live(meter) != live - 1 ||
+    switch_off(meter, METER_TCP);
+    switch_off(meter, METER_PIPE);
+    if (meter->change(meter, left, &leave, &problem) != 1 || meter->live(meter) != live - 1 ||
         kill(left, 0) < 0)
         errx(EXIT_FAILURE, "process %d has not left", left);
     printf("%d\n", left);

@@ -293,6 +293,65 @@ static void test_refused(void **state)
     }
 }
 
+/* How many threads a request about a running recording has changed; -1: it was refused. */
+static int changed(const char *params)
+{
+    int code = 0;
+    json_t *result = ask("recording.flags", json_loads(params, 0, NULL), &code);
+    int threads = result == NULL ? -1 : (int)json_integer_value(json_object_get(result, "threads"));
+
+    json_decref(result);
+    return threads;
+}
+
+/* What a recording of another process records is changed: replaced, or only in what is named. */
+static void test_changed(void **state)
+{
+    struct heard heard = {0};
+    char leave[100];
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    json_t *opened =
+        ask("recording.open",
+            json_pack("{s:s, s:s, s:s}", "recording", "r6", "kinds", "pipe", "later_kinds", "unix"),
+            NULL);
+    bool kernel = strcmp(json_string_value(json_object_get(opened, "meter")), "kernel") == 0;
+    json_decref(opened);
+    json_t *created =
+        ask("process.create",
+            json_pack("{s:s, s:[s], s:b}", "recording", "r6", "command", "cat", "input", 1), NULL);
+    pid_t pid = (pid_t)json_integer_value(json_object_get(created, "pid"));
+    json_decref(created);
+    json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
+    assert_int_equal(changed("{\"recording\": \"r6\"}"), -1);
+    assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"pigeon\"}"), -1);
+    if (kernel) {
+        assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"-pipe\", \"unite\": true}"),
+                         1);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"-pipe\", \"unite\": true}"),
+                         0);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"pipe, unix\"}"), 1);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"pipe\", \"unite\": true}"),
+                         0);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"file\"}"), -1);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"-send\", \"unite\": true}"),
+                         1);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"all\"}"), 1);
+        snprintf(leave, sizeof(leave), "{\"recording\": \"r6\", \"leave\": true, \"pid\": %d}",
+                 pid);
+        assert_int_equal(changed(leave), 1);
+        assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"send\"}"), 0);
+    }
+    json_decref(
+        ask("process.input", json_pack("{s:i, s:s, s:b}", "pid", pid, "data", "", "end", 1), NULL));
+    hear(&heard, pid); /* it has run on */
+    assert_int_equal(json_integer_value(json_object_get(heard.ended, "status")), 0);
+    json_decref(heard.ended);
+    json_decref(ask("recording.end", json_pack("{s:s}", "recording", "r6"), NULL));
+}
+
 /* A command is created suspended, started, reads its input, writes, and ends; its trace arrives whole. */
 static void test_process(void **state)
 {
@@ -556,11 +615,12 @@ static int be_front(const char *agents)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attached_again),  cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_process),         cmocka_unit_test(test_trace),
-        cmocka_unit_test(test_nothing_stays),   cmocka_unit_test(test_much_output),
-        cmocka_unit_test(test_old_spools),      cmocka_unit_test(test_program_runs),
-        cmocka_unit_test(test_program_refused), cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_process),        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_trace),          cmocka_unit_test(test_nothing_stays),
+        cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
+        cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
+        cmocka_unit_test(test_abandoned),
     };
 
     if (argc > 1) {

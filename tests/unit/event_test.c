@@ -597,6 +597,21 @@ static void test_flags_may_change(void **unused)
     assert_true(recorded_leaves_out(&recorded, EVENT_RECEIVE));
     assert_int_equal(recorded.ever, METER_ALL_FLAGS);
     assert_int_equal(recorded.kinds_left_out, METER_UDP);
+    assert_int_equal(recorded_kinds_partly(&recorded), METER_UDP);
+}
+
+/* The same for kinds of paths; who records nothing records no kind. */
+static void test_kinds_may_change(void **unused)
+{
+    struct recorded_types recorded = {0};
+
+    (void)unused;
+    note_flags(&recorded, BIT(SEND), METER_EVERY_KIND & ~METER_TCP);
+    assert_int_equal(recorded_kinds_partly(&recorded), 0);
+    note_flags(&recorded, 0, METER_EVERY_KIND & ~METER_UNIX);
+    assert_int_equal(recorded_kinds_partly(&recorded), METER_TCP);
+    note_flags(&recorded, BIT(SEND), METER_EVERY_KIND & ~(METER_PIPE | METER_TCP));
+    assert_int_equal(recorded_kinds_partly(&recorded), METER_TCP | METER_PIPE);
 }
 
 /* ---- identities ---- */
@@ -1505,6 +1520,7 @@ int main(void)
         cmocka_unit_test(test_endpoints_of_files_and_queues),
         cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_flags_may_change),
+        cmocka_unit_test(test_kinds_may_change),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_endpoints_of_ipv4),
         cmocka_unit_test(test_identities_keep_the_latest_of_each_number),

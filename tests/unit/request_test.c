@@ -56,7 +56,7 @@ static bool is_valid(const struct session_request *request, size_t descriptors,
     if (request->operation == SESSION_OPEN)
         return ((request->open.flags | request->open.later_flags) & ~(uint64_t)METER_ALL_FLAGS) ==
                    0 &&
-               (request->open.kinds & ~METER_EVERY_KIND) == 0 &&
+               ((request->open.kinds | request->open.later_kinds) & ~METER_EVERY_KIND) == 0 &&
                request->open.ring_size <= RING_MOST;
     return request->operation != SESSION_NOTE || request->note.count <= SESSION_SOCKETS_MOST;
 }
@@ -100,6 +100,8 @@ static void make_request(struct session_request *request)
         request->open.later_flags &= METER_ALL_FLAGS;
     if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
         request->open.kinds &= METER_EVERY_KIND;
+    if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
+        request->open.later_kinds &= METER_EVERY_KIND;
     if (request->operation == SESSION_OPEN && random_below(&state, 4) != 0)
         request->open.ring_size = (uint32_t)random_below(&state, RING_MOST + 1);
     if (request->operation == SESSION_NOTE)

@@ -266,6 +266,7 @@ static uint64_t duration(const struct statistics *statistics)
 static void add_meter(struct communication *result, const struct statistics_origin *origin)
 {
     result->kinds_left_out |= origin->recorded.kinds_left_out & METER_ALL_KINDS;
+    result->kinds_partly |= recorded_kinds_partly(&origin->recorded) & METER_ALL_KINDS;
     if (origin->recorded.known) {
         uint64_t left_out = EVENTS_OF_INTERACTION & ~origin->recorded.always;
         result->flags_left_out |= left_out;

@@ -35,7 +35,9 @@ static bool will_be_told(const struct statistics *statistics, const struct endpo
 
     return endpoint->travels &&
            (partner == NULL ||
-            recorded_always(&statistics->origins[partner->origin].recorded, EVENT_MESSAGEQUEUED));
+            (recorded_always(&statistics->origins[partner->origin].recorded, EVENT_MESSAGEQUEUED) &&
+             (recorded_kinds_partly(&statistics->origins[partner->origin].recorded) &
+              METER_KIND_OF(partner->kind)) == 0));
 }
 
 /* Converts a time from the sender's clock to the receiver's. *ret_known: their offset is known from messages. */

@@ -343,6 +343,7 @@ struct communication {
     uint64_t clock_error;
     uint32_t kinds_left_out;   /* METER_TCP ...: not metered by some recording */
     uint64_t flags_left_out;   /* the same, of METER_EVENT_FLAGS */
+    uint32_t kinds_partly;     /* of these, those that were metered for some process at some time */
     uint64_t flags_partly;     /* of these, those that were metered for some process at some time */
     uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */
     uint64_t unseen_bytes; /* received by calls that the meter does not see; not in any process */

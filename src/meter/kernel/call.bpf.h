@@ -102,9 +102,11 @@ static __always_inline bool claim(struct stream *stream)
 }
 
 /* Call it when everything else is set: calls are metered from now on. */
-static __always_inline void enliven(struct stream *stream, uint64_t flags, uint64_t told)
+static __always_inline void enliven(struct stream *stream, uint64_t flags, uint64_t told,
+                                    uint32_t kinds)
 {
     stream->told = told;
+    stream->kinds = kinds;
     __sync_fetch_and_add(&live, 1);
     __sync_val_compare_and_swap(&stream->life, STREAM_CLAIMED, STREAM_ALIVE);
     stream->flags = flags;

@@ -63,7 +63,7 @@ static __always_inline void connection_facts(struct socket_facts *facts, struct 
 static __always_inline bool make_path_of_outcome(struct path *path, struct sock *sk, bool failed)
 {
     struct socket_facts facts;
-    uint32_t number = new_path_number(), given = number;
+    uint32_t number = new_path_number(PATH_TCP), given = number;
 
     connection_facts(&facts, sk);
     if (!failed && facts.inode != 0)
@@ -180,7 +180,7 @@ static __always_inline void begin_listening(struct stream *stream, struct sock *
     }
     listener->role = PATH_ROLE_LISTENS;
     connection_facts(&facts, sk);
-    if (!write_path(listener, &facts, NULL, 0, new_path_number()))
+    if (!write_path(listener, &facts, NULL, 0, new_path_number(PATH_TCP)))
         return;
     *message = (struct message){.path = listener->number};
     write_message(stream, EVENT_CREATEPATH, message);
@@ -206,7 +206,7 @@ static __always_inline void expect_accept(struct path *path, struct sock *sk)
     path->reserved = 0;
     if (!calls_end || (flags_in_force & FLAGS_OF_CONNECTION) == 0 || begun < mark_generation)
         return;
-    connection.number = new_path_number();
+    connection.number = new_path_number(PATH_TCP);
     if (bpf_map_update_elem(&accepted, &cookie, &connection, BPF_ANY) == 0)
         path->reserved = connection.number;
     else
@@ -445,7 +445,7 @@ static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t
                                        uint32_t length)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
-    uint32_t number = new_path_number();
+    uint32_t kind = kind_at(sk), number = new_path_number(kind);
     uint16_t family = 0;
 
     if (record == NULL) {
@@ -458,7 +458,7 @@ static __noinline uint32_t write_tried(struct sock *sk, uint64_t inode, uint64_t
     record->header.id = EVENT_PATH;
     record->header.flags = RECORD_NO_STREAM;
     record->path = number;
-    record->kind = kind_at(sk);
+    record->kind = kind;
     record->family = family;
     record->role = PATH_ROLE_CONNECTED;
     record->cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);

@@ -116,7 +116,7 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     uint32_t number;
 
     fill_facts_at(scratch, sk, inode);
-    *message = (struct message){.path = new_path_number()};
+    *message = (struct message){.path = new_path_number(scratch->facts.kind)};
     number = claim_inode(inode, message->path, true);
     if (number != message->path)
         return number; /* another stream was quicker */

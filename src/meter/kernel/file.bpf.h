@@ -126,7 +126,7 @@ __noinline uint32_t file_path(struct stream *stream, struct used_file *used,
         return 0;
     if (used->path != 0)
         return used->path;
-    record = claim_path(&used->path);
+    record = claim_path(&used->path, PATH_FILE);
     if (record == NULL)
         return used->path;
     number = record->path;
@@ -162,7 +162,7 @@ static __always_inline struct used_file *find_file(const struct file_key *key)
 
 static __always_inline void lose_file_call(struct stream *stream, uint32_t id)
 {
-    if (tells(stream, id)) {
+    if (tells_of_kind(stream, id, METER_FILE)) {
         stream->sequence++;
         count_lost(stream, RING_DATA);
     }

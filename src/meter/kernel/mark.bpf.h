@@ -156,7 +156,7 @@ int mark_tasks(struct bpf_iter__task *context)
     stream->mark = mark_generation;
     stream->told_runnable = waited_for_cpu(task);
     look_whether_silent(stream);
-    enliven(stream, mark_flags, mark_told);
+    enliven(stream, mark_flags, mark_told, mark_kinds);
     /* the hooks of its exit or exec may have run before it was alive */
     if ((task->flags & PF_EXITING) || (!mark_from_exec && !may_meter(task)))
         end_stream(stream);
@@ -182,20 +182,26 @@ int change_tasks(struct bpf_iter__task *context)
     uint32_t zero = 0;
     struct survey_change *line = bpf_map_lookup_elem(&change_line, &zero);
     uint64_t told;
+    uint32_t kinds;
 
     if (stream == NULL || stream->life != STREAM_ALIVE || line == NULL)
         return 0;
-    told = change_told == CHANGE_LEAVE ? 0 : change_told & stream->flags;
-    if (change_told != CHANGE_LEAVE && stream->told == told)
+    told =
+        change_leaves ? 0 : ((stream->told & ~change_flags_off) | change_flags_on) & stream->flags;
+    kinds = (stream->kinds & ~change_kinds_off) | change_kinds_on;
+    if (!change_leaves && stream->told == told && stream->kinds == kinds)
         return 0;
     stream->told = told;
+    stream->kinds = kinds;
+    line->told = told;
+    line->kinds = kinds;
     line->stream = stream->number;
     line->process = stream->process;
     line->sequence = stream->sequence;
     line->lost[0] = stream->lost[0];
     line->lost[1] = stream->lost[1];
     bpf_seq_write(context->meta->seq, line, sizeof(*line));
-    if (change_told != CHANGE_LEAVE)
+    if (!change_leaves)
         return 0;
     if (kinds_in_force & METER_PIPE)
         __sync_fetch_and_add(&watched_pipes, 1); /* it may hold any of the pipes */
@@ -225,7 +231,7 @@ static __noinline int list_path(struct seq_file *file, struct path *path,
     line = bpf_map_lookup_elem(&path_line, &zero);
     if (line == NULL || path->number != 0)
         return 0;
-    entry.number = new_path_number();
+    entry.number = new_path_number(facts->kind);
     if (bpf_map_update_elem(&path_of_inode, &inode, &entry, BPF_ANY) != 0) {
         __sync_fetch_and_add(&unsettled, 1); /* out of memory for now: the next pass tries again */
         return 0;

@@ -277,7 +277,7 @@ __noinline uint32_t queue_path(struct stream *stream, struct message_queue *queu
     end &= 1;
     if (queue->paths[end] != 0)
         return queue->paths[end];
-    record = claim_path(&queue->paths[end]);
+    record = claim_path(&queue->paths[end], PATH_MQ_SYSV);
     if (record == NULL)
         return queue->paths[end];
     number = record->path;

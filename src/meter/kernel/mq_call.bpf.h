@@ -106,7 +106,7 @@ static __always_inline void tell_queue_message(struct stream *stream, uint32_t i
 {
     if (message->path != 0)
         write_message(stream, id, message);
-    else if (tells(stream, id) && !silent(stream)) {
+    else if (tells_of_kind(stream, id, METER_MQ) && !silent(stream)) {
         stream->sequence++;
         count_lost(stream, RING_DATA);
     }
@@ -150,7 +150,8 @@ static __always_inline int queue_message_received(struct stream *stream,
         message->flags |= RECORD_CALL_IMPLIED;
     if (use->unsure) {
         message->offset = 0;
-        write_message(stream, EVENT_RECEIVE, message);
+        if (!kinds_change || (stream->kinds & METER_MQ))
+            write_message(stream, EVENT_RECEIVE, message);
         return 0;
     }
     message->path = queue_path(stream, queue, use, PIPE_READ, number);

@@ -23,7 +23,7 @@ __noinline int write_outcome(struct stream *stream, uint32_t id, const struct ou
     struct record *record;
     uint32_t error;
 
-    if (stream == NULL || outcome == NULL || (stream->flags & EVENT_FLAG(id & 63)) == 0)
+    if (stream == NULL || outcome == NULL || !tells_on(stream, id & 63, outcome->path))
         return 0;
     record = begin_any_record(stream, NULL, NULL, RING_CONTROL, sizeof(*record), id, 0, false);
     if (record == NULL)
@@ -74,7 +74,7 @@ static __always_inline void tell_outcome_of_ended(uint32_t connector, const stru
 
     if (outcome->path == 0)
         return;
-    record = is_told_now(id) ? begin_unowned(RING_CONTROL, id) : NULL;
+    record = is_told_now_on(id, outcome->path) ? begin_unowned(RING_CONTROL, id) : NULL;
     if (record != NULL) {
         record->header.stream = connector;
         record->failed.path = outcome->path;

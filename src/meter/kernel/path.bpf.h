@@ -133,14 +133,16 @@ static __always_inline void fill_unix(struct path_record *record, struct unix_so
     /* both are bound and the listener is closed: the role stays unknown */
 }
 
-static __always_inline uint32_t new_path_number(void)
+static __always_inline uint32_t new_path_number(uint32_t kind)
 {
-    return __sync_fetch_and_add(&last_path, 1) + 1;
+    uint32_t number = __sync_fetch_and_add(&last_path, 1) + 1;
+
+    return kinds_change ? number << PATH_KIND_BITS | meter_kind_bit(kind) : number;
 }
 
 /* Reserves the PATH record of an end that is used for the first time, with its number, which becomes `*number`. NULL:
  * `*number` is the one that another CPU has given it, or 0 if the ring is full. */
-static __always_inline struct path_record *claim_path(uint32_t *number)
+static __always_inline struct path_record *claim_path(uint32_t *number, uint32_t kind)
 {
     struct path_record *record = bpf_ringbuf_reserve(&control_ring, sizeof(struct path_record), 0);
     uint64_t time = bpf_ktime_get_ns();
@@ -150,7 +152,7 @@ static __always_inline struct path_record *claim_path(uint32_t *number)
         count_lost(NULL, RING_CONTROL);
         return NULL;
     }
-    given = new_path_number();
+    given = new_path_number(kind);
     if (__sync_val_compare_and_swap(number, 0, given) != 0) {
         bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
         return NULL;
@@ -394,11 +396,12 @@ __noinline int tell_again(struct stream *stream, struct path *path)
 __noinline uint32_t make_path(struct stream *stream, struct path *path,
                               const struct socket_facts *facts, const struct udp_key *udp)
 {
-    uint32_t number = new_path_number(), given = number, role, flags = 0;
+    uint32_t number, given, role, flags = 0;
     bool created;
 
     if (path == NULL || facts == NULL || (stream != NULL && silent(stream)))
         return 0; /* recorded at its next use */
+    given = number = new_path_number(facts->kind);
     if (path->reserved != 0 && facts->kind == PATH_TCP) {
         given = number = path->reserved;
         if (take_accepted(path, facts->cookie, stream == NULL))

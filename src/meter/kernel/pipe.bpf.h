@@ -291,7 +291,7 @@ __noinline uint32_t pipe_path(struct stream *stream, struct pipe *pipe,
     end &= 1;
     if (pipe->paths[end] != 0)
         return pipe->paths[end];
-    record = claim_path(&pipe->paths[end]);
+    record = claim_path(&pipe->paths[end], PATH_PIPE);
     if (record == NULL)
         return pipe->paths[end];
     number = record->path;

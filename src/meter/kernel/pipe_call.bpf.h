@@ -25,7 +25,7 @@ static __always_inline void tell_pipe_message(struct stream *stream, uint32_t id
     if (message->path != 0)
         write_message(stream, id, message);
     else
-        lose_message(stream, id);
+        lose_message(stream, id, METER_PIPE);
 }
 
 /* A write that may have been in progress when the meter met the pipe. */

@@ -34,7 +34,7 @@ int BPF_PROG(task_newtask, struct task_struct *child, uint64_t clone_flags)
         if (kinds_in_force & METER_PIPE)
             stream->written_at = bpf_ktime_get_ns(); /* it is in no write */
         stream->away = (flags_in_force & FLAGS_OF_SWITCH) != 0 ? AWAY_NOT_STARTED : 0;
-        enliven(stream, parent->flags, parent->told);
+        enliven(stream, parent->flags, parent->told, parent->kinds);
         write_stream(stream, child);
     }
     write_process_event(parent, EVENT_CREATEPROCESS, stream->number | (uint64_t)thread << 32, 0);

@@ -101,6 +101,8 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
         if (stream->receivecall)
             return;
         stream->receivecall = 1;
+        if (kinds_change && (stream->kinds & METER_MQ) == 0)
+            return;
     }
     *message = (struct message){.offset = call};
     write_message(stream, EVENT_RECEIVECALL, message);

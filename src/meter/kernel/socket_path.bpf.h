@@ -335,7 +335,7 @@ static __noinline int tell_dropped(struct path *path, struct sock *sk, const str
         if (sk == NULL)
             return 0;
         udp_facts(&facts, sk, key);
-        if (!write_path(path, &facts, key, 0, new_path_number()))
+        if (!write_path(path, &facts, key, 0, new_path_number(PATH_UDP)))
             return 0;
     }
     path->told = path->dropped + path->refused;

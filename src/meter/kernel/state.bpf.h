@@ -241,7 +241,11 @@ const volatile uint32_t kinds_in_force = 0;   /* METER_TCP ...: kinds of paths t
 const volatile uint32_t wake_every = 1 << 20; /* bytes of a ring, a power of two: reader.bpf.h */
 const volatile bool calls_end = false;        /* the end of each system call is seen: sys_exit */
 
-#define CHANGE_LEAVE (~0ULL)
+/* Which of these are recorded may change. Then the lowest bits of a path's number tell its kind. */
+const volatile bool kinds_change = false;
+
+#define PATH_KIND_BITS 3 /* meter_kind_bit() */
+#define PATH_KIND_MASK ((1u << PATH_KIND_BITS) - 1)
 
 #define FLAGS_OF_SWITCH                                                                            \
     (EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_BLOCK) |        \
@@ -249,10 +253,12 @@ const volatile bool calls_end = false;        /* the end of each system call is 
 
 /* The union of what any stream records now, for records that belong to no stream. */
 uint64_t told_now;
+uint32_t kinds_now; /* likewise, METER_TCP ... */
 
 /* Set before an iterator marks processes. */
 uint64_t mark_flags;
 uint64_t mark_told;
+uint32_t mark_kinds;
 uint32_t mark_from_exec;
 uint32_t mark_all; /* every process but our own */
 uint32_t mark_generation;
@@ -302,9 +308,14 @@ uint64_t lost_datagrams;   /* received datagrams that could not be identified */
 uint64_t lost_paths;       /* paths not stored: no memory, or too many */
 uint32_t live;             /* metered streams alive */
 uint32_t marked;           /* streams newly marked by the iterator */
-uint64_t change_told; /* what the iterator makes streams record; CHANGE_LEAVE: nothing any more */
-uint32_t unmarkable;  /* tasks not marked for lack of memory */
-uint32_t resettled;   /* UNIX streams whose positions turned out to be settled wrongly */
-uint32_t unsettled;   /* directions of paths that a pass found unsettled */
+/* What the iterator changes in streams: what they do not record any longer, and then what they do. */
+uint64_t change_flags_off;
+uint64_t change_flags_on;
+uint32_t change_kinds_off;
+uint32_t change_kinds_on;
+uint32_t change_leaves; /* ... or they are not metered any more */
+uint32_t unmarkable;    /* tasks not marked for lack of memory */
+uint32_t resettled;     /* UNIX streams whose positions turned out to be settled wrongly */
+uint32_t unsettled;     /* directions of paths that a pass found unsettled */
 
 #endif

@@ -384,7 +384,8 @@ struct scratch {
 struct stream {
     uint64_t
         flags; /* EVENT_FLAG bits that it may record at some time: the hooks follow it for these */
-    uint64_t told; /* ... and that it records now. For the others, only positions are counted */
+    uint64_t told;  /* ... and that it records now. For the others, only positions are counted */
+    uint32_t kinds; /* METER_TCP ...: likewise, of which paths it records what it does there */
     uint32_t number;
     uint32_t process;
     uint32_t parent;

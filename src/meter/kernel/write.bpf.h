@@ -142,11 +142,32 @@ static __always_inline bool tells(const struct stream *stream, uint32_t id)
     return (stream->told & EVENT_FLAG(id)) != 0;
 }
 
+/* The same on paths of this kind, a bit METER_TCP ... */
+static __always_inline bool tells_of_kind(const struct stream *stream, uint32_t id, uint32_t kind)
+{
+    return tells(stream, id) && (!kinds_change || (stream->kinds & kind) != 0);
+}
+
+/* The same on the path with this number; 0: of no path. */
+static __always_inline bool tells_on(const struct stream *stream, uint32_t id, uint32_t path)
+{
+    return tells(stream, id) &&
+           (!kinds_change || path == 0 || (stream->kinds >> (path & PATH_KIND_MASK) & 1) != 0);
+}
+
 /* Whether any stream does. */
 static __always_inline bool is_told_now(uint32_t id)
 {
     return (flags_in_force & EVENT_FLAG(id)) != 0 &&
            (*(volatile uint64_t *)&told_now & EVENT_FLAG(id)) != 0;
+}
+
+/* The same on the path with this number. */
+static __always_inline bool is_told_now_on(uint32_t id, uint32_t path)
+{
+    return is_told_now(id) &&
+           (!kinds_change ||
+            (*(volatile uint32_t *)&kinds_now >> (path & PATH_KIND_MASK) & 1) != 0);
 }
 
 /* How many tasks are runnable: on all CPUs, if sched_switch keeps count; else on the task's. A CPU that has not switched
@@ -295,7 +316,7 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
 {
     struct record *record;
 
-    if (!tells(stream, id) || silent(stream))
+    if (!tells_on(stream, id, message->path) || silent(stream))
         return;
     record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
                              message->flags);
@@ -312,9 +333,9 @@ __noinline int write_message(struct stream *stream, uint32_t id, const struct me
 }
 
 /* Counts a message as lost because its path's record was lost. */
-static __always_inline void lose_message(struct stream *stream, uint32_t id)
+static __always_inline void lose_message(struct stream *stream, uint32_t id, uint32_t kind)
 {
-    if (!tells(stream, id) || silent(stream))
+    if (!tells_of_kind(stream, id, kind) || silent(stream))
         return;
     stream->sequence++;
     count_lost(stream, RING_DATA);
@@ -467,7 +488,7 @@ static __always_inline void write_unseen(uint32_t id, uint32_t path, uint32_t fi
 {
     struct record *record;
 
-    if (!is_told_now(id))
+    if (!is_told_now_on(id, path))
         return;
     record = begin_unowned(RING_DATA, id);
     if (record == NULL)
@@ -490,7 +511,7 @@ static __always_inline void write_queued(const struct queued *queued)
 {
     struct record *record;
 
-    if (!is_told_now(EVENT_MESSAGEQUEUED))
+    if (!is_told_now_on(EVENT_MESSAGEQUEUED, queued->path))
         return;
     record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
     if (record == NULL)

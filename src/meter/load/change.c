@@ -2,9 +2,9 @@
 /*
  * change.c: what processes record, changed while they run. See meter_interface.h.
  *
- *      opened for      SEND RECEIVE BLOCK WAKEUP     the hooks follow the processes for these: positions stay exact
- *      recorded now    SEND         BLOCK            \ changed by one store in each thread
- *      hooks of        sched_switch                  / those that count nothing come and go with the flags
+ *      opened for      SEND RECEIVE BLOCK WAKEUP, tcp pipe file    the hooks follow the processes for these
+ *      recorded now    SEND         BLOCK       , tcp              \ changed by one store each in a thread
+ *      hooks of        sched_switch               tcp pipe         / those that count nothing come and go
  */
 #include "meter/load/change.h"
 
@@ -21,20 +21,20 @@
 
 struct changing {
     struct meter *meter;
-    uint64_t flags;
+    const struct meter_change *change;
     uint64_t time;
     struct intern processes; /* told of so far */
     int count;               /* of threads */
 };
 
-static int tell_flags(struct changing *changing, uint32_t process)
+/* `process` 0: all. */
+static int tell_flags(struct changing *changing, uint32_t process, uint64_t told, uint32_t kinds)
 {
     const struct meter *meter = changing->meter;
-    uint64_t told = changing->flags == METER_LEAVE ? 0 : changing->flags;
     const struct flags_record flags = {
         .header = {.time = changing->time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
         .meter_flags = told == 0 ? 0 : told | (meter->flags & METER_FLAG_PC),
-        .kinds_left_out = METER_EVERY_KIND & ~meter->interface.kinds,
+        .kinds_left_out = METER_EVERY_KIND & ~kinds,
         .process = process,
     };
 
@@ -46,7 +46,7 @@ static bool never_began(const struct changing *changing, const struct survey_cha
 {
     const struct meter *meter = changing->meter;
 
-    return changing->flags == METER_LEAVE && thread->sequence == 0 &&
+    return changing->change->leaves && thread->sequence == 0 &&
            meter->generation != meter->kernel->bss->begun;
 }
 
@@ -55,7 +55,7 @@ static int tell_losses(struct changing *changing, const struct survey_change *th
 {
     int result = 0;
 
-    if (changing->flags != METER_LEAVE)
+    if (!changing->change->leaves)
         return 0;
     for (uint32_t ring = 0; ring < RING_COUNT && result == 0; ring++)
         result = lost_add(changing->meter, thread->stream, thread->sequence, changing->time, ring,
@@ -76,65 +76,121 @@ static int note_changed(const void *line, void *context)
     if (never_began(changing, thread))
         return 0;
     int result = tell_losses(changing, thread);
-    return result < 0 || (uint32_t)index < known ? result : tell_flags(changing, thread->process);
+    return result < 0 || (uint32_t)index < known
+               ? result
+               : tell_flags(changing, thread->process, thread->told,
+                            thread->kinds & changing->meter->kinds);
 }
 
 /* Passes over the threads until one finds nothing to change: one that is being created has its creator's flags. */
 static int change_threads(struct changing *changing, pid_t pid)
 {
-    struct meter *meter = changing->meter;
+    const struct meter_change *change = changing->change;
+    struct meter_bpf *kernel = changing->meter->kernel;
     int before, result;
 
-    meter->kernel->bss->change_told = changing->flags;
+    kernel->bss->change_flags_off = change->flags_off;
+    kernel->bss->change_flags_on = change->flags_on;
+    kernel->bss->change_kinds_off = change->kinds_off;
+    kernel->bss->change_kinds_on = change->kinds_on;
+    kernel->bss->change_leaves = change->leaves;
     do {
         before = changing->count;
         changing->time = clock_now(CLOCK_MONOTONIC);
-        result = iterate(meter->kernel->progs.change_tasks, pid, sizeof(struct survey_change),
+        result = iterate(kernel->progs.change_tasks, pid, sizeof(struct survey_change),
                          note_changed, changing);
     } while (result == 0 && changing->count != before);
     return result == -ESRCH ? 0 : result;
 }
 
-/* What any process may record now. What only one process records is remembered: it may go on in its children. */
-static void note_union(struct meter *meter, pid_t pid, uint64_t flags)
+static uint64_t flags_now(const struct meter *meter)
 {
-    uint64_t told = flags == METER_LEAVE ? 0 : flags;
-
-    if (pid == 0) {
-        meter->told = told;
-        meter->told_by_some = 0;
-    } else {
-        meter->told_by_some |= told;
-    }
-    __atomic_store_n(&meter->kernel->bss->told_now, meter->told | meter->told_by_some,
-                     __ATOMIC_SEQ_CST);
+    return meter->told | meter->told_by_some;
 }
 
-int meter_change(struct meter_interface *interface, pid_t pid, uint64_t flags,
+static uint32_t kinds_now(const struct meter *meter)
+{
+    return meter->kinds_told | meter->kinds_by_some;
+}
+
+/* What any process may record now. What only one process records is remembered: it may go on in its children. */
+static void note_union(struct meter *meter, pid_t pid, const struct meter_change *change)
+{
+    if (pid == 0) {
+        meter->told = ((meter->told & ~change->flags_off) | change->flags_on) & meter->flags;
+        meter->told_by_some &= ~change->flags_off;
+        meter->kinds_told = (meter->kinds_told & ~change->kinds_off) | change->kinds_on;
+        meter->kinds_by_some &= ~change->kinds_off;
+    } else {
+        meter->told_by_some |= change->flags_on;
+        meter->kinds_by_some |= change->kinds_on;
+    }
+    __atomic_store_n(&meter->kernel->bss->told_now, flags_now(meter), __ATOMIC_SEQ_CST);
+    __atomic_store_n(&meter->kernel->bss->kinds_now, kinds_now(meter), __ATOMIC_SEQ_CST);
+}
+
+static int refuse_kinds(const struct meter *meter, uint32_t kinds, struct problem *problem)
+{
+    char words[METER_KINDS_TEXT_SIZE];
+
+    meter_kinds_text(kinds, words);
+    if ((kinds & METER_UDP) != 0 && meter->left_out[0] != '\0')
+        return problem_set(problem, -EINVAL, "%s", meter->left_out);
+    return problem_set(problem, -EINVAL,
+                       "the meter was not opened for these kinds of paths: %s. What is on its way "
+                       "there has not been counted",
+                       words);
+}
+
+static int check(const struct meter *meter, const struct meter_change *change,
                  struct problem *problem)
 {
-    struct meter *meter = meter_of(interface);
-    struct changing changing = {.meter = meter, .flags = flags};
-    uint64_t before = meter->told | meter->told_by_some;
+    uint32_t unknown = change->kinds_on & ~meter->kinds;
+
+    if (change->leaves)
+        return 0;
+    if ((change->flags_on & ~meter->flags & ~METER_FLAG_PC) != 0)
+        return problem_set(problem, -EINVAL,
+                           "the meter was not opened for all of these flags: %#" PRIx64,
+                           change->flags_on);
+    if (unknown != 0)
+        return refuse_kinds(meter, unknown, problem);
+    if ((change->kinds_on | change->kinds_off) != 0 && meter->interface.later_kinds == 0)
+        return problem_set(problem, -EINVAL, "the meter was not opened to change kinds of paths");
+    return 0;
+}
+
+/* Hooks come before anything needs them, and go after. */
+static int change_all(struct changing *changing, pid_t pid, struct problem *problem)
+{
+    struct meter *meter = changing->meter;
+    uint64_t flags = flags_now(meter);
+    uint32_t kinds = kinds_now(meter);
     int result = 0;
 
-    if (flags != METER_LEAVE && (flags & ~meter->flags) != 0)
-        return problem_set(problem, -EINVAL,
-                           "the meter was not opened for all of these flags: %#" PRIx64, flags);
-    if (flags != METER_LEAVE) {
-        /* hooks come before anything needs them, and go after */
-        note_union(meter, pid, flags);
-        result = meter_attach(meter, before | meter->told | meter->told_by_some, problem);
+    if (!changing->change->leaves) {
+        note_union(meter, pid, changing->change);
+        result = meter_attach(meter, flags | flags_now(meter), kinds | kinds_now(meter), problem);
     }
-    if (result == 0) {
-        result = change_threads(&changing, pid);
-        if (result == 0 && pid == 0)
-            result = tell_flags(&changing, 0);
-        if (result < 0)
-            problem_set(problem, result, "cannot change the flags: %s", strerror(-result));
-    }
+    if (result < 0)
+        return result;
+    result = change_threads(changing, pid);
+    if (result == 0 && pid == 0)
+        result =
+            tell_flags(changing, 0, changing->change->leaves ? 0 : meter->told, meter->kinds_told);
+    if (result < 0)
+        return problem_set(problem, result, "cannot change the flags: %s", strerror(-result));
+    return meter_attach(meter, flags_now(meter), kinds_now(meter), problem);
+}
+
+int meter_change(struct meter_interface *interface, pid_t pid, const struct meter_change *change,
+                 struct problem *problem)
+{
+    struct changing changing = {.meter = meter_of(interface), .change = change};
+    int result = check(changing.meter, change, problem);
+
     if (result == 0)
-        result = meter_attach(meter, meter->told | meter->told_by_some, problem);
+        result = change_all(&changing, pid, problem);
     intern_done(&changing.processes);
     return result < 0 ? result : changing.count;
 }

@@ -6,7 +6,7 @@
 #include "meter/shared/meter_interface.h"
 
 /* As meter_interface.change. */
-int meter_change(struct meter_interface *interface, pid_t pid, uint64_t flags,
+int meter_change(struct meter_interface *interface, pid_t pid, const struct meter_change *change,
                  struct problem *problem);
 
 #endif

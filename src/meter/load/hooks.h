@@ -60,10 +60,11 @@ static inline bool hook_needed(const struct hook *hook, uint64_t flags, uint32_t
  * recorded. The others only see what happens at the moment. */
 static inline bool hook_counts(const struct hook *hook)
 {
+    /* a position in a file is the call's own */
     const uint64_t moments = EVENT_FLAG(EVENT_BLOCK) | EVENT_FLAG(EVENT_SCHEDULE) |
                              EVENT_FLAG(EVENT_WAKEUP) | EVENT_FLAG(EVENT_SIGNAL);
 
-    return (hook->flags & moments) == 0;
+    return (hook->flags & moments) == 0 && hook->kinds != METER_FILE;
 }
 
 struct btf;

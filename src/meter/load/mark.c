@@ -103,7 +103,7 @@ static int tell_outside(struct beginning *beginning)
     const struct flags_record flags = {
         .header = {.time = beginning->time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
         .meter_flags = beginning->meter->told,
-        .kinds_left_out = METER_EVERY_KIND & ~(beginning->meter->interface.kinds & ~METER_UDP),
+        .kinds_left_out = METER_EVERY_KIND & ~(beginning->meter->kinds_told & ~METER_UDP),
     };
 
     return ring_reader_add(&beginning->meter->reader, &flags.header);
@@ -117,6 +117,7 @@ int meter_acquire(struct meter_interface *interface, pid_t pid, struct problem *
     meter->generation += first;
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_told = meter->told;
+    meter->kernel->bss->mark_kinds = meter->kinds_told;
     meter->kernel->bss->mark_from_exec = false;
     meter->kernel->bss->mark_all = pid == 0;
     meter->kernel->bss->mark_generation = meter->generation;
@@ -247,6 +248,7 @@ int meter_mark(struct meter_interface *interface, pid_t pid, struct problem *pro
 
     meter->kernel->bss->mark_flags = meter->flags;
     meter->kernel->bss->mark_told = meter->told;
+    meter->kernel->bss->mark_kinds = meter->kinds_told;
     meter->kernel->bss->mark_from_exec = true;
     meter->kernel->bss->mark_all = false;
     int result = mark(meter, pid);

@@ -102,14 +102,13 @@ static int attach_hook(struct meter *meter, size_t i, struct problem *problem)
     return 0;
 }
 
-int meter_attach(struct meter *meter, uint64_t told, struct problem *problem)
+int meter_attach(struct meter *meter, uint64_t told, uint32_t kinds, struct problem *problem)
 {
     int result = 0;
 
     for (size_t i = 0; i < hook_count && result == 0; i++) {
-        bool needed =
-            meter->choices[i] == HOOK_CHOSEN &&
-            (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, meter->interface.kinds));
+        bool needed = meter->choices[i] == HOOK_CHOSEN &&
+                      (hook_counts(&hooks[i]) || hook_needed(&hooks[i], told, kinds));
         if (needed && meter->links[i] == NULL)
             result = attach_hook(meter, i, problem);
         if (!needed && meter->links[i] != NULL) {
@@ -124,7 +123,7 @@ int meter_attach(struct meter *meter, uint64_t told, struct problem *problem)
 
 static void leave_out_udp(struct meter *meter, const char *need, const char *why)
 {
-    meter->interface.kinds &= ~METER_UDP;
+    meter->kinds &= ~METER_UDP;
     snprintf(meter->left_out, sizeof(meter->left_out), "UDP is not metered: its hooks need %s%s",
              need, why);
 }
@@ -153,8 +152,8 @@ static bool needs_udp(const struct meter *meter)
     bool needed = false;
 
     for (size_t i = 0; i < hook_count; i++)
-        needed = needed || (hooks[i].duty == DUTY_UDP &&
-                            hook_needed(&hooks[i], meter->flags, meter->interface.kinds));
+        needed = needed ||
+                 (hooks[i].duty == DUTY_UDP && hook_needed(&hooks[i], meter->flags, meter->kinds));
     return needed;
 }
 
@@ -166,7 +165,8 @@ static uint64_t unknown_flags(const struct offers *offers)
 }
 
 /* Chooses the hooks, and what to leave out. */
-static int choose_hooks(struct meter *meter, struct problem *problem)
+static int choose_hooks(struct meter *meter, const struct meter_options *options,
+                        struct problem *problem)
 {
     struct offers offers;
 
@@ -181,13 +181,13 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
                            "root, e.g. with sudo (see dpm check)");
     }
     if (needs_udp(meter)) {
-        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->interface.kinds);
+        enum hook_way way = hook_way_of(&offers, DUTY_UDP, meter->flags, meter->kinds);
         if (way == WAY_CGROUP)
             open_cgroup(meter);
         else if (way == WAY_NONE)
             leave_out_udp(meter, "BPF trampolines, or Linux 6.16", "");
     }
-    hooks_choose(&offers, meter->flags, meter->interface.kinds, meter->choices);
+    hooks_choose(&offers, meter->flags, meter->kinds, meter->choices);
     int result = hooks_missing(&offers, meter->choices, problem);
     meter->exit_tells_last = tracepoint_arguments(offers.types, "sched_process_exit") > 1;
     meter->interface.unknown_flags = unknown_flags(&offers);
@@ -196,8 +196,11 @@ static int choose_hooks(struct meter *meter, struct problem *problem)
                  "SCHEDULE is not recorded: this kernel is built without CONFIG_SCHED_INFO");
     meter->flags &= ~meter->interface.unknown_flags;
     meter->told &= meter->flags;
+    meter->kinds_told &= meter->kinds;
+    meter->interface.kinds = meter->kinds_told;
+    meter->interface.later_kinds = options->later_kinds == 0 ? 0 : meter->kinds;
     offers_done(&offers);
-    if (result == 0 && meter->interface.kinds == 0)
+    if (result == 0 && meter->kinds_told == 0)
         return problem_set(problem, -EPERM, "%s, and --kinds asks for nothing else",
                            meter->left_out);
     return result;
@@ -286,6 +289,8 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->generation = meter->kernel->bss->mark_generation = meter->kernel->bss->begun = 1;
     meter->kernel->rodata->flags_in_force = meter->flags;
     meter->kernel->bss->told_now = meter->told;
+    meter->kernel->bss->kinds_now = meter->kinds_told;
+    meter->kernel->rodata->kinds_change = options->later_kinds != 0;
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
@@ -294,7 +299,7 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     bpf_map__set_max_entries(meter->kernel->maps.data_ring, sizes[RING_DATA]);
     bpf_map__set_max_entries(meter->kernel->maps.control_ring, sizes[RING_CONTROL]);
     meter->kernel->rodata->kinds_in_force =
-        needs_udp(meter) ? meter->interface.kinds : meter->interface.kinds & ~METER_UDP;
+        needs_udp(meter) ? meter->kinds : meter->kinds & ~METER_UDP;
     meter->kernel->rodata->exit_tells_last = meter->exit_tells_last;
     meter->kernel->rodata->calls_end = sees_calls_end(meter);
     limit_to_user(meter->kernel, options);
@@ -393,7 +398,7 @@ static void detach(struct meter_interface *interface)
         meter->links[i] = NULL;
     }
     meter->detached = true;
-    if (meter->interface.kinds & METER_FILE) {
+    if (meter->kinds & METER_FILE) {
         meter->kernel->bss->metering_ends = 1;
         run_once(meter->kernel->progs.sweep_files);
     }
@@ -580,16 +585,17 @@ int meter_open(const struct meter_options *options, struct meter_interface **ret
     meter->told = options->flags;
     meter->interface = kernel_meter;
     meter->interface.source = (struct source){next_record, 1, &meter->interface.state, descriptor};
-    meter->interface.kinds = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
+    meter->kinds_told = options->kinds == 0 ? METER_ALL_KINDS : options->kinds;
+    meter->kinds = meter->kinds_told | options->later_kinds;
     meter->reader.extra = (struct ring_extra){meter, look, note, last_records};
     open_sockets_init(&meter->sockets);
     meter->cgroup = -1;
     quiet_libbpf();
-    int result = choose_hooks(meter, problem);
+    int result = choose_hooks(meter, options, problem);
     if (result == 0)
         result = load(meter, options, problem);
     if (result == 0)
-        result = meter_attach(meter, meter->told, problem);
+        result = meter_attach(meter, meter->told, meter->kinds_told, problem);
     if (result == 0 && meter_note_own(&meter->interface, getpid()) < 0)
         result = problem_set(problem, -EIO, "cannot find our own program file in the kernel");
     if (result < 0) {

@@ -26,6 +26,8 @@ struct meter_options {
      * flags above are always among them. */
     uint64_t later_flags;
     uint32_t kinds; /* METER_TCP ...: the meter ignores all other paths; 0 = all */
+    /* As later_flags: kinds that `change` may set. Those above are among them. 0: it cannot change kinds. */
+    uint32_t later_kinds;
     /* Bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The control ring has a quarter of it, at least
      * 1 MiB. */
     uint32_t ring_size;

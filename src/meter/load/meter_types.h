@@ -45,6 +45,10 @@ struct meter {
     uint64_t flags;      /* that may be recorded at some time */
     uint64_t told; /* ... that are recorded now, except where `change` was called for a process */
     uint64_t told_by_some; /* ... and by any of these processes */
+    /* the same for kinds of paths, METER_TCP ... */
+    uint32_t kinds;
+    uint32_t kinds_told;
+    uint32_t kinds_by_some;
     int cgroup;          /* of the root control group; negative: no hook needs it, or not allowed */
     bool cgroup_is_part; /* ... of a container's own hierarchy, outside of which UDP has no hooks */
     bool outside;        /* a process outside of it was acquired */
@@ -58,9 +62,9 @@ static inline struct meter *meter_of(const struct meter_interface *interface)
     return (struct meter *)(uintptr_t)interface;
 }
 
-/* Attaches the hooks that these flags need, and those that count positions; detaches the others. Returns 0, or a negative
- * errno with a line in `problem`. */
-int meter_attach(struct meter *meter, uint64_t told, struct problem *problem);
+/* Attaches the hooks that these flags and kinds need, and those that count positions; detaches the others. Returns 0, or
+ * a negative errno with a line in `problem`. */
+int meter_attach(struct meter *meter, uint64_t told, uint32_t kinds, struct problem *problem);
 
 /* Number of records lost so far because this ring was full. */
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring);

@@ -195,15 +195,15 @@ static int sweep_in_kernel(struct meter *meter)
     int result = 0;
 
     meter->kernel->bss->sweeps++;
-    if (meter->interface.kinds & METER_PIPE)
+    if (meter->kinds & METER_PIPE)
         result = run_once(meter->kernel->progs.sweep_pipes);
-    if (result == 0 && (meter->interface.kinds & METER_FILE))
+    if (result == 0 && (meter->kinds & METER_FILE))
         result = run_once(meter->kernel->progs.sweep_files);
-    if (result == 0 && (meter->interface.kinds & METER_MQ))
+    if (result == 0 && (meter->kinds & METER_MQ))
         result = run_once(meter->kernel->progs.sweep_queues);
-    if (result == 0 && (meter->interface.kinds & METER_UDP))
+    if (result == 0 && (meter->kinds & METER_UDP))
         result = run_once(meter->kernel->progs.sweep_udp_paths);
-    if (result == 0 && (meter->interface.kinds & METER_UNIX))
+    if (result == 0 && (meter->kinds & METER_UNIX))
         result = run_once(meter->kernel->progs.sweep_pairs);
     return result;
 }

@@ -191,18 +191,17 @@ static int descriptor_of(const struct source *source)
     return ring_reader_descriptor(&((const struct session *)source)->reader);
 }
 
-/* Asks something about a process. */
-static int ask_of(struct session *session, uint32_t operation, pid_t pid, uint64_t flags,
+/* Asks something about a process; 0: about all. */
+static int ask_of(struct session *session, struct session_request *request, pid_t pid,
                   struct session_reply *ret_reply, struct problem *problem)
 {
-    struct session_request request = {.operation = operation,
-                                      .of = {.flags = flags, .all = pid == 0}};
     int descriptor = pid == 0 ? -1 : process_open(pid);
 
+    request->of.all = pid == 0;
     if (pid != 0 && descriptor < 0)
         return problem_set(problem, descriptor, "cannot meter process %d: %s", pid,
                            strerror(-descriptor));
-    int result = ask_for_records(session, &request, descriptor, ret_reply, problem);
+    int result = ask_for_records(session, request, descriptor, ret_reply, problem);
     if (descriptor >= 0)
         close(descriptor);
     return result;
@@ -210,16 +209,18 @@ static int ask_of(struct session *session, uint32_t operation, pid_t pid, uint64
 
 static int mark(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
+    struct session_request request = {.operation = SESSION_MARK};
     struct session_reply reply;
-    int result = ask_of(session_of(interface), SESSION_MARK, pid, 0, &reply, problem);
+    int result = ask_of(session_of(interface), &request, pid, &reply, problem);
 
     return result < 0 ? result : 0;
 }
 
 static int acquire(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
+    struct session_request request = {.operation = SESSION_ACQUIRE};
     struct session_reply reply = {0};
-    int result = ask_of(session_of(interface), SESSION_ACQUIRE, pid, 0, &reply, problem);
+    int result = ask_of(session_of(interface), &request, pid, &reply, problem);
 
     interface->refused = reply.refused;
     return result == -ESRCH ? 0 : result; /* it has ended */
@@ -239,13 +240,19 @@ static int begin(struct meter_interface *interface, struct meter_begun *ret_begu
     return 0;
 }
 
-static int change(struct meter_interface *interface, pid_t pid, uint64_t flags,
+static int change(struct meter_interface *interface, pid_t pid, const struct meter_change *change,
                   struct problem *problem)
 {
+    struct session_request request = {.operation = SESSION_CHANGE,
+                                      .of = {.flags_off = change->flags_off,
+                                             .flags_on = change->flags_on,
+                                             .kinds_off = change->kinds_off,
+                                             .kinds_on = change->kinds_on,
+                                             .leaves = change->leaves}};
     struct session_reply reply;
 
     session_of(interface)->looked = 0; /* fewer may be alive now */
-    return ask_of(session_of(interface), SESSION_CHANGE, pid, flags, &reply, problem);
+    return ask_of(session_of(interface), &request, pid, &reply, problem);
 }
 
 static uint32_t live(const struct meter_interface *interface)
@@ -393,6 +400,7 @@ int session_open(const struct session_options *options, struct meter_interface *
                                       .open = {.flags = options->flags,
                                                .later_flags = options->later_flags,
                                                .kinds = options->kinds,
+                                               .later_kinds = options->later_kinds,
                                                .ring_size = options->ring_size}};
     struct session_reply reply;
     struct asked_file file = {0};
@@ -414,6 +422,7 @@ int session_open(const struct session_options *options, struct meter_interface *
     }
     session->interface.service_time = reply.cpu;
     session->interface.kinds = reply.open.kinds;
+    session->interface.later_kinds = reply.open.later_kinds;
     session->interface.unknown_flags = reply.open.unknown_flags;
     memcpy(session->left_out, reply.text, sizeof(session->left_out));
     session->interface.left_out = session->left_out[0] == '\0' ? NULL : session->left_out;

@@ -15,6 +15,7 @@ struct session_options {
     uint64_t flags;       /* EVENT_FLAG bits and METER_FLAG_PC, for all marked processes */
     uint64_t later_flags; /* that `change` may set, besides these */
     uint32_t kinds;       /* METER_TCP ...; 0 = all */
+    uint32_t later_kinds; /* as in struct meter_options */
     uint32_t ring_size;   /* bytes of the data ring; 0 = the default */
 };
 

@@ -23,7 +23,19 @@ struct meter_process {
     char name[STREAM_NAME_SIZE]; /* NUL-filled, not always terminated */
 };
 
-#define METER_LEAVE (~0ULL)
+/* What `change` does to processes: first they do not record any longer what is `off`, then they record what is `on`. What
+ * neither names stays as it is for each of them. */
+struct meter_change {
+    uint64_t flags_off, flags_on; /* EVENT_FLAG bits; METER_FLAG_PC has no effect */
+    uint32_t kinds_off, kinds_on; /* METER_TCP ... */
+    bool leaves; /* instead: the processes are not metered any longer, and run on */
+};
+
+/* Exactly these flags, and the same kinds as before. */
+static inline struct meter_change meter_change_flags(uint64_t flags)
+{
+    return (struct meter_change){.flags_off = METER_ALL_FLAGS, .flags_on = flags};
+}
 
 /* The result of meter_interface.begin. */
 struct meter_begun {
@@ -43,7 +55,8 @@ struct meter_interface {
 
     enum meter_kind kind;
     uint64_t unknown_flags; /* of events that this meter can never record */
-    uint32_t kinds;         /* METER_TCP ...: kinds of paths that it meters */
+    uint32_t kinds;         /* METER_TCP ...: kinds of paths that it meters from the beginning */
+    uint32_t later_kinds;   /* ... and those that `change` may set; 0: it changes none */
     /* What it was asked to record but does not, and why, in one line; NULL: nothing. */
     const char *left_out;
     bool holds_descendants; /* the command's descendants end when this process ends */
@@ -81,12 +94,12 @@ struct meter_interface {
                  struct problem *problem);
 
     /* Changes what a process records from now on, all its threads and what they create; of every process if pid is 0, and
-     * of those that are marked later. `flags`: EVENT_FLAG bits, of those that the meter was opened for. Positions go on
-     * being counted, so messages are matched exactly across a change. METER_LEAVE: the process is not metered any longer,
-     * and runs on. Adds a FLAGS record for each process that has changed, and for all; none for a process that leaves between
-     * `acquire` and `begin`. Returns how many threads have
-     * changed. Errors: -EINVAL (flags that it was not opened for). NULL: this meter cannot. */
-    int (*change)(struct meter_interface *meter, pid_t pid, uint64_t flags,
+     * of those that are marked later. Flags and kinds are those that the meter was opened for. Positions go on
+     * being counted, so messages are matched exactly across a change; PATH and DESTROYPATH records are made for all kinds
+     * that it was opened for, whether they are recorded or not. Adds a FLAGS record for each process that has changed, and
+     * for all; none for a process that leaves between `acquire` and `begin`. Returns how many threads have changed. Errors:
+     * -EINVAL (flags or kinds that it was not opened for). NULL: this meter cannot. */
+    int (*change)(struct meter_interface *meter, pid_t pid, const struct meter_change *change,
                   struct problem *problem);
 
     /* Whether the marked command has ended. If so, *ret_status is as wait(2) returns it, and the command is reaped. NULL:

@@ -25,7 +25,7 @@
 
 #define SESSION_SOCKET  "/run/dpm/socket"
 #define SESSION_FOLDER  "/run/dpm/sessions"
-#define SESSION_VERSION 1u
+#define SESSION_VERSION 2u
 
 enum session_operation {
     SESSION_OPEN = 1,
@@ -64,11 +64,14 @@ struct session_request {
             uint64_t flags;
             uint64_t later_flags; /* that CHANGE may set, besides these */
             uint32_t kinds;
-            uint32_t ring_size; /* 0: the default */
+            uint32_t later_kinds; /* likewise */
+            uint32_t ring_size;   /* 0: the default */
         } open;
         struct {
-            uint64_t flags; /* CHANGE: as meter_interface.change takes them */
-            uint32_t all;   /* 1: everything that the user may meter, or that is metered; else 0 */
+            uint64_t flags_off, flags_on; /* CHANGE: struct meter_change */
+            uint32_t kinds_off, kinds_on;
+            uint32_t leaves;
+            uint32_t all; /* 1: everything that the user may meter, or that is metered; else 0 */
         } of;
         uint64_t records; /* LOOK: how many the reader has taken */
         struct {
@@ -94,6 +97,7 @@ struct session_reply {
             uint32_t sizes
                 [RING_COUNT]; /* of the rings, in bytes; their descriptors come in this order */
             uint32_t kinds;   /* that are metered */
+            uint32_t later_kinds;
             uint64_t unknown_flags;
         } open;           /* `text`: what was left out */
         uint32_t refused; /* ACQUIRE */

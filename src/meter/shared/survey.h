@@ -26,13 +26,14 @@ struct survey_socket {
     uint64_t cookie;
 };
 
-/* A stream whose flags have changed. */
+/* A stream whose flags or kinds have changed. */
 struct survey_change {
+    uint64_t told; /* flags from now on */
     uint32_t stream;
     uint32_t process;
     uint32_t sequence; /* of its next record */
-    uint32_t unused;
-    uint64_t lost[2]; /* records lost since the stream's last LOST record, by enum ring_id */
+    uint32_t kinds;    /* from now on */
+    uint64_t lost[2];  /* records lost since the stream's last LOST record, by enum ring_id */
 };
 
 /* The first members of a UDP path in the meter's map. */

@@ -358,17 +358,30 @@ static json_t *with_name(json_t *names, const char *name)
     return NULL;
 }
 
-static void kinds_left_out(const struct communication *all, const void *row,
-                           struct result_value *value)
+static json_t *kind_names(uint32_t kinds)
 {
+    json_t *names = json_array();
     const char *name;
     uint32_t kind;
 
-    (void)row;
-    value->json = json_array();
     for (size_t i = 0; (name = meter_kind(i, &kind)) != NULL; i++)
-        if (all->kinds_left_out & kind)
-            value->json = with_name(value->json, name);
+        if (kinds & kind)
+            names = with_name(names, name);
+    return names;
+}
+
+static void kinds_left_out(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    (void)row;
+    value->json = kind_names(all->kinds_left_out);
+}
+
+static void kinds_partly(const struct communication *all, const void *row,
+                         struct result_value *value)
+{
+    (void)row;
+    value->json = kind_names(all->kinds_partly);
 }
 
 static void events_left_out(const struct communication *all, const void *row,
@@ -488,6 +501,7 @@ static const struct result_column of_recording[] = {
     {"unseen_bytes", NULL, RESULT_BYTES, ALL(unseen_bytes)},
     {"unseen_sent_bytes", NULL, RESULT_BYTES, ALL(unseen_sent_bytes)},
     {"not_metered", NULL, RESULT_JSON, .get = kinds_left_out},
+    {"metered_partly", NULL, RESULT_JSON, .get = kinds_partly},
     {"events_not_metered", NULL, RESULT_JSON, .get = events_left_out},
     {"events_metered_partly", NULL, RESULT_JSON, .get = events_partly},
     {"traces_of_ptrace", NULL, RESULT_COUNT, ALL(traces_of_ptrace)},

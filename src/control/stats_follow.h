@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* stats_follow.h: statistics of a trace while it grows. Private to control/. */
+#ifndef DPM_STATS_FOLLOW_H
+#define DPM_STATS_FOLLOW_H
+
+#include "control/traces.h"
+
+#include "analysis/statistics/statistics.h"
+
+/* Reads the history of a trace that is followed (traces_follow) until its recording has ended, and prints a report every
+ * `interval` ns, 0: none. Says when records were removed before they were read. Returns 0, or a negative errno with a line
+ * in `problem`. */
+int stats_follow(const struct traces *traces, struct statistics *statistics, uint64_t interval,
+                 struct problem *problem);
+
+#endif
