@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define CONNECT_MS   10000 /* to the server on this machine */
+#define WINDOW       "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's own */
 #define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
 
 /* ---- begin and end ---- */
@@ -24,7 +25,10 @@ static int start_server(struct remote *remote, struct problem *problem)
         .idle_seconds = IDLE_SECONDS,
     };
     /* a quarter is left for notices, output, and what the server itself needs */
-    const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3};
+    const char *window = getenv(WINDOW);
+    const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3,
+                                         .window_ms =
+                                             window == NULL ? 0 : strtoull(window, NULL, 10)};
     int result = session_folder_make(remote->session, remote->folder, problem);
 
     if (result < 0) {
