@@ -243,7 +243,7 @@ static int begin(struct running *running, struct problem *problem)
 static void end_lost(struct running *running)
 {
     for (size_t i = 0; i < running->count; i++)
-        if (running->list[i].host->remote->state == REMOTE_OUT)
+        if (running->list[i].host->remote->state == REMOTE_OUT || running->list[i].host->agent_died)
             end_part(running, &running->list[i], LOST_STATUS);
 }
 

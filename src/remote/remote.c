@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_MS   10000 /* to the server on this machine */
+#define CONNECT_MS   10000                /* to the server on this machine */
 #define WINDOW       "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's own */
-#define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
+#define IDLE_SECONDS 600 /* after which the server ends if this process was killed */
 
 /* ---- begin and end ---- */
 

@@ -126,7 +126,7 @@ done
 
 begin agent 8
 in_host one pkill -9 -x dpm-agent
-check_end 1
+check_end 255 # as man dpm-run says
 check "... and the host is named" grep -q 'one was cut' err
 check_part one
 check_all two
@@ -160,8 +160,9 @@ check_part one
 check_all two
 in_host one umount -l "$dir/hosts/one/home/root/.local/state"
 
-mount -t tmpfs -o size=24M,mode=700 tmpfs "$HOME/.local/state"
+mount -t tmpfs -o size=100M,mode=700 tmpfs "$HOME/.local/state"
 begin store 6 --fabric-disk 64M
+head -c 200M /dev/zero > "$HOME/.local/state/other" 2> other.err # takes the rest of the disk
 wait $run
 echo "# store: exit status $?: $(grep -v '^ ' err | head -n 3)"
 check "store: with a full disk of the server, nothing is left" wait_for 100 nothing_left

@@ -10,6 +10,7 @@ long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev tes
 need_meter
 need_programs ip ssh python3 jq nats-server unshare setpriv nginx psql curl
 hosts=$(realpath "$(dirname "$0")/../../scripts/hosts")
+shift_trace=$(realpath "$1/tests/programs/shift")
 programs=$(realpath "$(dirname "$0")/../programs")
 dir=$scratch/hosts
 chmod 755 "$scratch"
@@ -194,8 +195,25 @@ check_account
 check "what is said first is true: the second back end sleeps" \
     test -n "$(first_finding | grep "Time .* of the time of .* requests .*\[$slow\] slept until a timer ended (clock_nanosleep)")"
 check_equal "... for as long as it was told to, each time" yes "$(jq -r --argjson pid "$slow" '
-    .processes[] | select(.pid == $pid) | if .sent.messages == '$((4 * requests))' then "yes" else .sent.messages end' stats.json)"
+    .processes[] | select(.pid == $pid and .machine == "app1") | if .sent.messages == '$((4 * requests))' then "yes" else .sent.messages end' stats.json)"
 end_site
+
+# ---- clocks that are wrong, and drift ----
+
+# A packet's trace is rewritten with another clock. Its error is known: what shift adds. ahead_ns is how far the clock was
+# ahead at the last record.
+for ppm in 0 200 -200; do
+    rm -rf shifted
+    "$shift_trace" "$traces/slow/app1" shifted 5000 $ppm
+    "$dpm" stats --json "$traces/slow/db1" shifted "$traces/slow/web1" > clocks.json 2> stats.err
+    jq -c .trace.clocks clocks.json | sed 's/^/# /'
+    # the clock's own wall time of the machine is rewritten by `SECONDS` only
+    check "a clock that is 5000 s ahead and drifts by $ppm ppm: what is said of it is true" jq -e --argjson ppm "$ppm" '
+        (.trace.duration_ns * ($ppm | fabs) / 1000000) as $drift | .trace.clocks | length == 3 and
+        all(.error_ns > 0) and (.[1] | ((.ahead_ns - 5000000000000) | fabs) <= .error_ns + $drift)' clocks.json
+    check "... all messages are matched as before" jq -e '.trace.matching |
+        .exact == 16 * '$requests' and .unmatched_receives == 0' clocks.json
+done
 
 # ---- a slow query ----
 

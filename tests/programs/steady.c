@@ -6,11 +6,11 @@
  *
  * Says how many it sent: "sent N" when the parent has received all of them.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
