@@ -13,6 +13,7 @@
 
 #define CONNECT_MS   10000                /* to the server on this machine */
 #define WINDOW       "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's own */
+#define SAID_MOST    (64u << 20)          /* bytes */
 #define IDLE_SECONDS 600 /* after which the server ends if this process was killed */
 
 /* ---- begin and end ---- */
@@ -24,9 +25,11 @@ static int start_server(struct remote *remote, struct problem *problem)
         .disk_bytes = remote->options.disk_bytes,
         .idle_seconds = IDLE_SECONDS,
     };
-    /* a quarter is left for notices, output, and what the server itself needs */
+    /* a quarter is left for notices and output, half of it at most, and for what the server itself needs */
+    const uint64_t eighth = remote->options.disk_bytes / 8;
     const char *window = getenv(WINDOW);
     const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3,
+                                         .said_bytes = eighth < SAID_MOST ? eighth : SAID_MOST,
                                          .window_ms =
                                              window == NULL ? 0 : strtoull(window, NULL, 10)};
     int result = session_folder_make(remote->session, remote->folder, problem);

@@ -38,7 +38,7 @@ begin() {
     seconds=$2
     shift 2
     : > err
-    timeout 200 "$dpm" run --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" --session "$name" -o "$scratch/$name" \
+    timeout 200 "$dpm" run --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" --session "$(basename "$name")" -o "$scratch/$name" \
         --kinds unix --ring 64M "$@" --host two:"$steady $rate $seconds" --host one:"$steady $rate $seconds" \
         > out 2> err < /dev/null &
     run=$!
@@ -163,6 +163,9 @@ in_host one umount -l "$dir/hosts/one/home/root/.local/state"
 mount -t tmpfs -o size=100M,mode=700 tmpfs "$HOME/.local/state"
 begin store 6 --fabric-disk 64M
 head -c 200M /dev/zero > "$HOME/.local/state/other" 2> other.err # takes the rest of the disk
+# It waits for the server as long as that has no space: a user ends it.
+wait_for 60 grep -q 'trying again' err
+kill "$(pgrep -P $run dpm)" && sleep 1 && kill "$(pgrep -P $run dpm)"
 wait $run
 echo "# store: exit status $?: $(grep -v '^ ' err | head -n 3)"
 check "store: with a full disk of the server, nothing is left" wait_for 100 nothing_left
@@ -171,14 +174,10 @@ check_part two
 umount -l "$HOME/.local/state"
 
 mount -t tmpfs -o size=8M tmpfs small
-scratch_of_copies=$scratch
-scratch=$scratch/small
-begin copies 6
+begin small/copies 6
 wait $run
 check "copies: a full disk of the copies is an error" test $? -gt 0
 check "... and reported" grep -qi 'no space\|full' err
-scratch=$scratch_of_copies
-name=small/copies
 check_part one
 check_part two
 check "... nothing is left" wait_for 100 nothing_left
