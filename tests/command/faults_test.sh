@@ -23,7 +23,7 @@ trap leave EXIT
 rm -f up.log
 dpm=$(realpath "$dpm")
 cd "$scratch" || exit 1
-export HOME="$scratch/home" XDG_STATE_HOME= DPM_TEST_WINDOW_MS=2000
+export HOME="$scratch/home" DPM_TEST_WINDOW_MS=2000 XDG_STATE_HOME=
 mkdir -p "$HOME/.local/state" small
 sessions=$HOME/.local/state/dpm/sessions
 rate=25000
