@@ -207,10 +207,9 @@ for ppm in 0 200 -200; do
     "$shift_trace" "$traces/slow/app1" shifted 5000 $ppm
     "$dpm" stats --json "$traces/slow/db1" shifted "$traces/slow/web1" > clocks.json 2> stats.err
     jq -c .trace.clocks clocks.json | sed 's/^/# /'
-    # the clock's own wall time of the machine is rewritten by `SECONDS` only
     check "a clock that is 5000 s ahead and drifts by $ppm ppm: what is said of it is true" jq -e --argjson ppm "$ppm" '
         (.trace.duration_ns * ($ppm | fabs) / 1000000) as $drift | .trace.clocks | length == 3 and
-        all(.error_ns > 0) and (.[1] | ((.ahead_ns - 5000000000000) | fabs) <= .error_ns + $drift)' clocks.json
+        (.[1:] | all(.error_ns > 0)) and (.[1] | ((.ahead_ns - 5000000000000) | fabs) <= .error_ns + $drift)' clocks.json
     check "... all messages are matched as before" jq -e '.trace.matching |
         .exact == 16 * '$requests' and .unmatched_receives == 0' clocks.json
 done
