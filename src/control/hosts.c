@@ -72,6 +72,7 @@ static void take_message(void *context, struct remote_host *remote,
         host->idle = true;
     } else if (is_method(message, "recording.ended")) {
         host->ended = host->cut = true;
+        host->agent_died |= strcmp(text_of(message, "reason"), "agent") == 0;
         snprintf(line, sizeof(line), "the recording ended: %.500s", text_of(message, "message"));
         hosts_say(hosts, remote, line);
     } else if (is_method(message, "note")) {

@@ -29,13 +29,14 @@
 /* One host. */
 struct metered_host {
     struct remote_host *remote;
-    bool opened;   /* it has a recording */
-    bool idle;     /* no metered process lives there */
-    bool settled;  /* it has said what it recorded, at the end */
-    bool ended;    /* its recording */
-    bool cut;      /* its recording ended by itself, or out of reach: records may be missing */
-    bool stored;   /* what it recorded is waited for, or has come */
-    json_t *notes; /* on its recording, not said yet; or NULL */
+    bool opened;     /* it has a recording */
+    bool idle;       /* no metered process lives there */
+    bool settled;    /* it has said what it recorded, at the end */
+    bool ended;      /* its recording */
+    bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
+    bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
+    bool stored;     /* what it recorded is waited for, or has come */
+    json_t *notes;   /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;
 };
 

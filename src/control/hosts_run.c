@@ -271,7 +271,7 @@ static int begin(struct running *running, struct problem *problem)
 static void end_lost(struct running *running)
 {
     for (size_t i = 0; i < running->count; i++)
-        if (running->list[i].host->remote->state == REMOTE_OUT)
+        if (running->list[i].host->remote->state == REMOTE_OUT || running->list[i].host->agent_died)
             end_part(running, &running->list[i], LOST_STATUS);
 }
 
@@ -325,10 +325,11 @@ static int run(struct running *running)
         return result == -ENOENT ? 127 : EXIT_FAILURE;
     }
     record(running);
-    hosts_end(running->hosts);
+    int stored = hosts_end(running->hosts);
     if (hosts_report(running->hosts, &problem) < 0)
         command_error("%s", problem.text);
-    return exit_status(running);
+    int status = exit_status(running);
+    return status == 0 && stored < 0 ? EXIT_FAILURE : status;
 }
 
 int hosts_run(const struct hosts_options *options, const struct recording_command_options *recorder,

@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS      10000 /* to the server on this machine */
-#define IDLE_SECONDS    600   /* after which the server ends if this process was killed */
-#define IDLE_MORE       300   /* after the agents, which end by themselves */
+#define CONNECT_MS      10000                /* to the server on this machine */
+#define WINDOW          "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's */
+#define SAID_MOST       (64u << 20)          /* bytes */
+#define IDLE_SECONDS    600                  /* after which the server ends if this process was killed */
+#define IDLE_MORE       300                  /* after the agents, which end by themselves */
 #define SITE_BYTES      (2ull << 30)
 #define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
@@ -69,12 +71,21 @@ static int join_site(struct remote *remote, struct problem *problem)
                         : 0;
 }
 
+/* A quarter of the disk is left for notices and output, half of it at most, and for what the server itself needs. */
+static struct fabric_limits limits_of(const struct remote *remote)
+{
+    bool unknown = remote->options.disk_bytes == 0 && remote->options.url != NULL;
+    uint64_t disk = unknown ? SITE_BYTES : remote->options.disk_bytes;
+    const char *window = getenv(WINDOW);
+
+    return (struct fabric_limits){.packet_bytes = disk / 4 * 3,
+                                  .said_bytes = disk / 8 < SAID_MOST ? disk / 8 : SAID_MOST,
+                                  .window_ms = window == NULL ? 0 : strtoull(window, NULL, 10)};
+}
+
 static int connect_it(struct remote *remote, struct problem *problem)
 {
-    uint64_t disk = remote->options.disk_bytes;
-    /* a quarter is left for notices, output, and what the server itself needs */
-    const struct fabric_limits limits = {
-        .packet_bytes = (disk == 0 && remote->options.url != NULL ? SITE_BYTES : disk) / 4 * 3};
+    const struct fabric_limits limits = limits_of(remote);
     int result =
         remote->options.url != NULL ? join_site(remote, problem) : start_server(remote, problem);
 

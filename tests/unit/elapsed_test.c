@@ -443,6 +443,21 @@ static void a_sender_that_had_slept(void **state)
     check_scene(&scene, "computing 20 timer 100");
 }
 
+/* A wait for any of several paths that a timeout ends, before something is sent to a metered process: it was not for
+ * buffer space. So postgres sleeps (pg_sleep). */
+static void a_sleep_before_a_send(void **state)
+{
+    struct scene scene;
+
+    (void)state;
+    begin_pipe(&scene);
+    message_at(&scene, 10, 1, 10, EVENT_RECEIVECALL, 0, 232, 0); /* epoll_wait */
+    message_at(&scene, 50, 1, 10, EVENT_SEND, 1, 0, 100);
+    message_at(&scene, 50, 2, 5, EVENT_RECEIVE, 2, 0, 100);
+    end_at(&scene, 70, 1, 30);
+    check_scene(&scene, "computing 30 event 40");
+}
+
 /* A send finds the buffer full until the receiver, which computes, takes what is there. Then the receiver waits for what
  * is sent only now, though the send was called long ago. The command is the sender, or the receiver. */
 static void a_full_buffer(void **state)
@@ -856,6 +871,7 @@ int main(void)
         cmocka_unit_test(a_holder_that_had_slept),
         cmocka_unit_test(a_wait_in_vain),
         cmocka_unit_test(a_sender_that_had_slept),
+        cmocka_unit_test(a_sleep_before_a_send),
         cmocka_unit_test(a_full_buffer),
         cmocka_unit_test(a_send_in_pieces),
         cmocka_unit_test(a_clients_requests),

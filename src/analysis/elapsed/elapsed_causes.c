@@ -125,7 +125,7 @@ enum elapsed_kind elapsed_unexplained(const struct elapsed_thread *thread,
         return kind_of_call(record->block.system_call, record->block.state);
     if (event->joined && record->header.id == EVENT_RECEIVE)
         return ELAPSED_UNKNOWN; /* a metered process has sent, or closed the other end */
-    if (event->joined && is_send(event))
+    if (event->joined && is_send(event) && !thread->for_any)
         return ELAPSED_SPACE;
     if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
         (!thread->for_any && is_end_of_wait(event)))
