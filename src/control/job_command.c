@@ -217,5 +217,6 @@ const struct command job_command = {
     .usage = "[OPTION]... [COMMAND [ARGUMENT]...]",
     .function = command_job,
     .operand = {"COMMAND", ARGUMENT_WORD, job_word},
+    .options_end = true,
     .options = job_options,
 };

@@ -111,6 +111,12 @@ int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format
 
 void jobs_poll(struct jobs *jobs, int timeout_ms);
 
+/* The machine of this name, as it is; NULL: out of memory. */
+struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
+
+/* A process has ended: with `signal` or `status`. */
+void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params);
+
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
                  struct problem *problem);
