@@ -39,7 +39,7 @@ struct publishing {
     struct fabric_place metadata;
     bool holds;
     bool drained; /* what was in the trace at the last step is handed over */
-    bool all; /* handed over, up to the end of the trace */
+    bool all;     /* handed over, up to the end of the trace */
     bool failed;
 };
 

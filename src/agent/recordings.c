@@ -290,7 +290,7 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
     created_release(recording->agent, recording->name);
     recording->ended = true;
     publishing_note_growth(recording); /* END is still to come */
-    if (!recording->begun) { /* nothing was metered: there is nothing to publish */
+    if (!recording->begun) {           /* nothing was metered: there is nothing to publish */
         recording_discard(&recording->recording);
         recording->publishing.all = true;
         return 0;

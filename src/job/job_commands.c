@@ -13,8 +13,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
     struct problem problem;
 
     if (command->count > 0) {
-        if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1,
-                           &filter, &problem) < 0)
+        if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1, &filter,
+                           &problem) < 0)
             return jobs_error(jobs, "%s", problem.text);
         jobs_print(jobs, "filter %s created: process %d, stores in %s", filter->name, filter->pid,
                    filter->folder);

@@ -33,9 +33,9 @@ static json_t *session_json(const struct jobs *jobs)
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job, "next_filter",
-                     (int)jobs->next_filter, "heard", (json_int_t)jobs->heard, "used", jobs->used,
-                     "filters", filters, "warned", jobs->warned);
+    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job,
+                     "next_filter", (int)jobs->next_filter, "heard", (json_int_t)jobs->heard,
+                     "used", jobs->used, "filters", filters, "warned", jobs->warned);
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -52,16 +52,16 @@ static json_t *job_json(const struct job *job)
 
     for (size_t i = 0; i < job->count; i++) {
         const struct job_process *process = job->processes[i];
-        json_array_append_new(
-            processes, json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid",
-                                 process->pid, "machine", process->machine->name, "state",
-                                 job_state_word(process->state), "begun", process->begun, "status",
-                                 process->status));
+        json_array_append_new(processes,
+                              json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name,
+                                        "pid", process->pid, "machine", process->machine->name,
+                                        "state", job_state_word(process->state), "begun",
+                                        process->begun, "status", process->status));
     }
     for (size_t i = 0; i < job->recording_count; i++)
-        json_array_append_new(recordings, json_pack("{s:s, s:o}", "machine",
-                                                    job->recordings[i].machine->name, "flags",
-                                                    flags_json(job->recordings[i].flags)));
+        json_array_append_new(recordings,
+                              json_pack("{s:s, s:o}", "machine", job->recordings[i].machine->name,
+                                        "flags", flags_json(job->recordings[i].flags)));
     return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o}", "number", (int)job->number, "name",
                      job->name, "recording", job->recording, "filter", job->filter->name, "flags",
                      flags_json(job->flags), "processes", processes, "recordings", recordings);
@@ -110,9 +110,10 @@ static json_int_t number_of(json_t *object, const char *key)
 
 static int damaged(struct problem *problem)
 {
-    return problem_set(problem, -EBADMSG,
-                       "what an earlier controller has stored of this session is damaged; --session "
-                       "NAME begins another");
+    return problem_set(
+        problem, -EBADMSG,
+        "what an earlier controller has stored of this session is damaged; --session "
+        "NAME begins another");
 }
 
 static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -178,7 +179,8 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
 
     if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
         return damaged(problem);
-    struct job_process *process = machine == NULL ? NULL : job_new_process(jobs, job, text_of(kept, "name"));
+    struct job_process *process =
+        machine == NULL ? NULL : job_new_process(jobs, job, text_of(kept, "name"));
     if (process == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     process->machine = machine;
@@ -197,8 +199,8 @@ static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, stru
 
     if (meter_flags_parse(text_of(kept, "flags"), &flags, &why) < 0)
         return damaged(problem);
-    if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
-                      sizeof(*job->recordings)) < 0)
+    if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity,
+                                         job->recording_count + 1, sizeof(*job->recordings)) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
     job->recordings[job->recording_count++] =
         (struct job_recording){.machine = machine, .flags = flags};
@@ -308,8 +310,8 @@ static void ask_machine(struct jobs *jobs, struct job_machine *machine)
                 process->state = JOB_KILLED;
                 process->status = 128 + 9;
                 jobs->list[i]->changed = true;
-                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile",
-                          process->name, machine->name, jobs->list[i]->name);
+                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
+                          machine->name, jobs->list[i]->name);
             }
         }
 }

@@ -77,8 +77,8 @@ struct jobs {
     char *session;
     struct remote *remote;
     char self[PATH_MAX]; /* the program dpm */
-    int lock; /* of the session: one controller at a time */
-    FILE *sink; /* NULL: none */
+    int lock;            /* of the session: one controller at a time */
+    FILE *sink;          /* NULL: none */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;
     struct job_filter **filters;
@@ -86,14 +86,14 @@ struct jobs {
     struct job **list;
     size_t count, capacity;
     unsigned next_job, next_filter;
-    json_t *used; /* names of recordings */
+    json_t *used;   /* names of recordings */
     uint64_t heard; /* the number of the last notice or output */
     bool meta_changed;
     unsigned depth;   /* of scripts */
     bool interrupted; /* by a signal */
     bool warned;      /* by die, just now */
     bool dead;
-    bool ended; /* the session, too: nothing is kept */
+    bool ended;  /* the session, too: nothing is kept */
     bool typing; /* the user is at the prompt */
     uint64_t trimmed;
 };

@@ -402,8 +402,7 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
     for (size_t i = 0; i < jobs->count && length < sizeof(names) - 80; i++)
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
                                    i == 0 ? "; there are: " : ", ", jobs->list[i]->name);
-    jobs_error(jobs, "there is no job '%s'%s", name,
-               length == 0 ? "; newjob creates one" : names);
+    jobs_error(jobs, "there is no job '%s'%s", name, length == 0 ? "; newjob creates one" : names);
     return NULL;
 }
 
@@ -411,8 +410,8 @@ struct job *jobs_new_job(struct jobs *jobs, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
 
-    if (job == NULL || array_reserve(&jobs->list, &jobs->capacity, jobs->count + 1,
-                                     sizeof(struct job *)) < 0) {
+    if (job == NULL ||
+        array_reserve(&jobs->list, &jobs->capacity, jobs->count + 1, sizeof(struct job *)) < 0) {
         free(job);
         return NULL;
     }

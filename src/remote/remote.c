@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS   10000 /* to the server on this machine */
-#define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
+#define CONNECT_MS      10000       /* to the server on this machine */
+#define IDLE_SECONDS    600         /* after which the server ends if this process was killed */
 #define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
 /* ---- begin and end ---- */
@@ -90,7 +90,8 @@ void remote_free(struct remote *remote)
     fabric_close(remote->to_filters);
     fabric_close(remote->fabric);
     fabric_server_detach(remote->server);
-    if (!remote->options.lasting && remote->folder[0] != '\0' && fabric_server_stop(remote->folder, &problem) == 0)
+    if (!remote->options.lasting && remote->folder[0] != '\0' &&
+        fabric_server_stop(remote->folder, &problem) == 0)
         folder_remove(remote->folder);
     free(remote->hosts);
     free(remote->files);

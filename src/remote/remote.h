@@ -73,7 +73,8 @@ struct remote_options {
     int connect_ms;      /* time for one connection */
     int descriptor;      /* watched, too: signals; -1: none */
     bool lasting; /* the session stays when the remote is freed; one that exists is attached to */
-    bool direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
+    bool
+        direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
     uint64_t listen_from; /* notices and output: from this number of the stream on; 0: all */
     const struct remote_callbacks *callbacks;
     void *context;
