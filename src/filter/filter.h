@@ -15,6 +15,7 @@
 
 #include "base/base.h"
 #include "fabric/fabric.h"
+#include "rules/rules.h"
 
 #define FILTER_MAIN "main" /* the recording whose copy is called as the machine alone */
 
@@ -78,5 +79,18 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
 /* Closes the copies. `forget`: the server forgets the consumer, too: all is done. NULL is allowed. Returns 0, or the
  * error of closing a copy, with a line in `problem`. */
 int filter_close(struct filter *filter, bool forget, struct problem *problem);
+
+/* ---- finished traces ---- */
+
+struct filter_trace_result {
+    struct rules_counts counts;
+    struct source_state state; /* of the trace that was read */
+};
+
+/* Writes the records of a trace that the rules accept as the trace `output`, which must not exist, with all identities,
+ * and DISCARDED records for the rest. A trace that was cut becomes one that was cut. Errors, with a line in `problem`:
+ * those of trace_open and of the writer; nothing is left of the output then. */
+int filter_trace(const char *trace, const struct rules *rules, const char *output,
+                 struct filter_trace_result *ret_result, struct problem *problem);
 
 #endif
