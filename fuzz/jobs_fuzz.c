@@ -3,8 +3,8 @@
  * jobs_fuzz.c: the input is a script for `dpm -f`. Each line is a command with its arguments, or is refused with one line
  * of text.
  */
-#include "job/job.h"
 #include "fuzz.h"
+#include "job/job.h"
 
 #include <errno.h>
 #include <string.h>

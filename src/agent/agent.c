@@ -127,8 +127,10 @@ static int connect_fabric(struct agent *agent, const struct relay_hello *hello,
 
 static void detach_front(struct agent *agent)
 {
-    if (agent->front >= 0)
+    if (agent->front >= 0) {
+        shutdown(agent->front, SHUT_RDWR); /* a process that is not started yet has a copy */
         close(agent->front);
+    }
     agent->front = -1;
     if (agent->alone_since == 0)
         agent->alone_since = clock_now(CLOCK_MONOTONIC);

@@ -60,8 +60,8 @@ static int serve_patience(struct agent *agent, json_t *params, json_t **ret_resu
 
     (void)ret_result;
     if (!json_is_integer(time) || seconds < 1 || seconds > PATIENCE_MOST)
-        return problem_set(problem, -EINVAL,
-                           "agent.patience: \"time\" is from 1 s to %d s, in ns", PATIENCE_MOST);
+        return problem_set(problem, -EINVAL, "agent.patience: \"time\" is from 1 s to %d s, in ns",
+                           PATIENCE_MOST);
     agent->patience = (unsigned)seconds;
     return 0;
 }

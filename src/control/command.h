@@ -63,8 +63,9 @@ struct command {
     const char *usage;       /* what follows the name */
     /* Gets the arguments after the name, from argv[1] on. Returns the exit status. */
     int (*function)(int argc, char **argv);
-    struct argument operand;                     /* arguments that are no options */
-    const struct command_option *options;        /* or NULL */
+    struct argument operand;              /* arguments that are no options */
+    bool options_end;                     /* at the first operand, as with ARGUMENT_COMMAND */
+    const struct command_option *options; /* or NULL */
     const struct command_option *shared_options; /* shared with other commands; or NULL */
     const struct command_option *more_options;   /* shared, too; or NULL */
     const struct command_option *selection; /* selection_options, if it reads traces; or NULL */

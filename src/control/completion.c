@@ -147,7 +147,7 @@ static void print_zsh_command(const struct command *command)
     const struct command_option *option;
 
     printf("_dpm_command_%s() {\n    _arguments -S%s", command->name,
-           command->operand.kind == ARGUMENT_COMMAND ? " -A '-*'" : "");
+           command->operand.kind == ARGUMENT_COMMAND || command->options_end ? " -A '-*'" : "");
     for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {
         if (command_option_has_letter(option))
             print_zsh_option(option, true);

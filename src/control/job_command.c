@@ -26,7 +26,10 @@ struct job_asked {
 enum { SESSION_OPTION = OPTION_HELP + 1, RSH, REMOTE, MACHINES, ATTACH };
 
 static const struct command_option job_options[] = {
-    {"attach", ATTACH, {0}, "go on with the jobs of a session, where an earlier controller stopped"},
+    {"attach",
+     ATTACH,
+     {0},
+     "go on with the jobs of a session, where an earlier controller stopped"},
     {"file", 'f', {"FILE", ARGUMENT_FILE}, "execute the commands in FILE; -: standard input"},
     {"machines", MACHINES, {"FILE", ARGUMENT_FILE}, "groups of machines (~/.config/dpm/machines)"},
     {"remote-dpm", REMOTE, {"PROGRAM"}, "dpm on the other machines (dpm)"},
@@ -217,5 +220,6 @@ const struct command job_command = {
     .usage = "[OPTION]... [COMMAND [ARGUMENT]...]",
     .function = command_job,
     .operand = {"COMMAND", ARGUMENT_WORD, job_word},
+    .options_end = true,
     .options = job_options,
 };

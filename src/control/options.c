@@ -138,7 +138,7 @@ int command_next_option(const struct command *command, int argc, char **argv)
     const struct command_option *option;
 
     opterr = 0;
-    if (command->operand.kind == ARGUMENT_COMMAND)
+    if (command->operand.kind == ARGUMENT_COMMAND || command->options_end)
         *end++ = '+';
     *end++ = ':'; /* getopt_long then returns ':' for a missing argument, '?' for a wrong option */
     for (size_t i = 0; (option = command_option_at(command, i)) != NULL; i++) {

@@ -48,8 +48,8 @@ int fabric_keep(struct fabric *fabric, const char *key, json_t *value, struct pr
 /* Parses one value. One that is no JSON was not written by a controller: it is passed over. */
 static void take_entry(json_t *all, const char *key, kvEntry *entry)
 {
-    json_t *value = json_loadb(kvEntry_Value(entry), (size_t)kvEntry_ValueLen(entry),
-                               JSON_DECODE_ANY, NULL);
+    json_t *value =
+        json_loadb(kvEntry_Value(entry), (size_t)kvEntry_ValueLen(entry), JSON_DECODE_ANY, NULL);
 
     if (value != NULL)
         json_object_set_new(all, key, value);

@@ -138,8 +138,11 @@ static void forget_bytes(struct relay *relay)
 static void end_all(struct relay *relay)
 {
     close_pair(relay->in, relay->out);
-    if (relay->tcp >= 0)
+    if (relay->tcp >= 0) {
+        /* a process that is created and not started yet has a copy, until it executes its program */
+        shutdown(relay->tcp, SHUT_RDWR);
         close(relay->tcp);
+    }
     relay->in = relay->out = relay->tcp = -1;
     forget_bytes(relay);
     pthread_mutex_lock(&relay->lock);

@@ -23,9 +23,10 @@ struct filter_options {
     const char *folder;          /* created if it is missing; NULL: nothing is stored */
     const char *const *machines; /* only these */
     size_t machine_count;        /* 0: all */
-    const char *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
-    const char *durable;         /* the name of the consumer at the server (filter_name) */
-    uint64_t max_bytes;          /* of each copy; 0: no limit */
+    const char
+        *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
+    const char *durable; /* the name of the consumer at the server (filter_name) */
+    uint64_t max_bytes;  /* of each copy; 0: no limit */
 };
 
 struct filter;

@@ -60,7 +60,8 @@ static bool read_name(const struct filter_copies *copies, const char *name, stru
         (rest != NULL && !all_digits(rest)))
         return false;
     snprintf(copy->machine, sizeof(copy->machine), "%s", machine);
-    int length = snprintf(copy->recording, sizeof(copy->recording), "%s%s", prefix_of(copies), recording);
+    int length =
+        snprintf(copy->recording, sizeof(copy->recording), "%s%s", prefix_of(copies), recording);
     return length < (int)sizeof(copy->recording);
 }
 
@@ -152,7 +153,8 @@ static int resume(struct filter_copies *copies, const char *name, struct problem
     if (copy == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     ssize_t length = read_metadata(copy->path, &metadata);
-    if (length <= 0 || !read_name(copies, name, copy) || !find_uuid(metadata, (size_t)length, copy->uuid)) {
+    if (length <= 0 || !read_name(copies, name, copy) ||
+        !find_uuid(metadata, (size_t)length, copy->uuid)) {
         free_copy(copy); /* something else, which may well be there */
         free(metadata);
         return 0;

@@ -108,11 +108,11 @@ struct job_reader {
 struct job_options {
     const char *session;
     const char *rsh, *dpm; /* as of remote_options */
-    const char *machines;  /* the file of groups; NULL: ${XDG_CONFIG_HOME:-~/.config}/dpm/machines */
-    bool attach;           /* go on with the session, which must exist */
-    bool either;           /* attach if there is one */
-    int signals;           /* a signalfd: one signal interrupts what is waited for */
-    FILE *out;             /* what commands and processes write */
+    const char *machines; /* the file of groups; NULL: ${XDG_CONFIG_HOME:-~/.config}/dpm/machines */
+    bool attach;          /* go on with the session, which must exist */
+    bool either;          /* attach if there is one */
+    int signals;          /* a signalfd: one signal interrupts what is waited for */
+    FILE *out;            /* what commands and processes write */
     FILE *err;
     /* Called before and after lines that come by themselves, while the user types; or NULL. */
     void (*around)(void *context, bool begins);

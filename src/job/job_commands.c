@@ -13,8 +13,8 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
     struct problem problem;
 
     if (command->count > 0) {
-        if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1,
-                           &filter, &problem) < 0)
+        if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1, &filter,
+                           &problem) < 0)
             return jobs_error(jobs, "%s", problem.text);
         jobs_print(jobs, "filter %s created: process %d, stores in %s", filter->name, filter->pid,
                    filter->folder);
@@ -103,7 +103,6 @@ static struct job_recording *find_recording(const struct job *job,
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
                           struct problem *problem)
 {
-    char flags[METER_FLAGS_TEXT_SIZE];
     json_t *result = NULL;
 
     if (find_recording(job, machine) != NULL)
@@ -111,21 +110,22 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
     if (array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
                       sizeof(*job->recordings)) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
-    meter_flags_text(job->flags, flags);
+    /* Analyses take what a recording begins with as what it can know; each process gets the job's flags before it
+     * begins. */
     int error = jobs_ask(jobs, machine, "recording.open",
-                         json_pack("{s:s, s:s}", "recording", job->recording, "flags", flags),
+                         json_pack("{s:s, s:s}", "recording", job->recording, "flags", "all"),
                          &result, problem);
     if (error < 0)
         return error;
     say_notes(jobs, machine, result);
     json_decref(result);
     job->recordings[job->recording_count++] =
-        (struct job_recording){.machine = machine, .flags = job->flags};
+        (struct job_recording){.machine = machine, .flags = METER_ALL_FLAGS};
     job->changed = true;
     return 0;
 }
 
-/* A recording meters with the flags of its beginning; the job's may be others since. */
+/* A recording meters with the flags of its beginning; the job's are others. */
 static int inherit_flags(struct jobs *jobs, struct job *job, const struct job_process *process,
                          struct problem *problem)
 {

@@ -253,7 +253,8 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
     while (running(job) > 0 && !jobs->interrupted)
         jobs_poll(jobs, 50);
     if (jobs->interrupted)
-        return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job), job->name);
+        return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
+                          job->name);
     for (int i = 0; i < 10; i++) /* their last output may come after the notice of their end */
         jobs_poll(jobs, 10);
     for (size_t i = 0; i < job->count; i++)

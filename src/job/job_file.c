@@ -80,8 +80,7 @@ static int take(struct job_file *file, const char *key, const char *rest, struct
             line = NULL;
         return add(&file->analyses, &file->analysis_count, &file->analysis_capacity, line, problem);
     } else
-        return wrong(file,
-                     "begins with none of: job filter flags process acquire log analysis",
+        return wrong(file, "begins with none of: job filter flags process acquire log analysis",
                      problem);
     return 0;
 }
@@ -124,12 +123,10 @@ static int read_all(struct job_file *file, FILE *from, struct problem *problem)
                              file->path);
     if (result == 0)
         result = check_lines(file, file->processes, file->process_count, problem);
-    return result < 0 ? result
-                      : check_lines(file, file->analyses, file->analysis_count, problem);
+    return result < 0 ? result : check_lines(file, file->analyses, file->analysis_count, problem);
 }
 
-static int line(struct jobs *jobs, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+static int line(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static int line(struct jobs *jobs, const char *format, ...)
 {
@@ -152,10 +149,10 @@ static void end_inputs(struct jobs *jobs, const char *name)
 
     for (size_t i = 0; job != NULL && i < job->count; i++)
         if (job->processes[i]->state == JOB_NEW)
-            jobs_ask(jobs, job->processes[i]->machine, "process.input",
-                     json_pack("{s:i, s:s, s:b}", "pid", job->processes[i]->pid, "data", "", "end",
-                               1),
-                     NULL, &problem);
+            jobs_ask(
+                jobs, job->processes[i]->machine, "process.input",
+                json_pack("{s:i, s:s, s:b}", "pid", job->processes[i]->pid, "data", "", "end", 1),
+                NULL, &problem);
 }
 
 static int run(struct jobs *jobs, const struct job_file *file)
@@ -167,7 +164,8 @@ static int run(struct jobs *jobs, const struct job_file *file)
     if (result == 0)
         result = line(jobs, "newjob %s %s", file->name, file->filter);
     if (result == 0)
-        result = line(jobs, "setflags %s %s", file->name, file->flags == NULL ? "all" : file->flags);
+        result =
+            line(jobs, "setflags %s %s", file->name, file->flags == NULL ? "all" : file->flags);
     for (size_t i = 0; result == 0 && i < file->process_count; i++)
         result = line(jobs, "%s", file->processes[i]);
     if (result < 0) { /* nothing has begun: nothing stays */

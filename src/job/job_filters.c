@@ -65,9 +65,9 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     words[count++] = own ? jobs->self : filter->program;
     if (own)
         words[count++] = (char *)"filter";
-    char *const rest[] = {(char *)"--from",       jobs->session,    (char *)"--output", filter->folder,
-                          (char *)"--recordings", filter->prefix, filter->files[0],
-                          filter->files[1],       NULL};
+    char *const rest[] = {(char *)"--from", jobs->session,          (char *)"--output",
+                          filter->folder,   (char *)"--recordings", filter->prefix,
+                          filter->files[0], filter->files[1],       NULL};
     memcpy(words + count, rest, sizeof(rest));
     log_path(jobs, filter, log);
     sigemptyset(&none);
@@ -76,8 +76,8 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);

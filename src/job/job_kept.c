@@ -33,9 +33,9 @@ static json_t *session_json(const struct jobs *jobs)
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job, "next_filter",
-                     (int)jobs->next_filter, "heard", (json_int_t)jobs->heard, "used", jobs->used,
-                     "filters", filters, "warned", jobs->warned);
+    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job,
+                     "next_filter", (int)jobs->next_filter, "heard", (json_int_t)jobs->heard,
+                     "used", jobs->used, "filters", filters, "warned", jobs->warned);
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -52,16 +52,16 @@ static json_t *job_json(const struct job *job)
 
     for (size_t i = 0; i < job->count; i++) {
         const struct job_process *process = job->processes[i];
-        json_array_append_new(
-            processes, json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid",
-                                 process->pid, "machine", process->machine->name, "state",
-                                 job_state_word(process->state), "begun", process->begun, "status",
-                                 process->status));
+        json_array_append_new(processes,
+                              json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name,
+                                        "pid", process->pid, "machine", process->machine->name,
+                                        "state", job_state_word(process->state), "begun",
+                                        process->begun, "status", process->status));
     }
     for (size_t i = 0; i < job->recording_count; i++)
-        json_array_append_new(recordings, json_pack("{s:s, s:o}", "machine",
-                                                    job->recordings[i].machine->name, "flags",
-                                                    flags_json(job->recordings[i].flags)));
+        json_array_append_new(recordings,
+                              json_pack("{s:s, s:o}", "machine", job->recordings[i].machine->name,
+                                        "flags", flags_json(job->recordings[i].flags)));
     return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o}", "number", (int)job->number, "name",
                      job->name, "recording", job->recording, "filter", job->filter->name, "flags",
                      flags_json(job->flags), "processes", processes, "recordings", recordings);
@@ -110,9 +110,10 @@ static json_int_t number_of(json_t *object, const char *key)
 
 static int damaged(struct problem *problem)
 {
-    return problem_set(problem, -EBADMSG,
-                       "what an earlier controller has stored of this session is damaged; --session "
-                       "NAME begins another");
+    return problem_set(
+        problem, -EBADMSG,
+        "what an earlier controller has stored of this session is damaged; --session "
+        "NAME begins another");
 }
 
 static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -174,16 +175,12 @@ static int read_state(const char *word, enum job_state *ret_state)
 static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
     enum job_state state;
-    struct job_machine *machine = NULL;
+    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
 
     if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
         return damaged(problem);
-    struct problem why;
-    if (jobs_machine(jobs, text_of(kept, "machine"), &machine, &why) < 0)
-        jobs_error(jobs, "%s", why.text);
-    if (machine == NULL || machine->host == NULL)
-        return damaged(problem);
-    struct job_process *process = job_new_process(jobs, job, text_of(kept, "name"));
+    struct job_process *process =
+        machine == NULL ? NULL : job_new_process(jobs, job, text_of(kept, "name"));
     if (process == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     process->machine = machine;
@@ -196,17 +193,14 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
 
 static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
-    struct job_machine *machine = NULL;
+    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
     struct problem why;
     uint64_t flags = 0;
 
     if (meter_flags_parse(text_of(kept, "flags"), &flags, &why) < 0)
         return damaged(problem);
-    if (jobs_machine(jobs, text_of(kept, "machine"), &machine, &why) < 0 &&
-        (machine == NULL || machine->host == NULL))
-        return damaged(problem);
-    if (array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
-                      sizeof(*job->recordings)) < 0)
+    if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity,
+                                         job->recording_count + 1, sizeof(*job->recordings)) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
     job->recordings[job->recording_count++] =
         (struct job_recording){.machine = machine, .flags = flags};
@@ -290,12 +284,8 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *
         process->state = JOB_STOPPED;
     else if (strcmp(state, "new") == 0 && process->state != JOB_STOPPED)
         process->state = JOB_NEW;
-    if (strcmp(state, "ended") == 0 && process->state != JOB_KILLED) {
-        json_t *signal = json_object_get(listed, "signal");
-        process->state = JOB_KILLED;
-        process->status = signal != NULL ? 128 + (int)json_integer_value(signal)
-                                         : (int)number_of(listed, "status");
-    }
+    if (strcmp(state, "ended") == 0 && process->state != JOB_KILLED)
+        jobs_take_end(jobs, process, listed);
     job->changed = true;
 }
 
@@ -320,10 +310,23 @@ static void ask_machine(struct jobs *jobs, struct job_machine *machine)
                 process->state = JOB_KILLED;
                 process->status = 128 + 9;
                 jobs->list[i]->changed = true;
-                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile",
-                          process->name, machine->name, jobs->list[i]->name);
+                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
+                          machine->name, jobs->list[i]->name);
             }
         }
+}
+
+/* A machine that cannot be reached stays part of its jobs. */
+static int connect_again(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
+{
+    int result = jobs_machine(jobs, machine->name, &machine, problem);
+
+    if (machine->host == NULL)
+        return result;
+    if (result < 0)
+        jobs_error(jobs, "%s", problem->text);
+    ask_machine(jobs, machine);
+    return 0;
 }
 
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -341,8 +344,9 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
                 result = read_job(jobs, one, problem);
         }
     }
+    /* only now: what has happened meanwhile comes as soon as a machine is connected */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        ask_machine(jobs, jobs->machines[i]);
+        result = connect_again(jobs, jobs->machines[i], problem);
     for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
         result = filters_start(jobs, jobs->filters[i], problem);
     return result;

@@ -87,7 +87,8 @@ static int copy_names(json_t *machines, const char *name, char ***ret_names, siz
     char *at = (char *)(names + count + 1);
     for (size_t i = 0; i < count; i++) {
         names[i] = at;
-        at = stpcpy(at, machines == NULL ? name : json_string_value(json_array_get(machines, i))) + 1;
+        at = stpcpy(at, machines == NULL ? name : json_string_value(json_array_get(machines, i))) +
+             1;
     }
     *ret_names = names;
     *ret_count = count;
@@ -99,7 +100,10 @@ static void default_path(char path[PATH_MAX])
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     bool own = config != NULL && config[0] == '/';
 
-    snprintf(path, PATH_MAX, "%s%s/dpm/machines", own ? config : home == NULL ? "" : home,
+    snprintf(path, PATH_MAX, "%s%s/dpm/machines",
+             own            ? config
+             : home == NULL ? ""
+                            : home,
              own ? "" : "/.config");
 }
 
@@ -123,8 +127,8 @@ int job_group(const char *path, const char *name, char ***ret_names, size_t *ret
         fclose(file);
     }
     if (result == 0)
-        result = copy_names(json_object_get(reading.groups, name), name, ret_names, ret_count,
-                            problem);
+        result =
+            copy_names(json_object_get(reading.groups, name), name, ret_names, ret_count, problem);
     json_decref(reading.groups);
     return result;
 }

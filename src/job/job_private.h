@@ -77,8 +77,8 @@ struct jobs {
     char *session;
     struct remote *remote;
     char self[PATH_MAX]; /* the program dpm */
-    int lock; /* of the session: one controller at a time */
-    FILE *sink; /* NULL: none */
+    int lock;            /* of the session: one controller at a time */
+    FILE *sink;          /* NULL: none */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;
     struct job_filter **filters;
@@ -86,14 +86,14 @@ struct jobs {
     struct job **list;
     size_t count, capacity;
     unsigned next_job, next_filter;
-    json_t *used; /* names of recordings */
+    json_t *used;   /* names of recordings */
     uint64_t heard; /* the number of the last notice or output */
     bool meta_changed;
     unsigned depth;   /* of scripts */
     bool interrupted; /* by a signal */
     bool warned;      /* by die, just now */
     bool dead;
-    bool ended; /* the session, too: nothing is kept */
+    bool ended;  /* the session, too: nothing is kept */
     bool typing; /* the user is at the prompt */
     uint64_t trimmed;
 };
@@ -110,6 +110,12 @@ void jobs_tell(struct jobs *jobs, const char *format, ...) __attribute__((format
 int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void jobs_poll(struct jobs *jobs, int timeout_ms);
+
+/* The machine of this name, as it is; NULL: out of memory. */
+struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
+
+/* A process has ended: with `signal` or `status`. */
+void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params);
 
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,

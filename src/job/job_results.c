@@ -105,8 +105,8 @@ int command_getlog(struct jobs *jobs, const struct job_command *command)
         result = filters_settle(jobs, filter, &problem);
     if (result < 0)
         return jobs_error(jobs, "%s", problem.text);
-    char *const words[] = {(char *)"cp", (char *)"-r", (char *)"--", filter->folder,
-                           command->words[1], NULL};
+    char *const words[] = {(char *)"cp",   (char *)"-r",      (char *)"--",
+                           filter->folder, command->words[1], NULL};
     if (jobs_spawn(jobs, words) != 0)
         return jobs_error(jobs, "the log of filter %s is not copied to %s", filter->name,
                           command->words[1]);

@@ -5,11 +5,8 @@
 const char *job_state_word(enum job_state state)
 {
     static const char *const words[JOB_STATES] = {
-        [JOB_NEW] = "new",
-        [JOB_RUNNING] = "running",
-        [JOB_STOPPED] = "stopped",
-        [JOB_KILLED] = "killed",
-        [JOB_ACQUIRED] = "acquired",
+        [JOB_NEW] = "new",       [JOB_RUNNING] = "running",   [JOB_STOPPED] = "stopped",
+        [JOB_KILLED] = "killed", [JOB_ACQUIRED] = "acquired",
     };
 
     return words[state];

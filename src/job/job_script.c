@@ -80,8 +80,7 @@ static int die(struct jobs *jobs)
     for (size_t i = 0; active == 0 && i < jobs->count; i++)
         jobs_end_recordings(jobs, jobs->list[i]);
     for (size_t i = 0; i < jobs->filter_count; i++)
-        if (filters_alive(jobs->filters[i]) &&
-            filters_settle(jobs, jobs->filters[i], &problem) < 0)
+        if (filters_alive(jobs->filters[i]) && filters_settle(jobs, jobs->filters[i], &problem) < 0)
             jobs_error(jobs, "%s", problem.text);
     if (active > 0)
         jobs_keep(jobs);

@@ -2,6 +2,8 @@
 /* job_session.c: a controller's session: machines, questions, and what happens. See job.h. */
 #include "job/job_private.h"
 
+#include "show/show.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,31 +36,36 @@ static void around(struct jobs *jobs, bool begins)
         jobs->options.around(jobs->options.context, begins);
 }
 
+/* One line, whatever agents and processes wrote. */
+static void say(struct jobs *jobs, FILE *file, const char *before, const char *format,
+                va_list arguments)
+{
+    char text[JOB_LINE + 512], safe[JOB_LINE + 513];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    show_text(text, sizeof(text) - 1, safe);
+    around(jobs, true);
+    fprintf(file, "%s%s\n", before, safe);
+    fflush(file);
+    around(jobs, false);
+}
+
 void jobs_tell(struct jobs *jobs, const char *format, ...)
 {
     va_list arguments;
 
-    around(jobs, true);
     va_start(arguments, format);
-    vfprintf(jobs->options.out, format, arguments);
+    say(jobs, jobs->options.out, "", format, arguments);
     va_end(arguments);
-    fputc('\n', jobs->options.out);
-    fflush(jobs->options.out);
-    around(jobs, false);
 }
 
 int jobs_error(struct jobs *jobs, const char *format, ...)
 {
     va_list arguments;
 
-    around(jobs, true);
-    fputs("dpm: ", jobs->options.err);
     va_start(arguments, format);
-    vfprintf(jobs->options.err, format, arguments);
+    say(jobs, jobs->options.err, "dpm: ", format, arguments);
     va_end(arguments);
-    fputc('\n', jobs->options.err);
-    fflush(jobs->options.err);
-    around(jobs, false);
     return -1;
 }
 
@@ -100,7 +107,7 @@ static void take_output(struct jobs *jobs, struct job_process *process,
         tell_line(jobs, process, message->err);
 }
 
-static void take_end(struct jobs *jobs, struct job_process *process, json_t *params)
+void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params)
 {
     json_t *signal = json_object_get(params, "signal");
     int number = (int)json_integer_value(signal);
@@ -128,7 +135,7 @@ static void take_notice(struct jobs *jobs, struct remote_host *host,
 
     if (strcmp(message->method, "process.ended") == 0 && process != NULL) {
         if (process->state != JOB_KILLED)
-            take_end(jobs, process, params);
+            jobs_take_end(jobs, process, params);
     } else if ((stopped || strcmp(message->method, "process.continued") == 0) && process != NULL) {
         if (process->state != JOB_KILLED)
             process->state = stopped ? JOB_STOPPED : JOB_RUNNING;
@@ -329,8 +336,7 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
     return result;
 }
 
-int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
-                 struct problem *problem)
+struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name)
 {
     char own[HOST_NAME_MAX + 1] = "";
 
@@ -339,8 +345,14 @@ int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_m
         name = own;
     }
     struct job_machine *machine = find_machine(jobs, name);
-    if (machine == NULL)
-        machine = new_machine(jobs, name);
+    return machine == NULL ? new_machine(jobs, name) : machine;
+}
+
+int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
+                 struct problem *problem)
+{
+    struct job_machine *machine = jobs_name_machine(jobs, name);
+
     if (machine == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     *ret_machine = machine;
@@ -390,8 +402,7 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
     for (size_t i = 0; i < jobs->count && length < sizeof(names) - 80; i++)
         length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
                                    i == 0 ? "; there are: " : ", ", jobs->list[i]->name);
-    jobs_error(jobs, "there is no job '%s'%s", name,
-               length == 0 ? "; newjob creates one" : names);
+    jobs_error(jobs, "there is no job '%s'%s", name, length == 0 ? "; newjob creates one" : names);
     return NULL;
 }
 
@@ -399,8 +410,8 @@ struct job *jobs_new_job(struct jobs *jobs, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
 
-    if (job == NULL || array_reserve(&jobs->list, &jobs->capacity, jobs->count + 1,
-                                     sizeof(struct job *)) < 0) {
+    if (job == NULL ||
+        array_reserve(&jobs->list, &jobs->capacity, jobs->count + 1, sizeof(struct job *)) < 0) {
         free(job);
         return NULL;
     }

@@ -18,11 +18,8 @@ static void test_each_action_in_each_state(void **state)
 {
     static const char *const expected[JOB_ACTIONS] = {
         /*                  new running stopped killed acquired */
-        [JOB_START] = "DPDPP",
-        [JOB_STOP] = "DDPPP",
-        [JOB_REMOVE] = "RRDDD",
-        [JOB_SET_FLAGS] = "DDDPD",
-        [JOB_GIVE_INPUT] = "DDDRR",
+        [JOB_START] = "DPDPP",     [JOB_STOP] = "DDPPP",       [JOB_REMOVE] = "RRDDD",
+        [JOB_SET_FLAGS] = "DDDPD", [JOB_GIVE_INPUT] = "DDDRR",
     };
     static const char letters[] = {[JOB_DOES] = 'D', [JOB_PASSES] = 'P', [JOB_REFUSES] = 'R'};
 
@@ -155,9 +152,9 @@ static void test_refusals(void **state)
 static void test_commands_of_the_paper(void **state)
 {
     static const char *const words[] = {
-        "help",     "filter",  "newjob",    "addprocess",    "add",  "acquire", "setflags",
-        "startjob", "stopjob", "removejob", "removeprocess", "jobs", "getlog",  "source",
-        "sink",     "die",     "exit",      "bye"};
+        "help",     "filter",   "newjob",  "addprocess", "add",           "acquire",
+        "setflags", "startjob", "stopjob", "removejob",  "removeprocess", "jobs",
+        "getlog",   "source",   "sink",    "die",        "exit",          "bye"};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -172,8 +169,10 @@ static void test_commands_of_the_paper(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_action_in_each_state), cmocka_unit_test(test_words_of_states),
-        cmocka_unit_test(test_lines),                     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_each_action_in_each_state),
+        cmocka_unit_test(test_words_of_states),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_commands_of_the_paper),
     };
 
