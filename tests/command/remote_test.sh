@@ -158,7 +158,7 @@ run_in() {
     "$hosts" run "$dir" "$host" "$@"
 }
 run_in web1 python3 "$shared/server.py" 2 > server.out &
-wait_for 20 grep -q ready server.out
+wait_for 30 grep -q ready server.out
 run_in web2 python3 "$shared/client.py" 2000 0.002 > client2.out &
 run_in db1 python3 "$shared/client.py" 2000 0.002 > client3.out &
 
@@ -177,7 +177,7 @@ check_equal "... nor in a file that others can read" "" "$(find "$sessions" -typ
 
 "$dpm" filter --from seen -o other > filter.out 2>&1 &
 filter=$!
-wait_for 20 test -s other/web1/data
+wait_for 30 test -s other/web1/data
 kill -9 $filter
 check "a filter of its own stores the packets, and is killed" test -s other/web1/metadata
 "$dpm" filter --from seen -o other > filter2.out 2>&1 &
@@ -220,7 +220,7 @@ on run -o again --session again --interval 1s --host web1:'sh -c "for i in 1 2 3
 run=$!
 wait_for 30 grep -q 'line 2' out
 kill -9 "$(pgrep -f "^ssh -F $dir/ssh_config .* web1 $dpm agent")"
-wait_for 20 grep -q '^dpm: web1: connected again' err
+wait_for 30 grep -q '^dpm: web1: connected again' err
 kill -9 "$(pgrep -f "nats-server .*$sessions/again")"
 wait $run
 check_equal "a connection that breaks, and a server that is killed, end nothing" 0 $?
@@ -261,7 +261,7 @@ check_equal "a signal is passed on to the processes" "7 web1: caught" "$? $(grep
 no_agents() {
     ! run_in web1 pgrep -f "dpm agent" && ! run_in web2 pgrep -f "dpm agent" && ! run_in db1 pgrep -f "dpm agent"
 }
-check "no agent is left" wait_for 20 no_agents
+check "no agent is left" wait_for 30 no_agents
 check_equal "no session is left" "" "$(ls "$sessions")"
 check_equal "without --host there is no session" "" "$("$dpm" run -o here -- ls "$sessions" 2> err)"
 finish
