@@ -27,7 +27,8 @@ spent() {
 
 adds_up='([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns'
 
-# Prints for how many ns it slept, by its own clock: a timer was waited for no longer.
+# Prints for how many ns it slept, by its own clock: a timer was waited for no longer,
+# but for delays of less than 1 ms that dpm takes for a part of the wait.
 cat > nap.py << 'END'
 import sys, time
 began = time.monotonic_ns()
@@ -35,14 +36,14 @@ time.sleep(float(sys.argv[1]))
 print(time.monotonic_ns() - began)
 END
 why_of sh -c 'python3 nap.py 0.2; python3 nap.py 0.1'
-check "two sleeps: $(spent)" is_so ".spent_on_ns.timer | . >= 299e6 and . <= $(jq -s add out)"
+check "two sleeps: $(spent)" is_so ".spent_on_ns.timer | . >= 299e6 and . <= $(jq -s add out) + 2e6"
 check "... each by its own process" is_so '[.rows[] | select(.spent_on == "timer")] | length == 2'
 check "... parts add up" is_so "$adds_up"
 check "... for the command" is_so '.process == "sh" and .pid != null'
 
 # One sleeps longer than the other: only that one counts.
 why_of sh -c 'python3 nap.py 0.1 & python3 nap.py 0.6 & wait'
-check "two sleeps at once: $(spent)" is_so ".spent_on_ns.timer | . >= 599e6 and . <= $(jq -s max out)"
+check "two sleeps at once: $(spent)" is_so ".spent_on_ns.timer | . >= 599e6 and . <= $(jq -s max out) + 1e6"
 check "... parts add up" is_so "$adds_up"
 
 cat > ask.py << 'END'
@@ -70,7 +71,7 @@ for _ in range(5):
 os.wait()
 END
 why_of python3 ask.py
-check "a server that sleeps for each answer: $(spent)" is_so ".spent_on_ns.timer | . >= 199e6 and . <= $(cat out)"
+check "a server that sleeps for each answer: $(spent)" is_so ".spent_on_ns.timer | . >= 199e6 and . <= $(cat out) + 5e6"
 check "... the sleep is the server's, not the client's" is_so '
     . as $why | [.rows[] | select(.spent_on == "timer" and .pid != $why.pid).time_ns] | add >= 199e6'
 check "... parts add up" is_so "$adds_up"
@@ -257,7 +258,7 @@ if [ "$meter" = kernel ]; then
         is_so ".requests.time_ns <= $took and .requests.time_ns >= 0.7 * $took"
     check "... parts add up" is_so '.requests | ([.rows[].time_ns] | add) == .time_ns and ([.spent_on_ns[]] | add) == .time_ns'
     check "... the time under the lock is a timer's: 10 ms each" is_so \
-        ".requests.spent_on_ns.timer | . >= 10e6 * $count and . <= $(sed 1d served | jq -s add)"
+        ".requests.spent_on_ns.timer | . >= 10e6 * $count and . <= $(sed 1d served | jq -s add) + 1e6 * $count"
     # of three that want the lock, two wait
     check "... and the lock is waited for twice as long" is_so \
         ".requests | .spent_on_ns.lock > 1.2 * .spent_on_ns.timer and .spent_on_ns.unknown < 0.05 * .time_ns + 3 * $stalled"
