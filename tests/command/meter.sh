@@ -108,6 +108,7 @@ has_computed() {
     [ "$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat")" -ge "$2" ]
 }
 
+# shellcheck disable=SC2034 # some tests use `stalled`
 # watched COMMAND...: runs it, and sets `stalled`: for how many ns CPUs stood still meanwhile (tests/programs/stalls.c),
 # which dpm and the metered program may each take for something else. 0 if that cannot be known.
 watched() {
