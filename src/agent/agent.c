@@ -226,6 +226,8 @@ static bool is_abandoned(const struct agent *agent)
 {
     unsigned patience = agent->options->patience == 0 ? AGENT_PATIENCE : agent->options->patience;
 
+    if (agent->patience != 0)
+        patience = agent->patience;
     return agent->alone_since != 0 &&
            clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)patience * 1000000000;
 }

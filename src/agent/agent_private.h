@@ -38,6 +38,7 @@ struct publishing {
     struct trace_packet packet; /* the next one, if `holds` */
     struct fabric_place metadata;
     bool holds;
+    bool drained; /* what was in the trace at the last step is handed over */
     bool all; /* handed over, up to the end of the trace */
     bool failed;
 };
@@ -89,6 +90,10 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
 int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
                    struct problem *problem);
 int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem);
+
+/* Everything that has happened until now goes into the trace; recording.state says when it is published. */
+int recordings_flush(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
 
 /* Publishes as much as goes. */
@@ -144,6 +149,9 @@ void spools_remove_old(const char *sessions);
 void publishing_step(struct agent_recording *recording);
 bool publishing_done(const struct publishing *publishing);
 void publishing_state(const struct publishing *publishing, json_t *result);
+
+/* The trace has grown: it counts as published when all of it is. */
+void publishing_note_growth(struct agent_recording *recording);
 void publishing_close(struct publishing *publishing);
 
 /* ---- created.c ---- */
@@ -241,6 +249,7 @@ struct agent {
     pthread_mutex_t lock_of_notices;
     json_t *notices;      /* [[method, params] ...] that the fabric has not taken yet */
     uint64_t alone_since; /* 0: attached */
+    unsigned patience;    /* seconds alone, as a controller has asked; 0: as the options say */
     bool ends;
 };
 

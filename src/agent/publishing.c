@@ -112,9 +112,25 @@ void publishing_step(struct agent_recording *recording)
         if (!hand_over(recording))
             return;
     }
+    publishing->drained = result == TRACE_PACKETS_NONE_YET || result == TRACE_PACKETS_END;
     publishing->all = result == TRACE_PACKETS_END && recording->ended;
     if (result < 0)
         give_up(recording, problem.text);
+}
+
+void publishing_note_growth(struct agent_recording *recording)
+{
+    recording->publishing.drained = false;
+}
+
+/* Whether what the trace had at the last flush, or at its end, is stored by the server. */
+static bool is_caught_up(const struct publishing *publishing)
+{
+    struct fabric_publisher_state state = {0};
+
+    if (publishing->publisher != NULL)
+        fabric_publisher_look(publishing->publisher, &state);
+    return publishing->failed || ((publishing->drained || publishing->all) && state.pending == 0);
 }
 
 bool publishing_done(const struct publishing *publishing)
@@ -142,6 +158,7 @@ void publishing_state(const struct publishing *publishing, json_t *result)
                                 json_pack("{s:I, s:I}", "file", (json_int_t)place.file, "number",
                                           (json_int_t)place.number));
     json_object_set_new(result, "published", published);
+    json_object_set_new(result, "caught_up", json_boolean(is_caught_up(publishing)));
     json_object_set_new(
         result, "overtaken",
         json_integer(publishing->packets == NULL

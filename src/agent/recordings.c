@@ -289,6 +289,7 @@ static int end_one(struct agent_recording *recording, struct problem *problem)
         return 0;
     created_release(recording->agent, recording->name);
     recording->ended = true;
+    publishing_note_growth(recording); /* END is still to come */
     if (!recording->begun) { /* nothing was metered: there is nothing to publish */
         recording_discard(&recording->recording);
         recording->publishing.all = true;
@@ -321,6 +322,20 @@ int recordings_state(struct agent *agent, json_t *params, json_t **ret_result,
     if (result == 0)
         *ret_result = state_of(recording);
     return result;
+}
+
+int recordings_flush(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    struct agent_recording *recording = NULL;
+    int result = find_named(agent, params, &recording, problem);
+
+    (void)ret_result;
+    if (result < 0 || !goes_on(recording))
+        return result;
+    publishing_note_growth(recording);
+    result = recording_catch_up(&recording->recording, problem);
+    return result < 0 ? result : recording_flush(&recording->recording, problem);
 }
 
 /* ---- going on ---- */

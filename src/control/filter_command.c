@@ -5,8 +5,11 @@
  *
  *      session --> filter --> DIR/web1, DIR/db1 ...
  *                     '-- session.ended, from the controller: all is to be stored, then it ends
+ *
+ * With --rules and traces instead of a session: filter_trace_command.c.
  */
 #include "control/command.h"
+#include "control/filter_trace_command.h"
 
 #include "filter/filter.h"
 #include "recorder/recorder.h"
@@ -32,7 +35,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials;
+    const char *from, *folder, *url, *credentials, *prefix, *rules;
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -252,6 +255,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .machines = asked->machines,
         .machine_count = asked->machine_count,
         .durable = name,
+        .prefix = asked->prefix,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -283,7 +287,7 @@ static int run(const struct filter_asked *asked)
 
 /* ---- options ---- */
 
-enum { FROM = OPTION_HELP + 1, MACHINE, FABRIC, CREDENTIALS, STORE, INTERVAL };
+enum { FROM = OPTION_HELP + 1, MACHINE, RECORDINGS, FABRIC, CREDENTIALS, STORE, INTERVAL };
 
 static const char *store_word(size_t index)
 {
@@ -294,8 +298,17 @@ static const char *store_word(size_t index)
 
 static const struct command_option filter_options[] = {
     {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
-    {"output", 'o', {"DIR", ARGUMENT_FILE}, "store in DIR/MACHINE (./dpm-SESSION.traces)"},
+    {"rules",
+     'r',
+     {"FILE", ARGUMENT_FILE},
+     "write what these rules select of TRACE as another trace"},
+    {"output",
+     'o',
+     {"DIR", ARGUMENT_FILE},
+     "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
+     "TRACE: the trace to write, or a directory for several"},
     {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
+    {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
@@ -329,8 +342,14 @@ static int take_option(int option, struct filter_asked *asked)
     case 'o':
         asked->folder = optarg;
         return -1;
+    case 'r':
+        asked->rules = optarg;
+        return -1;
     case MACHINE:
         return take_machine(asked);
+    case RECORDINGS:
+        asked->prefix = optarg;
+        return -1;
     case FABRIC:
         asked->url = optarg;
         return -1;
@@ -356,7 +375,11 @@ static int take_option(int option, struct filter_asked *asked)
 static int check(const struct filter_asked *asked)
 {
     if (asked->from == NULL)
-        return command_usage_error("filter", "name the session: --from SESSION");
+        return command_usage_error("filter",
+                                   "name the session, --from SESSION, or rules and a trace: "
+                                   "--rules FILE TRACE -o TRACE2");
+    if (asked->rules != NULL)
+        return command_usage_error("filter", "--rules selects from a trace: give no --from");
     if (!fabric_name_valid(asked->from))
         return command_usage_error(
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
@@ -374,6 +397,10 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = take_option(option, &asked);
+    if (result < 0 && asked.rules != NULL && asked.from == NULL) {
+        free(asked.machines);
+        return filter_traces(argc, argv, asked.rules, asked.folder);
+    }
     if (result < 0 && optind < argc)
         result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
     if (result < 0)
@@ -388,8 +415,10 @@ static int command_filter(int argc, char **argv)
 
 const struct command filter_command = {
     .name = "filter",
-    .description = "store what the machines of a session record",
-    .usage = "--from SESSION [OPTION]...",
+    .description = "store what the machines of a session record, or select from traces",
+    .usage = "--from SESSION [OPTION]...\n"
+             "       dpm filter --rules FILE TRACE... -o TRACE2",
     .function = command_filter,
+    .operand = {"TRACE", ARGUMENT_TRACE},
     .options = filter_options,
 };

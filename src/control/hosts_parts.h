@@ -67,13 +67,6 @@ bool parts_has_input(void);
 /* Moves standard input to the first part, a piece at a time. */
 void parts_input(struct running *running);
 
-/* hosts_programs.c. Asks where the part's program is on its host, and copies it there if it is missing and is a file
- * here. Writes its hash if it was copied; else "". `ret_directory`: where it is to run: our current folder if it is
- * there, too, else the user's home. Returns 0, or a negative errno with a line in `problem`. */
-#define PROGRAM_HASH_SIZE 33
-int parts_find_program(struct part *part, const char *directory, char ret_hash[PROGRAM_HASH_SIZE],
-                       char ret_directory[PATH_MAX], struct problem *problem);
-
 /* Asks one host, and waits. Returns as fabric_call; -EINTR: the user is tired of it. The caller owns *ret_result. */
 int parts_ask(struct running *running, struct metered_host *host, const char *method,
               json_t *params, json_t **ret_result, int *ret_code, struct problem *problem);

@@ -161,16 +161,40 @@ static int check_words(const struct part *part, struct problem *problem)
     return 0;
 }
 
+static int ask_of_part(void *context, const char *method, json_t *params, json_t **ret_result,
+                       struct problem *problem)
+{
+    struct part *part = context;
+
+    return parts_ask(part->running, part->host, method, params, ret_result, NULL, problem);
+}
+
+/* A program that the host lacks is copied there. */
+static int find_program(struct part *part, char hash[REMOTE_HASH_SIZE], char directory[PATH_MAX],
+                        struct problem *problem)
+{
+    const struct remote_asking asking = {part->host->remote->name, ask_of_part, part};
+    char here[PATH_MAX], line[400];
+
+    if (getcwd(here, sizeof(here)) == NULL)
+        snprintf(here, sizeof(here), "/");
+    int result = remote_find_program(&asking, part->command[0], here, hash, directory, problem);
+    if (result == 0 && hash[0] != '\0') {
+        snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
+                 part->command[0]);
+        hosts_say(part->running->hosts, part->host->remote, line);
+    }
+    return result;
+}
+
 static int create(struct part *part, struct problem *problem)
 {
-    char hash[PROGRAM_HASH_SIZE], here[PATH_MAX], directory[PATH_MAX];
+    char hash[REMOTE_HASH_SIZE], directory[PATH_MAX];
     json_t *result = NULL;
     int error = check_words(part, problem);
 
-    if (error == 0 && getcwd(here, sizeof(here)) == NULL)
-        snprintf(here, sizeof(here), "/");
     if (error == 0)
-        error = parts_find_program(part, here, hash, directory, problem);
+        error = find_program(part, hash, directory, problem);
     if (error == 0)
         error = parts_ask(part->running, part->host, "process.create",
                           create_params(part, hash, directory), &result, NULL, problem);

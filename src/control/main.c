@@ -20,10 +20,10 @@
 static const struct command help_command;
 
 static const struct command *const commands[] = {
-    &run_command,        &acquire_command,     &report_command, &dump_command,      &stats_command,
-    &why_command,        &parallelism_command, &path_command,   &causality_command, &graph_command,
-    &repair_command,     &filter_command,      &check_command,  &calibrate_command, &agent_command,
-    &completion_command, &help_command,
+    &run_command,    &acquire_command,     &report_command, &dump_command,       &stats_command,
+    &why_command,    &parallelism_command, &path_command,   &causality_command,  &graph_command,
+    &repair_command, &view_command,        &filter_command, &rules_command,      &job_command,
+    &check_command,  &calibrate_command,   &agent_command,  &completion_command, &help_command,
 };
 
 const struct command *command_at(size_t index)
@@ -279,6 +279,16 @@ static void report_removed(const struct source_state *state, const char *name)
     command_say("%s: %s", name, text);
 }
 
+static void report_unselected(const struct source_state *state, const char *name)
+{
+    char events[COUNTED_SIZE];
+
+    if (state->unselected == 0)
+        return;
+    show_counted(state->unselected, "event", events);
+    command_say("%s: selection rules removed %s: results cover only the others", name, events);
+}
+
 /* A copy of a trace from another machine. */
 static void report_missing(const struct source_state *state, const char *name)
 {
@@ -299,6 +309,7 @@ void command_report_state(const struct source *source, const char *const *names)
         report_removed(&source->states[i], names[i]);
         report_missing(&source->states[i], names[i]);
         command_report_lost(names[i], source->states[i].lost, source->states[i].skipped);
+        report_unselected(&source->states[i], names[i]);
     }
 }
 
@@ -354,13 +365,17 @@ static const struct command help_command = {
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
-        return print_help();
+        return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) ? job_command.function(argc, argv)
+                                                             : print_help();
     const char *name = asks_for_help(argv[1]) ? "help" : argv[1];
     if (strcmp(name, "--version") == 0) {
         printf("dpm %s\n", DPM_VERSION);
         return EXIT_SUCCESS;
     }
     const struct command *command = find_command(name);
+    /* `dpm -f FILE`, `dpm --attach`: the controller's options without its name */
+    if (command == NULL && name[0] == '-' && name[1] != '\0')
+        return job_command.function(argc, argv);
     if (command == NULL)
         return unknown_command(name);
     return command->function(argc - 1, argv + 1);

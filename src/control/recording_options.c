@@ -53,6 +53,10 @@ const struct command_option recording_options[] = {
      RECORDING_KINDS,
      {"LIST", ARGUMENT_LIST, meter_kind_word},
      "connections to record: all (without files), tcp, udp, unix, pipe, mq, file"},
+    {"rules",
+     'r',
+     {"FILE", ARGUMENT_FILE},
+     "record only events that the rules in FILE select: dpm-rules(5)"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
     {"latency",
      RECORDING_LATENCY,
@@ -166,12 +170,28 @@ static int read_latency(const char *command, struct recording_command_options *o
     return -1;
 }
 
+/* They live as long as the program. */
+static int read_rules(const char *command, struct recording_command_options *options)
+{
+    struct rules *rules;
+    struct problem problem;
+
+    if (options->recording.rules != NULL)
+        return command_usage_error(command, "--rules: give one file");
+    if (rules_read(optarg, &rules, &problem) < 0)
+        return command_error("%s", problem.text);
+    options->recording.rules = rules;
+    return -1;
+}
+
 int recording_option(const char *command, int option, struct recording_command_options *options)
 {
     switch (option) {
     case 'o':
         options->recording.trace = optarg;
         return -1;
+    case 'r':
+        return read_rules(command, options);
     case RECORDING_FLAGS:
         options->flags = optarg;
         return -1;
@@ -219,6 +239,10 @@ static int check_store(const char *command, struct recording_command_options *op
 
     if (!options->store_given && options->bounded)
         recording->store = STORE_NEWEST;
+    if (recording->store == STORE_NEWEST && recording->rules != NULL)
+        return command_usage_error(
+            command,
+            "--rules needs all records to be kept: leave out --store newest and --max-...");
     if (recording->store == STORE_NONE && recording->trace != NULL)
         return command_usage_error(command, "--store none writes no trace: leave out --output");
     if (recording->store == STORE_NONE && options->bounded)

@@ -39,6 +39,13 @@ static void tell_result(const struct recording_command *command, const struct an
     command_say_to(command->messages, "%" PRIu64 " records, %" PRIu64 " lost, %s%s", found->records,
                    found->run.recorded.lost, recording->path[0] == '\0' ? "not stored" : "in ",
                    recording->path);
+    if (recording->stage != NULL) {
+        const struct rules_counts counts = rules_stage_counts(recording->stage);
+        command_say_to(command->messages,
+                       "rules: %" PRIu64 " events selected, %" PRIu64
+                       " not: results cover only the selected ones",
+                       counts.selected, counts.unselected);
+    }
     if (found->removed > 0) {
         command_removed_text(found->removed, found->removed_time, removed);
         say(removed, command->messages);

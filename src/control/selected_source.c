@@ -366,6 +366,9 @@ static int next(struct source *base, struct event *ret_event, uint64_t *ret_comp
             return problem_set(problem, -ENOMEM, "out of memory for the selection");
     }
     *ret_event = source->event;
+    /* only the record itself may lack fields, none that was made for it */
+    if (memcmp(header, source->event.header, sizeof(*header)) != 0)
+        ret_event->absent = 0;
     ret_event->header = header;
     record_queue_take(&source->queue);
     return SOURCE_RECORD;

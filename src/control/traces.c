@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* traces.c: traces whose history is read. See traces.h. */
 #include "control/traces.h"
+
 #include "analysis/analysis.h"
 #include "control/command.h"
+#include "control/lacking.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -155,8 +157,10 @@ static void report_count(uint64_t count, const char *one, const char *many, cons
 
 void traces_report_losses(const struct traces *traces)
 {
-    for (size_t i = 0; i < traces->count; i++)
+    for (size_t i = 0; i < traces->count; i++) {
         command_report_state(traces->sources[i], &traces->names[i]);
+        report_lacking(traces->history, (uint32_t)i, traces->names[i]);
+    }
 }
 
 void traces_report_state(const struct traces *traces)

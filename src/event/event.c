@@ -153,7 +153,7 @@ static const struct event_field flags_fields[] = {
     FIELD(flags_record, meter_flags, FIELD_HEX, "meterFlags", "flags in force from now on"),
     FIELD(flags_record, kinds_left_out, FIELD_HEX, "kindsLeftOut", "as in MACHINE"),
     U(flags_record, process, "process", "number of the process they apply to, 0: all"),
-    U(flags_record, rules, "rules", "number of the selection rules in force, 0: none"),
+    U(flags_record, rules, "rules", "how many selection rules are in force, 0: none"),
     END_OF_FIELDS,
 };
 

@@ -144,6 +144,7 @@ struct recorded_types {
     uint64_t always; /* EVENT_FLAG of the types that every process has had recorded at any time */
     uint64_t ever;   /* ... that some process has had recorded at some time */
     uint32_t kinds_left_out; /* at some time, METER_TCP ... */
+    uint32_t rules;          /* selection rules in force at some time: most at a time */
 };
 
 /* Heeds a MACHINE or a FLAGS record; ignores any other. */
@@ -192,6 +193,7 @@ struct source_state {
     uint64_t
         lost; /* records not recorded, all rings, from the meter's counters; and missing ones */
     uint64_t skipped;      /* of `lost`: hooks that the kernel skipped, an upper bound */
+    uint64_t unselected;   /* events that selection rules have removed, as DISCARDED records say */
     bool complete;         /* the recording ended in order (END was read) */
     uint32_t end_reason;   /* enum end_reason; 0 if not complete */
     bool being_written;    /* a trace that was still being recorded when it was opened */
@@ -280,6 +282,10 @@ const char *identities_user_name(const struct identities *identities, uint32_t o
                                  uint32_t user);
 const char *identities_cgroup_name(const struct identities *identities, uint32_t origin,
                                    uint64_t cgroup);
+
+/* The text of the selection rule with this number, counted from 1, at most NAME_SIZE - 1 bytes; NULL: there is none. Valid
+ * until the next identities_add. */
+const char *identities_rule(const struct identities *identities, uint32_t origin, uint32_t number);
 
 /* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
  * of its creator. It fades with the process's first stream. Valid until the next identities_add. */

@@ -349,6 +349,12 @@ static int64_t name_number(int64_t index, uint32_t kind)
     return index << 1 | (kind == NAME_CGROUP);
 }
 
+/* Rules have the numbers that name_number does not reach. */
+static uint32_t rule_number(uint64_t number)
+{
+    return 0xc0000000u | ((uint32_t)number & 0xffffff);
+}
+
 static const struct name_record *find_command(const struct identities *identities, uint32_t origin,
                                               uint32_t process)
 {
@@ -387,6 +393,9 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
 {
     if (name->kind == NAME_COMMAND)
         return add_command(identities, origin, name);
+    if (name->kind == NAME_RULE)
+        return keep_record(identities, &identities->numbered,
+                           key_of(EVENT_NAME, origin, rule_number(name->number)), &name->header);
     int64_t index = intern_add(&identities->long_numbers, name->number);
     int64_t number = name_number(index, name->kind);
 
@@ -542,6 +551,13 @@ static const char *find_name(const struct identities *identities, enum name_kind
         known < 0 ? NULL : find(identities, EVENT_NAME, origin, (uint32_t)known);
 
     return record == NULL || record->name[0] == '\0' ? NULL : record->name;
+}
+
+const char *identities_rule(const struct identities *identities, uint32_t origin, uint32_t number)
+{
+    const struct name_record *record = find(identities, EVENT_NAME, origin, rule_number(number));
+
+    return record == NULL ? NULL : record->name;
 }
 
 const char *identities_user_name(const struct identities *identities, uint32_t origin,

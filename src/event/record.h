@@ -407,6 +407,7 @@ enum name_kind {
     NAME_USER = 1,
     NAME_CGROUP = 2,  /* path below the root cgroup, beginning with '/' */
     NAME_COMMAND = 3, /* command line: arguments separated by blanks */
+    NAME_RULE = 4,    /* a selection rule that was in force; `number` counts from 1 */
 };
 
 #define NAME_SIZE 208
@@ -448,7 +449,7 @@ struct flags_record {
     uint64_t meter_flags;    /* in force from now on */
     uint32_t kinds_left_out; /* as in MACHINE */
     uint32_t process; /* whose flags these are: number of its first STREAM; 0: all processes' */
-    uint32_t rules;   /* number of the selection rules in force; 0: none */
+    uint32_t rules;   /* how many selection rules are in force; 0: none */
     uint32_t unused;
 };
 

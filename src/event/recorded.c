@@ -20,5 +20,7 @@ void recorded_note(struct recorded_types *recorded, const struct record_header *
     if (header->id == EVENT_FLAGS) {
         const struct flags_record *flags = (const struct flags_record *)header;
         note(recorded, flags->meter_flags, flags->kinds_left_out);
+        if (flags->rules > recorded->rules)
+            recorded->rules = flags->rules;
     }
 }

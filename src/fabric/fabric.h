@@ -200,6 +200,18 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
  * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */
 int64_t fabric_trim(struct fabric *fabric, struct problem *problem);
 
+/* How many packets of the stream the consumer of this name has not acknowledged, or a negative errno; -ENOENT: there is
+ * no such consumer. */
+int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *problem);
+
+/* ---- what a controller keeps at the server ---- */
+
+/* Stores a value under a name of a-z, A-Z, 0-9, '-', '_' and '.'; NULL removes it. It survives controller and server. */
+int fabric_keep(struct fabric *fabric, const char *key, json_t *value, struct problem *problem);
+
+/* All that is kept: an object of names and values, which the caller owns. */
+int fabric_kept(struct fabric *fabric, json_t **ret_all, struct problem *problem);
+
 struct fabric_usage {
     uint64_t packets, packet_bytes, packet_bytes_most;
     uint64_t said, said_bytes,

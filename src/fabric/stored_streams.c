@@ -112,6 +112,21 @@ int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct p
     return error;
 }
 
+int64_t fabric_left(struct fabric *fabric, const char *durable, struct problem *problem)
+{
+    char subject[FABRIC_SUBJECT_SIZE];
+    json_t *answer;
+
+    snprintf(subject, sizeof(subject), "$JS.API.CONSUMER.INFO.%s.%s",
+             fabric->streams[STREAM_PACKETS], durable);
+    int error = fabric_ask(fabric, durable, subject, NULL, &answer, problem);
+    if (error != 0)
+        return error;
+    uint64_t left = number_at(answer, "num_pending") + number_at(answer, "num_ack_pending");
+    json_decref(answer);
+    return (int64_t)left;
+}
+
 /* ---- trimming ---- */
 
 /* The number that all consumers have acknowledged everything up to; 0: none. */

@@ -104,6 +104,7 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
     if (filter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     filter->copies.folder = options->folder;
+    filter->copies.prefix = options->prefix;
     filter->copies.max_bytes = options->max_bytes;
     int result = begin(filter, fabric, options, problem);
     if (result < 0) {
@@ -159,6 +160,10 @@ static int take(struct filter *filter, struct received *received, struct problem
     bool is_metadata = received->packet.part == FABRIC_METADATA, begins = copy == NULL;
     int result = 0;
 
+    if (!filter_copies_wants(&filter->copies, received->packet.recording)) {
+        give_back(received, true);
+        return 0;
+    }
     if (begins && is_metadata)
         result = filter_copies_create(&filter->copies, &received->packet, &copy, problem);
     if (begins && (!is_metadata || result == -EBADMSG)) {

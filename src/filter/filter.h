@@ -6,6 +6,7 @@
  *      dpm-SESSION-packets --> fabric_consumer --+--> FOLDER/web1/{metadata,control,data}    recording "main" of web1
  *                                                +--> FOLDER/db1
  *                                                '--> FOLDER/db1.other                       recording "other" of db1
+ *      with the prefix "f1-"                          FOLDER/db1.sort                        recording "f1-sort" of db1
  *
  * All of it belongs to one thread. It stores everything; without a folder, nothing, and only counts.
  */
@@ -14,6 +15,7 @@
 
 #include "base/base.h"
 #include "fabric/fabric.h"
+#include "rules/rules.h"
 
 #define FILTER_MAIN "main" /* the recording whose copy is called as the machine alone */
 
@@ -21,6 +23,7 @@ struct filter_options {
     const char *folder;          /* created if it is missing; NULL: nothing is stored */
     const char *const *machines; /* only these */
     size_t machine_count;        /* 0: all */
+    const char *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
     const char *durable;         /* the name of the consumer at the server (filter_name) */
     uint64_t max_bytes;          /* of each copy; 0: no limit */
 };
@@ -75,5 +78,18 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
 /* Closes the copies. `forget`: the server forgets the consumer, too: all is done. NULL is allowed. Returns 0, or the
  * error of closing a copy, with a line in `problem`. */
 int filter_close(struct filter *filter, bool forget, struct problem *problem);
+
+/* ---- finished traces ---- */
+
+struct filter_trace_result {
+    struct rules_counts counts;
+    struct source_state state; /* of the trace that was read */
+};
+
+/* Writes the records of a trace that the rules accept as the trace `output`, which must not exist, with all identities,
+ * and DISCARDED records for the rest. A trace that was cut becomes one that was cut. Errors, with a line in `problem`:
+ * those of trace_open and of the writer; nothing is left of the output then. */
+int filter_trace(const char *trace, const struct rules *rules, const char *output,
+                 struct filter_trace_result *ret_result, struct problem *problem);
 
 #endif

@@ -17,6 +17,19 @@
 
 /* ---- names ---- */
 
+static const char *prefix_of(const struct filter_copies *copies)
+{
+    return copies->prefix == NULL ? "" : copies->prefix;
+}
+
+bool filter_copies_wants(const struct filter_copies *copies, const char *recording)
+{
+    size_t length = strlen(prefix_of(copies));
+
+    return strncmp(recording, prefix_of(copies), length) == 0 &&
+           (length == 0 || recording[length] != '\0');
+}
+
 /* "web1", "web1.other", "web1.2", "web1.other.2" */
 static void name_copy(const char *machine, const char *recording, unsigned nth, char name[NAME_MAX])
 {
@@ -35,7 +48,7 @@ static bool all_digits(const char *text)
 
 /* The reverse. Returns whether the name is one of ours. A recording whose name is a number has a copy of the same
  * name as the second of that number; what tells them apart is the trace's UUID. */
-static bool read_name(const char *name, struct copy *copy)
+static bool read_name(const struct filter_copies *copies, const char *name, struct copy *copy)
 {
     char text[NAME_MAX + 1], *rest = text;
 
@@ -47,8 +60,8 @@ static bool read_name(const char *name, struct copy *copy)
         (rest != NULL && !all_digits(rest)))
         return false;
     snprintf(copy->machine, sizeof(copy->machine), "%s", machine);
-    snprintf(copy->recording, sizeof(copy->recording), "%s", recording);
-    return true;
+    int length = snprintf(copy->recording, sizeof(copy->recording), "%s%s", prefix_of(copies), recording);
+    return length < (int)sizeof(copy->recording);
 }
 
 /* ---- one copy ---- */
@@ -139,7 +152,7 @@ static int resume(struct filter_copies *copies, const char *name, struct problem
     if (copy == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     ssize_t length = read_metadata(copy->path, &metadata);
-    if (length <= 0 || !read_name(name, copy) || !find_uuid(metadata, (size_t)length, copy->uuid)) {
+    if (length <= 0 || !read_name(copies, name, copy) || !find_uuid(metadata, (size_t)length, copy->uuid)) {
         free_copy(copy); /* something else, which may well be there */
         free(metadata);
         return 0;
@@ -201,7 +214,7 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
     for (unsigned nth = 1; result == -EEXIST && nth < SAME_NAME_MOST; nth++) {
         free(copy->path);
         copy->path = NULL;
-        name_copy(metadata->machine, metadata->recording, nth, name);
+        name_copy(metadata->machine, metadata->recording + strlen(prefix_of(copies)), nth, name);
         if (asprintf(&copy->path, "%s/%s", copies->folder, name) < 0) {
             copy->path = NULL;
             return problem_set(problem, -ENOMEM, "out of memory");

@@ -23,6 +23,7 @@ struct copy {
 };
 
 struct filter_copies {
+    const char *prefix; /* of the names of recordings: left out in those of copies; NULL: none */
     const char *folder; /* NULL: nothing is stored */
     uint64_t max_bytes;
     struct copy **list;
@@ -31,6 +32,9 @@ struct filter_copies {
 
 /* Opens the copies that are in the folder. */
 int filter_copies_resume(struct filter_copies *copies, struct problem *problem);
+
+/* Whether its packets belong here. */
+bool filter_copies_wants(const struct filter_copies *copies, const char *recording);
 
 /* NULL: there is none yet. */
 struct copy *filter_copies_find(const struct filter_copies *copies,

@@ -112,7 +112,8 @@ static bool keeps_sends(struct history *history, const struct end *end, uint64_t
         return !end_leads_away(history, end);
     if (history->origins[partner->origin].leaves_out_receives)
         return false;
-    *ret_count = history->origins[partner->origin].receives_partly
+    *ret_count = history->origins[partner->origin].receives_partly ||
+                         history->origins[partner->origin].discards
                      ? &history->counts.unselected
                      : &history->counts.unmatched_sends;
     return !history->origins[partner->origin].ended || partner->held > 0;

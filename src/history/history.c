@@ -15,6 +15,7 @@
 #include "history/holding.h"
 #include "history/processes.h"
 #include "history/receiving.h"
+#include "history/reduced.h"
 #include "history/room.h"
 #include "history/sources.h"
 #include "history/streams.h"
@@ -459,7 +460,8 @@ static int take_record(struct history *history, const struct event *event,
 /* Reads one record. Returns SOURCE_RECORD if it was handed out, 0 if there is more to do, or an error. */
 static int read_one(struct history *history, struct origin *origin, struct history_event *ret_event)
 {
-    const struct event event = sources_take(history, origin);
+    const struct event whole = sources_take(history, origin);
+    const struct event event = reduced_take(history, origin, &whole);
 
     if (history->impatient > 0 && ++history->since_looked >= LOOK_EACH) {
         history->since_looked = 0;
@@ -652,6 +654,11 @@ const char *edge_kind_name(enum edge_kind kind)
     };
 
     return kind < EDGE_KIND_COUNT ? names[kind] : "unknown";
+}
+
+const struct history_lacking *history_lacking(const struct history *history, uint32_t origin)
+{
+    return &history->origins[origin].lacking;
 }
 
 const char *history_rest_name(enum history_rest rest)

@@ -226,6 +226,15 @@ struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
 
+/* Records that lack fields, because a selection has removed these. PC and load are then unknown; the CPU time used is that
+ * of the stream's record before; of records that lack anything else, nothing is known: they are among `discarded`. */
+struct history_lacking {
+    uint64_t absent[EVENT_ID_END]; /* fields that records of a type lack (struct event) */
+    uint64_t records[EVENT_ID_END];
+};
+
+const struct history_lacking *history_lacking(const struct history *history, uint32_t origin);
+
 /* Index of the machine of an origin: 0, 1, 2 ... Origins of one machine share it; NO_MACHINE: the origin has not
  * reported one. */
 #define NO_MACHINE UINT32_MAX

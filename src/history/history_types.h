@@ -311,6 +311,8 @@ struct origin {
     uint64_t waits_since; /* since when its next record waits for an idle origin; 0: it does not */
     uint64_t news; /* when it was first found idle since its last sign of life; 0: it was not */
     struct recorded_types recorded;
+    struct record reduced; /* the latest record that lacks fields, as analyses see it */
+    struct history_lacking lacking;
     bool tells;               /* SENDCALL is always in force: after a MOMENT, silence is proof */
     bool leaves_out_receives; /* none is recorded */
     bool receives_partly;     /* some are not: the flag was off for a process or for a time */

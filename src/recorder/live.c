@@ -19,6 +19,12 @@ static int live_next(struct source *source, struct event *ret_event, uint64_t *r
         *ret_complete = record == NULL ? live->complete : record->time - 1;
         return SOURCE_NONE_YET;
     }
+    uint64_t absent = 0;
+    if (record->id == EVENT_CLASS) {
+        absent = ((const struct record *)record)->class.absent;
+        record_queue_take(&live->queue);
+        record = record_queue_peek(&live->queue);
+    }
     record_queue_take(&live->queue);
     live->budget--;
     live->state.records++;
@@ -26,7 +32,9 @@ static int live_next(struct source *source, struct event *ret_event, uint64_t *r
         live->state.complete = true;
         live->state.end_reason = ((const struct end_record *)record)->reason;
     }
-    *ret_event = (struct event){record, 0, live->wall_offset};
+    if (record->id == EVENT_DISCARDED)
+        live->state.unselected += ((const struct record *)record)->lost.count;
+    *ret_event = (struct event){record, 0, live->wall_offset, absent};
     return SOURCE_RECORD;
 }
 
@@ -64,6 +72,19 @@ void live_add(struct live *live, const struct record_header *record, int64_t wal
     live->added++;
     live->last_time = record->time;
     live->error = record_queue_add(&live->queue, record);
+}
+
+/* In the queue, a CLASS says what the next record lacks. */
+void live_add_event(struct live *live, const struct event *event)
+{
+    if (live != NULL && live->error == 0 && event->absent != 0) {
+        const struct record class = {
+            .header = {.time = event->header->time, .id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
+            .class = {.type = event->header->id, .absent = event->absent},
+        };
+        live->error = record_queue_add(&live->queue, &class.header);
+    }
+    live_add(live, event->header, event->wall_offset);
 }
 
 bool live_lags(const struct live *live)

@@ -37,6 +37,9 @@ void live_free(struct live *live);
  * nothing. */
 void live_add(struct live *live, const struct record_header *record, int64_t wall_offset);
 
+/* The same for an event whose record may lack fields. */
+void live_add_event(struct live *live, const struct event *event);
+
 /* Whether records wait for the next live_read. NULL: no. */
 bool live_lags(const struct live *live);
 

@@ -3,8 +3,8 @@
  * recorder.h: a running recording. It knows no command-line options and prints nothing: the caller decides which
  * processes to mark, for how long, and what to print.
  *
- *      meter ------------------> names --+--> trace writer --> TRACE, unless nothing is to be stored
- *      state of the machine --'          '--> live history --> analyses, while recording (recording_follow)
+ *      meter ------------------> names --> rules --+--> trace writer --> TRACE, unless nothing is to be stored
+ *      state of the machine --'                    '--> live history --> analyses, while recording (recording_follow)
  *
  *      recording_open     hooks in the kernel, an empty trace
  *      recording_begin    from now on there is something to record
@@ -19,6 +19,7 @@
 #include "analysis/analysis.h"
 #include "event/record_queue.h"
 #include "meter/load/meter.h"
+#include "rules/rules.h"
 #include "symbols/symbols.h"
 #include "trace/trace.h"
 
@@ -72,6 +73,9 @@ struct recording_options {
      * and pipes are found once a second in any case. */
     uint64_t latest;
     struct meter_choice meter;
+    /* Which events are stored and analysed; NULL: all. Owned by the caller. Not with STORE_NEWEST, which needs all ends of
+     * streams and paths. */
+    const struct rules *rules;
 };
 
 struct live;
@@ -96,11 +100,12 @@ struct recording {
     char path[PATH_MAX];                     /* of the trace; "": there is none */
     struct trace_writer *writer;             /* NULL: nothing is stored */
     struct machine_record machine;
-    struct names names;      /* of users and cgroups recorded so far */
-    uint32_t files;          /* of the trace, when they were reported */
-    struct symbols *symbols; /* names of program counters; NULL without the flag pc */
-    bool names_cut;          /* not all of these are in the trace */
-    struct live *live;       /* NULL: no analyses follow it */
+    struct names names;        /* of users and cgroups recorded so far */
+    uint32_t files;            /* of the trace, when they were reported */
+    struct symbols *symbols;   /* names of program counters; NULL without the flag pc */
+    bool names_cut;            /* not all of these are in the trace */
+    struct live *live;         /* NULL: no analyses follow it */
+    struct rules_stage *stage; /* NULL: no rules */
     struct recording_state state;
     uint64_t records;      /* so far */
     uint64_t last_control; /* time of the last control record */
@@ -146,6 +151,9 @@ int recording_step(struct recording *recording, struct problem *problem);
  * program files of recorded processes are open: a process that ends a moment later has names for its program
  * counters. */
 int recording_catch_up(struct recording *recording, struct problem *problem);
+
+/* What was recorded becomes readable in the trace at once. */
+int recording_flush(struct recording *recording, struct problem *problem);
 
 /* Ends the recording: detaches the meter, and stores the remaining records, the names of program counters, and END. A
  * history that follows gets all of them, too, and ends: recording_analyse until it returns SOURCE_END.

@@ -28,8 +28,8 @@ static int give_up(struct recording *recording, int error)
     return error;
 }
 
-/* Writes a record into the trace, if there is one. */
-static int append(struct recording *recording, const struct record_header *record,
+/* Writes a record, which may lack fields, into the trace, if there is one. */
+static int append(struct recording *recording, const struct record_header *record, uint64_t absent,
                   struct problem *problem)
 {
     if (record->time > recording->last_time)
@@ -37,7 +37,9 @@ static int append(struct recording *recording, const struct record_header *recor
     if (event_type(record->id)->ring == RING_CONTROL)
         recording->last_control = record->time;
     recording->records++;
-    return recording->writer == NULL ? 0 : trace_writer_append(recording->writer, record, problem);
+    return recording->writer == NULL
+               ? 0
+               : trace_writer_append_without(recording->writer, record, absent, problem);
 }
 
 /* A new control record of our own is no earlier than this. */
@@ -56,10 +58,37 @@ static uint64_t last_of_all(const struct recording *recording)
     return recording->last_time > control ? recording->last_time : control;
 }
 
+/* Stores what the rules let through. */
+static int store_selected(struct recording *recording, struct problem *problem)
+{
+    struct event event;
+    int result = 0;
+
+    while (rules_stage_get(recording->stage, &event)) {
+        if (event.header->id == EVENT_MACHINE) /* is in the trace already */
+            continue;
+        int stored = append(recording, event.header, event.absent, result < 0 ? NULL : problem);
+        live_add_event(recording->live, &event);
+        result = result < 0 ? result : stored;
+    }
+    return result;
+}
+
+static int select_one(struct recording *recording, const struct record_header *record,
+                      int64_t wall_offset, struct problem *problem)
+{
+    const struct event event = {record, 0, wall_offset, 0};
+    int result = rules_stage_put(recording->stage, &event, problem);
+
+    return result < 0 ? result : store_selected(recording, problem);
+}
+
 static int store_one(struct recording *recording, const struct record_header *record,
                      int64_t wall_offset, struct problem *problem)
 {
-    int result = append(recording, record, problem);
+    if (recording->stage != NULL)
+        return select_one(recording, record, wall_offset, problem);
+    int result = append(recording, record, 0, problem);
 
     live_add(recording->live, record, wall_offset);
     return result;
@@ -170,7 +199,7 @@ static int tell_cost(struct recording *recording, struct problem *problem)
     if (recording->cost_told > 0 && recording->records - recording->cost_told < COST_EVERY)
         return 0;
     cost.header.time = last_of_all(recording);
-    int result = append(recording, &cost.header, problem);
+    int result = append(recording, &cost.header, 0, problem);
     recording->cost_told = recording->records;
     return result;
 }
@@ -276,6 +305,13 @@ int recording_catch_up(struct recording *recording, struct problem *problem)
         result = recording_step(recording, problem);
     }
     return result;
+}
+
+int recording_flush(struct recording *recording, struct problem *problem)
+{
+    recording->flushed = recording->records;
+    recording->state.unflushed = 0;
+    return recording->writer == NULL ? 0 : trace_writer_flush(recording->writer, problem);
 }
 
 /* ---- analyses while recording ---- */
@@ -386,6 +422,8 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result < 0)
         return result;
     describe(recording);
+    if (options->rules != NULL && rules_stage_new(options->rules, &recording->stage) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     recording->last_control = recording->machine.header.time;
     recording->records = recording->flushed = 1; /* MACHINE */
     if (options->store != STORE_NONE)
@@ -396,9 +434,19 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     return result < 0 ? result : recording_state_open(recording, problem);
 }
 
+/* Which rules there are follows MACHINE. Errors show with the next record. */
+static void tell_rules(struct recording *recording)
+{
+    struct problem problem;
+
+    if (recording->stage != NULL)
+        select_one(recording, &recording->machine.header, recording->wall_offset, &problem);
+}
+
 void recording_begin(struct recording *recording)
 {
     recording->wall_offset = (int64_t)(clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC));
+    tell_rules(recording);
     tell_load(recording);
     recording_state_read(recording, false);
     recording->active = true;
@@ -457,6 +505,14 @@ static int store_rest(struct recording *recording, struct problem *problem)
     return result < 0 ? result : append_names(recording, problem);
 }
 
+/* What the rules removed since it was last told. */
+static int tell_removed(struct recording *recording, struct problem *problem)
+{
+    int result = recording->stage == NULL ? 0 : rules_stage_end(recording->stage, problem);
+
+    return result < 0 || recording->stage == NULL ? result : store_selected(recording, problem);
+}
+
 /* Closes the trace. */
 static int end_trace(struct recording *recording, const struct record *cost,
                      struct problem *problem)
@@ -479,6 +535,8 @@ int recording_end(struct recording *recording, struct problem *problem)
         result = store_rest(recording, problem);
     else if (recording->reason == END_METER)
         result = append_names(recording, problem);
+    if (result >= 0 && recording->reason != END_SIZE && recording->reason != END_DISK)
+        result = tell_removed(recording, problem);
 
     if (result < 0)
         give_up(recording, result);
@@ -504,6 +562,8 @@ void recording_close(struct recording *recording)
     names_done(&recording->names);
     commands_done(&recording->commands);
     symbols_free(recording->symbols);
+    rules_stage_free(recording->stage);
+    recording->stage = NULL;
     meter_interface_close(recording->meter);
     recording->meter = NULL;
 }

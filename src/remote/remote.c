@@ -10,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CONNECT_MS   10000 /* to the server on this machine */
 #define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
+#define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
 /* ---- begin and end ---- */
 
@@ -21,12 +23,14 @@ static int start_server(struct remote *remote, struct problem *problem)
     const struct fabric_server_options server = {
         .session = remote->session,
         .disk_bytes = remote->options.disk_bytes,
-        .idle_seconds = IDLE_SECONDS,
+        .idle_seconds = remote->options.lasting ? LASTING_SECONDS : IDLE_SECONDS,
     };
     /* a quarter is left for notices, output, and what the server itself needs */
     const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3};
     int result = session_folder_make(remote->session, remote->folder, problem);
 
+    if (result == -EEXIST && remote->options.lasting)
+        result = 0;
     if (result < 0) {
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */
         return result;
@@ -37,7 +41,7 @@ static int start_server(struct remote *remote, struct problem *problem)
     if (result == 0)
         result = fabric_create_streams(remote->fabric, &limits, problem);
     if (result == 0)
-        result = fabric_listen(remote->fabric, 0, problem);
+        result = fabric_listen(remote->fabric, remote->options.listen_from, problem);
     return result;
 }
 
@@ -86,7 +90,7 @@ void remote_free(struct remote *remote)
     fabric_close(remote->to_filters);
     fabric_close(remote->fabric);
     fabric_server_detach(remote->server);
-    if (remote->folder[0] != '\0' && fabric_server_stop(remote->folder, &problem) == 0)
+    if (!remote->options.lasting && remote->folder[0] != '\0' && fabric_server_stop(remote->folder, &problem) == 0)
         folder_remove(remote->folder);
     free(remote->hosts);
     free(remote->files);
@@ -94,6 +98,24 @@ void remote_free(struct remote *remote)
     free(remote->dpm);
     free(remote->session);
     free(remote);
+}
+
+void remote_end(struct remote *remote)
+{
+    remote->options.lasting = false;
+}
+
+const char *remote_folder(const struct remote *remote)
+{
+    return remote->folder;
+}
+
+bool remote_is_here(const char *name)
+{
+    char own[HOST_NAME_MAX + 1] = "";
+
+    gethostname(own, sizeof(own) - 1);
+    return strcmp(name, "localhost") == 0 || strcmp(name, own) == 0;
 }
 
 /* ---- connections of our own ---- */

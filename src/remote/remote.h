@@ -72,6 +72,9 @@ struct remote_options {
     uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
     int connect_ms;      /* time for one connection */
     int descriptor;      /* watched, too: signals; -1: none */
+    bool lasting; /* the session stays when the remote is freed; one that exists is attached to */
+    bool direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
+    uint64_t listen_from; /* notices and output: from this number of the stream on; 0: all */
     const struct remote_callbacks *callbacks;
     void *context;
 };
@@ -86,6 +89,15 @@ int remote_new(const struct remote_options *options, struct remote **ret_remote,
 /* Ends the shells, without which the agents end soon if they were not asked to; stops the server; removes the session's
  * folder. NULL is allowed. */
 void remote_free(struct remote *remote);
+
+/* A lasting session is to end with remote_free. */
+void remote_end(struct remote *remote);
+
+/* The session's folder. */
+const char *remote_folder(const struct remote *remote);
+
+/* Whether this is a name of this machine: "localhost", or what it calls itself. */
+bool remote_is_here(const char *name);
 
 /* The user `FABRIC_FILTER` of the session, for another thread. */
 int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
@@ -130,6 +142,25 @@ size_t remote_calls(const struct remote *remote);
 
 /* Forgets all calls: none is answered. */
 void remote_drop_calls(struct remote *remote);
+
+/* ---- programs ---- */
+
+/* How to ask one host, and wait: `ask` takes over `params`, and returns 0 and *ret_result, which the caller owns. */
+struct remote_asking {
+    const char *host; /* its name, for problems */
+    int (*ask)(void *context, const char *method, json_t *params, json_t **ret_result,
+               struct problem *problem);
+    void *context;
+};
+
+#define REMOTE_HASH_SIZE 33
+
+/* Asks where a program is on a host, and copies it there if it is missing and is a file here. Writes its hash if the
+ * copy is to run; else "". `ret_directory`: where it is to run: `directory` if it is there, too, else the user's home.
+ * Returns 0, or a negative errno with a line in `problem`; -ENOENT: it is neither there nor here. */
+int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
+                        char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
+                        struct problem *problem);
 
 /* ---- words ---- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SECOND 1000000000ULL /* ns */
 
@@ -100,6 +101,19 @@ static int say_hello(struct remote *remote, struct remote_host *host, struct pro
     return result == -EPIPE ? 0 : result; /* why it ended is read later */
 }
 
+/* An agent on this machine needs no remote shell: a shell that leaves out the host's name stands in for it. */
+static int start_here(struct remote_host *host, struct problem *problem)
+{
+    char path[PATH_MAX], quoted[PATH_MAX + 2];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+    if (length < 0)
+        return problem_set(problem, -errno, "cannot find the program dpm: %s", strerror(errno));
+    path[length] = '\0';
+    snprintf(quoted, sizeof(quoted), "'%s'", path);
+    return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted, problem);
+}
+
 void link_start(struct remote *remote, struct remote_host *host)
 {
     struct remote_link *link = host->link;
@@ -108,7 +122,10 @@ void link_start(struct remote *remote, struct remote_host *host)
 
     host->state = REMOTE_STARTING;
     link->deadline = clock_now(CLOCK_MONOTONIC) + (uint64_t)remote->options.connect_ms * 1000000;
-    int result = remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, &problem);
+    int result = remote->options.direct && remote_is_here(host->name)
+                     ? start_here(host, &problem)
+                     : remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm,
+                                          &problem);
     if (result == 0)
         result = say_hello(remote, host, &problem);
     if (result == 0)

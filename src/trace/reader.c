@@ -402,6 +402,10 @@ static int note_control(struct trace_source *traces, uint32_t number)
     case EVENT_LOST:
         note_skipped(origin->head, state);
         return 0;
+    case EVENT_DISCARDED:
+        state->unselected = add_saturating(
+            state->unselected, ((const struct record *)origin->head->record)->lost.count);
+        return 0;
     case EVENT_COST:
         if (origin->has_begun)
             reduce_cost(origin);

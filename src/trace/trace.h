@@ -63,6 +63,13 @@ struct trace_writer;
 int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
                      struct trace_writer **ret_writer, struct problem *problem);
 
+/* The same for records of the past, perhaps of another machine: `wall_offset` (struct event) is that of their clock, and
+ * trace_writer_wall_offset sets a new one, which later packets contain. */
+int trace_writer_new_of_past(const char *path, const struct machine_record *machine,
+                             uint64_t max_size, int64_t wall_offset,
+                             struct trace_writer **ret_writer, struct problem *problem);
+void trace_writer_wall_offset(struct trace_writer *writer, int64_t wall_offset);
+
 /*
  * Appends a record of a known type (event_size() != 0) to its stream. Times must not decrease within a ring. Full
  * packets are written.

@@ -122,8 +122,10 @@ static int write_packet(struct trace_writer *writer, enum ring_id ring, struct p
                             trace_writer_last_time(writer, ring));
     context->packet_seq_num = stream->packets;
     context->events_discarded = stream->discarded;
-    context->monotonic = clock_now(CLOCK_MONOTONIC);
-    context->real_time = clock_now(CLOCK_REALTIME);
+    context->monotonic =
+        writer->is_past ? trace_writer_last_time(writer, ring) : clock_now(CLOCK_MONOTONIC);
+    context->real_time = writer->is_past ? context->monotonic + (uint64_t)writer->wall_offset
+                                         : clock_now(CLOCK_REALTIME);
     int result = trace_packet_write(stream->file, stream->packet, size, stream->file_size);
     if (result < 0) {
         writer->dropped += stream->records;
@@ -456,7 +458,8 @@ int writer_make_file(struct trace_writer *writer, const char *name, struct probl
 static int make_metadata(struct trace_writer *writer, const struct machine_record *machine,
                          struct problem *problem)
 {
-    uint64_t offset = clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
+    uint64_t offset = writer->is_past ? (uint64_t)writer->wall_offset
+                                      : clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
     size_t length;
     int result =
         trace_metadata_make(writer->uuid, machine->name, offset, &writer->metadata, &length);
@@ -526,14 +529,17 @@ static int make_directory(struct trace_writer *writer, const char *path, struct 
     return 0;
 }
 
-int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
-                     struct trace_writer **ret_writer, struct problem *problem)
+static int create(const char *path, const struct machine_record *machine, uint64_t max_size,
+                  const int64_t *wall_offset, struct trace_writer **ret_writer,
+                  struct problem *problem)
 {
     if (max_size < TRACE_SMALLEST_MAX_SIZE)
         return problem_set(problem, -EINVAL, "the largest size of a trace must be at least 64 KiB");
     struct trace_writer *writer = allocate_writer(path, max_size);
     if (writer == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", path);
+    writer->is_past = wall_offset != NULL;
+    writer->wall_offset = wall_offset == NULL ? 0 : *wall_offset;
     int result = make_uuid(writer->uuid);
     if (result < 0)
         problem_set(problem, result, "%s: no random numbers: %s", writer->name, strerror(-result));
@@ -555,6 +561,24 @@ int trace_writer_new(const char *path, const struct machine_record *machine, uin
     }
     *ret_writer = writer;
     return 0;
+}
+
+int trace_writer_new(const char *path, const struct machine_record *machine, uint64_t max_size,
+                     struct trace_writer **ret_writer, struct problem *problem)
+{
+    return create(path, machine, max_size, NULL, ret_writer, problem);
+}
+
+int trace_writer_new_of_past(const char *path, const struct machine_record *machine,
+                             uint64_t max_size, int64_t wall_offset,
+                             struct trace_writer **ret_writer, struct problem *problem)
+{
+    return create(path, machine, max_size, &wall_offset, ret_writer, problem);
+}
+
+void trace_writer_wall_offset(struct trace_writer *writer, int64_t wall_offset)
+{
+    writer->wall_offset = wall_offset;
 }
 
 /* ---- the end ---- */

@@ -35,7 +35,7 @@ commands=$("$dpm" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p')
 echo "dpm -|$("$dpm" --help | options)" > cases
 # All commands, and all options of each.
 for command in $commands; do
-    echo "dpm ${command%?}|$command"
+    echo "dpm ${command%?}|$(echo "$commands" | grep "^${command%?}" | sort | xargs)"
     [ "$command" = help ] || echo "dpm $command -|$("$dpm" help "$command" | options)"
 done >> cases
 
@@ -66,6 +66,9 @@ dpm run --ring |
 dpm run -o fold|folder
 dpm run --output=fold|folder
 dpm run --report fold|foldable folder
+dpm run --rules fold|foldable folder
+dpm rules check fold|foldable folder
+dpm filter -r fold|foldable folder
 dpm acquire --name dpm-sl|dpm-sleeper
 dpm acquire --name=dpm-tw|dpm-two words
 dpm acquire -p ${sleeper%?}|$sleeper ...
@@ -118,7 +121,7 @@ fi
 if command -v zsh > /dev/null; then
     echo "fpath=('$build/completion' \$fpath); autoload -U compinit; compinit -D -u" > zsh.rc
     ask zsh zsh zsh.rc
-    printf 'dpm ru|run\n' > cases
+    printf 'dpm ru|rules run\n' > cases
     echo "autoload -U compinit; compinit -D -u; . <('$dpm' completion zsh)" > zsh.rc
     ask 'zsh that has read dpm completion' zsh zsh.rc
 else

@@ -89,9 +89,28 @@ static void note_operations(const struct statistics *statistics, struct queue *q
         note_operation(owner);
 }
 
+/* A long send is told when it ends, mostly after the message before it was taken. Until that, both lay in the
+ * queue. Its owner's other queues may have changed since. */
+static void note_both(struct statistics *statistics, struct queue *queue)
+{
+    struct queue_length *owner = of_owner(statistics, queue);
+
+    if (queue->length.messages >= queue->length.messages_max)
+        queue->length.messages_max = queue->length.messages + 1;
+    if (owner == NULL || owner->messages != queue->length.messages ||
+        owner->messages < owner->messages_max)
+        return;
+    owner->messages_max = owner->messages + 1;
+    statistics->processes.states[queue->owner].most_messages_at = queue->last_taken;
+}
+
 void queue_put_in(struct statistics *statistics, struct queue *queue, uint64_t bytes, uint64_t time)
 {
+    bool with_taken = time < queue->last_taken && queue->last_queued < queue->last_taken;
+
     add(statistics, queue, 1, bytes, time);
+    if (with_taken)
+        note_both(statistics, queue);
     note_operations(statistics, queue);
     queue->queued_sum += time;
 }
@@ -125,6 +144,8 @@ void queue_take_out(struct statistics *statistics, struct queue *queue, uint64_t
     take(statistics, queue, 1, bytes);
     note_operations(statistics, queue);
     queue->queued_sum -= queued;
+    if (wait > 0 && queued + wait > queue->last_taken)
+        queue->last_taken = queued + wait;
     queue->length.wait += wait;
     if (owner != NULL)
         owner->wait += wait_in_life(statistics, queue, queued, wait);

@@ -36,6 +36,7 @@ struct queue {
     struct queue_length length; /* without `unreceived`, see queue_result */
     uint64_t queued_sum;        /* sum of `queued` of all messages in it, modulo 2^64 */
     uint64_t last_queued;       /* when the latest message entered it */
+    uint64_t last_taken;        /* when the latest one left it */
     uint64_t latest_sent;       /* when the latest SEND began, by the sender's clock */
     struct nagle_state nagle;
     uint64_t sent;               /* messages */

@@ -285,6 +285,7 @@ static void print_name(const struct record_face *face, const struct name_record 
             record->kind == NAME_USER      ? "user"
             : record->kind == NAME_CGROUP  ? "cgroup"
             : record->kind == NAME_COMMAND ? "command of process"
+            : record->kind == NAME_RULE    ? "rule"
                                            : "number",
             record->number, name);
 }

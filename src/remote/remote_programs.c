@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_programs.c: programs that a machine lacks are copied to it, once: they are stored there under their hash. See
- * hosts_parts.h.
+ * remote_programs.c: programs that a machine lacks are copied to it, once: they are stored there under their hash. See
+ * remote.h.
  */
-#include "control/hosts_parts.h"
+#include "remote/remote.h"
 
 #include "base/base64.h"
 
@@ -19,9 +19,10 @@
 #define CHUNK (512u << 10) /* bytes: as text they are a message */
 
 struct program {
+    const char *name;
     int file;
     uint64_t size;
-    char hash[PROGRAM_HASH_SIZE];
+    char hash[REMOTE_HASH_SIZE];
 };
 
 /* ---- here ---- */
@@ -66,8 +67,8 @@ static int open_program(const char *name, char *chunk, struct program *program,
 
 /* ---- there ---- */
 
-static int put(struct part *part, const struct program *program, uint64_t offset, char *chunk,
-               json_t **ret_result, struct problem *problem)
+static int put(const struct remote_asking *asking, const struct program *program, uint64_t offset,
+               char *chunk, json_t **ret_result, struct problem *problem)
 {
     ssize_t got = pread(program->file, chunk, CHUNK, (off_t)offset);
     char *text = malloc(BASE64_LENGTH(CHUNK) + 1);
@@ -75,21 +76,21 @@ static int put(struct part *part, const struct program *program, uint64_t offset
     if (got <= 0 || text == NULL) {
         free(text);
         return problem_set(problem, got == 0 ? -EIO : -errno, "cannot read %s: it has changed",
-                           part->command[0]);
+                           program->name);
     }
     base64_encode(chunk, (size_t)got, text);
     json_t *params = json_pack("{s:s, s:I, s:I, s:s}", "hash", program->hash, "offset",
                                (json_int_t)offset, "size", (json_int_t)program->size, "data", text);
     free(text);
-    return parts_ask(part->running, part->host, "program.put", params, ret_result, NULL, problem);
+    return asking->ask(asking->context, "program.put", params, ret_result, problem);
 }
 
 /* Sends what the machine does not have yet. */
-static int send_program(struct part *part, const struct program *program, char *chunk,
-                        struct problem *problem)
+static int send_program(const struct remote_asking *asking, const struct program *program,
+                        char *chunk, struct problem *problem)
 {
     json_t *params = json_pack("{s:s}", "hash", program->hash), *state = NULL;
-    int result = parts_ask(part->running, part->host, "program.has", params, &state, NULL, problem);
+    int result = asking->ask(asking->context, "program.has", params, &state, problem);
 
     while (result == 0 && !json_is_true(json_object_get(state, "complete"))) {
         json_int_t offset = json_integer_value(json_object_get(state, "bytes"));
@@ -97,49 +98,42 @@ static int send_program(struct part *part, const struct program *program, char *
         state = NULL;
         if (offset < 0 || (uint64_t)offset >= program->size)
             return problem_set(problem, -EPROTO, "%s: the copy of %s is damaged there",
-                               part->host->remote->name, part->command[0]);
-        result = put(part, program, (uint64_t)offset, chunk, &state, problem);
+                               asking->host, program->name);
+        result = put(asking, program, (uint64_t)offset, chunk, &state, problem);
     }
     json_decref(state);
     return result;
 }
 
-static int copy_program(struct part *part, char ret_hash[PROGRAM_HASH_SIZE],
-                        struct problem *problem)
+static int copy_program(const struct remote_asking *asking, const char *name,
+                        char ret_hash[REMOTE_HASH_SIZE], struct problem *problem)
 {
-    struct program program = {.file = -1};
+    struct program program = {.name = name, .file = -1};
     char *chunk = malloc(CHUNK);
-    char line[PATH_MAX];
     struct problem why;
     int result = chunk == NULL ? problem_set(&why, -ENOMEM, "out of memory")
-                               : open_program(part->command[0], chunk, &program, &why);
+                               : open_program(name, chunk, &program, &why);
 
-    if (result < 0) {
+    if (result < 0)
         problem_set(problem, -ENOENT, "%s: there is no program %s, neither there nor here (%s)",
-                    part->host->remote->name, part->command[0], why.text);
-    } else {
-        result = send_program(part, &program, chunk, problem);
-    }
-    if (result == 0) {
-        memcpy(ret_hash, program.hash, PROGRAM_HASH_SIZE);
-        snprintf(line, sizeof(line), "%.300s is not there: it runs a copy of the one here",
-                 part->command[0]);
-        hosts_say(part->running->hosts, part->host->remote, line);
-    }
+                    asking->host, name, why.text);
+    else
+        result = send_program(asking, &program, chunk, problem);
+    if (result == 0)
+        memcpy(ret_hash, program.hash, REMOTE_HASH_SIZE);
     if (program.file >= 0)
         close(program.file);
     free(chunk);
     return result;
 }
 
-int parts_find_program(struct part *part, const char *directory, char ret_hash[PROGRAM_HASH_SIZE],
-                       char ret_directory[PATH_MAX], struct problem *problem)
+int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
+                        char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
+                        struct problem *problem)
 {
-    const char *name = part->command[0];
     json_t *params = json_pack("{s:s, s:s}", "program", name, "directory", directory),
            *found = NULL;
-    int result =
-        parts_ask(part->running, part->host, "program.find", params, &found, NULL, problem);
+    int result = asking->ask(asking->context, "program.find", params, &found, problem);
 
     ret_hash[0] = '\0';
     if (result < 0)
@@ -152,7 +146,6 @@ int parts_find_program(struct part *part, const char *directory, char ret_hash[P
         return 0;
     /* what is looked up in PATH belongs to a system; its file alone would not be what the user means */
     if (strchr(name, '/') == NULL)
-        return problem_set(problem, -ENOENT, "%s: there is no program '%s'",
-                           part->host->remote->name, name);
-    return copy_program(part, ret_hash, problem);
+        return problem_set(problem, -ENOENT, "%s: there is no program '%s'", asking->host, name);
+    return copy_program(asking, name, ret_hash, problem);
 }

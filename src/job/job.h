@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job.h: the controller of Macrander's paper (section 6, appendix A): jobs of processes on several machines, what is
+ * metered of them, and the filters that store it.
+ *
+ *      line --job_parse--> command --jobs_run--> agents (remote/)      process.create, process.start ...
+ *                                           +--> filters               `dpm filter`, processes of their own
+ *                                           '--> the session's store   so that a later controller goes on
+ *
+ *      new --startjob--> running <--stopjob, startjob--> stopped --removejob--> killed        acquired
+ *       '--stopjob--> stopped       '--ends by itself--> killed                               (figure 6.2)
+ */
+#ifndef DPM_JOB_H
+#define DPM_JOB_H
+
+#include "base/base.h"
+
+#include <stdio.h>
+
+/* ---- states ---- */
+
+enum job_state {
+    JOB_NEW,
+    JOB_RUNNING,
+    JOB_STOPPED,
+    JOB_KILLED,
+    JOB_ACQUIRED,
+    JOB_STATES,
+};
+
+/* "new", "running" ... */
+const char *job_state_word(enum job_state state);
+
+/* What is done to each process of a job, or to one. */
+enum job_action {
+    JOB_START,
+    JOB_STOP,
+    JOB_REMOVE,
+    JOB_SET_FLAGS,
+    JOB_GIVE_INPUT,
+    JOB_ACTIONS,
+};
+
+enum job_verdict {
+    JOB_DOES,   /* the process takes part */
+    JOB_PASSES, /* it is left as it is */
+    JOB_REFUSES,
+};
+
+/* Whether an action is possible in a state. `ret_says` (may be NULL): what is reported of the process. */
+enum job_verdict job_rule(enum job_action action, enum job_state state, const char **ret_says);
+
+/* ---- commands ---- */
+
+enum job_kind {
+    JOB_NOTHING, /* a blank line, or a comment: # ... */
+    JOB_HELP,
+    JOB_FILTER,
+    JOB_NEWJOB,
+    JOB_ADDPROCESS,
+    JOB_ACQUIRE,
+    JOB_SETFLAGS,
+    JOB_STARTJOB,
+    JOB_STOPJOB,
+    JOB_REMOVEJOB,
+    JOB_REMOVEPROCESS,
+    JOB_JOBS,
+    JOB_GETLOG,
+    JOB_SOURCE,
+    JOB_SINK,
+    JOB_DIE,
+    JOB_INPUT,
+    JOB_WAIT,
+    JOB_ANALYSE, /* why, stats, parallelism, causality, report */
+    JOB_KINDS,
+};
+
+#define JOB_WORDS_MOST 4096
+#define JOB_NAME_SIZE  64 /* of a job, a filter or a process */
+
+struct job_command {
+    enum job_kind kind;
+    char **words; /* the arguments after the command's name; NULL at the end */
+    size_t count;
+    char name[16]; /* as the user wrote it, in its full form: "addprocess" */
+    char **owned;
+};
+
+/* Reads one line. Words are separated by blanks; quotes are as in a shell. Returns 0; -EINVAL with a line in `problem`:
+ * no such command, too few or too many arguments, a name or a flag that is none; -ENOMEM. */
+int job_parse(const char *line, struct job_command *ret_command, struct problem *problem);
+void job_command_done(struct job_command *command);
+
+/* The commands' names, with their synonyms; NULL after the last. `ret_usage`, `ret_help` (may be NULL). */
+const char *job_command_word(size_t index, const char **ret_usage, const char **ret_help);
+
+/* ---- a controller ---- */
+
+struct jobs;
+
+/* Where commands come from. Returns a line without its end, to be freed; NULL: there are no more. `prompt` is for a
+ * terminal. */
+struct job_reader {
+    char *(*line)(void *context, const char *prompt);
+    void *context;
+};
+
+struct job_options {
+    const char *session;
+    const char *rsh, *dpm; /* as of remote_options */
+    const char *machines;  /* the file of groups; NULL: ${XDG_CONFIG_HOME:-~/.config}/dpm/machines */
+    bool attach;           /* go on with the session, which must exist */
+    bool either;           /* attach if there is one */
+    int signals;           /* a signalfd: one signal interrupts what is waited for */
+    FILE *out;             /* what commands and processes write */
+    FILE *err;
+    /* Called before and after lines that come by themselves, while the user types; or NULL. */
+    void (*around)(void *context, bool begins);
+    void *context;
+};
+
+/* Starts the session, or attaches. Errors, with a line in `problem`: -EEXIST: the session has jobs, and `attach` is
+ * not set; -ENOENT: there is none; -EBUSY: another controller is attached; as remote_new. */
+int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct problem *problem);
+
+/* Executes commands until `die`, or the last line. Returns how many failed. */
+unsigned jobs_run(struct jobs *jobs, const struct job_reader *reader);
+
+/* Executes one command. Returns 0, or -1: it failed, and why was printed. */
+int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *reader);
+
+/* Executes what a file of `dpm job run` describes. Returns as jobs_line. */
+int jobs_file(struct jobs *jobs, const char *path);
+
+/* Waits until `file` is readable, and does meanwhile what happens. Returns false: a signal came instead. */
+bool jobs_wait_for(struct jobs *jobs, int file);
+
+/* Whether `die` has ended it. */
+bool jobs_dead(const struct jobs *jobs);
+
+/* Names that could stand at this place of a line, for completion: calls `found` for each. `words` are those before. */
+void jobs_complete(const struct jobs *jobs, const char *const *words, size_t count,
+                   void (*found)(void *context, const char *word), void *context);
+
+/* Leaves the session as it is, unless `die` ended it. NULL is allowed. */
+void jobs_close(struct jobs *jobs);
+
+#endif

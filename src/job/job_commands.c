@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* job_commands.c: filters, jobs, their processes and flags. See job.h. */
+#include "job/job_private.h"
+
+#include "event/event.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int command_filter(struct jobs *jobs, const struct job_command *command)
+{
+    struct job_filter *filter = NULL;
+    struct problem problem;
+
+    if (command->count > 0) {
+        if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1,
+                           &filter, &problem) < 0)
+            return jobs_error(jobs, "%s", problem.text);
+        jobs_print(jobs, "filter %s created: process %d, stores in %s", filter->name, filter->pid,
+                   filter->folder);
+        return 0;
+    }
+    jobs_print(jobs, "%-8s %-16s %s", "process", "name", "machine");
+    for (size_t i = 0; i < jobs->filter_count; i++)
+        jobs_print(jobs, "%-8d %-16s %s%s", jobs->filters[i]->pid, jobs->filters[i]->name,
+                   jobs->filters[i]->machine, filters_alive(jobs->filters[i]) ? "" : "  (ended)");
+    return 0;
+}
+
+/* ---- newjob ---- */
+
+/* f1-sort; f1-sort-2 if there was one of that name. */
+static void name_recording(struct jobs *jobs, struct job *job)
+{
+    char made[FABRIC_NAME_MOST + 1];
+
+    fabric_name_make(job->name, made);
+    snprintf(job->recording, sizeof(job->recording), "%s%.40s", job->filter->prefix, made);
+    for (unsigned nth = 2; json_object_get(jobs->used, job->recording) != NULL; nth++)
+        snprintf(job->recording, sizeof(job->recording), "%s%.40s-%u", job->filter->prefix, made,
+                 nth);
+    json_object_set_new(jobs->used, job->recording, json_true());
+    jobs->meta_changed = true;
+}
+
+int command_newjob(struct jobs *jobs, const struct job_command *command)
+{
+    const char *name = command->words[0];
+    const char *wanted = command->count > 1 ? command->words[1] : "default";
+    struct job_filter *filter = jobs_find_filter(jobs, wanted);
+    struct problem problem;
+
+    if (jobs_find(jobs, name) != NULL)
+        return jobs_error(jobs, "there is a job %s already", name);
+    if (jobs->filter_count == 0)
+        return jobs_error(jobs, "there is no filter: `filter NAME` creates one");
+    if (filter == NULL)
+        return jobs_error(jobs, "there is no filter '%s'; filter lists them", wanted);
+    if (filters_start(jobs, filter, &problem) < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    struct job *job = jobs_new_job(jobs, name);
+    if (job == NULL)
+        return jobs_error(jobs, "out of memory");
+    job->filter = filter;
+    job->number = ++jobs->next_job;
+    name_recording(jobs, job);
+    jobs_print(jobs, "job %s created: number %u, filter %s", name, job->number, filter->name);
+    return 0;
+}
+
+/* ---- processes ---- */
+
+static void say_notes(struct jobs *jobs, struct job_machine *machine, json_t *result)
+{
+    const char *meter = json_string_value(json_object_get(result, "meter"));
+    json_t *note;
+    size_t i;
+
+    json_array_foreach(json_object_get(result, "notes"), i, note)
+    {
+        const char *text = json_string_value(note);
+        if (text == NULL || json_object_get(machine->notes, text) != NULL)
+            continue;
+        json_object_set_new(machine->notes, text, json_true());
+        jobs_print(jobs, "note: %s: %s", machine->name, text);
+    }
+    if (meter != NULL && strcmp(meter, "ptrace") == 0)
+        jobs_print(jobs,
+                   "note: %s: metering with ptrace: one process of a job, and what it creates; "
+                   "flags cannot change",
+                   machine->name);
+}
+
+static struct job_recording *find_recording(const struct job *job,
+                                            const struct job_machine *machine)
+{
+    for (size_t i = 0; i < job->recording_count; i++)
+        if (job->recordings[i].machine == machine)
+            return &job->recordings[i];
+    return NULL;
+}
+
+static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
+                          struct problem *problem)
+{
+    char flags[METER_FLAGS_TEXT_SIZE];
+    json_t *result = NULL;
+
+    if (find_recording(job, machine) != NULL)
+        return 0;
+    if (array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
+                      sizeof(*job->recordings)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    meter_flags_text(job->flags, flags);
+    int error = jobs_ask(jobs, machine, "recording.open",
+                         json_pack("{s:s, s:s}", "recording", job->recording, "flags", flags),
+                         &result, problem);
+    if (error < 0)
+        return error;
+    say_notes(jobs, machine, result);
+    json_decref(result);
+    job->recordings[job->recording_count++] =
+        (struct job_recording){.machine = machine, .flags = job->flags};
+    job->changed = true;
+    return 0;
+}
+
+/* A recording meters with the flags of its beginning; the job's may be others since. */
+static int inherit_flags(struct jobs *jobs, struct job *job, const struct job_process *process,
+                         struct problem *problem)
+{
+    const struct job_recording *recording = find_recording(job, process->machine);
+    char flags[METER_FLAGS_TEXT_SIZE];
+
+    if (recording == NULL || recording->flags == job->flags)
+        return 0;
+    meter_flags_text(job->flags, flags);
+    return jobs_ask(jobs, process->machine, "recording.flags",
+                    json_pack("{s:s, s:s, s:i}", "recording", job->recording, "flags", flags, "pid",
+                              process->pid),
+                    NULL, problem);
+}
+
+struct asked {
+    struct jobs *jobs;
+    struct job_machine *machine;
+};
+
+static int ask_of(void *context, const char *method, json_t *params, json_t **ret_result,
+                  struct problem *problem)
+{
+    struct asked *asked = context;
+
+    return jobs_ask(asked->jobs, asked->machine, method, params, ret_result, problem);
+}
+
+static json_t *create_params(const struct job *job, char **words, const char *hash,
+                             const char *directory)
+{
+    json_t *list = json_array();
+    json_t *params = json_pack("{s:s, s:o, s:s, s:b}", "recording", job->recording, "command", list,
+                               "directory", directory, "input", 1);
+
+    for (; *words != NULL; words++)
+        if (json_array_append_new(list, json_string(*words)) < 0) {
+            json_decref(params); /* a word that is no UTF-8 is no text in JSON */
+            return NULL;
+        }
+    if (hash[0] != '\0')
+        json_object_set_new(params, "program", json_string(hash));
+    return params;
+}
+
+static int create(struct jobs *jobs, struct job *job, struct job_machine *machine, char **words,
+                  pid_t *ret_pid, struct problem *problem)
+{
+    struct asked asked = {jobs, machine};
+    const struct remote_asking asking = {machine->name, ask_of, &asked};
+    char hash[REMOTE_HASH_SIZE], here[PATH_MAX], directory[PATH_MAX];
+    json_t *result = NULL;
+
+    if (getcwd(here, sizeof(here)) == NULL)
+        snprintf(here, sizeof(here), "/");
+    int error = remote_find_program(&asking, words[0], here, hash, directory, problem);
+    if (error < 0)
+        return error;
+    if (hash[0] != '\0')
+        jobs_print(jobs, "note: %s: %s is not there: it runs a copy of the one here", machine->name,
+                   words[0]);
+    json_t *params = create_params(job, words, hash, directory);
+    if (params == NULL)
+        return problem_set(problem, -EILSEQ, "a word of the command is not UTF-8");
+    error = jobs_ask(jobs, machine, "process.create", params, &result, problem);
+    if (error == 0)
+        *ret_pid = (pid_t)json_integer_value(json_object_get(result, "pid"));
+    json_decref(result);
+    return error;
+}
+
+static int add_one(struct jobs *jobs, struct job *job, const char *name, char **words)
+{
+    struct job_machine *machine = NULL;
+    struct problem problem;
+    pid_t pid = 0;
+    const char *slash = strrchr(words[0], '/');
+    int result = jobs_machine(jobs, name, &machine, &problem);
+
+    if (result == 0)
+        result = open_recording(jobs, job, machine, &problem);
+    if (result == 0)
+        result = create(jobs, job, machine, words, &pid, &problem);
+    if (result < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    struct job_process *process = job_new_process(jobs, job, slash == NULL ? words[0] : slash + 1);
+    if (process == NULL)
+        return jobs_error(jobs, "out of memory");
+    process->machine = machine;
+    process->pid = pid;
+    process->state = JOB_NEW;
+    if (inherit_flags(jobs, job, process, &problem) < 0)
+        jobs_error(jobs, "%s", problem.text);
+    jobs_print(jobs, "process %s created on %s: number %d", process->name, machine->name, pid);
+    jobs_keep(jobs);
+    return 0;
+}
+
+int command_addprocess(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    char **names = NULL;
+    size_t count = 0;
+    struct problem problem;
+    int result = 0;
+
+    if (job == NULL)
+        return -1;
+    if (job_group(jobs->options.machines, command->words[1], &names, &count, &problem) < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    if (count == 0)
+        result = jobs_error(jobs, "the group %s has no machines", command->words[1]);
+    for (size_t i = 0; i < count; i++)
+        if (add_one(jobs, job, names[i], command->words + 2) < 0)
+            result = -1;
+    free(names);
+    return result;
+}
+
+int command_acquire(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    struct job_machine *machine = NULL;
+    struct problem problem;
+    json_t *found = NULL;
+
+    if (job == NULL)
+        return -1;
+    if (job_find(job, command->words[2]) != NULL)
+        return jobs_error(jobs, "process %s is part of job %s already", command->words[2],
+                          job->name);
+    int result = jobs_machine(jobs, command->words[1], &machine, &problem);
+    if (result == 0)
+        result = open_recording(jobs, job, machine, &problem);
+    if (result == 0)
+        result = jobs_ask(
+            jobs, machine, "recording.acquire",
+            json_pack("{s:s, s:[s]}", "recording", job->recording, "pids", command->words[2]),
+            &found, &problem);
+    if (result < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    json_decref(found);
+    struct job_process *process = job_new_process(jobs, job, command->words[2]);
+    if (process == NULL)
+        return jobs_error(jobs, "out of memory");
+    process->machine = machine;
+    process->pid = atoi(command->words[2]);
+    process->state = JOB_ACQUIRED;
+    if (inherit_flags(jobs, job, process, &problem) < 0)
+        jobs_error(jobs, "%s", problem.text);
+    jobs_print(jobs, "process %d on %s acquired", process->pid, machine->name);
+    return 0;
+}
+
+/* ---- setflags ---- */
+
+/* One request for each machine reaches all processes there. */
+static int set_on_machines(struct jobs *jobs, struct job *job, const char *text)
+{
+    struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
+    int failed = 0;
+
+    if (answers == NULL)
+        return jobs_error(jobs, "out of memory");
+    for (size_t i = 0; i < job->recording_count; i++)
+        jobs_ask_later(jobs, job->recordings[i].machine, "recording.flags",
+                       json_pack("{s:s, s:s}", "recording", job->recording, "flags", text),
+                       &answers[i]);
+    jobs_await(jobs, answers, job->recording_count);
+    for (size_t i = 0; i < job->recording_count; i++) {
+        if (answers[i].error < 0)
+            failed = jobs_error(jobs, "flags are not set on %s: %s",
+                                job->recordings[i].machine->name, answers[i].line);
+        json_decref(answers[i].result);
+    }
+    free(answers);
+    return failed;
+}
+
+int command_setflags(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    char text[METER_FLAGS_TEXT_SIZE];
+    struct problem problem;
+
+    if (job == NULL)
+        return -1;
+    for (size_t i = 1; i < command->count; i++)
+        meter_flags_parse(command->words[i], &job->flags, &problem);
+    job->changed = true;
+    meter_flags_text(job->flags, text);
+    int result = set_on_machines(jobs, job, text);
+    jobs_print(jobs, "flags of job %s: %s", job->name, text[0] == '\0' ? "none" : text);
+    for (size_t i = 0; result == 0 && i < job->count; i++) {
+        const char *says;
+        job_rule(JOB_SET_FLAGS, job->processes[i]->state, &says);
+        jobs_print(jobs, "%s@%s: %s", job->processes[i]->name, job->processes[i]->machine->name,
+                   says);
+    }
+    return result;
+}
+
+/* ---- jobs ---- */
+
+static void list_processes(struct jobs *jobs, const struct job *job)
+{
+    char flags[METER_FLAGS_TEXT_SIZE];
+
+    meter_flags_text(job->flags, flags);
+    jobs_print(jobs, "job %s:", job->name);
+    jobs_print(jobs, "%-8s %-9s %-16s %-16s %s", "process", "state", "name", "machine", "flags");
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_process *process = job->processes[i];
+        jobs_print(jobs, "%-8d %-9s %-16s %-16s %s", process->pid, job_state_word(process->state),
+                   process->name, process->machine->name, flags[0] == '\0' ? "none" : flags);
+    }
+}
+
+int command_jobs(struct jobs *jobs, const struct job_command *command)
+{
+    int result = 0;
+
+    if (command->count == 0) {
+        jobs_print(jobs, "%-8s %-16s %s", "number", "name", "filter");
+        for (size_t i = 0; i < jobs->count; i++)
+            jobs_print(jobs, "%-8u %-16s %s", jobs->list[i]->number, jobs->list[i]->name,
+                       jobs->list[i]->filter->name);
+    }
+    for (size_t i = 0; i < command->count; i++) {
+        const struct job *job = jobs_need(jobs, command->words[i]);
+        if (job == NULL)
+            result = -1;
+        else
+            list_processes(jobs, job);
+    }
+    return result;
+}

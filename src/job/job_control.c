@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* job_control.c: starting, stopping and removing jobs; waiting for them; their input. See job.h. */
+#include "job/job_private.h"
+
+#include "base/base64.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define CONFIRM 2000000000ull /* ns: for an agent to report what a signal did */
+
+static json_t *signal_params(const struct job_process *process, const char *signal)
+{
+    return json_pack("{s:i, s:s}", "pid", process->pid, "signal", signal);
+}
+
+static void report(struct jobs *jobs, const struct job_process *process, const char *says)
+{
+    jobs_print(jobs, "%s@%s: %s", process->name, process->machine->name, says);
+}
+
+/* ---- start and stop ---- */
+
+/* What is asked of its agent; nothing: a process that never began is stopped as it is. */
+static bool ask_change(struct jobs *jobs, enum job_action action, struct job_process *process,
+                       struct job_answer *answer)
+{
+    process->noticed = false;
+    if (action == JOB_START && !process->begun)
+        jobs_ask_later(jobs, process->machine, "process.start",
+                       json_pack("{s:i}", "pid", process->pid), answer);
+    else if (process->begun)
+        jobs_ask_later(jobs, process->machine, "process.signal",
+                       signal_params(process, action == JOB_START ? "CONT" : "STOP"), answer);
+    else
+        return false;
+    return true;
+}
+
+static int take_change(struct jobs *jobs, enum job_action action, struct job_process *process,
+                       const struct job_answer *answer, const char *says)
+{
+    if (answer->error < 0 && process->state != JOB_KILLED) {
+        if (action == JOB_START && !process->begun && answer->error == -EREMOTEIO) {
+            process->state = JOB_KILLED; /* its program cannot be executed */
+            process->status = 126;
+            process->job->changed = true;
+        }
+        return jobs_error(jobs, "%s@%s: not %s: %s", process->name, process->machine->name,
+                          action == JOB_START ? "started" : "stopped", answer->line);
+    }
+    if (process->state == JOB_KILLED && action == JOB_STOP)
+        says = "has ended";
+    if (action == JOB_START)
+        process->begun = true;
+    if (process->state != JOB_KILLED)
+        process->state = action == JOB_START ? JOB_RUNNING : JOB_STOPPED;
+    process->job->changed = true;
+    report(jobs, process, says);
+    return 0;
+}
+
+/* Until the agent has reported what each signal did: its report would come in the middle of the next command else. */
+static void await_notices(struct jobs *jobs, const struct job_answer *answers, size_t count)
+{
+    uint64_t until = clock_now(CLOCK_MONOTONIC) + CONFIRM;
+
+    for (size_t i = 0; i < count; i++)
+        while (answers[i].process != NULL && answers[i].error == 0 &&
+               !answers[i].process->noticed && clock_now(CLOCK_MONOTONIC) < until)
+            jobs_poll(jobs, 10);
+}
+
+static int change_all(struct jobs *jobs, enum job_action action, const char *name)
+{
+    struct job *job = jobs_need(jobs, name);
+    struct job_answer *answers = job == NULL ? NULL : calloc(job->count + 1, sizeof(*answers));
+    enum job_state *before = job == NULL ? NULL : calloc(job->count + 1, sizeof(*before));
+    const char *says;
+    int result = 0;
+
+    for (size_t i = 0; answers != NULL && before != NULL && i < job->count; i++) {
+        struct job_process *process = job->processes[i];
+        before[i] = process->state;
+        bool asks = job_rule(action, before[i], NULL) == JOB_DOES &&
+                    ask_change(jobs, action, process, &answers[i]);
+        answers[i].came = !asks;
+        answers[i].process = asks && process->begun ? process : NULL;
+    }
+    if (answers == NULL || before == NULL) {
+        free(answers);
+        free(before);
+        return job == NULL ? -1 : jobs_error(jobs, "out of memory");
+    }
+    jobs_await(jobs, answers, job->count);
+    await_notices(jobs, answers, job->count);
+    for (size_t i = 0; i < job->count; i++) {
+        if (job_rule(action, before[i], &says) != JOB_DOES)
+            report(jobs, job->processes[i], says);
+        else if (take_change(jobs, action, job->processes[i], &answers[i], says) < 0)
+            result = -1;
+        json_decref(answers[i].result);
+    }
+    if (job->count == 0)
+        jobs_print(jobs, "job %s has no processes", job->name);
+    free(answers);
+    free(before);
+    return result;
+}
+
+int command_startjob(struct jobs *jobs, const struct job_command *command)
+{
+    return change_all(jobs, JOB_START, command->words[0]);
+}
+
+int command_stopjob(struct jobs *jobs, const struct job_command *command)
+{
+    return change_all(jobs, JOB_STOP, command->words[0]);
+}
+
+/* ---- removing ---- */
+
+static bool may_remove(struct jobs *jobs, const struct job_process *process)
+{
+    const char *says;
+
+    if (job_rule(JOB_REMOVE, process->state, &says) != JOB_REFUSES)
+        return true;
+    jobs_error(jobs, "%s@%s %s", process->name, process->machine->name, says);
+    return false;
+}
+
+/* Kills a stopped process, and waits for its end. */
+static int kill_one(struct jobs *jobs, struct job_process *process, struct problem *problem)
+{
+    uint64_t until = clock_now(CLOCK_MONOTONIC) + CONFIRM;
+    int result = jobs_ask(jobs, process->machine, "process.signal", signal_params(process, "KILL"),
+                          NULL, problem);
+
+    while (result == 0 && process->state != JOB_KILLED && clock_now(CLOCK_MONOTONIC) < until)
+        jobs_poll(jobs, 10);
+    return process->state == JOB_KILLED ? 0 : result;
+}
+
+static int remove_one(struct jobs *jobs, struct job_process *process)
+{
+    struct problem problem;
+    const char *says;
+    int result = 0;
+
+    job_rule(JOB_REMOVE, process->state, &says);
+    if (process->state == JOB_STOPPED)
+        result = kill_one(jobs, process, &problem);
+    else if (process->state == JOB_ACQUIRED)
+        result = jobs_ask(jobs, process->machine, "recording.flags",
+                          json_pack("{s:s, s:i, s:b}", "recording", process->job->recording, "pid",
+                                    process->pid, "leave", 1),
+                          NULL, &problem);
+    if (result < 0)
+        return jobs_error(jobs, "%s@%s is not removed: %s", process->name, process->machine->name,
+                          problem.text);
+    report(jobs, process, says);
+    job_free_process(process->job, process);
+    return 0;
+}
+
+int command_removeprocess(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    struct job_process *process = job == NULL ? NULL : job_find(job, command->words[1]);
+
+    if (job != NULL && process == NULL)
+        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name,
+                   command->words[1], job->name);
+    if (process == NULL || !may_remove(jobs, process))
+        return -1;
+    return remove_one(jobs, process);
+}
+
+int jobs_end_recordings(struct jobs *jobs, const struct job *job)
+{
+    struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
+    int result = 0;
+
+    if (answers == NULL)
+        return jobs_error(jobs, "out of memory");
+    for (size_t i = 0; i < job->recording_count; i++)
+        jobs_ask_later(jobs, job->recordings[i].machine, "recording.end",
+                       json_pack("{s:s}", "recording", job->recording), &answers[i]);
+    jobs_await(jobs, answers, job->recording_count);
+    for (size_t i = 0; i < job->recording_count; i++) {
+        json_int_t lost = json_integer_value(
+            json_object_get(json_object_get(answers[i].result, "trace"), "lost"));
+        if (answers[i].error < 0)
+            result = jobs_error(jobs, "%s: its recording is not ended: %s",
+                                job->recordings[i].machine->name, answers[i].line);
+        struct problem problem;
+        if (answers[i].error == 0 &&
+            jobs_await_published(jobs, job, job->recordings[i].machine, &problem) < 0)
+            result = jobs_error(jobs, "%s", problem.text);
+        if (lost > 0)
+            jobs_print(jobs, "note: %s: %" JSON_INTEGER_FORMAT " records were lost",
+                       job->recordings[i].machine->name, lost);
+        json_decref(answers[i].result);
+    }
+    free(answers);
+    return result;
+}
+
+int command_removejob(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    struct problem problem;
+    char key[32];
+    bool may = true;
+
+    for (size_t i = 0; job != NULL && i < job->count; i++)
+        may = may_remove(jobs, job->processes[i]) && may;
+    if (job == NULL || !may)
+        return job == NULL ? -1 : jobs_error(jobs, "job %s is not removed", job->name);
+    for (size_t i = job->count; i-- > 0;)
+        if (remove_one(jobs, job->processes[i]) < 0)
+            return -1;
+    /* the last packets reach the filter: the log is whole */
+    int result = jobs_end_recordings(jobs, job);
+    snprintf(key, sizeof(key), "job.%u", job->number);
+    if (fabric_keep(remote_fabric(jobs->remote), key, NULL, &problem) < 0)
+        result = jobs_error(jobs, "%s", problem.text);
+    jobs_print(jobs, "job %s removed", job->name);
+    jobs_free_job(jobs, job);
+    return result;
+}
+
+/* ---- wait ---- */
+
+static size_t running(const struct job *job)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->count; i++)
+        count += job->processes[i]->state == JOB_RUNNING;
+    return count;
+}
+
+int command_wait(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    int status = 0;
+
+    if (job == NULL)
+        return -1;
+    jobs->interrupted = false;
+    while (running(job) > 0 && !jobs->interrupted)
+        jobs_poll(jobs, 50);
+    if (jobs->interrupted)
+        return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job), job->name);
+    for (int i = 0; i < 10; i++) /* their last output may come after the notice of their end */
+        jobs_poll(jobs, 10);
+    for (size_t i = 0; i < job->count; i++)
+        if (job->processes[i]->state == JOB_KILLED && status == 0)
+            status = job->processes[i]->status;
+    return status == 0 ? 0 : -1;
+}
+
+/* ---- input ---- */
+
+/* Takes what fits; a process that does not read makes us wait. */
+static int give(struct jobs *jobs, struct job_process *process, const char *text, size_t size,
+                bool end)
+{
+    char *data = malloc(BASE64_LENGTH(size) + 1);
+    struct problem problem;
+    int result;
+
+    if (data == NULL)
+        return jobs_error(jobs, "out of memory");
+    base64_encode(text, size, data);
+    result = jobs_ask(jobs, process->machine, "process.input",
+                      json_pack("{s:i, s:s, s:b}", "pid", process->pid, "data", data, "end", end),
+                      NULL, &problem);
+    free(data);
+    return result < 0 ? jobs_error(jobs, "%s", problem.text) : 0;
+}
+
+static int give_line(struct jobs *jobs, struct job_process *process, const char *text)
+{
+    char *line = NULL;
+    int length = asprintf(&line, "%s\n", text);
+    int result = length < 0 ? jobs_error(jobs, "out of memory")
+                            : give(jobs, process, line, (size_t)length, false);
+
+    free(length < 0 ? NULL : line);
+    return result;
+}
+
+static int give_words(struct jobs *jobs, struct job_process *process, char **words)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    if (file == NULL)
+        return jobs_error(jobs, "out of memory");
+    for (size_t i = 0; words[i] != NULL; i++)
+        fprintf(file, "%s%s", i == 0 ? "" : " ", words[i]);
+    fclose(file);
+    int result = give_line(jobs, process, text);
+    free(text);
+    return result;
+}
+
+int command_input(struct jobs *jobs, const struct job_command *command,
+                  const struct job_reader *reader)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    struct job_process *process = job == NULL ? NULL : job_find(job, command->words[1]);
+    const char *says;
+    char *line;
+    int result = 0;
+
+    if (job != NULL && process == NULL)
+        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name,
+                   command->words[1], job->name);
+    if (process == NULL)
+        return -1;
+    if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)
+        return jobs_error(jobs, "%s@%s %s", process->name, process->machine->name, says);
+    if (command->count > 2)
+        return give_words(jobs, process, command->words + 2);
+    while (result == 0 && (line = reader->line(reader->context, "input> ")) != NULL) {
+        if (strcmp(line, ".") == 0) {
+            free(line);
+            return 0;
+        }
+        result = give_line(jobs, process, line);
+        free(line);
+    }
+    return result < 0 ? result : give(jobs, process, "", 0, true);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
+ *
+ *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...]}
+ *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send",
+ *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
+ *                 "recordings": [{"machine": "web1", "flags": "send"}]}
+ */
+#include "job/job_private.h"
+
+#include "event/event.h"
+
+#include <errno.h>
+
+/* ---- storing ---- */
+
+static json_t *filter_json(const struct job_filter *filter)
+{
+    json_t *files = json_array();
+
+    for (int i = 0; i < 2 && filter->files[i] != NULL; i++)
+        json_array_append_new(files, json_string(filter->files[i]));
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I}", "number", (int)filter->number,
+                     "name", filter->name, "machine", filter->machine, "folder", filter->folder,
+                     "program", filter->program, "files", files, "pid", filter->pid, "start",
+                     (json_int_t)filter->start);
+}
+
+static json_t *session_json(const struct jobs *jobs)
+{
+    json_t *filters = json_array();
+
+    for (size_t i = 0; i < jobs->filter_count; i++)
+        json_array_append_new(filters, filter_json(jobs->filters[i]));
+    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job, "next_filter",
+                     (int)jobs->next_filter, "heard", (json_int_t)jobs->heard, "used", jobs->used,
+                     "filters", filters, "warned", jobs->warned);
+}
+
+static json_t *flags_json(uint64_t flags)
+{
+    char text[METER_FLAGS_TEXT_SIZE];
+
+    meter_flags_text(flags, text);
+    return json_string(text);
+}
+
+static json_t *job_json(const struct job *job)
+{
+    json_t *processes = json_array(), *recordings = json_array();
+
+    for (size_t i = 0; i < job->count; i++) {
+        const struct job_process *process = job->processes[i];
+        json_array_append_new(
+            processes, json_pack("{s:s, s:i, s:s, s:s, s:b, s:i}", "name", process->name, "pid",
+                                 process->pid, "machine", process->machine->name, "state",
+                                 job_state_word(process->state), "begun", process->begun, "status",
+                                 process->status));
+    }
+    for (size_t i = 0; i < job->recording_count; i++)
+        json_array_append_new(recordings, json_pack("{s:s, s:o}", "machine",
+                                                    job->recordings[i].machine->name, "flags",
+                                                    flags_json(job->recordings[i].flags)));
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o}", "number", (int)job->number, "name",
+                     job->name, "recording", job->recording, "filter", job->filter->name, "flags",
+                     flags_json(job->flags), "processes", processes, "recordings", recordings);
+}
+
+static void keep(struct jobs *jobs, const char *key, json_t *value)
+{
+    struct problem problem;
+
+    if (fabric_keep(remote_fabric(jobs->remote), key, value, &problem) < 0)
+        jobs_error(jobs, "the state of the session cannot be stored: %s", problem.text);
+    json_decref(value);
+}
+
+void jobs_keep(struct jobs *jobs)
+{
+    char key[32];
+
+    if (jobs->ended)
+        return;
+    for (size_t i = 0; i < jobs->count; i++) {
+        if (!jobs->list[i]->changed || jobs->list[i]->filter == NULL)
+            continue;
+        jobs->list[i]->changed = false;
+        snprintf(key, sizeof(key), "job.%u", jobs->list[i]->number);
+        keep(jobs, key, job_json(jobs->list[i]));
+    }
+    if (jobs->meta_changed)
+        keep(jobs, "session", session_json(jobs));
+    jobs->meta_changed = false;
+}
+
+/* ---- reading ---- */
+
+static const char *text_of(json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text == NULL ? "" : text;
+}
+
+static json_int_t number_of(json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+static int damaged(struct problem *problem)
+{
+    return problem_set(problem, -EBADMSG,
+                       "what an earlier controller has stored of this session is damaged; --session "
+                       "NAME begins another");
+}
+
+static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
+{
+    struct job_filter *filter = NULL;
+    json_t *files = json_object_get(kept, "files");
+
+    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] != '/')
+        return damaged(problem);
+    if (array_reserve(&jobs->filters, &jobs->filter_capacity, jobs->filter_count + 1,
+                      sizeof(struct job_filter *)) < 0 ||
+        (filter = calloc(1, sizeof(*filter))) == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    filter->number = (unsigned)number_of(kept, "number");
+    snprintf(filter->name, sizeof(filter->name), "%s", text_of(kept, "name"));
+    snprintf(filter->machine, sizeof(filter->machine), "%s", text_of(kept, "machine"));
+    snprintf(filter->folder, sizeof(filter->folder), "%s", text_of(kept, "folder"));
+    snprintf(filter->prefix, sizeof(filter->prefix), "f%u-", filter->number);
+    filter->program = strdup(text_of(kept, "program"));
+    for (size_t i = 0; i < 2 && i < json_array_size(files); i++)
+        filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
+    filter->pid = (pid_t)number_of(kept, "pid");
+    filter->start = (uint64_t)number_of(kept, "start");
+    jobs->filters[jobs->filter_count++] = filter;
+    return 0;
+}
+
+static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem)
+{
+    json_t *filters = json_object_get(kept, "filters"), *used = json_object_get(kept, "used"), *one;
+    int result = 0;
+    size_t i;
+
+    if (!json_is_array(filters) || !json_is_object(used))
+        return damaged(problem);
+    jobs->next_job = (unsigned)number_of(kept, "next_job");
+    jobs->next_filter = (unsigned)number_of(kept, "next_filter");
+    jobs->heard = (uint64_t)number_of(kept, "heard");
+    jobs->warned = json_is_true(json_object_get(kept, "warned"));
+    json_object_update(jobs->used, used);
+    json_array_foreach(filters, i, one)
+    {
+        if (result == 0)
+            result = read_filter(jobs, one, problem);
+    }
+    return result;
+}
+
+static int read_state(const char *word, enum job_state *ret_state)
+{
+    for (enum job_state state = JOB_NEW; state < JOB_STATES; state++)
+        if (strcmp(job_state_word(state), word) == 0) {
+            *ret_state = state;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
+{
+    enum job_state state;
+    struct job_machine *machine = NULL;
+
+    if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
+        return damaged(problem);
+    struct problem why;
+    if (jobs_machine(jobs, text_of(kept, "machine"), &machine, &why) < 0)
+        jobs_error(jobs, "%s", why.text);
+    if (machine == NULL || machine->host == NULL)
+        return damaged(problem);
+    struct job_process *process = job_new_process(jobs, job, text_of(kept, "name"));
+    if (process == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    process->machine = machine;
+    process->state = state;
+    process->pid = (pid_t)number_of(kept, "pid");
+    process->begun = json_is_true(json_object_get(kept, "begun"));
+    process->status = (int)number_of(kept, "status");
+    return 0;
+}
+
+static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
+{
+    struct job_machine *machine = NULL;
+    struct problem why;
+    uint64_t flags = 0;
+
+    if (meter_flags_parse(text_of(kept, "flags"), &flags, &why) < 0)
+        return damaged(problem);
+    if (jobs_machine(jobs, text_of(kept, "machine"), &machine, &why) < 0 &&
+        (machine == NULL || machine->host == NULL))
+        return damaged(problem);
+    if (array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
+                      sizeof(*job->recordings)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    job->recordings[job->recording_count++] =
+        (struct job_recording){.machine = machine, .flags = flags};
+    return 0;
+}
+
+static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
+{
+    struct job_filter *filter = jobs_find_filter(jobs, text_of(kept, "filter"));
+    struct job *job = NULL;
+    struct problem why;
+    json_t *one;
+    size_t i;
+    int result = 0;
+
+    if (filter == NULL || text_of(kept, "name")[0] == '\0' ||
+        !fabric_name_valid(text_of(kept, "recording")))
+        return damaged(problem);
+    job = jobs_new_job(jobs, text_of(kept, "name"));
+    if (job == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    job->filter = filter;
+    job->number = (unsigned)number_of(kept, "number");
+    snprintf(job->recording, sizeof(job->recording), "%s", text_of(kept, "recording"));
+    if (meter_flags_parse(text_of(kept, "flags"), &job->flags, &why) < 0)
+        return damaged(problem);
+    json_array_foreach(json_object_get(kept, "processes"), i, one)
+    {
+        if (result == 0)
+            result = read_process(jobs, job, one, problem);
+    }
+    json_array_foreach(json_object_get(kept, "recordings"), i, one)
+    {
+        if (result == 0)
+            result = read_recording(jobs, job, one, problem);
+    }
+    return result;
+}
+
+/* ---- what has happened since ---- */
+
+static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (strcmp(jobs->list[i]->recording, recording) == 0)
+            return jobs->list[i];
+    return NULL;
+}
+
+static struct job_process *process_of(const struct job *job, const struct job_machine *machine,
+                                      json_int_t pid)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->processes[i]->pid == pid && job->processes[i]->machine == machine)
+            return job->processes[i];
+    return NULL;
+}
+
+/* One process that an agent lists. One that was created just before a controller died is part of its job, too. */
+static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *listed)
+{
+    struct job *job = job_of_recording(jobs, text_of(listed, "recording"));
+    const char *state = text_of(listed, "state"), *command = text_of(listed, "command");
+    const char *slash = strrchr(command, '/');
+
+    if (job == NULL)
+        return;
+    struct job_process *process = process_of(job, machine, number_of(listed, "pid"));
+    if (process == NULL) {
+        process = job_new_process(jobs, job, slash == NULL ? command : slash + 1);
+        if (process == NULL)
+            return;
+        process->machine = machine;
+        process->pid = (pid_t)number_of(listed, "pid");
+    }
+    process->noticed = true; /* listed */
+    process->begun = strcmp(state, "new") != 0;
+    if (strcmp(state, "running") == 0)
+        process->state = JOB_RUNNING;
+    else if (strcmp(state, "stopped") == 0)
+        process->state = JOB_STOPPED;
+    else if (strcmp(state, "new") == 0 && process->state != JOB_STOPPED)
+        process->state = JOB_NEW;
+    if (strcmp(state, "ended") == 0 && process->state != JOB_KILLED) {
+        json_t *signal = json_object_get(listed, "signal");
+        process->state = JOB_KILLED;
+        process->status = signal != NULL ? 128 + (int)json_integer_value(signal)
+                                         : (int)number_of(listed, "status");
+    }
+    job->changed = true;
+}
+
+static void ask_machine(struct jobs *jobs, struct job_machine *machine)
+{
+    json_t *answer = NULL, *one;
+    struct problem problem;
+    size_t i;
+
+    if (machine->host->state != REMOTE_READY ||
+        jobs_ask(jobs, machine, "process.list", NULL, &answer, &problem) < 0)
+        return;
+    json_array_foreach(json_object_get(answer, "processes"), i, one)
+        take_listed(jobs, machine, one);
+    json_decref(answer);
+    /* what the agent does not know has ended with an earlier agent */
+    for (i = 0; i < jobs->count; i++)
+        for (size_t j = 0; j < jobs->list[i]->count; j++) {
+            struct job_process *process = jobs->list[i]->processes[j];
+            if (process->machine == machine && !process->noticed &&
+                process->state != JOB_ACQUIRED && process->state != JOB_KILLED) {
+                process->state = JOB_KILLED;
+                process->status = 128 + 9;
+                jobs->list[i]->changed = true;
+                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile",
+                          process->name, machine->name, jobs->list[i]->name);
+            }
+        }
+}
+
+int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
+{
+    int result = read_session(jobs, json_object_get(kept, "session"), problem);
+    const char *key;
+    json_t *one;
+
+    for (unsigned number = 1; result == 0 && number <= jobs->next_job; number++) {
+        char name[32];
+        snprintf(name, sizeof(name), "job.%u", number);
+        json_object_foreach(kept, key, one)
+        {
+            if (result == 0 && strcmp(key, name) == 0)
+                result = read_job(jobs, one, problem);
+        }
+    }
+    for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
+        ask_machine(jobs, jobs->machines[i]);
+    for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
+        result = filters_start(jobs, jobs->filters[i], problem);
+    return result;
+}

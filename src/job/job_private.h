@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* job_private.h: a controller's jobs, processes, machines and filters: shared by the files of this folder only. */
+#ifndef DPM_JOB_PRIVATE_H
+#define DPM_JOB_PRIVATE_H
+
+#include "job/job.h"
+
+#include "remote/remote.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#define JOB_CALL_MS  60000 /* time for an answer: loading the meter may take seconds */
+#define JOB_NESTED   16    /* scripts within scripts (appendix A) */
+#define JOB_LINE     4096  /* of a process's output, at a time */
+#define JOB_PATIENCE (24ull * 3600 * 1000000000) /* ns: agents wait for the next controller */
+
+struct job_machine {
+    char *name; /* as in commands; this machine's own name for any name it has */
+    struct remote_host *host;
+    json_t *notes; /* what was said of it already: once is enough */
+};
+
+struct job_filter {
+    unsigned number;
+    char name[JOB_NAME_SIZE];
+    char machine[256];
+    char folder[PATH_MAX];
+    char *program;   /* "filter": dpm's own */
+    char *files[2];  /* descriptions, templates; NULL */
+    char prefix[16]; /* of its recordings: "f1-" */
+    pid_t pid;
+    uint64_t start; /* of the process: its number may be another's later */
+};
+
+struct job;
+
+struct job_process {
+    char name[JOB_NAME_SIZE];
+    pid_t pid;
+    struct job_machine *machine;
+    struct job *job;
+    enum job_state state;
+    bool begun;   /* it has executed an instruction */
+    int status;   /* when killed: as a shell has it */
+    bool noticed; /* its agent has reported that it stopped or continued */
+    struct {
+        char text[JOB_LINE];
+        size_t length;
+    } lines[2]; /* of its output, not complete yet */
+};
+
+/* A recording of a job. */
+struct job_recording {
+    struct job_machine *machine;
+    uint64_t flags; /* that it was opened with */
+};
+
+struct job {
+    unsigned number;
+    char name[JOB_NAME_SIZE];
+    char recording[FABRIC_NAME_MOST + 1];
+    struct job_filter *filter;
+    uint64_t flags;
+    bool changed; /* and not stored yet */
+    struct job_process **processes;
+    size_t count, capacity;
+    struct job_recording *recordings;
+    size_t recording_count, recording_capacity;
+};
+
+struct jobs {
+    struct job_options options;
+    char *session;
+    struct remote *remote;
+    char self[PATH_MAX]; /* the program dpm */
+    int lock; /* of the session: one controller at a time */
+    FILE *sink; /* NULL: none */
+    struct job_machine **machines;
+    size_t machine_count, machine_capacity;
+    struct job_filter **filters;
+    size_t filter_count, filter_capacity;
+    struct job **list;
+    size_t count, capacity;
+    unsigned next_job, next_filter;
+    json_t *used; /* names of recordings */
+    uint64_t heard; /* the number of the last notice or output */
+    bool meta_changed;
+    unsigned depth;   /* of scripts */
+    bool interrupted; /* by a signal */
+    bool warned;      /* by die, just now */
+    bool dead;
+    bool ended; /* the session, too: nothing is kept */
+    bool typing; /* the user is at the prompt */
+    uint64_t trimmed;
+};
+
+/* ---- job_session.c ---- */
+
+/* Prints a result: into the sink. */
+void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints what comes by itself. */
+void jobs_tell(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prints an error; returns -1. */
+int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void jobs_poll(struct jobs *jobs, int timeout_ms);
+
+/* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
+int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
+                 struct problem *problem);
+
+/* One question, and its answer. */
+struct job_answer {
+    struct job_process *process; /* the caller's */
+    bool came;
+    int error;
+    json_t *result;
+    char line[sizeof(((struct problem *)0)->text)];
+};
+
+/* Asks without waiting; `answer` stays where it is until it came. */
+void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
+                    json_t *params, struct job_answer *answer);
+
+/* Waits for all of them. Returns -EINTR after a signal: those that have not come never do. */
+int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
+
+/* Asks one machine and waits. The caller owns *ret_result (may be NULL). */
+int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
+             json_t **ret_result, struct problem *problem);
+
+struct job *jobs_find(const struct jobs *jobs, const char *name);
+struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
+struct job_process *job_find(const struct job *job, const char *name);
+
+/* Prints that there is no such job, and which there are; returns NULL. */
+struct job *jobs_need(struct jobs *jobs, const char *name);
+
+struct job *jobs_new_job(struct jobs *jobs, const char *name);
+struct job_process *job_new_process(struct jobs *jobs, struct job *job, const char *name);
+void job_free_process(struct job *job, struct job_process *process);
+void jobs_free_job(struct jobs *jobs, struct job *job);
+
+/* ---- job_machines.c ---- */
+
+/* The machines that a name stands for: those of a group, or itself. The caller frees *ret_names with one free(). */
+int job_group(const char *path, const char *name, char ***ret_names, size_t *ret_count,
+              struct problem *problem);
+
+/* ---- job_filters.c ---- */
+
+int filters_create(struct jobs *jobs, const char *name, char **words, size_t count,
+                   struct job_filter **ret_filter, struct problem *problem);
+bool filters_alive(const struct job_filter *filter);
+
+/* Starts its process unless it runs. */
+int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
+
+/* Waits until it has stored all that the server has. */
+int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem);
+void filters_end_all(struct jobs *jobs);
+
+/* ---- job_kept.c ---- */
+
+/* Stores what has changed. */
+void jobs_keep(struct jobs *jobs);
+
+/* Reads what an earlier controller has stored, and asks the agents what has happened since. */
+int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem);
+
+/* ---- job_commands.c ---- */
+
+int command_filter(struct jobs *jobs, const struct job_command *command);
+int command_newjob(struct jobs *jobs, const struct job_command *command);
+int command_addprocess(struct jobs *jobs, const struct job_command *command);
+int command_acquire(struct jobs *jobs, const struct job_command *command);
+int command_setflags(struct jobs *jobs, const struct job_command *command);
+int command_jobs(struct jobs *jobs, const struct job_command *command);
+
+/* ---- job_control.c ---- */
+
+/* Ends what is recorded of a job; all of it reaches the server. */
+int jobs_end_recordings(struct jobs *jobs, const struct job *job);
+
+int command_startjob(struct jobs *jobs, const struct job_command *command);
+int command_stopjob(struct jobs *jobs, const struct job_command *command);
+int command_removejob(struct jobs *jobs, const struct job_command *command);
+int command_removeprocess(struct jobs *jobs, const struct job_command *command);
+int command_wait(struct jobs *jobs, const struct job_command *command);
+int command_input(struct jobs *jobs, const struct job_command *command,
+                  const struct job_reader *reader);
+
+/* ---- job_results.c ---- */
+
+int command_getlog(struct jobs *jobs, const struct job_command *command);
+int command_analyse(struct jobs *jobs, const struct job_command *command);
+
+/* Waits until the server has what the machine's recording had at its last flush, or at its end. */
+int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
+                         struct problem *problem);
+
+/* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
+int jobs_spawn(struct jobs *jobs, char *const *words);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_results.c: what was recorded, and analyses of it.
+ *
+ *      recording.flush on each machine --> the server has it --> the filter has it --> dpm why FOLDER/web1.sort ...
+ */
+#include "job/job_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define TRACES_MOST 1024
+
+int jobs_spawn(struct jobs *jobs, char *const *words)
+{
+    FILE *out = jobs->sink != NULL ? jobs->sink : jobs->options.out;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions;
+    sigset_t none, all;
+    int status = 0;
+    pid_t pid;
+
+    fflush(out);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, fileno(out), 1);
+    int error = posix_spawnp(&pid, words[0], &actions, &attributes, words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+        jobs_error(jobs, "cannot start '%s': %s", words[0], strerror(error));
+        return 127;
+    }
+    while (waitpid(pid, &status, WNOHANG) == 0)
+        jobs_poll(jobs, 20);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- everything until now ---- */
+
+int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
+                         struct problem *problem)
+{
+    bool done = false;
+
+    while (!done) {
+        json_t *state = NULL;
+        int result = jobs_ask(jobs, machine, "recording.state",
+                              json_pack("{s:s}", "recording", job->recording), &state, problem);
+        if (result < 0)
+            return result;
+        done = !json_is_true(json_object_get(state, "begun")) ||
+               json_is_true(json_object_get(state, "caught_up"));
+        json_decref(state);
+        if (!done)
+            jobs_poll(jobs, 20);
+    }
+    return 0;
+}
+
+/* What the job's machines have recorded until now reaches its filter. */
+static int bring(struct jobs *jobs, const struct job *job, struct problem *problem)
+{
+    int result = filters_start(jobs, job->filter, problem);
+
+    for (size_t i = 0; result == 0 && i < job->recording_count; i++) {
+        struct job_machine *machine = job->recordings[i].machine;
+        result = jobs_ask(jobs, machine, "recording.flush",
+                          json_pack("{s:s}", "recording", job->recording), NULL, problem);
+        if (result == 0)
+            result = jobs_await_published(jobs, job, machine, problem);
+    }
+    return result;
+}
+
+/* ---- getlog ---- */
+
+int command_getlog(struct jobs *jobs, const struct job_command *command)
+{
+    struct job_filter *filter = jobs_find_filter(jobs, command->words[0]);
+    struct problem problem;
+    struct stat status;
+    int result = 0;
+
+    if (filter == NULL)
+        return jobs_error(jobs, "there is no filter '%s'; filter lists them", command->words[0]);
+    if (lstat(command->words[1], &status) == 0)
+        return jobs_error(jobs, "%s exists already: choose another name", command->words[1]);
+    for (size_t i = 0; result == 0 && i < jobs->count; i++)
+        if (jobs->list[i]->filter == filter)
+            result = bring(jobs, jobs->list[i], &problem);
+    if (result == 0)
+        result = filters_settle(jobs, filter, &problem);
+    if (result < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    char *const words[] = {(char *)"cp", (char *)"-r", (char *)"--", filter->folder,
+                           command->words[1], NULL};
+    if (jobs_spawn(jobs, words) != 0)
+        return jobs_error(jobs, "the log of filter %s is not copied to %s", filter->name,
+                          command->words[1]);
+    jobs_print(jobs, "log of filter %s copied to %s", filter->name, command->words[1]);
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
+            jobs_print(jobs, "note: job %s is still recorded: this is its state so far",
+                       jobs->list[i]->name);
+    return 0;
+}
+
+/* ---- analyses ---- */
+
+/* The copies of a job's recording: FOLDER/MACHINE.sort. Their paths are allocated. */
+static size_t list_traces(const struct job *job, char **paths, size_t most)
+{
+    const char *name = job->recording + strlen(job->filter->prefix);
+    size_t count = 0;
+
+    for (size_t i = 0; i < job->recording_count && count < most; i++) {
+        char *path = NULL;
+        if (asprintf(&path, "%s/%s.%s", job->filter->folder,
+                     job->recordings[i].machine->host->machine, name) < 0)
+            break;
+        if (access(path, R_OK) == 0)
+            paths[count++] = path;
+        else
+            free(path);
+    }
+    return count;
+}
+
+static int analyse(struct jobs *jobs, const struct job_command *command, const struct job *job)
+{
+    char *paths[TRACES_MOST];
+    size_t traces = list_traces(job, paths, TRACES_MOST), count = 0;
+    char **words = calloc(traces + command->count + 4, sizeof(char *));
+    int status = 0;
+
+    if (words == NULL)
+        return jobs_error(jobs, "out of memory");
+    words[count++] = jobs->self;
+    words[count++] = (char *)command->name;
+    for (size_t i = 1; i < command->count; i++)
+        words[count++] = command->words[i];
+    for (size_t i = 0; i < traces; i++)
+        words[count++] = paths[i];
+    if (traces == 0)
+        jobs_error(jobs, "nothing was recorded of job %s yet", job->name);
+    else
+        status = jobs_spawn(jobs, words);
+    for (size_t i = 0; i < traces; i++)
+        free(paths[i]);
+    free(words);
+    return traces > 0 && status == 0 ? 0 : -1;
+}
+
+int command_analyse(struct jobs *jobs, const struct job_command *command)
+{
+    struct job *job = jobs_need(jobs, command->words[0]);
+    struct problem problem;
+
+    if (job == NULL)
+        return -1;
+    if (job->flags == 0)
+        jobs_print(jobs, "note: no flags are set: `setflags %s all` meters everything", job->name);
+    if (bring(jobs, job, &problem) < 0 || filters_settle(jobs, job->filter, &problem) < 0)
+        return jobs_error(jobs, "%s", problem.text);
+    return analyse(jobs, command, job);
+}

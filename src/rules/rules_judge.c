@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules_judge.c: runs the program on records.
+ *
+ *      record --type--> its rules --> conditions --+-- numbers in the record
+ *                                                  '-- bits of its stream, path, machine: found in a cache, or asked of
+ *                                                      the identities once
+ *
+ * The caches are small tables: a number's bits are at its index modulo the size, until another number takes the place.
+ */
+#include "meter/shared/message.h"
+#include "rules/rules_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CACHED 4096u /* of each; a power of two */
+
+struct bits {
+    uint32_t generation; /* 0: free */
+    uint32_t origin, number;
+    uint64_t at[RULES_FACTS_MOST / 64];
+};
+
+struct rules_judge {
+    const struct rules *rules;
+    struct identities *identities;
+    uint32_t generations[RULE_PLACES]; /* bits that are older are wrong */
+    struct bits *cache[RULE_PLACES];   /* [CACHED] */
+};
+
+int rules_judge_new(const struct rules *rules, struct rules_judge **ret_judge)
+{
+    struct rules_judge *judge = calloc(1, sizeof(*judge));
+
+    if (judge == NULL)
+        return -ENOMEM;
+    judge->rules = rules;
+    int result = identities_new(&judge->identities);
+    for (unsigned place = 0; result == 0 && place < RULE_PLACES; place++) {
+        judge->generations[place] = 1;
+        if (rules->fact_counts[place] > 0)
+            judge->cache[place] = calloc(CACHED, sizeof(struct bits));
+        if (rules->fact_counts[place] > 0 && judge->cache[place] == NULL)
+            result = -ENOMEM;
+    }
+    if (result < 0) {
+        rules_judge_free(judge);
+        return result;
+    }
+    *ret_judge = judge;
+    return 0;
+}
+
+void rules_judge_free(struct rules_judge *judge)
+{
+    if (judge == NULL)
+        return;
+    identities_free(judge->identities);
+    for (unsigned place = 0; place < RULE_PLACES; place++)
+        free(judge->cache[place]);
+    free(judge);
+}
+
+/* ---- facts ---- */
+
+static bool is_so(const struct rules_judge *judge, unsigned place, const struct rule_fact *fact,
+                  uint32_t origin, const void *record)
+{
+    switch (place) {
+    case RULE_STREAM:
+        return rule_stream_fact(fact, judge->identities, origin, record);
+    case RULE_PATH:
+        return rule_path_fact(fact, record);
+    default:
+        return rule_machine_fact(fact, record);
+    }
+}
+
+static const void *find_record(const struct rules_judge *judge, unsigned place, uint32_t origin,
+                               uint32_t number)
+{
+    switch (place) {
+    case RULE_STREAM:
+        return identities_stream(judge->identities, origin, number);
+    case RULE_PATH:
+        return identities_path(judge->identities, origin, number);
+    default:
+        return identities_machine(judge->identities, origin);
+    }
+}
+
+static bool has_bit(struct rules_judge *judge, unsigned place, uint32_t origin, uint32_t number,
+                    unsigned bit)
+{
+    struct bits *bits = &judge->cache[place][(number + origin * 1021) % CACHED];
+
+    if (bits->generation != judge->generations[place] || bits->origin != origin ||
+        bits->number != number) {
+        const void *record = find_record(judge, place, origin, number);
+        *bits = (struct bits){
+            .generation = judge->generations[place], .origin = origin, .number = number};
+        for (uint32_t i = 0; record != NULL && i < judge->rules->fact_counts[place]; i++)
+            if (is_so(judge, place, &judge->rules->facts[place][i], origin, record))
+                bits->at[i / 64] |= 1ull << i % 64;
+    }
+    return bits->at[bit / 64] >> bit % 64 & 1;
+}
+
+/* ---- conditions ---- */
+
+static bool is_there(const struct rule_number *number, const struct event *event)
+{
+    bool made = !(event->header->flags & RECORD_NO_STREAM);
+
+    if (event->absent != 0 &&
+        (event->absent & rule_absent_bit(event->header->id, number->offset)) != 0)
+        return false;
+    switch (number->presence) {
+    case RULE_BY_STREAM:
+        return made;
+    case RULE_OF_STREAM:
+        return record_is_of_stream(event->header);
+    case RULE_NONZERO:
+        return made && record_pc(event->header) != 0;
+    default:
+        return true;
+    }
+}
+
+static uint64_t value_of(const struct rule_number *number, const struct record_header *header)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, (const char *)header + number->offset, number->size);
+    if (number->is_span)
+        return message_span((const struct record *)header);
+    if (number->is_signed && number->size < 8 && value >> (8 * number->size - 1) != 0)
+        value |= UINT64_MAX << 8 * number->size;
+    return value;
+}
+
+static bool record_holds(const struct rule_condition *condition, const struct event *event)
+{
+    const struct rule_number *left = &condition->left, *right = &condition->right;
+
+    if (!is_there(left, event) || (right->size != 0 && !is_there(right, event)))
+        return false;
+    return rule_compares(condition->relation, value_of(left, event->header),
+                         right->size == 0 ? condition->value : value_of(right, event->header),
+                         left->is_signed);
+}
+
+static bool path_is_absent(const struct event *event)
+{
+    return event->absent != 0 && (event->absent & EVENT_BODY_FIELD_BIT(0)) != 0;
+}
+
+static bool holds(struct rules_judge *judge, const struct rule_condition *condition,
+                  const struct event *event)
+{
+    const struct record_header *header = event->header;
+
+    switch (condition->place) {
+    case RULE_RECORD:
+        return record_holds(condition, event);
+    case RULE_STREAM:
+        return record_is_of_stream(header) &&
+               has_bit(judge, RULE_STREAM, event->origin, header->stream, condition->bit);
+    case RULE_PATH: /* every type with a path begins with it */
+        return !path_is_absent(event) &&
+               has_bit(judge, RULE_PATH, event->origin,
+                       ((const struct record *)header)->message.path, condition->bit);
+    default:
+        return has_bit(judge, RULE_MACHINE, event->origin, 0, condition->bit);
+    }
+}
+
+static bool accepts(struct rules_judge *judge, uint32_t number, const struct event *event)
+{
+    const struct rule *rule = &judge->rules->rules[number];
+    const struct rule_condition *condition = rules_conditions(judge->rules, rule);
+
+    for (uint32_t i = 0; i < rule->count; i++)
+        if (!holds(judge, &condition[i], event))
+            return false;
+    return true;
+}
+
+/* ---- the verdict ---- */
+
+static int note(struct rules_judge *judge, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    switch (record->header.id) {
+    case EVENT_STREAM:
+    case EVENT_IMAGE:
+    case EVENT_NAME:
+        judge->generations[RULE_STREAM]++;
+        break;
+    case EVENT_PATH:
+        if (judge->cache[RULE_PATH] != NULL) {
+            uint32_t number = ((const struct path_record *)record)->path;
+            judge->cache[RULE_PATH][(number + event->origin * 1021) % CACHED].generation = 0;
+        }
+        break;
+    case EVENT_MACHINE:
+        judge->generations[RULE_MACHINE]++;
+        break;
+    default:
+        return 0;
+    }
+    return identities_add(judge->identities, event);
+}
+
+static void fade(struct rules_judge *judge, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+
+    if (record->header.id == EVENT_DESTROYPATH && !path_is_absent(event))
+        identities_fade_path(judge->identities, event->origin, record->message.path);
+    if (record->header.id == EVENT_TERMINATION)
+        identities_fade_stream(judge->identities, event->origin, record->header.stream);
+}
+
+int rules_judge(struct rules_judge *judge, const struct event *event,
+                struct rules_verdict *ret_verdict, struct problem *problem)
+{
+    const struct rules *rules = judge->rules;
+    unsigned id = event->header->id;
+
+    *ret_verdict = (struct rules_verdict){.accepted = true, .rule = RULES_NONE};
+    if (note(judge, event) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+    if (!rules_decide_about(id) || rules->count == 0)
+        return 0;
+    ret_verdict->accepted = false;
+    for (uint32_t i = 0; i < rules->by_type_count[id] && !ret_verdict->accepted; i++) {
+        uint32_t number = rules->by_type[id][i];
+        if (!accepts(judge, number, event))
+            continue;
+        *ret_verdict = (struct rules_verdict){true, number, rules->absent[number][id]};
+    }
+    fade(judge, event);
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* rules_words.c: rules in words, for `dpm rules check`. */
+#include "rules/rules_private.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *operator_words(enum rule_operator relation)
+{
+    static const char *const words[] = {
+        [RULE_EQUAL] = "is",           [RULE_UNEQUAL] = "is not",
+        [RULE_LESS] = "is less than",  [RULE_GREATER] = "is more than",
+        [RULE_AT_MOST] = "is at most", [RULE_AT_LEAST] = "is at least",
+    };
+
+    return words[relation];
+}
+
+static void value_words(const struct said *said, char *text, size_t size)
+{
+    const struct event_type *type = event_type((unsigned)said->number);
+
+    if (said->has_other)
+        snprintf(text, size, "%s (%s)", said->other.name, said->other.meaning);
+    else if (said->field.place == RULE_TYPE && type != NULL)
+        snprintf(text, size, "%s", type->name);
+    else if (said->field.place == RULE_TYPE)
+        snprintf(text, size, "%" PRIu64, said->number);
+    else if (said->is_number && said->field.base == 16)
+        snprintf(text, size, "0x%" PRIx64, said->number);
+    else if (said->is_number && said->field.number.is_signed)
+        snprintf(text, size, "%" PRId64, (int64_t)said->number);
+    else if (said->is_number)
+        snprintf(text, size, "%" PRIu64, said->number);
+    else
+        snprintf(text, size, "\"%s\"", said->value);
+}
+
+static const char *where(const struct said *said)
+{
+    static const char *const words[RULE_PLACES] = {
+        [RULE_NEVER] = "never true",        [RULE_TYPE] = "before all others",
+        [RULE_RECORD] = "for each record",  [RULE_STREAM] = "once for each thread",
+        [RULE_PATH] = "once for each path", [RULE_MACHINE] = "once",
+    };
+
+    return words[said->has_other && said->other.place == RULE_NEVER ? RULE_NEVER
+                                                                    : said->field.place];
+}
+
+bool rules_explain(const struct rules *rules, uint32_t rule, uint32_t index,
+                   char ret_words[RULE_WORDS_SIZE], const char **ret_where)
+{
+    const struct rule_about *about = &rules->about[rule];
+    const struct said *said = &rules->said[about->first + index];
+    char value[RULE_WORDS_SIZE / 2];
+
+    if (index >= about->count)
+        return false;
+    *ret_where = where(said);
+    if (said->field.place == RULE_NEVER) {
+        snprintf(ret_words, RULE_WORDS_SIZE, "no record of DPM has the field %s", said->field.name);
+        return true;
+    }
+    const char *discards = !said->discards       ? ""
+                           : said->field.is_kept ? "; it is kept: results need it"
+                                                 : "; it is discarded";
+    if (said->relation == RULE_ANY) {
+        snprintf(ret_words, RULE_WORDS_SIZE, "the record has %s (%s)%s", said->field.name,
+                 said->field.meaning, discards);
+        return true;
+    }
+    value_words(said, value, sizeof(value));
+    snprintf(ret_words, RULE_WORDS_SIZE, "%s %s %s (%s)%s", said->field.name,
+             operator_words(said->relation), value, said->field.meaning, discards);
+    return true;
+}
+
+void rules_discard_words(const struct rules *rules, uint32_t rule, unsigned type,
+                         char ret_words[RULE_WORDS_SIZE])
+{
+    uint64_t absent = rules_discards(rules, rule, type);
+    size_t length = 0;
+
+    ret_words[0] = '\0';
+    for (unsigned bit = 0; bit < 64 && length < RULE_WORDS_SIZE - 1; bit++) {
+        const struct event_field *field =
+            absent >> bit & 1 ? event_absent_field(event_type(type), bit) : NULL;
+        if (field == NULL)
+            continue;
+        snprintf(ret_words + length, RULE_WORDS_SIZE - length, "%s%s", length == 0 ? "" : ", ",
+                 field->name);
+        length = strlen(ret_words);
+    }
+}

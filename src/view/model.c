@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: MIT */
+/* model.c: the information model in SQLite. See model.h. */
+#include "view/model.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum statement {
+    FIND_TYPE,
+    ADD_TYPE,
+    FIND_INSTANCE,
+    ADD_INSTANCE,
+    COUNT_INSTANCES,
+    FIND_RELATION,
+    ADD_RELATION,
+    END_INSTANCE,
+    SET_VALUE,
+    REMOVE_VALUE,
+    GET_VALUE,
+    FIND_ONLY,
+    FIND_NUMBER,
+    FIND_NAME,
+    FIND_PAIR,
+    EACH_INSTANCE,
+    KNOWN_ATTRIBUTE,
+    ADD_ATTRIBUTE,
+    STATEMENTS,
+};
+
+struct view_model {
+    sqlite3 *database;
+    sqlite3_stmt *statements[STATEMENTS];
+    char *text; /* the latest that view_model_get returned */
+};
+
+static const char schema[] =
+    "CREATE TABLE types(type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE);"
+    "CREATE TABLE attributes(type INTEGER, name TEXT COLLATE NOCASE, PRIMARY KEY(type, name));"
+    "CREATE TABLE instances(instance INTEGER PRIMARY KEY, type INTEGER, number INTEGER,"
+    " name TEXT COLLATE NOCASE, machine TEXT COLLATE NOCASE, process INTEGER,"
+    " from_instance INTEGER, to_instance INTEGER, ended INTEGER DEFAULT 0);"
+    "CREATE INDEX instances_name ON instances(type, name);"
+    "CREATE INDEX instances_number ON instances(type, number);"
+    "CREATE INDEX instances_ends ON instances(from_instance, to_instance);"
+    "CREATE TABLE stored(instance INTEGER, attribute TEXT COLLATE NOCASE, value,"
+    " time INTEGER, machine TEXT, process INTEGER, PRIMARY KEY(instance, attribute))"
+    " WITHOUT ROWID;";
+
+#define LIVING "SELECT instance FROM instances WHERE ended = 0 AND type ="
+#define THE_TYPE "(SELECT type FROM types WHERE name = ?1)"
+
+static const char *const texts[STATEMENTS] = {
+    [FIND_TYPE] = "SELECT type FROM types WHERE name = ?1",
+    [ADD_TYPE] = "INSERT INTO types(name) VALUES(?1)",
+    [FIND_INSTANCE] = "SELECT instance FROM instances WHERE type = ?1 AND name = ?3 AND number = ?2"
+                      " AND machine IS ?4 AND process IS ?5",
+    [ADD_INSTANCE] = "INSERT INTO instances(type, number, name, machine, process)"
+                     " VALUES(?1, ?2, ?3, ?4, ?5)",
+    [COUNT_INSTANCES] = "SELECT max(instance) FROM instances",
+    [FIND_RELATION] = "SELECT instance FROM instances WHERE from_instance = ?2 AND"
+                      " to_instance = ?3 AND type = ?1",
+    [ADD_RELATION] = "INSERT INTO instances(type, number, name, from_instance, to_instance)"
+                     " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
+                     " WHERE a.instance = ?2 AND b.instance = ?3",
+    [END_INSTANCE] = "UPDATE instances SET ended = ?2 WHERE instance = ?1",
+    [SET_VALUE] = "INSERT OR REPLACE INTO stored VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [REMOVE_VALUE] = "DELETE FROM stored WHERE instance = ?1 AND attribute = ?2",
+    [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
+    [FIND_ONLY] = LIVING THE_TYPE " LIMIT 2",
+    [FIND_NUMBER] = LIVING THE_TYPE " AND number = ?2 LIMIT 2",
+    [FIND_NAME] = LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2) LIMIT 2",
+    [FIND_PAIR] = "SELECT i.instance FROM instances i"
+                  " JOIN instances a ON a.instance = i.from_instance"
+                  " JOIN instances b ON b.instance = i.to_instance"
+                  " WHERE i.ended = 0 AND i.type = " THE_TYPE
+                  " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2)"
+                  " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3) LIMIT 2",
+    [EACH_INSTANCE] = "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
+                      " FROM instances WHERE ended = 0 AND type = " THE_TYPE
+                      " ORDER BY instance",
+    [KNOWN_ATTRIBUTE] = "SELECT 1 FROM attributes WHERE name = ?2 AND"
+                        " type = (SELECT type FROM instances WHERE instance = ?1)",
+    [ADD_ATTRIBUTE] = "INSERT INTO attributes(type, name)"
+                      " SELECT type, ?2 FROM instances WHERE instance = ?1",
+};
+
+static int database_problem(struct view_model *model, struct problem *problem)
+{
+    int code = sqlite3_errcode(model->database);
+
+    return problem_set(problem, (code & 0xff) == SQLITE_NOMEM ? -ENOMEM : -EIO,
+                       "the database of views: %s", sqlite3_errmsg(model->database));
+}
+
+/* The statement, ready to be bound; NULL: an error of the database. */
+static sqlite3_stmt *prepared(struct view_model *model, enum statement which)
+{
+    sqlite3_stmt **statement = &model->statements[which];
+
+    if (*statement == NULL)
+        sqlite3_prepare_v3(model->database, texts[which], -1, SQLITE_PREPARE_PERSISTENT, statement,
+                           NULL);
+    else
+        sqlite3_reset(*statement);
+    return *statement;
+}
+
+static void bind_text(sqlite3_stmt *statement, int index, const char *text)
+{
+    sqlite3_bind_text(statement, index, text, -1, SQLITE_TRANSIENT);
+}
+
+/* One integer, or 0 if there is no row; resets the statement. */
+static int64_t one_number(struct view_model *model, sqlite3_stmt *statement,
+                          struct problem *problem)
+{
+    int64_t number = 0;
+    int code = statement == NULL ? SQLITE_ERROR : sqlite3_step(statement);
+
+    if (code == SQLITE_ROW)
+        number = sqlite3_column_int64(statement, 0);
+    else if (code != SQLITE_DONE)
+        return database_problem(model, problem);
+    sqlite3_reset(statement);
+    return number;
+}
+
+static int run(struct view_model *model, sqlite3_stmt *statement, struct problem *problem)
+{
+    int64_t result = one_number(model, statement, problem);
+
+    return result < 0 ? (int)result : 0;
+}
+
+static int execute(struct view_model *model, const char *sql, struct problem *problem)
+{
+    return sqlite3_exec(model->database, sql, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : database_problem(model, problem);
+}
+
+int view_model_new(struct view_model **ret_model, struct problem *problem)
+{
+    struct view_model *model = calloc(1, sizeof(*model));
+
+    if (model == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the database of views");
+    int result = sqlite3_open_v2(":memory:", &model->database,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK
+                     ? execute(model, schema, problem)
+                     : database_problem(model, problem);
+    if (result < 0) {
+        view_model_free(model);
+        return result;
+    }
+    *ret_model = model;
+    return 0;
+}
+
+void view_model_free(struct view_model *model)
+{
+    if (model == NULL)
+        return;
+    for (size_t i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(model->statements[i]);
+    sqlite3_close(model->database);
+    free(model->text);
+    free(model);
+}
+
+/* ---- types ---- */
+
+static bool is_own_table(const char *name)
+{
+    static const char *const own[] = {"types", "attributes", "instances", "stored"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (view_same_name(own[i], name))
+            return true;
+    return strncmp(name, "sqlite_", 7) == 0;
+}
+
+/* The table of a type, made anew when it gets an attribute. */
+static int make_table(struct view_model *model, int64_t type, struct problem *problem)
+{
+    sqlite3_stmt *columns = NULL;
+    sqlite3_str *sql = sqlite3_str_new(model->database);
+    char *name = NULL;
+
+    sqlite3_prepare_v2(model->database,
+                       "SELECT t.name, a.name FROM types t LEFT JOIN attributes a USING(type)"
+                       " WHERE type = ?1 ORDER BY a.rowid",
+                       -1, &columns, NULL);
+    sqlite3_bind_int64(columns, 1, type);
+    while (sqlite3_step(columns) == SQLITE_ROW) {
+        const char *attribute = (const char *)sqlite3_column_text(columns, 1);
+        if (name == NULL) {
+            name = sqlite3_mprintf("%s", sqlite3_column_text(columns, 0));
+            sqlite3_str_appendf(sql, "CREATE VIEW \"%w\" AS SELECT instance, number, name", name);
+        }
+        if (attribute != NULL)
+            sqlite3_str_appendf(sql,
+                                ", (SELECT value FROM stored s WHERE s.instance = i.instance AND"
+                                " attribute = %Q) AS \"%w\"",
+                                attribute, attribute);
+    }
+    sqlite3_str_appendf(sql,
+                        ", machine AS place, process AS place_process, ended,"
+                        " (SELECT max(time) FROM stored s WHERE s.instance = i.instance) AS time,"
+                        " from_instance, to_instance FROM instances i WHERE type = %lld",
+                        (long long)type);
+    sqlite3_finalize(columns);
+    char *made = sqlite3_str_finish(sql);
+    char *dropped = name == NULL ? NULL : sqlite3_mprintf("DROP VIEW IF EXISTS \"%w\"", name);
+    int result = made == NULL || dropped == NULL
+                     ? problem_set(problem, -ENOMEM, "out of memory for the database of views")
+                     : execute(model, dropped, problem);
+    /* a type with the name of one of the tables above, or with a thousand attributes, has no table of its own */
+    if (result == 0 && !is_own_table(name))
+        sqlite3_exec(model->database, made, NULL, NULL, NULL);
+    sqlite3_free(made);
+    sqlite3_free(dropped);
+    sqlite3_free(name);
+    return result;
+}
+
+static int64_t type_of(struct view_model *model, const char *name, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(model, FIND_TYPE);
+
+    bind_text(statement, 1, name);
+    int64_t type = one_number(model, statement, problem);
+    if (type != 0)
+        return type;
+    statement = prepared(model, ADD_TYPE);
+    bind_text(statement, 1, name);
+    int result = run(model, statement, problem);
+    type = sqlite3_last_insert_rowid(model->database);
+    if (result == 0)
+        result = make_table(model, type, problem);
+    return result < 0 ? result : type;
+}
+
+/* ---- instances ---- */
+
+static void bind_place(sqlite3_stmt *statement, int index, const struct view_place *place)
+{
+    if (place == NULL || place->machine == NULL)
+        sqlite3_bind_null(statement, index);
+    else
+        bind_text(statement, index, place->machine);
+    if (place == NULL || place->process == 0)
+        sqlite3_bind_null(statement, index + 1);
+    else
+        sqlite3_bind_int64(statement, index + 1, place->process);
+}
+
+static int check_room(struct view_model *model, struct problem *problem)
+{
+    int64_t count = one_number(model, prepared(model, COUNT_INSTANCES), problem);
+
+    if (count < 0)
+        return (int)count;
+    return count < VIEW_INSTANCES_MOST
+               ? 0
+               : problem_set(problem, -ENOSPC, "the database of views is full: it has %d instances",
+                             VIEW_INSTANCES_MOST);
+}
+
+int64_t view_model_instance(struct view_model *model, const char *type, uint32_t number,
+                            const char *name, const struct view_place *place,
+                            struct problem *problem)
+{
+    static const enum statement both[] = {FIND_INSTANCE, ADD_INSTANCE};
+    int64_t the_type = type_of(model, type, problem), found = 0;
+
+    if (the_type < 0)
+        return the_type;
+    for (size_t i = 0; i < ARRAY_SIZE(both) && found == 0; i++) {
+        int result = both[i] == ADD_INSTANCE ? check_room(model, problem) : 0;
+        if (result < 0)
+            return result;
+        sqlite3_stmt *statement = prepared(model, both[i]);
+        sqlite3_bind_int64(statement, 1, the_type);
+        sqlite3_bind_int64(statement, 2, number);
+        bind_text(statement, 3, name);
+        bind_place(statement, 4, place);
+        found = one_number(model, statement, problem);
+    }
+    return found != 0 ? found : sqlite3_last_insert_rowid(model->database);
+}
+
+int64_t view_model_relate(struct view_model *model, const char *type, int64_t from, int64_t to,
+                          struct problem *problem)
+{
+    static const enum statement both[] = {FIND_RELATION, ADD_RELATION};
+    int64_t the_type = type_of(model, type, problem), found = 0;
+
+    if (the_type < 0)
+        return the_type;
+    for (size_t i = 0; i < ARRAY_SIZE(both) && found == 0; i++) {
+        int result = both[i] == ADD_RELATION ? check_room(model, problem) : 0;
+        if (result < 0)
+            return result;
+        sqlite3_stmt *statement = prepared(model, both[i]);
+        sqlite3_bind_int64(statement, 1, the_type);
+        sqlite3_bind_int64(statement, 2, from);
+        sqlite3_bind_int64(statement, 3, to);
+        found = one_number(model, statement, problem);
+    }
+    return found != 0 ? found : sqlite3_last_insert_rowid(model->database);
+}
+
+int view_model_end(struct view_model *model, int64_t instance, bool ended, struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(model, END_INSTANCE);
+
+    sqlite3_bind_int64(statement, 1, instance);
+    sqlite3_bind_int(statement, 2, ended);
+    return run(model, statement, problem);
+}
+
+int64_t view_model_find(struct view_model *model, const struct view_entity *entity)
+{
+    enum statement which = entity->index == VIEW_ONLY           ? FIND_ONLY
+                           : entity->index == VIEW_NUMBER_INDEX ? FIND_NUMBER
+                           : entity->other == NULL              ? FIND_NAME
+                                                                : FIND_PAIR;
+    sqlite3_stmt *statement = prepared(model, which);
+
+    bind_text(statement, 1, entity->object);
+    if (which == FIND_NUMBER)
+        sqlite3_bind_int64(statement, 2, entity->number);
+    if (which == FIND_NAME || which == FIND_PAIR)
+        bind_text(statement, 2, entity->name);
+    if (which == FIND_PAIR)
+        bind_text(statement, 3, entity->other);
+    if (statement == NULL || sqlite3_step(statement) != SQLITE_ROW)
+        return -ENOENT;
+    int64_t found = sqlite3_column_int64(statement, 0);
+    bool several = sqlite3_step(statement) == SQLITE_ROW;
+    sqlite3_reset(statement);
+    return several ? -E2BIG : found;
+}
+
+int view_model_each(struct view_model *model, const char *type, view_each *each, void *context,
+                    struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(model, EACH_INSTANCE);
+    int code, result = 0;
+
+    if (statement == NULL)
+        return database_problem(model, problem);
+    bind_text(statement, 1, type);
+    while (result >= 0 && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        result = each(context, sqlite3_column_int64(statement, 0),
+                      (const char *)sqlite3_column_text(statement, 1));
+    sqlite3_reset(statement);
+    return result < 0 ? problem_set(problem, result, "views: %s", strerror(-result)) : 0;
+}
+
+/* ---- values ---- */
+
+/* Notes a new attribute of the instance's type. */
+static int know_attribute(struct view_model *model, int64_t instance, const char *attribute,
+                          struct problem *problem)
+{
+    sqlite3_stmt *statement = prepared(model, KNOWN_ATTRIBUTE);
+
+    sqlite3_bind_int64(statement, 1, instance);
+    bind_text(statement, 2, attribute);
+    int64_t known = one_number(model, statement, problem);
+    if (known != 0)
+        return known < 0 ? (int)known : 0;
+    statement = prepared(model, ADD_ATTRIBUTE);
+    sqlite3_bind_int64(statement, 1, instance);
+    bind_text(statement, 2, attribute);
+    int result = run(model, statement, problem);
+    sqlite3_stmt *type = NULL;
+    sqlite3_prepare_v2(model->database, "SELECT type FROM instances WHERE instance = ?1", -1, &type,
+                       NULL);
+    sqlite3_bind_int64(type, 1, instance);
+    int64_t number = one_number(model, type, problem);
+    sqlite3_finalize(type);
+    if (result == 0 && number > 0)
+        result = make_table(model, number, problem);
+    return result;
+}
+
+int view_model_set(struct view_model *model, int64_t instance, const char *attribute,
+                   const struct view_value *value, uint64_t time, const struct view_place *place,
+                   struct problem *problem)
+{
+    int result = know_attribute(model, instance, attribute, problem);
+
+    if (result < 0)
+        return result;
+    sqlite3_stmt *statement =
+        prepared(model, value->kind == VIEW_UNKNOWN ? REMOVE_VALUE : SET_VALUE);
+    sqlite3_bind_int64(statement, 1, instance);
+    bind_text(statement, 2, attribute);
+    if (value->kind == VIEW_IS_NUMBER)
+        sqlite3_bind_double(statement, 3, value->number);
+    else if (value->kind == VIEW_IS_TEXT)
+        bind_text(statement, 3, value->text);
+    if (value->kind != VIEW_UNKNOWN) {
+        sqlite3_bind_int64(statement, 4, (int64_t)time);
+        bind_place(statement, 5, place);
+    }
+    return run(model, statement, problem);
+}
+
+int view_model_get(struct view_model *model, int64_t instance, const char *attribute,
+                   struct view_value *ret_value, uint64_t *ret_time)
+{
+    sqlite3_stmt *statement = prepared(model, GET_VALUE);
+    struct view_value value = {.kind = VIEW_UNKNOWN};
+
+    if (statement == NULL)
+        return database_problem(model, NULL);
+    sqlite3_bind_int64(statement, 1, instance);
+    bind_text(statement, 2, attribute);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        if (sqlite3_column_type(statement, 0) == SQLITE_TEXT) {
+            free(model->text);
+            model->text = strdup((const char *)sqlite3_column_text(statement, 0));
+            value.kind = model->text == NULL ? VIEW_UNKNOWN : VIEW_IS_TEXT;
+            value.text = model->text;
+        } else if (sqlite3_column_type(statement, 0) == SQLITE_FLOAT) {
+            value.kind = VIEW_IS_NUMBER;
+            value.number = sqlite3_column_double(statement, 0);
+        }
+        if (ret_time != NULL)
+            *ret_time = (uint64_t)sqlite3_column_int64(statement, 1);
+    }
+    sqlite3_reset(statement); /* else no type could get an attribute */
+    *ret_value = value;
+    return 0;
+}
+
+/* ---- as a whole ---- */
+
+int view_model_begin(struct view_model *model, struct problem *problem)
+{
+    return execute(model, "BEGIN", problem);
+}
+
+int view_model_commit(struct view_model *model, struct problem *problem)
+{
+    for (size_t i = 0; i < STATEMENTS; i++)
+        sqlite3_reset(model->statements[i]);
+    return execute(model, "COMMIT", problem);
+}
+
+/* Copies everything into another database. */
+static int copy_into(struct view_model *model, sqlite3 *to)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", model->database, "main");
+
+    if (backup != NULL) {
+        sqlite3_backup_step(backup, -1);
+        sqlite3_backup_finish(backup);
+    }
+    return sqlite3_errcode(to);
+}
+
+int view_model_save(struct view_model *model, const char *file, struct problem *problem)
+{
+    sqlite3 *to = NULL;
+    char *part = sqlite3_mprintf("%s.part", file);
+    int result = 0;
+
+    if (part == NULL)
+        return problem_set(problem, -ENOMEM, "%s: out of memory", file);
+    unlink(part);
+    if (sqlite3_open_v2(part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
+        copy_into(model, to) != SQLITE_OK)
+        result = problem_set(problem, -EIO, "%s: %s", file, sqlite3_errmsg(to));
+    sqlite3_close(to);
+    if (result == 0 && rename(part, file) < 0)
+        result = problem_set(problem, -errno, "%s: %s", file, strerror(errno));
+    if (result < 0)
+        unlink(part);
+    sqlite3_free(part);
+    return result;
+}
+
+int view_model_open(const char *file, struct view_model **ret_model, struct problem *problem)
+{
+    struct view_model *model = calloc(1, sizeof(*model));
+    int64_t types = 0;
+
+    if (model == NULL)
+        return problem_set(problem, -ENOMEM, "%s: out of memory", file);
+    if (sqlite3_open_v2(file, &model->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        types = problem_set(problem, -EIO, "%s: %s", file, sqlite3_errmsg(model->database));
+    else if (prepared(model, EACH_INSTANCE) == NULL)
+        types = problem_set(problem, -EINVAL, "%s: no database of views (%s)", file,
+                            sqlite3_errmsg(model->database));
+    if (types < 0) {
+        view_model_free(model);
+        return (int)types;
+    }
+    *ret_model = model;
+    return 0;
+}
+
+/* Nothing but reading: no other files, no changes. */
+static int authorize(void *context, int action, const char *one, const char *two, const char *three,
+                     const char *four)
+{
+    (void)context, (void)one, (void)two, (void)three, (void)four;
+    return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
+                   action == SQLITE_RECURSIVE
+               ? SQLITE_OK
+               : SQLITE_DENY;
+}
+
+#define COLUMNS_MOST 1000
+
+static int hand_over(sqlite3_stmt *query, bool names, view_row *row, void *context)
+{
+    const char *cells[COLUMNS_MOST];
+    int count = sqlite3_column_count(query);
+
+    count = count < COLUMNS_MOST ? count : COLUMNS_MOST;
+    for (int i = 0; i < count; i++)
+        cells[i] =
+            names ? sqlite3_column_name(query, i) : (const char *)sqlite3_column_text(query, i);
+    return row(context, cells, (size_t)count);
+}
+
+static int read_rows(struct view_model *model, sqlite3_stmt *query, view_row *row, void *context,
+                     struct problem *problem)
+{
+    int code = SQLITE_ROW, result = hand_over(query, true, row, context);
+
+    while (result == 0 && (code = sqlite3_step(query)) == SQLITE_ROW)
+        result = hand_over(query, false, row, context);
+    if (result < 0)
+        return problem_set(problem, result, "the query: %s", strerror(-result));
+    return code == SQLITE_DONE ? 0 : database_problem(model, problem);
+}
+
+int view_model_query(struct view_model *model, const char *sql, view_row *row, void *context,
+                     struct problem *problem)
+{
+    sqlite3_stmt *query = NULL;
+    const char *rest = NULL;
+    int result;
+
+    sqlite3_set_authorizer(model->database, authorize, NULL);
+    if (sqlite3_prepare_v2(model->database, sql, -1, &query, &rest) != SQLITE_OK)
+        result = problem_set(problem, -EINVAL, "the query: %s", sqlite3_errmsg(model->database));
+    else if (query == NULL || rest[strspn(rest, " \t\r\n;")] != '\0')
+        result = problem_set(problem, -EINVAL, "the query: give one SELECT");
+    else
+        result = read_rows(model, query, row, context, problem);
+    sqlite3_finalize(query);
+    sqlite3_set_authorizer(model->database, NULL, NULL);
+    return result;
+}

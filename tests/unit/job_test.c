@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* job_test.c: which command is possible in which state (figure 6.2 and appendix A of Macrander's paper), and which lines
+ * are commands. */
+#include "job/job.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* D: does; P: passes over; R: refuses. In the order of the states. */
+static void test_each_action_in_each_state(void **state)
+{
+    static const char *const expected[JOB_ACTIONS] = {
+        /*                  new running stopped killed acquired */
+        [JOB_START] = "DPDPP",
+        [JOB_STOP] = "DDPPP",
+        [JOB_REMOVE] = "RRDDD",
+        [JOB_SET_FLAGS] = "DDDPD",
+        [JOB_GIVE_INPUT] = "DDDRR",
+    };
+    static const char letters[] = {[JOB_DOES] = 'D', [JOB_PASSES] = 'P', [JOB_REFUSES] = 'R'};
+
+    (void)state;
+    for (enum job_action action = JOB_START; action < JOB_ACTIONS; action++)
+        for (enum job_state in = JOB_NEW; in < JOB_STATES; in++) {
+            const char *says = "";
+            enum job_verdict verdict = job_rule(action, in, &says);
+            if (letters[verdict] != expected[action][in])
+                fail_msg("action %d of a process that is %s: %c", action, job_state_word(in),
+                         letters[verdict]);
+            /* the user is informed of each process (appendix A) */
+            if (action != JOB_GIVE_INPUT || verdict == JOB_REFUSES)
+                assert_non_null(says);
+        }
+}
+
+static void test_words_of_states(void **state)
+{
+    static const char *const words[] = {"new", "running", "stopped", "killed", "acquired"};
+
+    (void)state;
+    for (enum job_state in = JOB_NEW; in < JOB_STATES; in++)
+        assert_string_equal(job_state_word(in), words[in]);
+}
+
+static const struct line {
+    const char *text;
+    enum job_kind kind;
+    size_t count;
+} lines[] = {
+    {"", JOB_NOTHING, 0},
+    {" \t\r\n", JOB_NOTHING, 0},
+    {"# newjob", JOB_NOTHING, 0},
+    {"help", JOB_HELP, 0},
+    {"filter", JOB_FILTER, 0},
+    {"filter f1", JOB_FILTER, 1},
+    {"filter f1 web1 filter descriptions templates", JOB_FILTER, 5},
+    {"newjob sort", JOB_NEWJOB, 1},
+    {"newjob a/b.c f1", JOB_NEWJOB, 2},
+    {"addprocess sort web1 ./sort", JOB_ADDPROCESS, 3},
+    {"add sort web1 ./sort -n 'two words' 3", JOB_ADDPROCESS, 6},
+    {"acquire sort web1 1", JOB_ACQUIRE, 3},
+    {"setflags sort send -receive all -all fork", JOB_SETFLAGS, 6},
+    {"startjob sort", JOB_STARTJOB, 1},
+    {"stopjob sort", JOB_STOPJOB, 1},
+    {"removejob sort", JOB_REMOVEJOB, 1},
+    {"removeprocess sort 812", JOB_REMOVEPROCESS, 2},
+    {"jobs", JOB_JOBS, 0},
+    {"jobs a b c", JOB_JOBS, 3},
+    {"getlog f1 ./log", JOB_GETLOG, 2},
+    {"source x", JOB_SOURCE, 1},
+    {"sink", JOB_SINK, 0},
+    {"sink x", JOB_SINK, 1},
+    {"die", JOB_DIE, 0},
+    {"exit", JOB_DIE, 0},
+    {"bye", JOB_DIE, 0},
+    {"input sort worker.2", JOB_INPUT, 2},
+    {"input sort worker a b c", JOB_INPUT, 5},
+    {"wait sort", JOB_WAIT, 1},
+    {"report sort --html x.html", JOB_ANALYSE, 3},
+};
+
+static void test_lines(void **state)
+{
+    struct job_command command;
+    struct problem problem;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+        if (job_parse(lines[i].text, &command, &problem) < 0)
+            fail_msg("%s: %s", lines[i].text, problem.text);
+        assert_int_equal(command.kind, lines[i].kind);
+        assert_int_equal(command.count, lines[i].count);
+        job_command_done(&command);
+    }
+}
+
+static const struct refusal {
+    const char *text, *says;
+} refusals[] = {
+    {"nonsense", "there is no command 'nonsense'; help lists them"},
+    {"NEWJOB sort", "there is no command 'NEWJOB'; help lists them"},
+    {"help me", "too many arguments; usage: help"},
+    {"filter a b c d e f", "too many arguments; usage: filter [NAME [MACHINE"},
+    {"newjob", "too few arguments; usage: newjob JOB [FILTER]"},
+    {"newjob a b c", "too many arguments; usage: newjob"},
+    {"newjob -a", "newjob: '-a' is no name"},
+    {"newjob ''", "newjob: '' is no name"},
+    {"newjob a;b", "newjob: 'a;b' is no name"},
+    {"newjob 0123456789012345678901234567890123456789012345678901234567890123", "is no name"},
+    {"add sort web1", "too few arguments; usage: add JOB MACHINE FILE"},
+    {"acquire sort web1", "too few arguments; usage: acquire JOB MACHINE PID"},
+    {"acquire sort web1 0", "acquire: '0' is not the number of a process"},
+    {"acquire sort web1 -1", "acquire: '-1' is not the number of a process"},
+    {"acquire sort web1 12x", "acquire: '12x' is not the number of a process"},
+    {"acquire sort web1 4194305", "is not the number of a process"},
+    {"setflags sort", "too few arguments; usage: setflags JOB FLAG..."},
+    {"setflags sort send sned", "setflags: 'sned' is no meter flag; there are: all,fork"},
+    {"startjob", "too few arguments; usage: startjob JOB"},
+    {"startjob a b", "too many arguments"},
+    {"stopjob", "too few"},
+    {"removejob", "too few"},
+    {"removeprocess a", "too few"},
+    {"getlog f1", "too few arguments; usage: getlog FILTER DESTINATION"},
+    {"source", "too few"},
+    {"sink a b", "too many"},
+    {"die now", "too many arguments; usage: die"},
+    {"input sort", "too few"},
+    {"wait", "too few"},
+    {"why", "too few"},
+    {"newjob 'a", "a quote is not closed"},
+};
+
+static void test_refusals(void **state)
+{
+    struct job_command command;
+    struct problem problem;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refusals); i++) {
+        assert_int_equal(job_parse(refusals[i].text, &command, &problem), -EINVAL);
+        if (strstr(problem.text, refusals[i].says) == NULL)
+            fail_msg("%s: %s", refusals[i].text, problem.text);
+        assert_null(strchr(problem.text, '\n'));
+    }
+}
+
+/* The fifteen commands of the paper, and their synonyms, exist. */
+static void test_commands_of_the_paper(void **state)
+{
+    static const char *const words[] = {
+        "help",     "filter",  "newjob",    "addprocess",    "add",  "acquire", "setflags",
+        "startjob", "stopjob", "removejob", "removeprocess", "jobs", "getlog",  "source",
+        "sink",     "die",     "exit",      "bye"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        const char *name = "";
+        for (size_t j = 0; name != NULL && strcmp(name, words[i]) != 0; j++)
+            name = job_command_word(j, NULL, NULL);
+        if (name == NULL)
+            fail_msg("there is no command %s", words[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_action_in_each_state), cmocka_unit_test(test_words_of_states),
+        cmocka_unit_test(test_lines),                     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_commands_of_the_paper),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
