@@ -191,11 +191,15 @@ while left:
 END
 "$dpm" run -o busy.trace --report busy.txt -- "$python" busy.py "$burst" > pid
 report_of busy.trace
-holds "a server that computes $burst ms while messages wait is found" report.json "
+if jq -e ".path.elapsed_ns < 15 * 4 * ${burst}000000" report.json > quick; then
+    holds "a server that computes $burst ms while messages wait is found" report.json "
     .statistics.processes as \$processes | [.findings[] | select(.kind == \"busy_while_messages_waited\")] | length > 0 and
     (.[0] | \$processes[.processes[0]].pid == $(cat pid) and .ns >= ${burst}000000)"
-check "... how long at a stretch, and how many messages" grep -q \
-    "\[$(cat pid)\] computed up to [0-9.]* ms at a stretch.* while up to [2-9] messages came" found
+    check "... how long at a stretch, and how many messages" grep -q \
+        "\[$(cat pid)\] computed up to [0-9.]* ms at a stretch.* while up to [2-9] messages came" found
+else
+    skip "a server that computes $burst ms while messages wait is found" "the busy machine delayed all else far more"
+fi
 cat > stop.py << 'END'
 import os, signal, sys, time
 child = os.fork()

@@ -31,7 +31,8 @@ static void *watch(void *argument)
     (void)argument;
     for (;;) {
         const uint64_t due = now() + PERIOD;
-        const struct timespec until = {.tv_sec = (time_t)(due / 1000000000), .tv_nsec = (long)(due % 1000000000)};
+        const struct timespec until = {.tv_sec = (time_t)(due / 1000000000),
+                                       .tv_nsec = (long)(due % 1000000000)};
         while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0) {
         }
         const uint64_t woken = now();
