@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@
 #define ANSWER_TIME  5000  /* ms */
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
+#define OUTPUT_TIME  1000  /* ms */
 #define OWN_FILES    4
 #define PAUSE                                                                                      \
     50 /* ms: new packets, notices and output that the fabric has refused have no descriptor */
@@ -82,17 +84,44 @@ void agent_notice(struct agent *agent, const char *method, json_t *params)
 
 /* ---- attaching ---- */
 
+/* libnats reads a file of credentials for each connection: one in memory, that only this process has. */
+static int hold_credentials(struct agent *agent, const char *text, char path[64],
+                            struct problem *problem)
+{
+    size_t size = strlen(text);
+
+    if (agent->credentials < 0)
+        agent->credentials = memfd_create("credentials", MFD_CLOEXEC);
+    if (agent->credentials < 0 || ftruncate(agent->credentials, 0) < 0 ||
+        pwrite(agent->credentials, text, size, 0) != (ssize_t)size)
+        return problem_set(problem, -errno, "no place for credentials: %s", strerror(errno));
+    snprintf(path, 64, "/proc/self/fd/%d", agent->credentials);
+    return 0;
+}
+
 static int connect_fabric(struct agent *agent, const struct relay_hello *hello,
                           struct problem *problem)
 {
-    char url[64];
-    const struct fabric_options options = {.url = url,
-                                           .user = hello->user,
-                                           .password = hello->password,
-                                           .session = agent->session,
-                                           .machine = agent->machine};
+    char url[64], credentials[64];
+    struct fabric_options options = {
+        .url = url,
+        .session = agent->session,
+        .machine = agent->machine,
+        .relayed = true,
+        .tls_name = hello->tls_name[0] == '\0' ? NULL : hello->tls_name,
+        .authorities = hello->authorities[0] == '\0' ? NULL : hello->authorities,
+    };
 
     snprintf(url, sizeof(url), "nats://127.0.0.1:%u", relay_port(agent->relay));
+    if (hello->credentials[0] == '\0') {
+        options.user = hello->user;
+        options.password = hello->password;
+    } else {
+        int result = hold_credentials(agent, hello->credentials, credentials, problem);
+        if (result < 0)
+            return result;
+        options.credentials = credentials;
+    }
     return fabric_open(&options, CONNECT_TIME, &agent->fabric, problem);
 }
 
@@ -144,11 +173,15 @@ static void attach(struct agent *agent, int front, const struct relay_hello *hel
     agent->front = front;
     agent->alone_since = 0;
     memcpy(agent->machine, hello->machine, sizeof(agent->machine));
+    if (hello->alone != 0)
+        agent->patience = hello->alone;
     relay_attach(agent->relay, files[0], files[1]);
     if (agent->fabric != NULL)
         return;
     if (connect_fabric(agent, hello, &problem) < 0) {
         say("%s", problem.text);
+        /* the front prints it: the user sees it as the remote shell's last line */
+        send(front, problem.text, strlen(problem.text), MSG_NOSIGNAL | MSG_DONTWAIT);
         detach_front(agent);
         return;
     }
@@ -224,12 +257,8 @@ static void wait_for_something(struct agent *agent)
 
 static bool is_abandoned(const struct agent *agent)
 {
-    unsigned patience = agent->options->patience == 0 ? AGENT_PATIENCE : agent->options->patience;
-
-    if (agent->patience != 0)
-        patience = agent->patience;
     return agent->alone_since != 0 &&
-           clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)patience * 1000000000;
+           clock_now(CLOCK_MONOTONIC) - agent->alone_since > (uint64_t)agent->patience * 1000000000;
 }
 
 static void serve(struct agent *agent)
@@ -253,12 +282,32 @@ static void serve(struct agent *agent)
     }
 }
 
+/* What processes have written is to be sent, too; those that run may write without end. */
+static void flush_output(struct agent *agent)
+{
+    struct pollfd files[3 * AGENT_MOST];
+    uint64_t until = clock_now(CLOCK_MONOTONIC) + OUTPUT_TIME * 1000000ull;
+    bool more = true;
+
+    while (more && agent->front >= 0 && clock_now(CLOCK_MONOTONIC) < until) {
+        serve_messages(agent);
+        created_look(agent);
+        created_move(agent);
+        size_t count = created_poll(agent, files, ARRAY_SIZE(files));
+        more = false;
+        if (poll(files, count, 0) > 0)
+            for (size_t i = 0; i < count; i++)
+                more |= (files[i].revents & POLLIN) != 0;
+    }
+}
+
 /* What is recorded is to be published, as far as that goes quickly. */
 static void end(struct agent *agent)
 {
     struct problem problem;
     uint64_t begin = clock_now(CLOCK_MONOTONIC);
 
+    flush_output(agent);
     recordings_lock(agent);
     recordings_end_all(agent);
     recordings_unlock(agent);
@@ -325,6 +374,30 @@ static void remove_own_folder(const struct agent *agent)
     rmdir(agent->folder);
 }
 
+/* Those that came while the agent ended. */
+static void refuse_fronts(struct agent *agent)
+{
+    struct relay_answer answer = {.version = DPM_VERSION,
+                                  .error = "the agent of this session has just ended: try again"};
+    const struct timeval patience = {.tv_sec = 1};
+    struct relay_hello hello;
+    struct problem ignored;
+    int front;
+
+    while ((front = accept4(agent->socket, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+        int files[PASSING_MOST];
+        size_t count = PASSING_MOST;
+        setsockopt(front, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+        if (passing_receive(front, &hello, sizeof(hello), files, &count) > 0) {
+            if (count == 2)
+                relay_send_answer(files[1], &answer, ANSWER_TIME, &ignored);
+            passing_close(files, count);
+        }
+        explicit_bzero(&hello, sizeof(hello));
+        close(front);
+    }
+}
+
 static void close_agent(struct agent *agent)
 {
     bool connected = agent->fabric != NULL; /* so it has found what earlier agents have left */
@@ -337,10 +410,14 @@ static void close_agent(struct agent *agent)
     remove_file(agent, "socket");
     if (agent->front >= 0)
         close(agent->front);
-    if (agent->socket >= 0)
+    if (agent->socket >= 0) {
+        refuse_fronts(agent);
         close(agent->socket);
+    }
     if (agent->signals >= 0)
         close(agent->signals);
+    if (agent->credentials >= 0)
+        close(agent->credentials);
     if (all)
         remove_own_folder(agent);
     close(agent->lock);
@@ -353,6 +430,8 @@ int agent_serve(const char *session, const char *folder, int lock,
                           .socket = -1,
                           .front = -1,
                           .signals = -1,
+                          .credentials = -1,
+                          .patience = options->patience == 0 ? AGENT_PATIENCE : options->patience,
                           .lock = lock,
                           .alone_since = clock_now(CLOCK_MONOTONIC)};
     struct problem problem;

@@ -39,7 +39,7 @@ struct publishing {
     struct fabric_place metadata;
     bool holds;
     bool drained; /* what was in the trace at the last step is handed over */
-    bool all; /* handed over, up to the end of the trace */
+    bool all;     /* handed over, up to the end of the trace */
     bool failed;
 };
 
@@ -237,6 +237,8 @@ struct agent {
     int lock;
     int front; /* negative: none is attached */
     int signals;
+    int credentials;   /* a file in memory; negative: user and password are enough */
+    unsigned patience; /* seconds without a connection, after which it ends */
     sigset_t old_mask;
     struct agent_recording *recordings;
     struct created *created;
@@ -249,7 +251,6 @@ struct agent {
     pthread_mutex_t lock_of_notices;
     json_t *notices;      /* [[method, params] ...] that the fabric has not taken yet */
     uint64_t alone_since; /* 0: attached */
-    unsigned patience;    /* seconds alone, as a controller has asked; 0: as the options say */
     bool ends;
 };
 

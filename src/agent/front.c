@@ -173,7 +173,8 @@ static int reach(const char *session, const char *folder, const struct agent_opt
 static int lead(const struct relay_hello *hello, int in, int out,
                 const struct agent_options *options, struct problem *problem)
 {
-    char folder[AGENT_PATH], ended;
+    char folder[AGENT_PATH], line[sizeof(problem->text)];
+    ssize_t size;
     int result = folder_of(options, hello->session, folder, problem);
 
     if (result < 0)
@@ -186,9 +187,9 @@ static int lead(const struct relay_hello *hello, int in, int out,
     if (result < 0)
         problem_set(problem, result, "cannot pass the connection to the agent: %s",
                     strerror(-result));
-    /* the agent answers the controller itself */
-    while (result == 0 && read(connection, &ended, 1) > 0)
-        ;
+    /* the agent answers the controller itself; what comes here is why it cannot go on */
+    while (result == 0 && (size = read(connection, line, sizeof(line))) > 0)
+        fprintf(stderr, "%.*s\n", (int)size, line);
     close(connection);
     return result;
 }

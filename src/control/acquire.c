@@ -30,7 +30,7 @@ struct acquire_options {
 
 /* ---- options ---- */
 
-enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DESCENDANTS, DURATION };
+enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DESCENDANTS, DURATION, ATTACH };
 
 static const struct command_option acquire_options[] = {
     {"pid",
@@ -46,6 +46,7 @@ static const struct command_option acquire_options[] = {
     {"all", ALL, {0}, "all processes of the machine except dpm"},
     {"descendants", DESCENDANTS, {0}, "also what these processes have created before"},
     {"duration", DURATION, {"TIME"}, "stop after TIME: 500ms, 10s, 5m, 1h"},
+    {"attach", ATTACH, {"SESSION"}, "go on with a session of --host whose dpm was killed"},
     {0},
 };
 
@@ -101,6 +102,9 @@ static int take_option(int option, struct acquire_options *options)
     case DESCENDANTS:
         options->descendants = true;
         break;
+    case ATTACH:
+        options->hosts.attach = optarg;
+        break;
     case DURATION:
         if (parse_duration(optarg, &options->duration) < 0 || options->duration == 0)
             return command_usage_error(
@@ -137,7 +141,9 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     }
     if (result >= 0)
         return result;
-    if (!chosen(options))
+    if (chosen(options) && options->hosts.attach != NULL)
+        return command_usage_error("acquire", "--attach: the processes are chosen already");
+    if (!chosen(options) && options->hosts.attach == NULL)
         return command_usage_error("acquire",
                                    "name processes: a pid, --name, --cgroup, --unit or --all");
     result = take_pids(options);
@@ -279,13 +285,24 @@ static int acquire_there(const struct acquire_options *options)
     return hosts_acquire(&options->hosts, &options->recorder, &acquire);
 }
 
+static int attach_there(struct acquire_options *options)
+{
+    struct hosts_acquire acquire = {
+        .choice = &options->choice, .duration = options->duration, .name = options->hosts.attach};
+    int result = hosts_session_load("acquire", &options->hosts, &options->recorder, &acquire.until);
+
+    return result >= 0 ? result : hosts_acquire(&options->hosts, &options->recorder, &acquire);
+}
+
 static int command_acquire(int argc, char **argv)
 {
     struct acquire_options options = {0};
     int result = parse_options(argc, argv, &options);
 
     if (result < 0)
-        result = options.hosts.count > 0 ? acquire_there(&options) : acquire_here(&options);
+        result = options.hosts.attach != NULL ? attach_there(&options)
+                 : options.hosts.count > 0    ? acquire_there(&options)
+                                              : acquire_here(&options);
     process_choice_done(&options.choice);
     hosts_options_done(&options.hosts);
     free(options.pids);

@@ -35,7 +35,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials, *prefix, *rules;
+    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -48,11 +48,12 @@ struct filtering {
     struct fabric *fabric;
     struct filter *filter;
     int signals;
-    bool stopped;       /* by a signal */
-    bool ended;         /* the session */
-    uint64_t packets;   /* in this run */
-    uint64_t progress;  /* when the last one came */
-    uint64_t connected; /* when the server was last there */
+    char folder[PATH_MAX]; /* "": nothing is stored */
+    bool stopped;          /* by a signal */
+    bool ended;            /* the session */
+    uint64_t packets;      /* in this run */
+    uint64_t progress;     /* when the last one came */
+    uint64_t connected;    /* when the server was last there */
     uint64_t reported;
     char told[512]; /* the last problem */
 };
@@ -83,6 +84,25 @@ static void take_end(struct filtering *filtering, json_t *params)
     filtering->progress = clock_now(CLOCK_MONOTONIC);
 }
 
+/* Of a machine that measures itself (dpm agent --service): a line for each in DIR/MACHINE.summaries.jsonl. */
+static void keep_summary(struct filtering *filtering, const struct fabric_message *message)
+{
+    char path[PATH_MAX];
+
+    if (!filtering->asked->stores || !is_mine(filtering, message->machine))
+        return;
+    snprintf(path, sizeof(path), "%.*s/%s.summaries.jsonl", PATH_MAX - 100, filtering->folder,
+             message->machine);
+    FILE *file = fopen(path, "ae");
+    bool failed = file == NULL || json_dumpf(message->params, file, JSON_COMPACT) < 0;
+    if (file != NULL) {
+        fputc('\n', file);
+        failed |= fclose(file) != 0;
+    }
+    if (failed)
+        command_say("cannot write %s: %s", path, strerror(errno));
+}
+
 static void take_messages(struct filtering *filtering)
 {
     struct fabric_message message;
@@ -91,6 +111,8 @@ static void take_messages(struct filtering *filtering)
         if (message.kind == FABRIC_NOTICE && strcmp(message.machine, REMOTE_CONTROLLER) == 0 &&
             strcmp(message.method, "session.ended") == 0)
             take_end(filtering, message.params);
+        else if (message.kind == FABRIC_NOTICE && strcmp(message.method, "summary") == 0)
+            keep_summary(filtering, &message);
         else if (message.kind == FABRIC_TROUBLE ||
                  (message.kind == FABRIC_STATE && message.state != FABRIC_CONNECTED))
             command_say("%s", message.text);
@@ -226,9 +248,18 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
 static int connect_it(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
-    const struct fabric_options options = {
-        .url = asked->url, .credentials = asked->credentials, .session = asked->from};
-    int result;
+    char authorities[FABRIC_AUTHORITIES_SIZE];
+    const struct fabric_options options = {.url = asked->url,
+                                           .credentials = asked->credentials,
+                                           .session = asked->from,
+                                           .authorities =
+                                               asked->authorities == NULL ? NULL : authorities};
+    int result = asked->authorities == NULL
+                     ? 0
+                     : fabric_read_authorities(asked->authorities, authorities, problem);
+
+    if (result < 0)
+        return result;
 
     if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
@@ -244,6 +275,8 @@ static int begin(struct filtering *filtering, struct problem *problem)
     sigset_t old_mask;
 
     snprintf(folder, sizeof(folder), "./dpm-%s.traces", asked->from);
+    snprintf(filtering->folder, sizeof(filtering->folder), "%s",
+             asked->folder != NULL ? asked->folder : folder);
     const char *where = !asked->stores ? NULL : asked->folder != NULL ? asked->folder : folder;
     filtering->signals = recording_signals(&old_mask); /* before there are threads */
     int result = connect_it(filtering, problem);
@@ -287,7 +320,16 @@ static int run(const struct filter_asked *asked)
 
 /* ---- options ---- */
 
-enum { FROM = OPTION_HELP + 1, MACHINE, RECORDINGS, FABRIC, CREDENTIALS, STORE, INTERVAL };
+enum {
+    FROM = OPTION_HELP + 1,
+    MACHINE,
+    RECORDINGS,
+    FABRIC,
+    CREDENTIALS,
+    AUTHORITIES,
+    STORE,
+    INTERVAL
+};
 
 static const char *store_word(size_t index)
 {
@@ -313,6 +355,10 @@ static const struct command_option filter_options[] = {
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
     {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
+    {"fabric-ca",
+     AUTHORITIES,
+     {"FILE", ARGUMENT_FILE},
+     "certificates of those who sign that server's"},
     {0},
 };
 
@@ -355,6 +401,9 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case CREDENTIALS:
         asked->credentials = optarg;
+        return -1;
+    case AUTHORITIES:
+        asked->authorities = optarg;
         return -1;
     case STORE:
         result = option_word("filter", "store", store_word, &store);

@@ -112,6 +112,11 @@ static int choose_names(struct hosts *hosts, const char *name, struct problem *p
     char text[NAME_MAX];
     int length = 0;
 
+    if (hosts->options->attach != NULL) {
+        snprintf(hosts->session, sizeof(hosts->session), "%s", hosts->options->attach);
+        snprintf(hosts->folder, sizeof(hosts->folder), "%s", folder);
+        return 0;
+    }
     snprintf(text, sizeof(text), "%.40s-%d", slash == NULL ? name : slash + 1, getpid());
     if (hosts->options->session != NULL)
         snprintf(hosts->session, sizeof(hosts->session), "%s", hosts->options->session);
@@ -204,9 +209,15 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
 {
     const struct remote_options options = {
         .session = hosts->session,
+        .attach = hosts->options->attach != NULL,
         .rsh = hosts->options->rsh == NULL ? REMOTE_RSH : hosts->options->rsh,
         .dpm = hosts->options->dpm == NULL ? REMOTE_DPM : hosts->options->dpm,
         .disk_bytes = hosts->options->disk,
+        .url = hosts->options->fabric,
+        .credentials = hosts->options->credentials,
+        .agent_credentials = hosts->options->agent_credentials,
+        .authorities = hosts->options->authorities,
+        .alone = (unsigned)((hosts->options->alone + 999999999) / 1000000000),
         .connect_ms = CONNECT_MS,
         .descriptor = hosts->recorder.signals,
         .callbacks = &callbacks,
@@ -311,15 +322,40 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
 {
-    int result =
-        hosts_copies_start(hosts->remote, hosts->folder,
-                           hosts->recorder.options->recording.max_size, &hosts->copies, problem);
+    int result = hosts_copies_start(hosts->remote, hosts->folder,
+                                    hosts->recorder.options->recording.max_size, false,
+                                    &hosts->copies, problem);
 
     if (result < 0)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
     hosts_say_common_notes(hosts);
     return result;
+}
+
+static void resumed(struct hosts *hosts, struct metered_host *host, json_t *result)
+{
+    (void)hosts;
+    host->opened = true;
+    host->ended |= !json_is_true(json_object_get(result, "active"));
+    host->processes = (uint64_t)json_integer_value(json_object_get(result, "processes"));
+}
+
+static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
+{
+    (void)hosts;
+    (void)host;
+    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+}
+
+int hosts_resume(struct hosts *hosts, struct problem *problem)
+{
+    int result = hosts_copies_start(hosts->remote, hosts->folder,
+                                    hosts->recorder.options->recording.max_size, true,
+                                    &hosts->copies, problem);
+
+    return result < 0 ? result
+                      : hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
 }
 
 size_t hosts_recording(const struct hosts *hosts)

@@ -17,6 +17,7 @@
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
 #include "control/hosts_progress.h"
+#include "control/hosts_session.h"
 #include "control/recording_command.h"
 
 #include <sys/types.h>
@@ -73,6 +74,9 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem);
 /* Opens a recording on all hosts. */
 int hosts_record(struct hosts *hosts, struct problem *problem);
 
+/* Finds the recordings of a session that was attached to. A host that has none any more is left out. */
+int hosts_resume(struct hosts *hosts, struct problem *problem);
+
 /* Asks every host that has not failed, and waits for all answers. `params` makes the parameters for one (NULL: none);
  * `took` gets the results. A host that fails is left out. Returns 0; with all_or_none, or if none is left, a negative
  * errno with a line in `problem`. */
@@ -119,6 +123,7 @@ struct hosts_acquire {
     size_t pid_count;
     bool all, descendants;
     uint64_t duration; /* ns; 0: until a signal */
+    uint64_t until;    /* of a session that is attached to: ns since 1970; 0: until a signal */
     const char *name;  /* of the folder */
 };
 

@@ -67,12 +67,21 @@ static void tell_begin(struct hosts *hosts)
                 hosts->session);
 }
 
+static uint64_t how_long(const struct hosts_acquire *wanted)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME);
+
+    if (wanted->until != 0 && wanted->duration == 0)
+        return wanted->until > now ? wanted->until - now : 0;
+    return wanted->duration == 0 ? UINT64_MAX : wanted->duration;
+}
+
 /* Until a signal, the duration, or the end of the last process anywhere. */
 static void record(struct hosts *hosts)
 {
     const struct hosts_acquire *wanted = hosts->context;
     uint64_t began = clock_now(CLOCK_MONOTONIC);
-    uint64_t duration = wanted->duration == 0 ? UINT64_MAX : wanted->duration;
+    uint64_t duration = how_long(wanted);
 
     hosts->shows = true;
     while (hosts->interrupts == 0 && !hosts->full && hosts_recording(hosts) > hosts_idle(hosts)) {
@@ -84,6 +93,20 @@ static void record(struct hosts *hosts)
     }
 }
 
+/* From the beginning on, a controller that is killed can be replaced. */
+static int begin_recording(struct hosts *hosts, struct problem *problem)
+{
+    const struct hosts_acquire *wanted = hosts->context;
+    uint64_t until = wanted->duration == 0 ? 0 : clock_now(CLOCK_REALTIME) + wanted->duration;
+    int result = hosts_session_store(hosts, "acquire", until, problem);
+
+    if (result == 0)
+        result = hosts_record(hosts, problem);
+    if (result == 0)
+        result = hosts_ask(hosts, "recording.acquire", acquire_params, acquired, problem);
+    return result;
+}
+
 static int acquire(struct hosts *hosts)
 {
     struct problem problem;
@@ -91,9 +114,8 @@ static int acquire(struct hosts *hosts)
     int result = hosts_begin(hosts, wanted->name, &problem);
 
     if (result == 0)
-        result = hosts_record(hosts, &problem);
-    if (result == 0)
-        result = hosts_ask(hosts, "recording.acquire", acquire_params, acquired, &problem);
+        result = hosts->options->attach != NULL ? hosts_resume(hosts, &problem)
+                                                : begin_recording(hosts, &problem);
     if (result < 0) {
         hosts_abandon(hosts);
         return command_error("%s", problem.text);

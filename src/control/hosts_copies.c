@@ -101,7 +101,19 @@ static int start_thread(struct hosts_copies *copies, struct problem *problem)
                       : problem_set(problem, -error, "cannot start a thread: %s", strerror(error));
 }
 
-int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes,
+/* What was delivered to the earlier controller, and is not stored, would come again only after a while. So the consumer is
+ * made anew: what the server still has comes again, and the copies know what they have. */
+static int forget_consumer(struct fabric *fabric, const struct filter_options *options,
+                           struct problem *problem)
+{
+    struct filter *filter = NULL;
+    const struct filter_options none = {.durable = options->durable};
+    int result = filter_new(fabric, &none, &filter, problem);
+
+    return result < 0 ? result : filter_close(filter, true, problem);
+}
+
+int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes, bool again,
                        struct hosts_copies **ret_copies, struct problem *problem)
 {
     const struct filter_options options = {
@@ -112,6 +124,8 @@ int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_b
         return problem_set(problem, -ENOMEM, "out of memory");
     pthread_mutex_init(&copies->lock, NULL);
     int result = remote_open_filter(remote, &copies->fabric, problem);
+    if (result == 0 && again)
+        result = forget_consumer(copies->fabric, &options, problem);
     if (result == 0)
         result = filter_new(copies->fabric, &options, &copies->filter, problem);
     if (result == 0)

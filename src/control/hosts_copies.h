@@ -20,8 +20,8 @@ struct hosts_copies_state {
     char problem[512]; /* why nothing can be stored now; "": it can */
 };
 
-/* Begins. Errors, with a line in `problem`: those of remote_open_filter and filter_new. */
-int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes,
+/* Begins. `again`: with copies of an earlier controller, which go on where they end. Errors, with a line in `problem`: those of remote_open_filter and filter_new. */
+int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes, bool again,
                        struct hosts_copies **ret_copies, struct problem *problem);
 
 /* This machine's recording has ended: its END is waited for. */

@@ -194,7 +194,7 @@ void hosts_abandon(struct hosts *hosts)
         end_agents(hosts);
     hosts_copies_close(hosts->copies, NULL);
     hosts->copies = NULL;
-    if (hosts->folder[0] != '\0') /* it was created for this */
+    if (hosts->folder[0] != '\0' && hosts->options->attach == NULL) /* it was created for this */
         folder_remove(hosts->folder);
     hosts->folder[0] = '\0';
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define SMALLEST_DISK (16u << 20)
+#define ALONE_LEAST   1000000000ull                       /* ns */
+#define ALONE_MOST    (30ull * 24 * 3600 * 1000000000ull) /* ns */
 
 const struct command_option hosts_option_rows[] = {
     {"host",
@@ -20,6 +22,17 @@ const struct command_option hosts_option_rows[] = {
     {"remote-dpm", HOSTS_DPM, {"PATH"}, "where dpm is on the other machines (dpm)"},
     {"session", HOSTS_SESSION, {"NAME"}, "name of the session, for dpm filter"},
     {"fabric-disk", HOSTS_DISK, {"N"}, "disk that packets on their way may take (2G)"},
+    {"fabric", HOSTS_FABRIC, {"URL"}, "a NATS server of the site, not one of the session's own"},
+    {"credentials", HOSTS_CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
+    {"agent-credentials",
+     HOSTS_AGENT_CREDENTIALS,
+     {"FILE", ARGUMENT_FILE},
+     "what the agents get, if not the same"},
+    {"fabric-ca",
+     HOSTS_AUTHORITIES,
+     {"FILE", ARGUMENT_FILE},
+     "certificates of those who sign that server's"},
+    {"alone", HOSTS_ALONE, {"TIME"}, "agents go on so long without a connection (1m)"},
     {0},
 };
 
@@ -108,6 +121,27 @@ static int take_disk(const char *command, uint64_t *ret_disk)
     return -1;
 }
 
+static int check_address(const char *command)
+{
+    struct fabric_address address;
+    struct problem problem;
+    const char *rest = optarg;
+
+    while (rest != NULL)
+        if (fabric_address_parse(rest, &address, &rest, &problem) < 0)
+            return command_usage_error(command, "--fabric: %s", problem.text);
+    return -1;
+}
+
+static int take_alone(const char *command, uint64_t *ret_alone)
+{
+    int result = option_time(command, "alone", ret_alone);
+
+    if (result < 0 && (*ret_alone < ALONE_LEAST || *ret_alone > ALONE_MOST))
+        return command_usage_error(command, "--alone '%s': give a time of 1s to 30d", optarg);
+    return result;
+}
+
 int hosts_take_option(const char *command, int option, struct hosts_options *options)
 {
     options->others |= option != HOSTS_HOST;
@@ -124,6 +158,20 @@ int hosts_take_option(const char *command, int option, struct hosts_options *opt
                                        optarg);
         options->session = optarg;
         return -1;
+    case HOSTS_FABRIC:
+        options->fabric = optarg;
+        return check_address(command);
+    case HOSTS_CREDENTIALS:
+        options->credentials = optarg;
+        return -1;
+    case HOSTS_AGENT_CREDENTIALS:
+        options->agent_credentials = optarg;
+        return -1;
+    case HOSTS_AUTHORITIES:
+        options->authorities = optarg;
+        return -1;
+    case HOSTS_ALONE:
+        return take_alone(command, &options->alone);
     default:
         return take_disk(command, &options->disk);
     }
@@ -168,16 +216,31 @@ int hosts_options_check(const char *command, const struct hosts_options *options
 {
     const struct recording_options *recording = &recorder->recording;
 
+    if (options->attach != NULL)
+        return options->count > 0 || options->others
+                   ? command_usage_error(command, "--attach: the session knows its hosts, and how "
+                                                  "they are reached; leave out the other options "
+                                                  "for several machines")
+                   : -1;
     if (options->count == 0)
-        return options->others ? command_usage_error(command, "--rsh, --remote-dpm, --session and "
-                                                              "--fabric-disk need --host")
-                               : -1;
+        return options->others
+                   ? command_usage_error(command, "--rsh, --remote-dpm, --session, --alone and "
+                                                  "those for a NATS server need --host")
+                   : -1;
+    if ((options->fabric == NULL) != (options->credentials == NULL))
+        return command_usage_error(command, "--fabric and --credentials go together");
+    if (options->fabric == NULL &&
+        (options->agent_credentials != NULL || options->authorities != NULL))
+        return command_usage_error(command, "--agent-credentials and --fabric-ca need --fabric");
     if (recording->store == STORE_NEWEST)
         return command_usage_error(command,
                                    "with --host all records are kept: give --store all to "
                                    "end at --max-size; --max-files and --max-age do not work");
     if (recording->store == STORE_NONE)
         return command_usage_error(command, "--store none does not work with --host");
+    if (recording->rules != NULL)
+        return command_usage_error(command, "--rules does not work with --host: select from the "
+                                            "traces, with dpm filter --rules");
     if (recording->meter.options.coarse_time)
         return command_usage_error(command, "--cpu-time coarse does not work with --host");
     if (recording->meter.survive)
@@ -193,5 +256,6 @@ void hosts_options_done(struct hosts_options *options)
         free(options->list[i].command);
     }
     free(options->list);
+    json_decref(options->loaded);
     *options = (struct hosts_options){0};
 }

@@ -13,6 +13,8 @@
 #include "control/command.h"
 #include "control/recording_options.h"
 
+#include <jansson.h>
+
 struct wanted_host {
     char *name;
     char **command; /* its own, NULL at the end; NULL: the common one */
@@ -25,7 +27,12 @@ struct hosts_options {
     const char *rsh, *dpm; /* NULL: the defaults */
     const char *session;   /* its name; NULL: made from the trace's name */
     uint64_t disk;         /* that the session's server may use; 0: its default */
-    bool others;           /* one of the options that need --host was given */
+    /* a site's server; all NULL: one of the session's own */
+    const char *fabric, *credentials, *agent_credentials, *authorities;
+    uint64_t alone;     /* ns that agents go on without a connection; 0: the default */
+    json_t *loaded;     /* of a session that is attached to: has the words of these options */
+    const char *attach; /* the session of a controller that has ended; NULL: begin one */
+    bool others;        /* one of the options that need --host was given */
 };
 
 enum hosts_option {
@@ -34,6 +41,11 @@ enum hosts_option {
     HOSTS_DPM,
     HOSTS_SESSION,
     HOSTS_DISK,
+    HOSTS_FABRIC,
+    HOSTS_CREDENTIALS,
+    HOSTS_AGENT_CREDENTIALS,
+    HOSTS_AUTHORITIES,
+    HOSTS_ALONE,
     HOSTS_END,
 };
 

@@ -253,6 +253,10 @@ static int begin(struct running *running, struct problem *problem)
     const char *name = (first->command != NULL ? first->command : running->wanted->command)[0];
     int result = hosts_begin(hosts, name, problem);
 
+    if (result == -ENOENT) /* a file for the session; not the command */
+        result = -EIO;
+    if (result == 0)
+        result = hosts_session_store(hosts, "run", 0, problem);
     if (result == 0)
         result = hosts_record(hosts, problem);
     if (result == 0)

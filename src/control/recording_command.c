@@ -2,6 +2,7 @@
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
 
+#include "control/view_display.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -132,6 +133,8 @@ void recording_command_stop_intervals(struct recording_command *command)
     command->statistics = NULL;
     communication_free(command->before);
     command->before = NULL;
+    view_display_free(command->views);
+    command->views = NULL;
 }
 
 static void stop_following(struct recording_command *command)
@@ -161,6 +164,40 @@ static int report_last_interval(struct recording_command *command)
     return result;
 }
 
+#define SILENCE                                                                                    \
+    3000000000ULL /* ns without any record, not even of the machine's state: nothing happens */
+
+static int begin_views(struct recording_command *command, uint64_t begin, struct problem *problem)
+{
+    int result = view_display_new(command->options->views, command->messages, false,
+                                  &command->views, problem);
+
+    command->views_begin = begin;
+    if (result == 0)
+        view_display_begin(command->views, begin);
+    return result;
+}
+
+/* The analyses may be behind the program, so an interval ends with the latest record that they have seen: otherwise its
+ * figures would be too small, and the next ones too large. */
+static int report_views(struct recording_command *command,
+                        const struct communication *communication, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_REALTIME), seen = communication->duration;
+    int result = command->views == NULL ? begin_views(command, now - seen, problem) : 0;
+
+    if (result < 0)
+        return result;
+    uint64_t time = command->views_begin + seen, before = view_display_time(command->views);
+    if (time <= before && now > before + SILENCE && now > before + 3 * command->options->interval) {
+        command->views_begin = now - seen;
+        time = now;
+    }
+    result = view_display_tick(command->views, communication, time, problem);
+    fflush(command->messages);
+    return result;
+}
+
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
     const struct show_options options = {.live = true};
@@ -169,6 +206,16 @@ int recording_command_report_so_far(struct recording_command *command, struct pr
 
     if (result < 0)
         return problem_set(problem, result, "out of memory for the report");
+    if (command->options->views != NULL) {
+        result = report_views(command, communication, problem);
+        communication_free(communication);
+        return result;
+    }
+    if (command->summarize != NULL) {
+        result = command->summarize(command, communication);
+        communication_free(communication);
+        return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
+    }
     result = show_statistics(communication, command->messages, &options);
     if (result == 0)
         result = report_last_interval(command);
@@ -285,6 +332,9 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 
     while (result == SOURCE_NONE_YET)
         result = analyse(command, problem);
+    /* the last interval, however short */
+    if (result >= 0 && command->statistics != NULL && command->options->views != NULL)
+        result = recording_command_report_so_far(command, problem);
     return result < 0 ? result : whole_report_end(command->whole, problem);
 }
 

@@ -20,6 +20,8 @@
 
 #include "analysis/statistics/statistics.h"
 
+struct view_display;
+
 struct recording_command {
     const struct recording_command_options *options;
     const char *subject; /* "the command runs on": ends the message that recording stopped */
@@ -31,7 +33,12 @@ struct recording_command {
     struct statistics *statistics; /* for interval reports */
     uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
+    struct view_display *views;    /* instead of these reports; NULL: none, or not begun */
+    uint64_t views_begin;          /* wall clock, ns, of the first record that these have seen */
     uint64_t last_report;
+    /* gets what an interval report would print, in its place; NULL: it is printed. Returns 0 or a negative errno */
+    int (*summarize)(struct recording_command *command, const struct communication *so_far);
+    void *context; /* of it */
     struct whole_report
         *whole; /* for the report at the end, if there is no trace to read it from */
 };
@@ -70,8 +77,8 @@ int recording_command_end(struct recording_command *command, const char *name_th
  * `problem`. */
 int recording_command_finish_report(struct recording_command *command, struct problem *problem);
 
-/* Prints a report on what `statistics` have seen so far, and on the time since the last such report. Returns 0, or a
- * negative errno with a line in `problem`. */
+/* Prints a report on what `statistics` have seen so far, and on the time since the last such report; or which views
+ * hold. Returns 0, or a negative errno with a line in `problem`. */
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem);
 void recording_command_stop_intervals(struct recording_command *command);
 

@@ -2,6 +2,7 @@
 /* recording_options.c: options of the commands that record. See recording_options.h. */
 #include "control/recording_options.h"
 #include "control/whole_report.h"
+#include "view/view.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -58,6 +59,10 @@ const struct command_option recording_options[] = {
      {"FILE", ARGUMENT_FILE},
      "record only events that the rules in FILE select: dpm-rules(5)"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
+    {"views",
+     RECORDING_VIEWS,
+     {"FILE", ARGUMENT_FILE},
+     "at each interval (1s), print which views of FILE hold, not the report"},
     {"latency",
      RECORDING_LATENCY,
      {"TIME"},
@@ -216,6 +221,9 @@ int recording_option(const char *command, int option, struct recording_command_o
         return read_max_size(command, options);
     case RECORDING_RING:
         return read_ring_size(command, options);
+    case RECORDING_VIEWS:
+        options->views = optarg;
+        return -1;
     case RECORDING_INTERVAL_OPTION:
         if (parse_duration(optarg, &options->interval) < 0 || options->interval == 0)
             return command_usage_error(
@@ -263,11 +271,29 @@ unsigned recording_parts_asked(const struct recording_command_options *options)
     return options->parts == 0 && options->html != NULL ? PARTS_ALL : options->parts;
 }
 
+#define VIEWS_INTERVAL 1000000000ULL /* ns, if none is given */
+
+/* Errors in views are reported before anything runs. */
+static int check_views(struct recording_command_options *options)
+{
+    struct view_file *file = NULL;
+    struct problem problem;
+
+    if (options->views == NULL)
+        return -1;
+    options->interval = options->interval == 0 ? VIEWS_INTERVAL : options->interval;
+    int result = view_read(options->views, &file, &problem);
+    view_file_free(file);
+    return result < 0 ? command_error("%s", problem.text) : -1;
+}
+
 int recording_options_done(const char *command, struct recording_command_options *options)
 {
     struct problem problem;
     int result = check_store(command, options);
 
+    if (result < 0)
+        result = check_views(options);
     if (result >= 0)
         return result;
     if (meter_flags_parse(options->flags, &options->recording.meter.options.flags, &problem) < 0 ||

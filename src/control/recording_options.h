@@ -16,6 +16,7 @@ struct recording_command_options {
     bool store_given; /* --store */
     bool bounded;     /* one of --max-size, --max-files, --max-age */
     uint64_t interval; /* ns between interval reports; 0: none */
+    const char *views; /* file of views, which interval reports evaluate; NULL: they are tables */
 };
 
 enum recording_option_value {
@@ -32,6 +33,7 @@ enum recording_option_value {
     RECORDING_INTERVAL_OPTION,
     RECORDING_CPU_TIME,
     RECORDING_LATENCY,
+    RECORDING_VIEWS,
     RECORDING_OPTION_END, /* a command's own options begin here */
 };
 

@@ -45,6 +45,11 @@ static void tell_result(const struct recording_command *command, const struct an
                        "rules: %" PRIu64 " events selected, %" PRIu64
                        " not: results cover only the selected ones",
                        counts.selected, counts.unselected);
+        if (counts.reduced > 0)
+            command_say_to(command->messages,
+                           "rules: %" PRIu64 " of these lack discarded fields; dpm stats says what "
+                           "results miss",
+                           counts.reduced);
     }
     if (found->removed > 0) {
         command_removed_text(found->removed, found->removed_time, removed);

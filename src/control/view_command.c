@@ -2,6 +2,7 @@
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
 #include "control/view_explain.h"
 #include "control/view_watch.h"
+#include "view/model.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -58,19 +59,38 @@ static const struct command_option view_options[] = {
     {0},
 };
 
-static int run_action(int argc, char **argv, const struct view_watch_options *options,
+/* Whether "--" stands before COMMAND. getopt removes it. */
+static bool has_command(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return true;
+    return false;
+}
+
+static int watch(char **operands, size_t count, bool command,
+                 const struct view_watch_options *options)
+{
+    if (count < 2)
+        return command_usage_error("view",
+                                   "watch: give a file of views, and traces or -- and a command");
+    if (!command)
+        return view_watch_traces(operands[0], (const char *const *)operands + 1, count - 1,
+                                 options);
+    if (options->json || options->save != NULL)
+        return command_usage_error("view", "--json and --save need traces, not a command");
+    return view_watch_command(operands[0], operands + 1, count - 1, options);
+}
+
+static int run_action(int argc, char **argv, bool command, const struct view_watch_options *options,
                       const char *costs)
 {
     const char *action = optind < argc ? argv[optind] : "";
     int count = argc - optind - 1;
     char **operands = argv + optind + 1;
 
-    if (strcmp(action, "watch") == 0) {
-        if (count < 2)
-            return command_usage_error("view", "watch: give a file of views and a trace");
-        return view_watch_traces(operands[0], (const char *const *)operands + 1, (size_t)count - 1,
-                                 options);
-    }
+    if (strcmp(action, "watch") == 0)
+        return watch(operands, (size_t)count, command, options);
     if (strcmp(action, "explain") == 0) {
         if (count != 1)
             return command_usage_error("view", "explain: give one file of views");
@@ -88,6 +108,7 @@ static int command_view(int argc, char **argv)
 {
     struct view_watch_options options = {.every = 1000000000u};
     const char *costs = NULL;
+    bool command = has_command(argc, argv); /* before getopt changes the order */
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1) {
@@ -113,13 +134,14 @@ static int command_view(int argc, char **argv)
             status = command_usage_error("view", NULL);
         }
     }
-    return status < 0 ? run_action(argc, argv, &options, costs) : status;
+    return status < 0 ? run_action(argc, argv, command, &options, costs) : status;
 }
 
 const struct command view_command = {
     .name = "view",
-    .description = "views: be told when conditions hold, and how that is found out",
-    .usage = "[OPTION]... watch VIEWFILE TRACE... | explain VIEWFILE | sql FILE QUERY",
+    .description = "conditions over a running program, and plans to find out when they hold",
+    .usage = "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       explain "
+             "VIEWFILE | sql FILE QUERY",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

@@ -56,10 +56,11 @@ static void print_plan(const struct view_conditions *conditions, const struct vi
         printf(", queued up to %s more", time_text(plan->flush, one));
     if (plan->period > 0)
         printf("; a sample every %s", time_text(plan->period, one));
-    printf("\n     overhead: %s of CPU time for each record, %s for each notification; %.4g records/s,"
-           " %.4g messages/s to the central monitor\n",
-           time_text(plan->per_record, one), time_text(plan->per_notification, two), plan->records,
-           plan->traffic);
+    printf(
+        "\n     overhead: %s of CPU time for each record, %s for each notification; %.4g records/s,"
+        " %.4g messages/s to the central monitor\n",
+        time_text(plan->per_record, one), time_text(plan->per_notification, two), plan->records,
+        plan->traffic);
 }
 
 static void print_plans(const struct view_conditions *conditions, const struct view_plans *plans)
@@ -99,18 +100,18 @@ static json_t *json_of_plan(const struct view_conditions *conditions, const stru
         view_entity_text(&view->entities[i], entity);
         json_t *name = json_string(entity);
         failed |= json_array_append_new(
-            parts, json_pack("{s:o, s:s, s:s, s:s}", "instance",
-                             name != NULL ? name : json_string(""), "collection",
-                             collections[part->collection], "evaluated", sites[part->evaluates],
-                             "route", routes[part->route]));
+            parts,
+            json_pack("{s:o, s:s, s:s, s:s}", "instance", name != NULL ? name : json_string(""),
+                      "collection", collections[part->collection], "evaluated",
+                      sites[part->evaluates], "route", routes[part->route]));
     }
-    json_t *object = json_pack(
-        "{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances", parts,
-        "evaluated", sites[plan->top], "notifies", sites[plan->notifies], "dedicated",
-        (int)plan->dedicated, "window", plan->window, "latency", plan->latency, "notice",
-        plan->notice, "flush", plan->flush, "period", plan->period, "records", plan->records,
-        "messages", plan->traffic, "per_record", plan->per_record, "per_notification",
-        plan->per_notification);
+    json_t *object =
+        json_pack("{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",
+                  parts, "evaluated", sites[plan->top], "notifies", sites[plan->notifies],
+                  "dedicated", (int)plan->dedicated, "window", plan->window, "latency",
+                  plan->latency, "notice", plan->notice, "flush", plan->flush, "period",
+                  plan->period, "records", plan->records, "messages", plan->traffic, "per_record",
+                  plan->per_record, "per_notification", plan->per_notification);
     if (failed == 0)
         return object;
     json_decref(object);

@@ -4,7 +4,6 @@
 #define DPM_VIEW_WATCH_H
 
 #include "control/command.h"
-#include "view/watching.h"
 
 struct view_watch_options {
     uint64_t every;   /* ns: the interval whose figures the model has */
@@ -15,5 +14,10 @@ struct view_watch_options {
 /* Evaluates the views of a file over the intervals of traces, and prints what changes. Returns the exit status. */
 int view_watch_traces(const char *file, const char *const *traces, size_t count,
                       const struct view_watch_options *options);
+
+/* Runs a command as `dpm run` does, without a trace, and prints what changes in its intervals. Returns the command's
+ * exit status. */
+int view_watch_command(const char *file, char *const *words, size_t count,
+                       const struct view_watch_options *options);
 
 #endif

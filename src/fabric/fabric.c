@@ -70,6 +70,26 @@ bool fabric_connected(const struct fabric *fabric)
 
 /* ---- JetStream's interface ---- */
 
+static bool is_trouble(const struct arrival *arrival, const void *context)
+{
+    (void)context;
+    return arrival->kind == ARRIVAL_TROUBLE;
+}
+
+/* A request that is not permitted is not answered: why comes as an error of the connection. */
+static int unanswered(struct fabric *fabric, const char *what, natsStatus status,
+                      struct problem *problem)
+{
+    struct arrival *trouble = fabric_take(fabric, is_trouble, NULL, 0);
+
+    if (trouble == NULL)
+        return problem_set(problem, fabric_errno(status), "%s: no answer of the server at %s: %s",
+                           what, fabric->where, natsStatus_GetText(status));
+    problem_set(problem, -EACCES, "%s: the server at %s: %s", what, fabric->where, trouble->text);
+    fabric_arrival_free(trouble);
+    return -EACCES;
+}
+
 int fabric_ask(struct fabric *fabric, const char *what, const char *subject, const char *body,
                json_t **ret_body, struct problem *problem)
 {
@@ -80,9 +100,8 @@ int fabric_ask(struct fabric *fabric, const char *what, const char *subject, con
     if (status == NATS_NO_RESPONDERS)
         return problem_set(problem, -EOPNOTSUPP, "%s: the server at %s has no JetStream: enable it",
                            what, fabric->where);
-    if (status != NATS_OK) /* a refused request is not answered */
-        return problem_set(problem, fabric_errno(status), "%s: no answer of the server at %s: %s",
-                           what, fabric->where, natsStatus_GetText(status));
+    if (status != NATS_OK)
+        return unanswered(fabric, what, status, problem);
     json_t *answer =
         json_loadb(natsMsg_GetData(reply), (size_t)natsMsg_GetDataLength(reply), 0, NULL);
     natsMsg_Destroy(reply);

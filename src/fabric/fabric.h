@@ -60,6 +60,10 @@ struct fabric_options {
     const char *session; /* a valid name */
     const char *machine; /* a valid name for an agent; NULL for a controller or a filter */
     const char *inbox; /* the prefix of its own replies; NULL: "_INBOX_MACHINE", or "_INBOX.USER" */
+    const char *
+        authorities; /* certificates, PEM: who signs the server's; NULL: those that the machine trusts */
+    const char *tls_name; /* the server's name in its certificate, if it is not that of the URL */
+    bool relayed; /* through a relay: other servers of the cluster are not to be tried directly */
 };
 
 /* Connects, within `timeout_ms`. The strings are copied. An agent hears requests from now on.
@@ -77,6 +81,36 @@ void fabric_close(struct fabric *fabric);
 int fabric_descriptor(const struct fabric *fabric);
 
 bool fabric_connected(const struct fabric *fabric);
+
+/* ---- addresses and credentials, to be handed to an agent ---- */
+
+#define FABRIC_HOST_SIZE        256u
+#define FABRIC_CREDENTIALS_SIZE 8192u  /* bytes in a file of credentials, with a byte for its end */
+#define FABRIC_AUTHORITIES_SIZE 16384u /* the same, of certificates */
+
+struct fabric_address {
+    char host[FABRIC_HOST_SIZE]; /* without the brackets of [::1] */
+    char port[8];
+    bool tls;
+};
+
+/* Takes the first address of `urls` apart; *ret_rest: those after it, or NULL. Returns 0, or -EINVAL with a line in
+ * `problem`. */
+int fabric_address_parse(const char *urls, struct fabric_address *ret_address,
+                         const char **ret_rest, struct problem *problem);
+
+struct fabric_secrets {
+    char user[128], password[256];      /* of a file with user:password in one line */
+    char file[FABRIC_CREDENTIALS_SIZE]; /* else the text of a .creds file */
+};
+
+/* Reads a file of credentials. The caller erases *ret_secrets (explicit_bzero). Errors, with a line in `problem`. */
+int fabric_read_secrets(const char *path, struct fabric_secrets *ret_secrets,
+                        struct problem *problem);
+
+/* Reads a file of certificates. */
+int fabric_read_authorities(const char *path, char ret_text[FABRIC_AUTHORITIES_SIZE],
+                            struct problem *problem);
 
 /* ---- what comes ---- */
 
@@ -195,6 +229,12 @@ struct fabric_limits {
 /* For the controller: creates the session's streams, or gives those that exist these limits. `limits` may be NULL. */
 int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *limits,
                           struct problem *problem);
+
+/* Whether there are streams of this session at the server: 1, 0, or a negative errno with a line in `problem`. */
+int fabric_has_streams(struct fabric *fabric, struct problem *problem);
+
+/* For the controller: removes the session's streams with all that is in them. Streams that are not there are no error. */
+int fabric_remove_streams(struct fabric *fabric, struct problem *problem);
 
 /* For the controller: makes space in the stream of packets: removes those that every consumer has acknowledged, except the
  * last of each subject, from which an agent that comes back learns where to go on. Returns how many, or a negative errno. */

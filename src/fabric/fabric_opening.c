@@ -30,49 +30,44 @@ static natsStatus set_servers(natsOptions *options, char *urls)
     return natsOptions_SetServers(options, servers, count);
 }
 
-/* The first line of a file of credentials: the beginning of a .creds file, or user:password. */
-static int read_credentials(const char *path, char *line, size_t size, struct problem *problem)
+/* Encryption, and through a relay no other server than the one at its end. */
+static natsStatus set_tls(natsOptions *to, const struct fabric_options *options)
 {
-    FILE *file = fopen(path, "re");
+    natsStatus status = NATS_OK;
 
-    if (file == NULL)
-        return problem_set(problem, -errno, "%s: %s", path, strerror(errno));
-    if (fgets(line, (int)size, file) == NULL)
-        line[0] = '\0';
-    fclose(file);
-    line[strcspn(line, "\r\n")] = '\0';
-    return 0;
+    if (options->relayed)
+        status = natsOptions_SetIgnoreDiscoveredServers(to, true);
+    if (status == NATS_OK && (strncmp(options->url, "tls://", 6) == 0 || options->tls_name != NULL))
+        status = natsOptions_SetSecure(to, true);
+    if (status == NATS_OK && options->tls_name != NULL)
+        status = natsOptions_SetExpectedHostname(to, options->tls_name);
+    if (status == NATS_OK && options->authorities != NULL)
+        status = natsOptions_SetCATrustedCertificates(to, options->authorities);
+    return status;
 }
 
 static int set_credentials(struct fabric *fabric, const struct fabric_options *options,
                            struct problem *problem)
 {
-    char line[512];
-    natsStatus status;
+    struct fabric_secrets secrets;
+    natsStatus status = NATS_OK;
 
     if (options->credentials == NULL) {
-        status = options->user == NULL
-                     ? NATS_OK
-                     : natsOptions_SetUserInfo(fabric->options, options->user, options->password);
+        if (options->user != NULL)
+            status = natsOptions_SetUserInfo(fabric->options, options->user, options->password);
         return status == NATS_OK ? 0 : fabric_problem(problem, -EINVAL, "credentials", status);
     }
-    int error = read_credentials(options->credentials, line, sizeof(line), problem);
+    int error = fabric_read_secrets(options->credentials, &secrets, problem);
     if (error != 0)
         return error;
-    char *colon = strchr(line, ':');
-    if (strstr(line, "BEGIN NATS USER JWT") != NULL) {
+    if (secrets.file[0] != '\0') { /* read again for each connection */
         status =
             natsOptions_SetUserCredentialsFromFiles(fabric->options, options->credentials, NULL);
-    } else if (colon != NULL) {
-        *colon = '\0';
-        snprintf(fabric->user, sizeof(fabric->user), "%s", line);
-        status = natsOptions_SetUserInfo(fabric->options, line, colon + 1);
     } else {
-        return problem_set(problem, -EINVAL,
-                           "%s: neither a .creds file of NATS nor a line user:password",
-                           options->credentials);
+        snprintf(fabric->user, sizeof(fabric->user), "%s", secrets.user);
+        status = natsOptions_SetUserInfo(fabric->options, secrets.user, secrets.password);
     }
-    explicit_bzero(line, sizeof(line));
+    explicit_bzero(&secrets, sizeof(secrets));
     return status == NATS_OK ? 0 : fabric_problem(problem, -EINVAL, options->credentials, status);
 }
 
@@ -119,6 +114,8 @@ static int set_options(struct fabric *fabric, const struct fabric_options *optio
         (status = natsOptions_SetReconnectedCB(to, fabric_on_reconnected, fabric)) != NATS_OK ||
         (status = natsOptions_SetClosedCB(to, fabric_on_closed, fabric)) != NATS_OK)
         return fabric_problem(problem, fabric_errno(status), options->url, status);
+    if ((status = set_tls(to, options)) != NATS_OK)
+        return fabric_problem(problem, -EINVAL, options->url, status);
     int error = set_credentials(fabric, options, problem);
     if (error == 0 && (status = name_inbox(fabric, options)) != NATS_OK)
         error = fabric_problem(problem, fabric_errno(status), options->url, status);
@@ -138,6 +135,13 @@ static int connect_problem(const struct fabric *fabric, natsStatus status, struc
                            fabric->where);
     if (status == NATS_TIMEOUT)
         return problem_set(problem, error, "%s: the server did not answer in time", fabric->where);
+    if (status == NATS_SECURE_CONNECTION_REQUIRED)
+        return problem_set(problem, error, "%s: the server wants encryption: write tls://HOST:PORT",
+                           fabric->where);
+    if (status == NATS_SECURE_CONNECTION_WANTED)
+        return problem_set(problem, error,
+                           "%s: the server has no encryption: write nats://HOST:PORT",
+                           fabric->where);
     return fabric_problem(problem, error, fabric->where, status);
 }
 

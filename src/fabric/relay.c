@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@
 #include <unistd.h>
 
 #define BUFFER_SIZE 131072u
+#define DIAL_MS     3000 /* for a server to take a connection, before the next one is tried */
 
 struct pipeline {
     char bytes[BUFFER_SIZE];
@@ -367,38 +369,102 @@ void relay_attach(struct relay *relay, int in, int out)
     signal_event(relay->wake);
 }
 
-int relay_connect(uint16_t port, int in, int out, struct relay **ret_relay, struct problem *problem)
+/* Moves bytes between a connection and a pair; takes them over, also in case of an error. */
+static int connect_pair(int tcp, int in, int out, struct relay **ret_relay)
 {
-    struct sockaddr_in address = loopback(port);
     struct relay *relay = make();
     int one = 1;
 
     if (relay == NULL) {
         close_pair(in, out);
-        return problem_set(problem, -ENOMEM, "out of memory");
+        close(tcp);
+        return -ENOMEM;
     }
-    set_nonblocking(in);
-    set_nonblocking(out);
     relay->in = in;
     relay->out = out;
-    relay->port = port;
-    relay->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int error = relay->wake < 0 || relay->events < 0 || relay->tcp < 0 ||
-                        connect(relay->tcp, (struct sockaddr *)&address, sizeof(address)) != 0
-                    ? -errno
-                    : 0;
-    if (error == 0) {
-        setsockopt(relay->tcp, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-        set_nonblocking(relay->tcp);
-        error = start_thread(relay);
-    }
+    relay->tcp = tcp;
+    set_nonblocking(in);
+    set_nonblocking(out);
+    setsockopt(tcp, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    set_nonblocking(tcp);
+    int error = relay->wake < 0 || relay->events < 0 ? -EMFILE : start_thread(relay);
     if (error != 0) {
         destroy(relay);
-        return problem_set(problem, error, "127.0.0.1:%u: no server answers: %s", port,
-                           strerror(-error));
+        return error;
     }
     *ret_relay = relay;
     return 0;
+}
+
+int relay_connect(uint16_t port, int in, int out, struct relay **ret_relay, struct problem *problem)
+{
+    char url[64];
+
+    snprintf(url, sizeof(url), "nats://127.0.0.1:%u", port);
+    return relay_connect_to(url, in, out, ret_relay, problem);
+}
+
+/* Returns a connection, or a negative errno. */
+static int dial_one(const struct addrinfo *info)
+{
+    int tcp = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = 0;
+    socklen_t size = sizeof(error);
+
+    if (tcp < 0)
+        return -errno;
+    if (connect(tcp, info->ai_addr, info->ai_addrlen) != 0)
+        error = errno;
+    if (error == EINPROGRESS) {
+        struct pollfd polled = {.fd = tcp, .events = POLLOUT};
+        error = 0;
+        if (poll(&polled, 1, DIAL_MS) <= 0)
+            error = ETIMEDOUT;
+        else
+            getsockopt(tcp, SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    if (error == 0)
+        return tcp;
+    close(tcp);
+    return -error;
+}
+
+static int dial(const struct fabric_address *address, struct problem *problem)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *list;
+    int error = getaddrinfo(address->host, address->port, &hints, &list), tcp = -EADDRNOTAVAIL;
+
+    if (error != 0)
+        return problem_set(problem, -EHOSTUNREACH, "%s:%s: no server answers: %s", address->host,
+                           address->port, gai_strerror(error));
+    for (const struct addrinfo *info = list; tcp < 0 && info != NULL; info = info->ai_next)
+        tcp = dial_one(info);
+    freeaddrinfo(list);
+    return tcp >= 0 ? tcp
+                    : problem_set(problem, tcp, "%s:%s: no server answers: %s", address->host,
+                                  address->port, strerror(-tcp));
+}
+
+int relay_connect_to(const char *urls, int in, int out, struct relay **ret_relay,
+                     struct problem *problem)
+{
+    struct fabric_address address;
+    int result = -EINVAL;
+
+    while (result < 0 && urls != NULL) {
+        result = fabric_address_parse(urls, &address, &urls, problem);
+        if (result == 0)
+            result = dial(&address, problem);
+    }
+    if (result < 0) {
+        close_pair(in, out);
+        return result;
+    }
+    result = connect_pair(result, in, out, ret_relay);
+    return result == 0 ? 0
+                       : problem_set(problem, result, "%s:%s: no relay: %s", address.host,
+                                     address.port, strerror(-result));
 }
 
 int relay_descriptor(const struct relay *relay)

@@ -15,13 +15,19 @@
 
 /* ---- the first line each way ---- */
 
-#define RELAY_LINE_MOST 4096u /* bytes, with the newline */
+#define RELAY_LINE_MOST 32768u /* bytes, with the newline */
 
 struct relay_hello {
     char session[FABRIC_NAME_MOST + 1];
     char machine[FABRIC_NAME_MOST + 1];
     char user[128];
     char password[256];
+    /* what follows may be left out */
+    unsigned alone; /* seconds that the agent goes on without a connection; 0: its default */
+    char tls_name[FABRIC_HOST_SIZE]; /* "": without encryption of its own */
+    char credentials
+        [FABRIC_CREDENTIALS_SIZE]; /* the text of a .creds file, in place of user and password */
+    char authorities[FABRIC_AUTHORITIES_SIZE]; /* certificates of those who sign the server's */
 };
 
 struct relay_answer {
@@ -60,6 +66,10 @@ void relay_attach(struct relay *relay, int in, int out);
  * over, also in case of an error. */
 int relay_connect(uint16_t port, int in, int out, struct relay **ret_relay,
                   struct problem *problem);
+
+/* The same, to the first of these servers that takes the connection within a few seconds (fabric_address_parse). */
+int relay_connect_to(const char *urls, int in, int out, struct relay **ret_relay,
+                     struct problem *problem);
 
 /* Becomes readable when the descriptors have ended: relay_ended is then true, until others are attached. */
 int relay_descriptor(const struct relay *relay);

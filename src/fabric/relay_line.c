@@ -89,14 +89,25 @@ static int send_line(int out, json_t *body, int timeout_ms, struct problem *prob
                              strerror(-error));
 }
 
+static void add_if_there(json_t *body, const char *key, const char *text)
+{
+    if (text[0] != '\0')
+        json_object_set_new(body, key, json_string(text));
+}
+
 int relay_send_hello(int out, const struct relay_hello *hello, int timeout_ms,
                      struct problem *problem)
 {
-    return send_line(out,
-                     json_pack("{si, ss, ss, ss, ss}", "dpm", (int)FABRIC_VERSION, "session",
-                               hello->session, "machine", hello->machine, "user", hello->user,
-                               "password", hello->password),
-                     timeout_ms, problem);
+    json_t *body =
+        json_pack("{si, ss, ss, ss, ss}", "dpm", (int)FABRIC_VERSION, "session", hello->session,
+                  "machine", hello->machine, "user", hello->user, "password", hello->password);
+
+    if (hello->alone != 0)
+        json_object_set_new(body, "alone", json_integer(hello->alone));
+    add_if_there(body, "tls", hello->tls_name);
+    add_if_there(body, "credentials", hello->credentials);
+    add_if_there(body, "authorities", hello->authorities);
+    return send_line(out, body, timeout_ms, problem);
 }
 
 int relay_send_answer(int out, const struct relay_answer *answer, int timeout_ms,
@@ -196,6 +207,19 @@ static bool copy_if_there(const json_t *body, const char *key, char *to, size_t 
     return json_object_get(body, key) == NULL || copy(body, key, to, size);
 }
 
+static bool copy_seconds(const json_t *body, const char *key, unsigned *to)
+{
+    const json_t *value = json_object_get(body, key);
+
+    if (value == NULL)
+        return true;
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > INT32_MAX)
+        return false;
+    *to = (unsigned)json_integer_value(value);
+    return true;
+}
+
 int relay_receive_hello(int in, int timeout_ms, struct relay_hello *ret_hello,
                         struct problem *problem)
 {
@@ -209,7 +233,11 @@ int relay_receive_hello(int in, int timeout_ms, struct relay_hello *ret_hello,
                 copy(body, "machine", hello.machine, sizeof(hello.machine)) &&
                 copy(body, "user", hello.user, sizeof(hello.user)) &&
                 copy(body, "password", hello.password, sizeof(hello.password)) &&
-                fabric_name_valid(hello.session) && fabric_name_valid(hello.machine);
+                copy_if_there(body, "tls", hello.tls_name, sizeof(hello.tls_name)) &&
+                copy_if_there(body, "credentials", hello.credentials, sizeof(hello.credentials)) &&
+                copy_if_there(body, "authorities", hello.authorities, sizeof(hello.authorities)) &&
+                copy_seconds(body, "alone", &hello.alone) && fabric_name_valid(hello.session) &&
+                fabric_name_valid(hello.machine);
     json_decref(body);
     if (!good)
         return line_problem(0, "{", 1, problem);

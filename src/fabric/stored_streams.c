@@ -69,6 +69,37 @@ int fabric_create_streams(struct fabric *fabric, const struct fabric_limits *lim
     return error != 0 ? error : create_stream(fabric, STREAM_SAID, limits, problem);
 }
 
+int fabric_has_streams(struct fabric *fabric, struct problem *problem)
+{
+    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_SAID; stream++) {
+        char subject[FABRIC_SUBJECT_SIZE];
+        json_t *answer = NULL;
+        snprintf(subject, sizeof(subject), "$JS.API.STREAM.INFO.%s", fabric->streams[stream]);
+        int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer, problem);
+        json_decref(error == 0 ? answer : NULL);
+        if (error != -ENOENT)
+            return error == 0 ? 1 : error;
+    }
+    return 0;
+}
+
+int fabric_remove_streams(struct fabric *fabric, struct problem *problem)
+{
+    int first = 0;
+
+    for (unsigned stream = STREAM_PACKETS; stream <= STREAM_SAID; stream++) {
+        char subject[FABRIC_SUBJECT_SIZE];
+        json_t *answer = NULL;
+        snprintf(subject, sizeof(subject), "$JS.API.STREAM.DELETE.%s", fabric->streams[stream]);
+        int error = fabric_ask(fabric, fabric->streams[stream], subject, NULL, &answer,
+                               first == 0 ? problem : NULL);
+        json_decref(error == 0 ? answer : NULL);
+        if (first == 0 && error != -ENOENT)
+            first = error;
+    }
+    return first;
+}
+
 /* ---- measuring ---- */
 
 static uint64_t number_at(const json_t *object, const char *key)

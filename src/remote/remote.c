@@ -12,36 +12,98 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS   10000 /* to the server on this machine */
-#define IDLE_SECONDS 600   /* after which the server ends if this process was killed */
+#define CONNECT_MS      10000 /* to the server on this machine */
+#define IDLE_SECONDS    600   /* after which the server ends if this process was killed */
+#define IDLE_MORE       300   /* after the agents, which end by themselves */
+#define SITE_BYTES      (2ull << 30)
 #define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
 /* ---- begin and end ---- */
+
+/* Without a controller the server ends after a while: not before the agents do. */
+static unsigned idle_seconds(const struct remote *remote)
+{
+    unsigned alone = remote->options.alone;
+
+    if (remote->options.lasting)
+        return LASTING_SECONDS;
+    return alone + IDLE_MORE > IDLE_SECONDS ? alone + IDLE_MORE : IDLE_SECONDS;
+}
 
 static int start_server(struct remote *remote, struct problem *problem)
 {
     const struct fabric_server_options server = {
         .session = remote->session,
         .disk_bytes = remote->options.disk_bytes,
-        .idle_seconds = remote->options.lasting ? LASTING_SECONDS : IDLE_SECONDS,
+        .idle_seconds = idle_seconds(remote),
     };
-    /* a quarter is left for notices, output, and what the server itself needs */
-    const struct fabric_limits limits = {.packet_bytes = remote->options.disk_bytes / 4 * 3};
-    int result = session_folder_make(remote->session, remote->folder, problem);
+    int result = remote->options.attach
+                     ? fabric_server_attach(remote->folder, &remote->server, problem)
+                     : fabric_server_start(remote->folder, &server, &remote->server, problem);
 
+    return result < 0
+               ? result
+               : fabric_server_open(remote->server, FABRIC_CONTROLLER, &remote->fabric, problem);
+}
+
+/* Others of the same name have streams there if they are other users'. */
+static int join_site(struct remote *remote, struct problem *problem)
+{
+    int result = remote_site_new(&remote->options, &remote->site, problem);
+
+    if (result == 0)
+        result = remote_site_open(remote->site, remote->session, NULL, &remote->fabric, problem);
+    if (result == 0)
+        result = fabric_has_streams(remote->fabric, problem);
+    if (result > 0 && !remote->options.attach) {
+        fabric_close(remote->fabric); /* its streams are not ours */
+        remote->fabric = NULL;
+        return problem_set(problem, -EEXIST,
+                           "there is a session %s at %s already: choose another name (--session)",
+                           remote->session, remote->site->url);
+    }
+    return result == 0 && remote->options.attach
+               ? problem_set(problem, -ENOENT, "there is no session %s at %s any more",
+                             remote->session, remote->site->url)
+           : result < 0 ? result
+                        : 0;
+}
+
+static int connect_it(struct remote *remote, struct problem *problem)
+{
+    uint64_t disk = remote->options.disk_bytes;
+    /* a quarter is left for notices, output, and what the server itself needs */
+    const struct fabric_limits limits = {
+        .packet_bytes = (disk == 0 && remote->options.url != NULL ? SITE_BYTES : disk) / 4 * 3};
+    int result =
+        remote->options.url != NULL ? join_site(remote, problem) : start_server(remote, problem);
+
+    remote->has_streams = result == 0; /* or one of the two, if it fails */
+    if (result == 0 && !remote->options.attach)
+        result = fabric_create_streams(remote->fabric, &limits, problem);
+    return result < 0 ? result
+                      : fabric_listen(remote->fabric, remote->options.listen_from, problem);
+}
+
+static int begin(struct remote *remote, struct problem *problem)
+{
+    session_folders_remove_old();
+    int result = remote->options.attach
+                     ? session_folder_find(remote->session, remote->folder, problem)
+                     : session_folder_make(remote->session, remote->folder, problem);
     if (result == -EEXIST && remote->options.lasting)
         result = 0;
+    if (result == 0) {
+        remote->lock = session_folder_lock(remote->session, remote->folder, problem);
+        result = remote->lock < 0 && !remote->options.lasting ? remote->lock : 0;
+    }
     if (result < 0) {
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */
         return result;
     }
-    result = fabric_server_start(remote->folder, &server, &remote->server, problem);
-    if (result == 0)
-        result = fabric_server_open(remote->server, FABRIC_CONTROLLER, &remote->fabric, problem);
-    if (result == 0)
-        result = fabric_create_streams(remote->fabric, &limits, problem);
-    if (result == 0)
-        result = fabric_listen(remote->fabric, remote->options.listen_from, problem);
+    result = connect_it(remote, problem);
+    if (result < 0 && remote->options.attach)
+        remote->folder[0] = '\0'; /* another try may succeed */
     return result;
 }
 
@@ -53,12 +115,13 @@ int remote_new(const struct remote_options *options, struct remote **ret_remote,
     if (remote == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     remote->options = *options;
+    remote->lock = -1;
     remote->rsh = strdup(options->rsh);
     remote->dpm = strdup(options->dpm);
     remote->session = strdup(options->session);
     int result = remote->rsh == NULL || remote->dpm == NULL || remote->session == NULL
                      ? problem_set(problem, -ENOMEM, "out of memory")
-                     : start_server(remote, problem);
+                     : begin(remote, problem);
     if (result < 0) {
         remote_free(remote);
         return result;
@@ -78,20 +141,40 @@ static void free_host(struct remote_host *host)
     free(host);
 }
 
-void remote_free(struct remote *remote)
+/* The streams at a site's server, or our own server; then the folder. */
+static void remove_session(struct remote *remote)
 {
     struct problem problem;
+    int result = 0;
 
+    if (remote->site != NULL && remote->has_streams) {
+        result = fabric_remove_streams(remote->fabric, &problem);
+        if (result < 0)
+            remote->options.callbacks->trouble(remote->options.context, problem.text);
+    } else if (remote->site == NULL) {
+        fabric_server_detach(remote->server);
+        remote->server = NULL;
+        result = fabric_server_stop(remote->folder, &problem);
+    }
+    if (result == 0)
+        folder_remove(remote->folder);
+}
+
+void remote_free(struct remote *remote)
+{
     if (remote == NULL)
         return;
     remote_calls_done(&remote->calls);
     for (size_t i = 0; i < remote->count; i++)
         free_host(remote->hosts[i]);
     fabric_close(remote->to_filters);
+    if (!remote->options.lasting && remote->folder[0] != '\0')
+        remove_session(remote);
     fabric_close(remote->fabric);
     fabric_server_detach(remote->server);
-    if (!remote->options.lasting && remote->folder[0] != '\0' && fabric_server_stop(remote->folder, &problem) == 0)
-        folder_remove(remote->folder);
+    if (remote->lock >= 0)
+        close(remote->lock);
+    remote_site_free(remote->site);
     free(remote->hosts);
     free(remote->files);
     free(remote->rsh);
@@ -122,7 +205,9 @@ bool remote_is_here(const char *name)
 
 int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem)
 {
-    return fabric_server_open(remote->server, FABRIC_FILTER, ret_fabric, problem);
+    return remote->site != NULL
+               ? remote_site_open(remote->site, remote->session, NULL, ret_fabric, problem)
+               : fabric_server_open(remote->server, FABRIC_FILTER, ret_fabric, problem);
 }
 
 struct fabric *remote_fabric(struct remote *remote)
@@ -130,18 +215,23 @@ struct fabric *remote_fabric(struct remote *remote)
     return remote->fabric;
 }
 
+static int open_to_filters(struct remote *remote, struct problem *problem)
+{
+    struct fabric_options user;
+
+    if (remote->site != NULL)
+        return remote_site_open(remote->site, remote->session, REMOTE_CONTROLLER,
+                                &remote->to_filters, problem);
+    int result = fabric_server_credentials(remote->server, FABRIC_CONTROLLER, NULL, &user, problem);
+    user.machine = REMOTE_CONTROLLER;
+    return result < 0 ? result : fabric_open(&user, CONNECT_MS, &remote->to_filters, problem);
+}
+
 int remote_tell_filters(struct remote *remote, const char *method, json_t *params,
                         struct problem *problem)
 {
-    struct fabric_options user;
-    int result = 0;
+    int result = remote->to_filters == NULL ? open_to_filters(remote, problem) : 0;
 
-    if (remote->to_filters == NULL) {
-        result = fabric_server_credentials(remote->server, FABRIC_CONTROLLER, NULL, &user, problem);
-        user.machine = REMOTE_CONTROLLER;
-        if (result == 0)
-            result = fabric_open(&user, CONNECT_MS, &remote->to_filters, problem);
-    }
     if (result == 0 && (result = fabric_notice(remote->to_filters, method, params)) < 0)
         problem_set(problem, result, "cannot tell the filters: %s", strerror(-result));
     return result < 0 ? result : fabric_settle(remote->to_filters, CONNECT_MS, problem);

@@ -29,10 +29,23 @@
 int remote_session_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem);
 
+/* A session of this user on this machine. */
+struct remote_session {
+    char name[FABRIC_NAME_MOST + 1];
+    char folder[PATH_MAX];
+    bool controlled;  /* its controller lives */
+    uint64_t changed; /* its folder, in s since 1970 */
+};
+
+/* Lists them. The caller frees the array. Returns how many, or a negative errno with a line in `problem`. */
+ssize_t remote_sessions(struct remote_session **ret_list, struct problem *problem);
+
 /* ---- hosts ---- */
 
 #define REMOTE_RSH "ssh"
 #define REMOTE_DPM "dpm"
+
+#define REMOTE_ALONE 60 /* seconds */
 
 /* Machines get no such name: what a controller says to the filters comes from it. */
 #define REMOTE_CONTROLLER "controller"
@@ -66,14 +79,23 @@ struct remote_callbacks {
 };
 
 struct remote_options {
-    const char *session; /* a valid name, which no session has yet */
+    const char *session; /* a valid name, which no session has yet, unless `attach` */
+    bool attach;         /* to a session whose controller has ended */
     const char *rsh;     /* the remote shell's command; several words, with quotes; REMOTE_RSH */
     const char *dpm;     /* the program's name on the other machines; REMOTE_DPM */
     uint64_t disk_bytes; /* that the session's server may store; 0: the server's default */
-    int connect_ms;      /* time for one connection */
-    int descriptor;      /* watched, too: signals; -1: none */
-    bool lasting; /* the session stays when the remote is freed; one that exists is attached to */
-    bool direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
+    /* A site's server instead of one of the session's own; NULL: all of these. */
+    const char *url;               /* fabric_options */
+    const char *credentials;       /* a file: the controller's and its filter's */
+    const char *agent_credentials; /* a file: the agents', handed to them; NULL: the same */
+    const char *
+        authorities; /* a file of certificates: who signs the server's; NULL: as the machines trust */
+    unsigned alone; /* seconds that agents go on without a connection; 0: REMOTE_ALONE */
+    int connect_ms; /* time for one connection */
+    int descriptor; /* watched, too: signals; -1: none */
+    bool lasting;   /* the session stays when the remote is freed; one that exists is attached to */
+    bool
+        direct; /* on this machine, as remote_is_here has it, the agent is started without the remote shell */
     uint64_t listen_from; /* notices and output: from this number of the stream on; 0: all */
     const struct remote_callbacks *callbacks;
     void *context;
@@ -82,7 +104,8 @@ struct remote_options {
 struct remote;
 
 /* Starts the session and its server. Errors, with a line in `problem`: those of fabric_server_start, fabric_open,
- * fabric_create_streams; -EEXIST: there is a session of this name. */
+ * fabric_create_streams; -EEXIST: there is a session of this name; to attach: -ENOENT: there is none; -EBUSY: its
+ * controller lives. */
 int remote_new(const struct remote_options *options, struct remote **ret_remote,
                struct problem *problem);
 
@@ -93,14 +116,14 @@ void remote_free(struct remote *remote);
 /* A lasting session is to end with remote_free. */
 void remote_end(struct remote *remote);
 
-/* The session's folder. */
-const char *remote_folder(const struct remote *remote);
-
 /* Whether this is a name of this machine: "localhost", or what it calls itself. */
 bool remote_is_here(const char *name);
 
 /* The user `FABRIC_FILTER` of the session, for another thread. */
 int remote_open_filter(struct remote *remote, struct fabric **ret_fabric, struct problem *problem);
+
+/* The session's folder on this machine, of mode 0700; it goes with the session. */
+const char *remote_folder(const struct remote *remote);
 
 /* The controller's own connection, for fabric_usage, fabric_trim ... */
 struct fabric *remote_fabric(struct remote *remote);

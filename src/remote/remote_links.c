@@ -10,8 +10,13 @@
 
 #define SECOND 1000000000ULL /* ns */
 
-/* An agent without a connection goes on for a minute (docs/control-protocol.md, "Alone"). */
-#define GIVE_UP_AFTER (60 * SECOND)
+/* An agent without a connection goes on for so long (docs/control-protocol.md, "Alone"). */
+static uint64_t give_up_after(const struct remote *remote)
+{
+    unsigned alone = remote->options.alone;
+
+    return (alone == 0 ? REMOTE_ALONE : alone) * SECOND;
+}
 
 static void change(struct remote *remote, struct remote_host *host, enum remote_state state,
                    const char *line)
@@ -65,9 +70,9 @@ static void lose(struct remote *remote, struct remote_host *host, const char *wh
         link->lost = now;
         link->tries = 0;
     }
-    if (now - link->lost >= GIVE_UP_AFTER) {
-        snprintf(line, sizeof(line), "%.500s; left out, after %u tries in a minute", why,
-                 link->tries);
+    if (now - link->lost >= give_up_after(remote)) {
+        snprintf(line, sizeof(line), "%.500s; left out, after %u tries in %llu s", why, link->tries,
+                 (unsigned long long)(give_up_after(remote) / SECOND));
         link_give_up(remote, host, line);
         return;
     }
@@ -81,21 +86,34 @@ static void lose(struct remote *remote, struct remote_host *host, const char *wh
 
 /* ---- starting ---- */
 
-static int say_hello(struct remote *remote, struct remote_host *host, struct problem *problem)
+static int own_credentials(struct remote *remote, const struct remote_host *host,
+                           struct relay_hello *hello, struct problem *problem)
 {
     struct fabric_options user;
-    struct relay_hello hello;
     int result = fabric_server_add_machine(remote->server, host->machine, problem);
 
     if (result == 0)
         result = fabric_server_credentials(remote->server, NULL, host->machine, &user, problem);
     if (result < 0)
         return result;
-    memset(&hello, 0, sizeof(hello));
+    snprintf(hello->user, sizeof(hello->user), "%s", user.user);
+    snprintf(hello->password, sizeof(hello->password), "%s", user.password);
+    return 0;
+}
+
+static int say_hello(struct remote *remote, struct remote_host *host, struct problem *problem)
+{
+    struct relay_hello hello = {.alone = remote->options.alone};
+    int result = 0;
+
     snprintf(hello.session, sizeof(hello.session), "%s", remote->session);
     snprintf(hello.machine, sizeof(hello.machine), "%s", host->machine);
-    snprintf(hello.user, sizeof(hello.user), "%s", user.user);
-    snprintf(hello.password, sizeof(hello.password), "%s", user.password);
+    if (remote->site != NULL)
+        remote_site_hello(remote->site, &hello);
+    else
+        result = own_credentials(remote, host, &hello, problem);
+    if (result < 0)
+        return result;
     result = relay_send_hello(host->link->shell.in, &hello, 1000, problem);
     explicit_bzero(&hello, sizeof(hello));
     return result == -EPIPE ? 0 : result; /* why it ended is read later */
@@ -111,7 +129,8 @@ static int start_here(struct remote_host *host, struct problem *problem)
         return problem_set(problem, -errno, "cannot find the program dpm: %s", strerror(errno));
     path[length] = '\0';
     snprintf(quoted, sizeof(quoted), "'%s'", path);
-    return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted, problem);
+    return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted,
+                              problem);
 }
 
 void link_start(struct remote *remote, struct remote_host *host)
@@ -122,10 +141,10 @@ void link_start(struct remote *remote, struct remote_host *host)
 
     host->state = REMOTE_STARTING;
     link->deadline = clock_now(CLOCK_MONOTONIC) + (uint64_t)remote->options.connect_ms * 1000000;
-    int result = remote->options.direct && remote_is_here(host->name)
-                     ? start_here(host, &problem)
-                     : remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm,
-                                          &problem);
+    int result =
+        remote->options.direct && remote_is_here(host->name)
+            ? start_here(host, &problem)
+            : remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, &problem);
     if (result == 0)
         result = say_hello(remote, host, &problem);
     if (result == 0)
@@ -204,7 +223,10 @@ static int take_answer(struct remote *remote, struct remote_host *host, struct p
         return problem_set(problem, -EREMOTEIO, "%s: %s", host->name, answer.error);
     int in = link->shell.out, out = link->shell.in;
     link->shell.in = link->shell.out = -1; /* the relay's now */
-    result = relay_connect(fabric_server_port(remote->server), in, out, &link->relay, &why);
+    if (remote->site != NULL)
+        result = relay_connect_to(remote->site->url, in, out, &link->relay, &why);
+    else
+        result = relay_connect(fabric_server_port(remote->server), in, out, &link->relay, &why);
     return result == 0 ? 0 : problem_set(problem, result, "%s: %s", host->name, why.text);
 }
 
@@ -254,6 +276,23 @@ static void too_late(struct remote *remote, struct remote_host *host)
     lose(remote, host, line);
 }
 
+/* The server has ended a new connection. The agent says why, through the front's standard error. */
+static void await_reason(struct remote_link *link, void (*said)(void *context, const char *line),
+                         void *context)
+{
+    uint64_t until = clock_now(CLOCK_MONOTONIC) + 2 * SECOND;
+    struct pollfd file = {.events = POLLIN};
+
+    relay_close(link->relay);
+    link->relay = NULL;
+    link->shell.holds = true; /* it is part of the line on the connection */
+    while (link->shell.last[0] == '\0' && (file.fd = link->shell.err) >= 0 &&
+           clock_now(CLOCK_MONOTONIC) < until) {
+        poll(&file, 1, 100);
+        remote_shell_read(&link->shell, said, context);
+    }
+}
+
 void link_step(struct remote *remote, struct remote_host *host)
 {
     struct remote_link *link = host->link;
@@ -268,6 +307,8 @@ void link_step(struct remote *remote, struct remote_host *host)
         too_late(remote, host);
     } else if ((host->state == REMOTE_LINKED || host->state == REMOTE_READY) &&
                relay_ended(link->relay)) {
+        if (host->state == REMOTE_LINKED)
+            await_reason(link, say, &saying);
         const char *last = link->shell.last;
         snprintf(line, sizeof(line), "%.200s: the connection has ended%s%.380s", host->name,
                  last[0] == '\0' ? "" : ": ", last);

@@ -10,6 +10,7 @@
 #include "remote/remote.h"
 #include "remote/remote_requests.h"
 #include "remote/remote_shell.h"
+#include "remote/remote_site.h"
 
 #include <poll.h>
 
@@ -25,8 +26,11 @@ struct remote_link {
 struct remote {
     struct remote_options options; /* strings are copied */
     char *rsh, *dpm, *session;
-    char folder[PATH_MAX];
-    struct fabric_server *server;
+    char folder[PATH_MAX];        /* "": none that this process may remove */
+    int lock;                     /* of the session: it has one controller; negative: none */
+    struct fabric_server *server; /* NULL: it is the site's */
+    struct remote_site *site;     /* NULL: it is our own */
+    bool has_streams;
     struct fabric *fabric;
     struct fabric *to_filters; /* NULL: nothing was told yet */
     struct remote_host **hosts;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* session_folder.c: where sessions are. See remote.h. */
 #include "remote/session_folder.h"
+#include "base/folder.h"
 #include "remote/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define KEPT_FOR (7 * 24 * 3600) /* s */
 
 /* NULL: the folder of all sessions. */
 static int session_path(const char *session, char path[PATH_MAX], struct problem *problem)
@@ -74,18 +78,124 @@ static void name_sessions(char *text, size_t size)
         closedir(folder);
 }
 
-int remote_session_attach(const char *session, struct fabric_server **ret_server,
-                          struct problem *problem)
+int session_folder_find(const char *session, char path[PATH_MAX], struct problem *problem)
 {
-    char path[PATH_MAX], others[256];
+    char others[256];
     struct stat status;
     int result = fabric_name_valid(session) ? session_path(session, path, problem) : -ENOENT;
 
     if (result == -EINVAL || result == -ENAMETOOLONG)
         return result;
     if (result == 0 && lstat(path, &status) == 0)
-        return fabric_server_attach(path, ret_server, problem);
+        return 0;
     name_sessions(others, sizeof(others));
     return problem_set(problem, -ENOENT, "there is no session '%s' of yours on this machine%s",
                        session, others[0] == '\0' ? "; there is none at all" : others);
+}
+
+int remote_session_attach(const char *session, struct fabric_server **ret_server,
+                          struct problem *problem)
+{
+    char path[PATH_MAX], file[PATH_MAX + 16];
+    int result = session_folder_find(session, path, problem);
+
+    if (result < 0)
+        return result;
+    snprintf(file, sizeof(file), "%s/session.json", path);
+    if (access(file, F_OK) < 0)
+        return problem_set(problem, -ENOENT,
+                           "session '%s' has no server of its own: give --fabric and --credentials",
+                           session);
+    return fabric_server_attach(path, ret_server, problem);
+}
+
+/* ---- controllers ---- */
+
+/* A lock that children do not inherit: the server's supervisor is a fork of the controller. */
+static int lock_file(const char *path, int flags, short type, pid_t *ret_holder)
+{
+    char file[PATH_MAX + 16];
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET}, asked = lock;
+
+    snprintf(file, sizeof(file), "%s/controller", path);
+    int descriptor = open(file, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor < 0)
+        return -errno;
+    *ret_holder =
+        fcntl(descriptor, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK ? asked.l_pid : 0;
+    if (*ret_holder == 0 && fcntl(descriptor, F_SETLK, &lock) == 0)
+        return descriptor;
+    close(descriptor);
+    return -EBUSY;
+}
+
+int session_folder_lock(const char *session, const char *path, struct problem *problem)
+{
+    pid_t holder = 0;
+    int descriptor = lock_file(path, O_RDWR | O_CREAT, F_WRLCK, &holder);
+
+    if (descriptor >= 0)
+        return descriptor;
+    if (descriptor == -EBUSY)
+        return problem_set(problem, descriptor, "session %s has a controller: process %d", session,
+                           (int)holder);
+    return problem_set(problem, descriptor, "%s/controller: %s", path, strerror(-descriptor));
+}
+
+static bool is_controlled(const char *path)
+{
+    pid_t holder = 0;
+    int descriptor = lock_file(path, O_RDWR, F_WRLCK, &holder);
+
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor == -EBUSY;
+}
+
+ssize_t remote_sessions(struct remote_session **ret_list, struct problem *problem)
+{
+    char path[PATH_MAX];
+    struct remote_session *list = NULL;
+    size_t count = 0, capacity = 0;
+    struct dirent *entry;
+    int result = session_path(NULL, path, problem);
+    DIR *folder = result < 0 ? NULL : opendir(path);
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (!fabric_name_valid(entry->d_name))
+            continue;
+        if (array_reserve(&list, &capacity, count + 1, sizeof(*list)) < 0) {
+            result = problem_set(problem, -ENOMEM, "out of memory");
+            break;
+        }
+        struct remote_session *one = &list[count];
+        snprintf(one->name, sizeof(one->name), "%.63s", entry->d_name);
+        if (session_path(one->name, one->folder, NULL) < 0)
+            continue;
+        one->controlled = is_controlled(one->folder);
+        one->changed = (uint64_t)folder_changed(one->folder);
+        count++;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    if (result < 0) {
+        free(list);
+        return result;
+    }
+    *ret_list = list;
+    return (ssize_t)count;
+}
+
+void session_folders_remove_old(void)
+{
+    struct remote_session *list = NULL;
+    struct problem ignored;
+    ssize_t count = remote_sessions(&list, &ignored);
+
+    for (ssize_t i = 0; i < count; i++)
+        if (!list[i].controlled && (uint64_t)time(NULL) - list[i].changed > KEPT_FOR &&
+            fabric_server_stop(list[i].folder, &ignored) == 0)
+            folder_remove(list[i].folder);
+    if (count >= 0)
+        free(list);
 }

@@ -402,9 +402,14 @@ static int note_control(struct trace_source *traces, uint32_t number)
     case EVENT_LOST:
         note_skipped(origin->head, state);
         return 0;
+    case EVENT_FLAGS:
+        origin->selects =
+            origin->selects || ((const struct flags_record *)origin->head->record)->rules > 0;
+        return 0;
     case EVENT_DISCARDED:
-        state->unselected = add_saturating(
-            state->unselected, ((const struct record *)origin->head->record)->lost.count);
+        if (origin->selects)
+            state->unselected = add_saturating(
+                state->unselected, ((const struct record *)origin->head->record)->lost.count);
         return 0;
     case EVENT_COST:
         if (origin->has_begun)
@@ -598,7 +603,7 @@ int trace_rewind(struct source *source, struct problem *problem)
         source->states[number] =
             (struct source_state){.being_written = source->states[number].being_written};
         origin->head = NULL;
-        origin->ended = origin->has_begun = false;
+        origin->ended = origin->has_begun = origin->selects = false;
         origin->before = origin->repeated = origin->lost = origin->cpu = origin->missing = 0;
         origin->wakeups = 0;
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++)

@@ -21,6 +21,7 @@ struct origin {
     uint64_t cpu;      /* the recorder's before */
     uint32_t wakeups;
     bool has_begun; /* BEGIN has been returned */
+    bool selects;   /* a FLAGS has said that selection rules are in force */
     unsigned format;
     struct machine_record machine; /* MACHINE of format 2, in the layout of today */
     char name[TRACE_NAME_SIZE];

@@ -46,9 +46,9 @@ static size_t skip_space(const struct c_reader *reader, size_t position)
 
 static size_t operator_size(const struct c_reader *reader, size_t position)
 {
-    static const char *const operators[] = {"<<=", ">>=", "->", "++", "--", "<<", ">>", "<=",
-                                            ">=",  "==",  "!=", "&&", "||", "+=", "-=", "*=",
-                                            "/=",  "%=",  "&=", "|=", "^="};
+    static const char *const operators[] = {"<<=", ">>=", "->", "++", "--", "<<", ">>",
+                                            "<=",  ">=",  "==", "!=", "&&", "||", "+=",
+                                            "-=",  "*=",  "/=", "%=", "&=", "|=", "^="};
 
     for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
         size_t size = strlen(operators[i]);
@@ -157,8 +157,7 @@ static int read_primary(struct c_reader *reader)
         return result < 0 ? result : read_close(reader, ")", "')'");
     }
     if (is_name(reader)) {
-        int result =
-            reader->variable(reader->context, reader->text + reader->at, reader->token);
+        int result = reader->variable(reader->context, reader->text + reader->at, reader->token);
         next(reader);
         return result;
     }
@@ -208,7 +207,7 @@ static int read_unary(struct c_reader *reader)
 
 static int read_binary(struct c_reader *reader)
 {
-    static const char *const signs[] = {"+", "-",  "*",  "/", "%", "<<", ">>", "<",  ">",  "<=",
+    static const char *const signs[] = {"+",  "-",  "*",  "/", "%", "<<", ">>", "<",  ">", "<=",
                                         ">=", "==", "!=", "&", "|", "^",  "&&", "||", NULL};
     int result = read_unary(reader);
 
@@ -242,11 +241,8 @@ int c_expression_check(const char *text, size_t size,
                        int (*variable)(void *context, const char *name, size_t size), void *context,
                        struct c_fault *ret_fault)
 {
-    struct c_reader reader = {.text = text,
-                              .size = size,
-                              .variable = variable,
-                              .context = context,
-                              .fault = ret_fault};
+    struct c_reader reader = {
+        .text = text, .size = size, .variable = variable, .context = context, .fault = ret_fault};
 
     next(&reader);
     int result = read_conditional(&reader);

@@ -16,8 +16,8 @@ struct c_fault {
     const char *expected;
 };
 
-/* Checks the expression, calls `variable` for each variable in it (not for members), and returns 0; -EINVAL with *ret_fault;
- * or what `variable` returned, if negative. */
+/* Checks the expression, calls `variable` for each variable in it (not for members), and returns 0; -EINVAL with
+ * *ret_fault; or what `variable` returned, if negative. */
 int c_expression_check(const char *text, size_t size,
                        int (*variable)(void *context, const char *name, size_t size), void *context,
                        struct c_fault *ret_fault);

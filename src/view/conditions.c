@@ -59,17 +59,14 @@ static struct view_expression *join(struct view_conditions *conditions, enum vie
         return right;
     struct view_expression *joined = arena_allocate(&conditions->memory, sizeof(*joined));
     if (joined != NULL)
-        *joined = (struct view_expression){.kind = kind,
-                                           .left = left,
-                                           .right = right,
-                                           .line = left->line,
-                                           .column = left->column};
+        *joined = (struct view_expression){
+            .kind = kind, .left = left, .right = right, .line = left->line, .column = left->column};
     return joined;
 }
 
 /* Those of one instance first, instance by instance, then the others. */
-static struct view_expression *join_grouped(struct view_conditions *conditions,
-                                            enum view_kind kind, const struct operands *operands)
+static struct view_expression *join_grouped(struct view_conditions *conditions, enum view_kind kind,
+                                            const struct operands *operands)
 {
     struct view_expression *whole = NULL;
 
@@ -77,7 +74,8 @@ static struct view_expression *join_grouped(struct view_conditions *conditions,
         struct view_expression *group = NULL;
         for (size_t i = 0; i < operands->count; i++) {
             uint32_t set = entities_of(conditions->view, operands->list[i]);
-            bool mine = entity < conditions->view->entity_count ? set == 1u << entity : !is_one(set);
+            bool mine =
+                entity < conditions->view->entity_count ? set == 1u << entity : !is_one(set);
             if (!mine)
                 continue;
             group = join(conditions, kind, group, operands->list[i]);

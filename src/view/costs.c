@@ -220,8 +220,11 @@ static int take_line(struct view_costs *costs, const struct line *line)
     static const struct {
         const char *name;
         int (*take)(struct view_costs *, const struct line *);
-    } others[] = {{"message", take_message}, {"probe", take_probe},   {"shared", take_shared},
-                  {"place", take_place},     {"subnet", take_subnet}};
+    } others[] = {{"message", take_message},
+                  {"probe", take_probe},
+                  {"shared", take_shared},
+                  {"place", take_place},
+                  {"subnet", take_subnet}};
     const char *word = line->words[0];
 
     for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -300,10 +303,11 @@ int view_costs_read(struct view_costs *costs, const char *name, struct problem *
         got = read(descriptor, text + size, VIEW_FILE_MOST - size);
         size += got > 0 ? (size_t)got : 0;
     }
-    int result = got < 0 ? problem_set(problem, -errno, "%s: %s", name, strerror(errno))
-                 : size == VIEW_FILE_MOST
-                     ? problem_set(problem, -EINVAL, "%s: a file of costs has less than 1 MiB", name)
-                     : view_costs_parse(costs, name, text, size, problem);
+    int result =
+        got < 0 ? problem_set(problem, -errno, "%s: %s", name, strerror(errno))
+        : size == VIEW_FILE_MOST
+            ? problem_set(problem, -EINVAL, "%s: a file of costs has less than 1 MiB", name)
+            : view_costs_parse(costs, name, text, size, problem);
     close(descriptor);
     free(text);
     return result;

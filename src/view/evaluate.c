@@ -139,10 +139,10 @@ static void write_expression(struct written *written, const struct view *view,
                              const struct view_expression *expression)
 {
     static const char *const words[] = {
-        [VIEW_ADD] = " + ",      [VIEW_SUBTRACT] = " - ",       [VIEW_MULTIPLY] = " * ",
-        [VIEW_DIVIDE] = " / ",   [VIEW_EQUAL] = " = ",          [VIEW_NOT_EQUAL] = " <> ",
-        [VIEW_GREATER] = " > ",  [VIEW_GREATER_EQUAL] = " >= ", [VIEW_LESS] = " < ",
-        [VIEW_LESS_EQUAL] = " <= ", [VIEW_AND] = " AND ",       [VIEW_OR] = " OR "};
+        [VIEW_ADD] = " + ",         [VIEW_SUBTRACT] = " - ",       [VIEW_MULTIPLY] = " * ",
+        [VIEW_DIVIDE] = " / ",      [VIEW_EQUAL] = " = ",          [VIEW_NOT_EQUAL] = " <> ",
+        [VIEW_GREATER] = " > ",     [VIEW_GREATER_EQUAL] = " >= ", [VIEW_LESS] = " < ",
+        [VIEW_LESS_EQUAL] = " <= ", [VIEW_AND] = " AND ",          [VIEW_OR] = " OR "};
     char entity[VIEW_ENTITY_SIZE], number[64];
 
     switch (expression->kind) {

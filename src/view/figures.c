@@ -14,7 +14,8 @@ struct totals {
     double of[TOTALS];
     int64_t instance;
     double traffic; /* sum over the paths of a subnet, while they are read */
-    bool ended;
+    bool ended;     /* it stays in its set for this last interval ... */
+    bool left;      /* ... and then leaves */
 };
 
 struct view_figures {
@@ -102,6 +103,16 @@ static int set_all(struct view_figures *figures, int64_t instance, const struct 
     return result;
 }
 
+/* What has ended in an earlier interval is no longer in its set. */
+static int leave(struct view_figures *figures, struct totals *totals)
+{
+    int result =
+        totals->left ? 0 : view_model_end(figures->model, totals->instance, true, figures->problem);
+
+    totals->left = true;
+    return result;
+}
+
 /* ---- processes ---- */
 
 static uint64_t process_key(const struct communication_process *process)
@@ -137,7 +148,7 @@ static int store_process(struct view_figures *figures, const struct communicatio
     if (totals == NULL)
         return -ENOMEM;
     if (totals->ended)
-        return 0;
+        return leave(figures, totals);
     /* exec changes the name of a process: it is another instance then, and the old one leaves the set */
     int64_t before = totals->instance, instance = process_instance(figures, process);
     if (instance < 0)
@@ -159,12 +170,9 @@ static int store_process(struct view_figures *figures, const struct communicatio
     int result = set_all(figures, instance, list, ARRAY_SIZE(list), &place);
     if (result == 0)
         result = set_text(figures, instance, "machine", place.machine, &place);
-    if (result == 0)
-        result =
-            set_text(figures, instance, "state", process->ended ? "ended" : "running", &place);
-    if (result == 0 && process->ended)
-        result = view_model_end(figures->model, instance, true, figures->problem);
-    return result;
+    return result < 0
+               ? result
+               : set_text(figures, instance, "state", process->ended ? "ended" : "running", &place);
 }
 
 static int store_processes(struct view_figures *figures)
@@ -207,27 +215,23 @@ static int store_pair(struct view_figures *figures, const struct communication_p
     if (from->pid == 0 || to->pid == 0)
         return 0;
     int64_t one = process_instance(figures, from), other = process_instance(figures, to);
-    int64_t instance = one < 0 || other < 0
-                           ? (one < 0 ? one : other)
-                           : view_model_relate(figures->model, "Communicates-With", one, other,
-                                               figures->problem);
+    int64_t instance = one < 0 || other < 0 ? (one < 0 ? one : other)
+                                            : view_model_relate(figures->model, "Communicates-With",
+                                                                one, other, figures->problem);
     if (instance < 0)
         return (int)instance;
     if ((totals = totals_of(figures, hash_bytes(0, key, sizeof(key)))) == NULL)
         return -ENOMEM;
     totals->instance = instance;
     if (totals->ended)
-        return 0;
+        return leave(figures, totals);
     const struct figure list[] = {
         {"frequency", rate(figures, totals, 0, (double)pair->sent.messages)},
         {"bytes", rate(figures, totals, 1, (double)pair->sent.bytes)},
         {"queue", queue_between(communication, pair->from.processes[0], pair->to.processes[0])},
     };
-    int result = set_all(figures, instance, list, ARRAY_SIZE(list), &place);
     totals->ended = from->ended || to->ended;
-    return result == 0 && totals->ended
-               ? view_model_end(figures->model, instance, true, figures->problem)
-               : result;
+    return set_all(figures, instance, list, ARRAY_SIZE(list), &place);
 }
 
 static int store_pairs(struct view_figures *figures)
@@ -250,8 +254,8 @@ static int store_machine(struct view_figures *figures, size_t index)
     const struct view_place place = {.machine = machine->name};
     const uint64_t key[] = {3, index};
     size_t processes = 0;
-    int64_t instance = view_model_instance(figures->model, "machine", 0, machine->name,
-                                           &place, figures->problem);
+    int64_t instance =
+        view_model_instance(figures->model, "machine", 0, machine->name, &place, figures->problem);
 
     if (instance < 0)
         return (int)instance;
@@ -297,8 +301,8 @@ static bool subnet_of(const char *address, char subnet[INET6_ADDRSTRLEN + 8])
     if (inet_pton(AF_INET, host, &four) == 1) {
         bool loop = ntohl(four.s_addr) >> 24 == 127;
         four.s_addr &= htonl(loop ? 0xff000000u : 0xffffff00u);
-        snprintf(subnet, INET6_ADDRSTRLEN + 8, "%s/%d", inet_ntop(AF_INET, &four, text, sizeof(text)),
-                 loop ? 8 : 24);
+        snprintf(subnet, INET6_ADDRSTRLEN + 8, "%s/%d",
+                 inet_ntop(AF_INET, &four, text, sizeof(text)), loop ? 8 : 24);
         return true;
     }
     if (inet_pton(AF_INET6, host, &six) != 1)

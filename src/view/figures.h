@@ -3,11 +3,14 @@
  * figures.h: the built-in entities and relationships of a model, with figures of the last interval, from communication
  * statistics.
  *
- *      process             Process-Id, machine, state ("running", "ended"), cpu (CPU seconds per second), sent, received
+ *      process             Process-Id, machine, state ("running", "ended"), cpu (CPU seconds per second), sent,
+ * received
  *                          (bytes per second), frequency (messages per second that it sent), queue (messages)
  *      Communicates-With   frequency (messages per second), bytes (per second), queue (messages not yet received)
  *      machine             job-load (runnable tasks), cpu (CPU seconds per second), processes (metered ones)
  *      subnet              traffic (bytes per second, of metered processes)
+ *
+ * A process that ends is in its set once more, with the figures of the interval in which it ended.
  */
 #ifndef DPM_VIEW_FIGURES_H
 #define DPM_VIEW_FIGURES_H
@@ -21,9 +24,9 @@ struct view_figures;
 struct view_figures *view_figures_new(struct view_model *model);
 void view_figures_free(struct view_figures *figures);
 
-/* Stores the figures of the interval between the earlier call's result and this one, which are `elapsed` ns apart; `time` is the
- * end of the interval. Results are by process, of the same statistics. Returns 0 or a negative errno with a line in
- * `problem`. */
+/* Stores the figures of the interval between the earlier call's result and this one, which are `elapsed` ns apart;
+ * `time` is the end of the interval. Results are by process, of the same statistics. Returns 0 or a negative errno
+ * with a line in `problem`. */
 int view_figures_store(struct view_figures *figures, const struct communication *communication,
                        uint64_t time, uint64_t elapsed, struct problem *problem);
 

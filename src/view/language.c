@@ -113,9 +113,8 @@ static int add_variable(void *context, const char *name, size_t size)
         if (strlen(attribute->variables[i]) == size &&
             memcmp(attribute->variables[i], name, size) == 0)
             return 0;
-    const char **grown =
-        parser_grow(variables->parser, (const void *)attribute->variables,
-                    attribute->variable_count, sizeof(*attribute->variables));
+    const char **grown = parser_grow(variables->parser, (const void *)attribute->variables,
+                                     attribute->variable_count, sizeof(*attribute->variables));
     const char *copy = parser_keep(variables->parser, name, size);
     if (grown == NULL || copy == NULL)
         return parser_no_memory(variables->parser);
@@ -241,8 +240,7 @@ static int read_time(struct view_parser *parser, uint64_t *ret_ns)
     static const struct {
         const char *name;
         double ns;
-    } units[] = {{"US", 1e3},   {"USEC", 1e3}, {"MS", 1e6}, {"MSEC", 1e6},
-                 {"S", 1e9}, {"SEC", 1e9}};
+    } units[] = {{"US", 1e3}, {"USEC", 1e3}, {"MS", 1e6}, {"MSEC", 1e6}, {"S", 1e9}, {"SEC", 1e9}};
     double number = 0;
     int result = parser_number(parser, "a time: a number up to 1000000 and a unit", 1e6, &number);
 
@@ -388,8 +386,7 @@ static int read_view(struct view_parser *parser)
         return parser_no_memory(parser);
     file->views = grown;
     struct view *view = &grown[file->view_count];
-    *view = (struct view){.line = parser->tokens.token.line,
-                          .column = parser->tokens.token.column};
+    *view = (struct view){.line = parser->tokens.token.line, .column = parser->tokens.token.column};
     int result = expect_all(parser, head);
     if (result == 0)
         result = parser_name(parser, "the name of a view", &view->name);
@@ -420,8 +417,7 @@ static int read_file(struct view_parser *parser)
             result = read_view(parser);
         else
             return token_unexpected(&parser->tokens, token,
-                                    "ATTRIBUTE DEFINITION FOR OBJECT or VIEW DEF",
-                                    parser->problem);
+                                    "ATTRIBUTE DEFINITION FOR OBJECT or VIEW DEF", parser->problem);
     }
     return result;
 }
@@ -429,17 +425,15 @@ static int read_file(struct view_parser *parser)
 int view_parse(const char *name, const char *text, size_t size, struct view_file **ret_file,
                struct problem *problem)
 {
-    struct view_parser parser = {.file = calloc(1, sizeof(*parser.file)),
-                                 .problem = problem,
-                                 .name_most = VIEW_NAME_MOST};
+    struct view_parser parser = {
+        .file = calloc(1, sizeof(*parser.file)), .problem = problem, .name_most = VIEW_NAME_MOST};
 
     if (parser.file == NULL)
         return problem_set(problem, -ENOMEM, "%s: out of memory", name);
     tokens_begin(&parser.tokens, name, text, size);
-    int result = size <= VIEW_FILE_MOST
-                     ? read_file(&parser)
-                     : problem_set(problem, -EINVAL, "%s: larger than %u bytes", name,
-                                   VIEW_FILE_MOST);
+    int result = size <= VIEW_FILE_MOST ? read_file(&parser)
+                                        : problem_set(problem, -EINVAL, "%s: larger than %u bytes",
+                                                      name, VIEW_FILE_MOST);
     if (result < 0) {
         view_file_free(parser.file);
         return result;

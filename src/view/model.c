@@ -1,41 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* model.c: the information model in SQLite. See model.h. */
-#include "view/model.h"
+#include "view/model_state.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum statement {
-    FIND_TYPE,
-    ADD_TYPE,
-    FIND_INSTANCE,
-    ADD_INSTANCE,
-    COUNT_INSTANCES,
-    FIND_RELATION,
-    ADD_RELATION,
-    END_INSTANCE,
-    SET_VALUE,
-    REMOVE_VALUE,
-    GET_VALUE,
-    FIND_ONLY,
-    FIND_NUMBER,
-    FIND_NAME,
-    FIND_PAIR,
-    EACH_INSTANCE,
-    KNOWN_ATTRIBUTE,
-    ADD_ATTRIBUTE,
-    STATEMENTS,
-};
-
-struct view_model {
-    sqlite3 *database;
-    sqlite3_stmt *statements[STATEMENTS];
-    char *text; /* the latest that view_model_get returned */
-};
 
 static const char schema[] =
     "CREATE TABLE types(type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE);"
@@ -50,7 +21,7 @@ static const char schema[] =
     " time INTEGER, machine TEXT, process INTEGER, PRIMARY KEY(instance, attribute))"
     " WITHOUT ROWID;";
 
-#define LIVING "SELECT instance FROM instances WHERE ended = 0 AND type ="
+#define LIVING   "SELECT instance FROM instances WHERE ended = 0 AND type ="
 #define THE_TYPE "(SELECT type FROM types WHERE name = ?1)"
 
 static const char *const texts[STATEMENTS] = {
@@ -63,32 +34,34 @@ static const char *const texts[STATEMENTS] = {
     [COUNT_INSTANCES] = "SELECT max(instance) FROM instances",
     [FIND_RELATION] = "SELECT instance FROM instances WHERE from_instance = ?2 AND"
                       " to_instance = ?3 AND type = ?1",
-    [ADD_RELATION] = "INSERT INTO instances(type, number, name, from_instance, to_instance)"
-                     " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
-                     " WHERE a.instance = ?2 AND b.instance = ?3",
+    [ADD_RELATION] =
+        "INSERT INTO instances(type, number, name, from_instance, to_instance)"
+        " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
+        " WHERE a.instance = ?2 AND b.instance = ?3",
     [END_INSTANCE] = "UPDATE instances SET ended = ?2 WHERE instance = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO stored VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [REMOVE_VALUE] = "DELETE FROM stored WHERE instance = ?1 AND attribute = ?2",
     [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
     [FIND_ONLY] = LIVING THE_TYPE " LIMIT 2",
     [FIND_NUMBER] = LIVING THE_TYPE " AND number = ?2 LIMIT 2",
-    [FIND_NAME] = LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2) LIMIT 2",
+    [FIND_NAME] =
+        LIVING THE_TYPE " AND (name = ?2 OR machine || ':' || name = ?2 COLLATE NOCASE) LIMIT 2",
     [FIND_PAIR] = "SELECT i.instance FROM instances i"
                   " JOIN instances a ON a.instance = i.from_instance"
                   " JOIN instances b ON b.instance = i.to_instance"
                   " WHERE i.ended = 0 AND i.type = " THE_TYPE
-                  " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2)"
-                  " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3) LIMIT 2",
-    [EACH_INSTANCE] = "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
-                      " FROM instances WHERE ended = 0 AND type = " THE_TYPE
-                      " ORDER BY instance",
+                  " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2 COLLATE NOCASE)"
+                  " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3 COLLATE NOCASE) LIMIT 2",
+    [EACH_INSTANCE] =
+        "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
+        " FROM instances WHERE ended = 0 AND type = " THE_TYPE " ORDER BY instance",
     [KNOWN_ATTRIBUTE] = "SELECT 1 FROM attributes WHERE name = ?2 AND"
                         " type = (SELECT type FROM instances WHERE instance = ?1)",
     [ADD_ATTRIBUTE] = "INSERT INTO attributes(type, name)"
                       " SELECT type, ?2 FROM instances WHERE instance = ?1",
 };
 
-static int database_problem(struct view_model *model, struct problem *problem)
+int model_problem(struct view_model *model, struct problem *problem)
 {
     int code = sqlite3_errcode(model->database);
 
@@ -96,8 +69,7 @@ static int database_problem(struct view_model *model, struct problem *problem)
                        "the database of views: %s", sqlite3_errmsg(model->database));
 }
 
-/* The statement, ready to be bound; NULL: an error of the database. */
-static sqlite3_stmt *prepared(struct view_model *model, enum statement which)
+sqlite3_stmt *model_statement(struct view_model *model, enum statement which)
 {
     sqlite3_stmt **statement = &model->statements[which];
 
@@ -124,7 +96,7 @@ static int64_t one_number(struct view_model *model, sqlite3_stmt *statement,
     if (code == SQLITE_ROW)
         number = sqlite3_column_int64(statement, 0);
     else if (code != SQLITE_DONE)
-        return database_problem(model, problem);
+        return model_problem(model, problem);
     sqlite3_reset(statement);
     return number;
 }
@@ -140,7 +112,7 @@ static int execute(struct view_model *model, const char *sql, struct problem *pr
 {
     return sqlite3_exec(model->database, sql, NULL, NULL, NULL) == SQLITE_OK
                ? 0
-               : database_problem(model, problem);
+               : model_problem(model, problem);
 }
 
 int view_model_new(struct view_model **ret_model, struct problem *problem)
@@ -152,7 +124,7 @@ int view_model_new(struct view_model **ret_model, struct problem *problem)
     int result = sqlite3_open_v2(":memory:", &model->database,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) == SQLITE_OK
                      ? execute(model, schema, problem)
-                     : database_problem(model, problem);
+                     : model_problem(model, problem);
     if (result < 0) {
         view_model_free(model);
         return result;
@@ -230,13 +202,13 @@ static int make_table(struct view_model *model, int64_t type, struct problem *pr
 
 static int64_t type_of(struct view_model *model, const char *name, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(model, FIND_TYPE);
+    sqlite3_stmt *statement = model_statement(model, FIND_TYPE);
 
     bind_text(statement, 1, name);
     int64_t type = one_number(model, statement, problem);
     if (type != 0)
         return type;
-    statement = prepared(model, ADD_TYPE);
+    statement = model_statement(model, ADD_TYPE);
     bind_text(statement, 1, name);
     int result = run(model, statement, problem);
     type = sqlite3_last_insert_rowid(model->database);
@@ -261,7 +233,7 @@ static void bind_place(sqlite3_stmt *statement, int index, const struct view_pla
 
 static int check_room(struct view_model *model, struct problem *problem)
 {
-    int64_t count = one_number(model, prepared(model, COUNT_INSTANCES), problem);
+    int64_t count = one_number(model, model_statement(model, COUNT_INSTANCES), problem);
 
     if (count < 0)
         return (int)count;
@@ -284,7 +256,7 @@ int64_t view_model_instance(struct view_model *model, const char *type, uint32_t
         int result = both[i] == ADD_INSTANCE ? check_room(model, problem) : 0;
         if (result < 0)
             return result;
-        sqlite3_stmt *statement = prepared(model, both[i]);
+        sqlite3_stmt *statement = model_statement(model, both[i]);
         sqlite3_bind_int64(statement, 1, the_type);
         sqlite3_bind_int64(statement, 2, number);
         bind_text(statement, 3, name);
@@ -306,7 +278,7 @@ int64_t view_model_relate(struct view_model *model, const char *type, int64_t fr
         int result = both[i] == ADD_RELATION ? check_room(model, problem) : 0;
         if (result < 0)
             return result;
-        sqlite3_stmt *statement = prepared(model, both[i]);
+        sqlite3_stmt *statement = model_statement(model, both[i]);
         sqlite3_bind_int64(statement, 1, the_type);
         sqlite3_bind_int64(statement, 2, from);
         sqlite3_bind_int64(statement, 3, to);
@@ -317,7 +289,7 @@ int64_t view_model_relate(struct view_model *model, const char *type, int64_t fr
 
 int view_model_end(struct view_model *model, int64_t instance, bool ended, struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(model, END_INSTANCE);
+    sqlite3_stmt *statement = model_statement(model, END_INSTANCE);
 
     sqlite3_bind_int64(statement, 1, instance);
     sqlite3_bind_int(statement, 2, ended);
@@ -330,7 +302,7 @@ int64_t view_model_find(struct view_model *model, const struct view_entity *enti
                            : entity->index == VIEW_NUMBER_INDEX ? FIND_NUMBER
                            : entity->other == NULL              ? FIND_NAME
                                                                 : FIND_PAIR;
-    sqlite3_stmt *statement = prepared(model, which);
+    sqlite3_stmt *statement = model_statement(model, which);
 
     bind_text(statement, 1, entity->object);
     if (which == FIND_NUMBER)
@@ -350,11 +322,11 @@ int64_t view_model_find(struct view_model *model, const struct view_entity *enti
 int view_model_each(struct view_model *model, const char *type, view_each *each, void *context,
                     struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(model, EACH_INSTANCE);
+    sqlite3_stmt *statement = model_statement(model, EACH_INSTANCE);
     int code, result = 0;
 
     if (statement == NULL)
-        return database_problem(model, problem);
+        return model_problem(model, problem);
     bind_text(statement, 1, type);
     while (result >= 0 && (code = sqlite3_step(statement)) == SQLITE_ROW)
         result = each(context, sqlite3_column_int64(statement, 0),
@@ -369,14 +341,14 @@ int view_model_each(struct view_model *model, const char *type, view_each *each,
 static int know_attribute(struct view_model *model, int64_t instance, const char *attribute,
                           struct problem *problem)
 {
-    sqlite3_stmt *statement = prepared(model, KNOWN_ATTRIBUTE);
+    sqlite3_stmt *statement = model_statement(model, KNOWN_ATTRIBUTE);
 
     sqlite3_bind_int64(statement, 1, instance);
     bind_text(statement, 2, attribute);
     int64_t known = one_number(model, statement, problem);
     if (known != 0)
         return known < 0 ? (int)known : 0;
-    statement = prepared(model, ADD_ATTRIBUTE);
+    statement = model_statement(model, ADD_ATTRIBUTE);
     sqlite3_bind_int64(statement, 1, instance);
     bind_text(statement, 2, attribute);
     int result = run(model, statement, problem);
@@ -400,7 +372,7 @@ int view_model_set(struct view_model *model, int64_t instance, const char *attri
     if (result < 0)
         return result;
     sqlite3_stmt *statement =
-        prepared(model, value->kind == VIEW_UNKNOWN ? REMOVE_VALUE : SET_VALUE);
+        model_statement(model, value->kind == VIEW_UNKNOWN ? REMOVE_VALUE : SET_VALUE);
     sqlite3_bind_int64(statement, 1, instance);
     bind_text(statement, 2, attribute);
     if (value->kind == VIEW_IS_NUMBER)
@@ -417,11 +389,11 @@ int view_model_set(struct view_model *model, int64_t instance, const char *attri
 int view_model_get(struct view_model *model, int64_t instance, const char *attribute,
                    struct view_value *ret_value, uint64_t *ret_time)
 {
-    sqlite3_stmt *statement = prepared(model, GET_VALUE);
+    sqlite3_stmt *statement = model_statement(model, GET_VALUE);
     struct view_value value = {.kind = VIEW_UNKNOWN};
 
     if (statement == NULL)
-        return database_problem(model, NULL);
+        return model_problem(model, NULL);
     sqlite3_bind_int64(statement, 1, instance);
     bind_text(statement, 2, attribute);
     if (sqlite3_step(statement) == SQLITE_ROW) {
@@ -454,113 +426,4 @@ int view_model_commit(struct view_model *model, struct problem *problem)
     for (size_t i = 0; i < STATEMENTS; i++)
         sqlite3_reset(model->statements[i]);
     return execute(model, "COMMIT", problem);
-}
-
-/* Copies everything into another database. */
-static int copy_into(struct view_model *model, sqlite3 *to)
-{
-    sqlite3_backup *backup = sqlite3_backup_init(to, "main", model->database, "main");
-
-    if (backup != NULL) {
-        sqlite3_backup_step(backup, -1);
-        sqlite3_backup_finish(backup);
-    }
-    return sqlite3_errcode(to);
-}
-
-int view_model_save(struct view_model *model, const char *file, struct problem *problem)
-{
-    sqlite3 *to = NULL;
-    char *part = sqlite3_mprintf("%s.part", file);
-    int result = 0;
-
-    if (part == NULL)
-        return problem_set(problem, -ENOMEM, "%s: out of memory", file);
-    unlink(part);
-    if (sqlite3_open_v2(part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
-        copy_into(model, to) != SQLITE_OK)
-        result = problem_set(problem, -EIO, "%s: %s", file, sqlite3_errmsg(to));
-    sqlite3_close(to);
-    if (result == 0 && rename(part, file) < 0)
-        result = problem_set(problem, -errno, "%s: %s", file, strerror(errno));
-    if (result < 0)
-        unlink(part);
-    sqlite3_free(part);
-    return result;
-}
-
-int view_model_open(const char *file, struct view_model **ret_model, struct problem *problem)
-{
-    struct view_model *model = calloc(1, sizeof(*model));
-    int64_t types = 0;
-
-    if (model == NULL)
-        return problem_set(problem, -ENOMEM, "%s: out of memory", file);
-    if (sqlite3_open_v2(file, &model->database, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
-        types = problem_set(problem, -EIO, "%s: %s", file, sqlite3_errmsg(model->database));
-    else if (prepared(model, EACH_INSTANCE) == NULL)
-        types = problem_set(problem, -EINVAL, "%s: no database of views (%s)", file,
-                            sqlite3_errmsg(model->database));
-    if (types < 0) {
-        view_model_free(model);
-        return (int)types;
-    }
-    *ret_model = model;
-    return 0;
-}
-
-/* Nothing but reading: no other files, no changes. */
-static int authorize(void *context, int action, const char *one, const char *two, const char *three,
-                     const char *four)
-{
-    (void)context, (void)one, (void)two, (void)three, (void)four;
-    return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_FUNCTION ||
-                   action == SQLITE_RECURSIVE
-               ? SQLITE_OK
-               : SQLITE_DENY;
-}
-
-#define COLUMNS_MOST 1000
-
-static int hand_over(sqlite3_stmt *query, bool names, view_row *row, void *context)
-{
-    const char *cells[COLUMNS_MOST];
-    int count = sqlite3_column_count(query);
-
-    count = count < COLUMNS_MOST ? count : COLUMNS_MOST;
-    for (int i = 0; i < count; i++)
-        cells[i] =
-            names ? sqlite3_column_name(query, i) : (const char *)sqlite3_column_text(query, i);
-    return row(context, cells, (size_t)count);
-}
-
-static int read_rows(struct view_model *model, sqlite3_stmt *query, view_row *row, void *context,
-                     struct problem *problem)
-{
-    int code = SQLITE_ROW, result = hand_over(query, true, row, context);
-
-    while (result == 0 && (code = sqlite3_step(query)) == SQLITE_ROW)
-        result = hand_over(query, false, row, context);
-    if (result < 0)
-        return problem_set(problem, result, "the query: %s", strerror(-result));
-    return code == SQLITE_DONE ? 0 : database_problem(model, problem);
-}
-
-int view_model_query(struct view_model *model, const char *sql, view_row *row, void *context,
-                     struct problem *problem)
-{
-    sqlite3_stmt *query = NULL;
-    const char *rest = NULL;
-    int result;
-
-    sqlite3_set_authorizer(model->database, authorize, NULL);
-    if (sqlite3_prepare_v2(model->database, sql, -1, &query, &rest) != SQLITE_OK)
-        result = problem_set(problem, -EINVAL, "the query: %s", sqlite3_errmsg(model->database));
-    else if (query == NULL || rest[strspn(rest, " \t\r\n;")] != '\0')
-        result = problem_set(problem, -EINVAL, "the query: give one SELECT");
-    else
-        result = read_rows(model, query, row, context, problem);
-    sqlite3_finalize(query);
-    sqlite3_set_authorizer(model->database, NULL, NULL);
-    return result;
 }

@@ -7,9 +7,9 @@
  *      process     nginx, Process-Id 71    cpu = 0.31, since 12.5 s, at (web1, process 71)
  *      Communicates-With   nginx -> redis-server    frequency = 120
  *
- * Each type is also a table for queries, with a column for each of its attributes: SELECT name, cpu FROM process. Only the
- * latest value of each attribute is kept. Built-in types: see figures.h. A view is a type, too: the set of rows for which it is
- * active.
+ * Each type is also a table for queries, with a column for each of its attributes: SELECT name, cpu FROM process.
+ * Only the latest value of each attribute is kept. Built-in types: see figures.h. A view is a type, too: the set of
+ * rows for which it is active.
  */
 #ifndef DPM_VIEW_MODEL_H
 #define DPM_VIEW_MODEL_H
@@ -26,13 +26,13 @@ struct view_place {
 
 #define VIEW_INSTANCES_MOST 100000 /* of a model, those that have ended included */
 
-/* All functions below return 0 or a positive result, or a negative errno: -ENOMEM, -EINVAL, -EIO (a database error), with a
- * line in the problem, which may be NULL. */
+/* All functions below return 0 or a positive result, or a negative errno: -ENOMEM, -EINVAL, -EIO (a database error),
+ * with a line in the problem, which may be NULL. */
 int view_model_new(struct view_model **ret_model, struct problem *problem);
 void view_model_free(struct view_model *model);
 
-/* The instance of a type with this number and name, which is created if it does not exist; so is the type. Two instances are
- * the same if type, number, name and place are. Returns it (> 0); -ENOSPC: there are too many. */
+/* The instance of a type with this number and name, which is created if it does not exist; so is the type. Two
+ * instances are the same if type, number, name and place are. Returns it (> 0); -ENOSPC: there are too many. */
 int64_t view_model_instance(struct view_model *model, const char *type, uint32_t number,
                             const char *name, const struct view_place *place,
                             struct problem *problem);
@@ -53,12 +53,12 @@ int view_model_set(struct view_model *model, int64_t instance, const char *attri
 int view_model_get(struct view_model *model, int64_t instance, const char *attribute,
                    struct view_value *ret_value, uint64_t *ret_time);
 
-/* Finds the instance that an entity of a view refers to, which is not VIEW_EACH. -ENOENT: there is none; -E2BIG: several. A name may
- * be preceded by its machine: "web1:nginx". */
+/* Finds the instance that an entity of a view refers to, which is not VIEW_EACH. -ENOENT: there is none; -E2BIG:
+ * several. A name may be preceded by its machine: "web1:nginx". */
 int64_t view_model_find(struct view_model *model, const struct view_entity *entity);
 
-/* Calls `each` for the living instances of a type, in order of their creation, until it returns a negative errno. `each`
- * may not change the model. */
+/* Calls `each` for the living instances of a type, in order of their creation, until it returns a negative errno.
+ * `each` may not change the model. */
 typedef int view_each(void *context, int64_t instance, const char *name);
 int view_model_each(struct view_model *model, const char *type, view_each *each, void *context,
                     struct problem *problem);
@@ -70,8 +70,9 @@ int view_model_commit(struct view_model *model, struct problem *problem);
 /* Writes the model to a file, a database of SQLite, which replaces an older file. */
 int view_model_save(struct view_model *model, const char *file, struct problem *problem);
 
-/* Runs a query that only reads, on a saved model or (`model`) one in memory, and hands over each row as text; NULL stands for
- * an unknown value. The first row is the names of the columns. `row` returns 0, or a negative errno, which ends the query. */
+/* Runs a query that only reads, on a saved model or (`model`) one in memory, and hands over each row as text; NULL
+ * stands for an unknown value. The first row is the names of the columns. `row` returns 0, or a negative errno, which
+ * ends the query. */
 typedef int view_row(void *context, const char *const *cells, size_t count);
 int view_model_query(struct view_model *model, const char *sql, view_row *row, void *context,
                      struct problem *problem);

@@ -64,9 +64,8 @@ static double trigger_delay(const struct plan_world *world, const struct view_pl
 
     for (uint32_t i = 0; i < world->count; i++)
         if ((probed & 1u << i) == 0)
-            most = fmax(most,
-                        plan_part_delay(world, plan, i) +
-                            (plan->parts[i].collection == VIEW_SAMPLED ? plan->period : 0));
+            most = fmax(most, plan_part_delay(world, plan, i) +
+                                  (plan->parts[i].collection == VIEW_SAMPLED ? plan->period : 0));
     return most;
 }
 
@@ -81,14 +80,13 @@ static void estimate_latency(const struct plan_world *world, struct view_plan *p
     for (uint32_t i = 0; i < world->count; i++) {
         if ((probed & 1u << i) == 0)
             continue;
-        double there = plan->top == VIEW_IN_CENTRAL
-                           ? message(world, world->places[i].to_central)
-                           : 0;
+        double there =
+            plan->top == VIEW_IN_CENTRAL ? message(world, world->places[i].to_central) : 0;
         double traced = plan_part_delay(world, plan, i);
         double read = trigger + there + costs->turn + costs->probe_time;
         plan->window = fmax(plan->window, fmax(read, traced));
-        plan->latency = fmax(plan->latency,
-                             fmax(read + there + costs->evaluate * world->comparisons, traced));
+        plan->latency =
+            fmax(plan->latency, fmax(read + there + costs->evaluate * world->comparisons, traced));
     }
     if (world->several_machines)
         plan->window += costs->clocks;
@@ -97,7 +95,8 @@ static void estimate_latency(const struct plan_world *world, struct view_plan *p
 /* From the evaluation to the receipt of the notification. */
 static double notice_delay(const struct plan_world *world, const struct view_plan *plan)
 {
-    double delay = world->conditions->view->notifies ? message(world, VIEW_ON_NETWORK) : 0, most = 0;
+    double delay = world->conditions->view->notifies ? message(world, VIEW_ON_NETWORK) : 0,
+           most = 0;
 
     for (uint32_t i = 0; i < world->count; i++) {
         const struct view_part_plan *part = &plan->parts[i];
@@ -122,7 +121,7 @@ static bool is_sampled(const struct plan_world *world, const struct view_plan *p
 }
 
 #define SAMPLING_SLACK 0.9 /* the share of the time that is left which samples may be apart */
-#define PERIOD_MOST 1e9    /* ns: no value is older */
+#define PERIOD_MOST    1e9 /* ns: no value is older */
 
 /* How long notifications may be queued: a quarter of WITHIN, two or three, as far as there is time. */
 static double flush_time(const struct view *view, double notice)

@@ -46,14 +46,12 @@ struct view_monitor *view_monitor_new(const struct view_conditions *conditions,
 
     if (monitor == NULL)
         return NULL;
-    *monitor =
-        (struct view_monitor){.conditions = conditions,
-                              .plan = plan,
-                              .calls = *calls,
-                              .known = calloc(conditions->view->reference_count + 1,
-                                              sizeof(struct known)),
-                              .told = calloc(conditions->view->target_count + 1,
-                                             sizeof(struct known))};
+    *monitor = (struct view_monitor){
+        .conditions = conditions,
+        .plan = plan,
+        .calls = *calls,
+        .known = calloc(conditions->view->reference_count + 1, sizeof(struct known)),
+        .told = calloc(conditions->view->target_count + 1, sizeof(struct known))};
     for (uint32_t i = 0; i < conditions->view->entity_count; i++)
         if (plan->parts[i].collection == VIEW_PROBED)
             monitor->probed |= 1u << i;

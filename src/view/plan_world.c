@@ -89,8 +89,7 @@ static void place(struct plan_world *world, uint32_t index)
 
     *here = (struct plan_place){.machine = index,
                                 .process = index,
-                                .changes = placed != NULL ? placed->changes
-                                                          : world->costs->changes,
+                                .changes = placed != NULL ? placed->changes : world->costs->changes,
                                 .selectivity = placed != NULL ? placed->selectivity
                                                               : world->costs->selectivity};
     here->to_central = distance(world->costs, placed != NULL ? placed->machine : "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* plan_world.h: where the instances of a view are, as costs say, and what is estimated of its conditions. Private to view/. */
+/* plan_world.h: where the instances of a view are, as costs say, and what is estimated of its conditions. Private to
+ * view/. */
 #ifndef DPM_VIEW_PLAN_WORLD_H
 #define DPM_VIEW_PLAN_WORLD_H
 
@@ -12,8 +13,9 @@ struct plan_place {
     double changes;     /* per second */
     double selectivity; /* of a comparison */
     double comparisons; /* in its conditions */
-    double passes;      /* share of its values for which a condition is true; 1: all, it has none that can be alone */
-    bool filtered;      /* its conditions can be evaluated before the whole predicate */
+    double
+        passes; /* share of its values for which a condition is true; 1: all, it has none that can be alone */
+    bool filtered; /* its conditions can be evaluated before the whole predicate */
 };
 
 struct plan_world {
@@ -31,7 +33,8 @@ struct plan_world {
 void plan_world_make(const struct view_conditions *conditions, const struct view_costs *costs,
                      struct plan_world *ret_world);
 
-/* The share of evaluations for which an expression is true, if conditions on the instances in `assumed` are. AND multiplies. */
+/* The share of evaluations for which an expression is true, if conditions on the instances in `assumed` are. AND
+ * multiplies. */
 double plan_share(const struct plan_world *world, const struct view_expression *expression,
                   uint32_t assumed);
 

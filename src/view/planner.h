@@ -9,9 +9,9 @@
  *      process: sensor --record--> resident monitor of the machine --record--> central monitor --notification--> host
  *                   '-------------------- straight -----------------------------^
  *
- * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of them is
- * true, and the first one after that for which none is (struct view_filter). So who gets these values finds the same
- * truth as if all had come.
+ * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of
+ * them is true, and the first one after that for which none is (struct view_filter). So who gets these values finds
+ * the same truth as if all had come.
  */
 #ifndef DPM_VIEW_PLANNER_H
 #define DPM_VIEW_PLANNER_H
@@ -60,7 +60,7 @@ struct view_costs {
     bool shared;                  /* records can go through memory that process and monitor share */
     double shared_queue, shared_retrieve;
     bool spare; /* machines have a processor that nothing but a resident monitor would use */
-    double changes, selectivity; /* of what is not placed */
+    double changes, selectivity;      /* of what is not placed */
     char central[VIEW_NAME_MOST + 1]; /* machine of the central monitor; "": one of its own */
     struct view_placed *placed;
     size_t placed_count, placed_capacity;
@@ -82,7 +82,8 @@ int view_costs_parse(struct view_costs *costs, const char *name, const char *tex
 enum view_collection {
     VIEW_TRACED,  /* a sensor reports every change */
     VIEW_SAMPLED, /* a sensor reports when the resident monitor asks, which it does periodically */
-    VIEW_PROBED,  /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it for as
+    VIEW_PROBED, /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it
+    for as
                      long as they do */
     VIEW_COLLECTIONS,
 };
@@ -104,18 +105,20 @@ enum view_route {
 /* What a plan does with one instance. */
 struct view_part_plan {
     enum view_collection collection;
-    enum view_site evaluates; /* where its conditions are evaluated, which decides what travels on */
+    enum view_site
+        evaluates; /* where its conditions are evaluated, which decides what travels on */
     enum view_route route;
 };
 
 struct view_plan {
     struct view_part_plan parts[VIEW_ENTITIES_MOST]; /* by entity of the view */
-    enum view_site top;      /* where the whole predicate is evaluated */
-    enum view_site notifies; /* VIEW_IN_RESIDENT or VIEW_IN_CENTRAL */
-    bool dedicated;          /* resident monitors have a processor of their own */
+    enum view_site top;                              /* where the whole predicate is evaluated */
+    enum view_site notifies;                         /* VIEW_IN_RESIDENT or VIEW_IN_CENTRAL */
+    bool dedicated; /* resident monitors have a processor of their own */
 
     /* step 2, ns */
-    double window;  /* how far apart the times of two values can be that are taken for simultaneous: at most CORRECT */
+    double
+        window; /* how far apart the times of two values can be that are taken for simultaneous: at most CORRECT */
     double latency; /* from an event to the evaluation of the predicate */
     double notice;  /* to the receipt of the notification, if it is not queued */
     double flush;   /* how long notifications may be queued */
@@ -143,19 +146,21 @@ struct view_conditions {
     struct arena memory;
 };
 
-/* Returns 0, -ENOMEM, or -EINVAL with a line in `problem`: comparisons without a reference. The view must outlive it. */
+/* Returns 0, -ENOMEM, or -EINVAL with a line in `problem`: comparisons without a reference. The view must outlive it.
+ * */
 int view_conditions_make(const struct view *view, struct view_conditions *ret_conditions,
                          struct problem *problem);
 void view_conditions_done(struct view_conditions *conditions);
 
 struct view_plans {
-    double all;      /* combinations */
-    double feasible; /* step 1 */
-    double in_time;  /* step 2 */
+    double all;             /* combinations */
+    double feasible;        /* step 1 */
+    double in_time;         /* step 2 */
     struct view_plan *list; /* the best of each group, the chosen one first */
     size_t count, capacity;
-    double correct;   /* ns: as given, or the largest delay of a record */
-    bool pruned;      /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
+    double correct; /* ns: as given, or the largest delay of a record */
+    bool
+        pruned; /* so many instances that not all plans were looked at: `feasible` and `in_time` are lower bounds */
     struct view_plan latest; /* if none is in time: the one whose window is least */
 };
 
@@ -194,7 +199,8 @@ struct view_monitor;
 
 struct view_monitor_calls {
     void *context;
-    /* Read the values of this instance now, hand them to view_monitor_record, and let its sensor trace until `release`. */
+    /* Read the values of this instance now, hand them to view_monitor_record, and let its sensor trace until
+     * `release`. */
     void (*probe)(void *context, uint32_t entity);
     void (*release)(void *context, uint32_t entity);
     /* The view has become active or inactive. `targets`: [target_count], if active. An active view whose targets change
@@ -209,8 +215,8 @@ struct view_monitor *view_monitor_new(const struct view_conditions *conditions,
                                       const struct view_monitor_calls *calls);
 void view_monitor_free(struct view_monitor *monitor);
 
-/* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are copied. Returns
- * 0 or -ENOMEM. */
+/* Values of an instance have come, which were true at `time` there. `look` gives them, by reference. Texts are
+ * copied. Returns 0 or -ENOMEM. */
 int view_monitor_record(struct view_monitor *monitor, uint32_t entity, uint64_t time,
                         view_look *look, void *context);
 

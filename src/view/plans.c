@@ -48,8 +48,7 @@ static void find_options(struct search *search, uint32_t entity)
 
     options->count = 0;
     for (unsigned i = 0; i < OPTIONS_MOST; i++) {
-        const struct view_part_plan part = {i % VIEW_COLLECTIONS,
-                                            i / VIEW_COLLECTIONS % VIEW_SITES,
+        const struct view_part_plan part = {i % VIEW_COLLECTIONS, i / VIEW_COLLECTIONS % VIEW_SITES,
                                             i / VIEW_COLLECTIONS / VIEW_SITES};
         plan->parts[entity] = part;
         plan->period = 10e6; /* some: only to put options in order */
@@ -134,8 +133,7 @@ static void search_top(struct search *search, enum view_site top, enum view_site
     const struct plan_world *world = search->world;
     double product = 1;
 
-    search->plan =
-        (struct view_plan){.top = top, .notifies = notifies, .dedicated = dedicated};
+    search->plan = (struct view_plan){.top = top, .notifies = notifies, .dedicated = dedicated};
     for (uint32_t i = 0; i < world->count; i++) {
         find_options(search, i);
         product *= (double)search->options[i].count;
@@ -216,8 +214,8 @@ void view_part_text(const struct view_part_plan *part, bool has_condition,
     static const char *const collections[] = {"traced", "sampled", "probed"};
     static const char *const sites[] = {"in the sensor", "in the resident monitor",
                                         "in the central monitor"};
-    static const char *const routes[] = {"by the resident monitor", "straight to the central monitor",
-                                         "in shared memory"};
+    static const char *const routes[] = {"by the resident monitor",
+                                         "straight to the central monitor", "in shared memory"};
 
     snprintf(text, VIEW_PART_SIZE, "%s, %s%s, records %s", collections[part->collection],
              has_condition ? "condition " : "no condition of its own",

@@ -64,7 +64,8 @@ static size_t name_size(const struct tokens *tokens)
         char c = peek(tokens, size);
         if (is_letter(c) || is_digit(c))
             size++;
-        else if (c == '-' && (is_letter(peek(tokens, size + 1)) || is_digit(peek(tokens, size + 1))))
+        else if (c == '-' &&
+                 (is_letter(peek(tokens, size + 1)) || is_digit(peek(tokens, size + 1))))
             size += 2;
         else
             return size;

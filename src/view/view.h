@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.h: the attribute language and the view language of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section III).
- * A user says what shall be known of a running program, how correct, and how soon.
+ * view.h: the attribute language and the view language of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section
+ * III). A user says what shall be known of a running program, how correct, and how soon.
  *
  *      ATTRIBUTE DEFINITION FOR OBJECT QueueManager            an object ------ its attributes, C expressions
  *          queuesize: q_size;
@@ -53,10 +53,10 @@ struct view_expression {
 };
 
 enum view_index {
-    VIEW_ONLY,   /* Object: its only instance */
+    VIEW_ONLY,         /* Object: its only instance */
     VIEW_NUMBER_INDEX, /* Object[2]: instances count from 1; of a process: its Process-Id */
-    VIEW_NAME,   /* Object["name"], relationships: Object["from","to"] */
-    VIEW_EACH,   /* Object[*]: the view has a row for each instance, resolved as instances appear */
+    VIEW_NAME,         /* Object["name"], relationships: Object["from","to"] */
+    VIEW_EACH, /* Object[*]: the view has a row for each instance, resolved as instances appear */
 };
 
 /* An instance of an object, of an entity or of a relationship that a view speaks of. */
@@ -89,7 +89,7 @@ struct view {
     bool notifies;    /* false: an active view only updates its entry in the model */
     uint16_t port;
     const char *host;
-    uint64_t within; /* ns */
+    uint64_t within;              /* ns */
     struct view_entity *entities; /* each once */
     size_t entity_count;
     struct view_reference *references; /* each once */
@@ -99,7 +99,7 @@ struct view {
 /* One attribute of an object: a C expression over variables of the program. */
 struct view_attribute {
     const char *name;
-    const char *body; /* without comments and line ends */
+    const char *body;             /* without comments and line ends */
     const char *const *variables; /* names that it reads, each once */
     size_t variable_count;
     uint32_t line, column; /* of the body */
@@ -120,14 +120,14 @@ struct view_file {
 };
 
 /* Limits: a text that exceeds one is refused. */
-#define VIEW_FILE_MOST (1u << 20)
-#define VIEW_LIST_MOST 1024 /* definitions in a file, attributes of an object */
-#define VIEW_ENTITIES_MOST 16
-#define VIEW_REFERENCES_MOST 64
+#define VIEW_FILE_MOST        (1u << 20)
+#define VIEW_LIST_MOST        1024 /* definitions in a file, attributes of an object */
+#define VIEW_ENTITIES_MOST    16
+#define VIEW_REFERENCES_MOST  64
 #define VIEW_EXPRESSIONS_MOST 4096 /* constants, references and operators of a predicate or value */
-#define VIEW_NESTING_MOST 100
-#define VIEW_NAME_MOST 63 /* bytes */
-#define VIEW_HOST_MOST 255
+#define VIEW_NESTING_MOST     100
+#define VIEW_NAME_MOST        63 /* bytes */
+#define VIEW_HOST_MOST        255
 
 /* Parses a text; `name` is its file, for errors: "queue.view:4:9: found 'WHEN', expected ACTIVE". Returns 0, -EINVAL or
  * -ENOMEM, with a line in `problem`. Free with view_file_free, which accepts NULL. */
@@ -173,8 +173,8 @@ enum view_truth {
 typedef struct view_value view_look(void *context, uint32_t reference);
 
 /* The value of an arithmetic expression, and the truth of a predicate. A number that is not finite (a division by 0) is
- * unknown. Texts compare without case, and a text with a number is unknown. AND and OR are those of Kleene's logic: FALSE
- * AND unknown is FALSE. */
+ * unknown. Texts compare without case, and a text with a number is unknown. AND and OR are those of Kleene's logic:
+ * FALSE AND unknown is FALSE. */
 struct view_value view_evaluate(const struct view_expression *expression, view_look *look,
                                 void *context);
 enum view_truth view_holds(const struct view_expression *predicate, view_look *look, void *context);

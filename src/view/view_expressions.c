@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_expressions.c: predicates and values. One grammar reads both, because '(' may begin either; what an expression is
- * shows in its kind.
+ * view_expressions.c: predicates and values. One grammar reads both, because '(' may begin either; what an expression
+ * is shows in its kind.
  *
  *      either = all { "OR" all }            all = compared { "AND" compared }
- *      compared = sum [ ("=" ...) sum ]     sum = product { ("+"|"-") product }     product = factor { ("*"|"/") factor }
+ *      compared = sum [ ("=" ...) sum ]     sum = product { ("+"|"-") product }
+ *      product = factor { ("*"|"/") factor }
  *      factor = "-" factor | number | "text" | reference | "(" either ")"
  */
 #include "view/view_expressions.h"
@@ -28,8 +29,7 @@ static struct view_expression *new_expression(struct view_parser *parser, enum v
                       "an expression has at most %d parts", VIEW_EXPRESSIONS_MOST);
         return NULL;
     }
-    struct view_expression *expression =
-        arena_allocate(&parser->file->memory, sizeof(*expression));
+    struct view_expression *expression = arena_allocate(&parser->file->memory, sizeof(*expression));
     if (expression == NULL) {
         parser_no_memory(parser);
         return NULL;
@@ -110,9 +110,10 @@ static int64_t add_entity(struct view_parser *parser, struct view *view,
         if (same_entity(&view->entities[i], entity))
             return (int64_t)i;
         if (view->entities[i].index == VIEW_EACH && entity->index == VIEW_EACH)
-            return token_problem(&parser->tokens, token->line, token->column, parser->problem,
-                                 "%s[*] and %s[*] in one view: only one of its objects may have [*]",
-                                 view->entities[i].object, entity->object);
+            return token_problem(
+                &parser->tokens, token->line, token->column, parser->problem,
+                "%s[*] and %s[*] in one view: only one of its objects may have [*]",
+                view->entities[i].object, entity->object);
     }
     if (view->entity_count >= VIEW_ENTITIES_MOST)
         return token_problem(&parser->tokens, token->line, token->column, parser->problem,
@@ -204,8 +205,8 @@ static int read_negated(struct view_parser *parser, struct view *view,
                         struct view_expression *expression)
 {
     if (++parser->depth > VIEW_NESTING_MOST)
-        return token_problem(&parser->tokens, expression->line, expression->column,
-                             parser->problem, "more than %d signs in a row", VIEW_NESTING_MOST);
+        return token_problem(&parser->tokens, expression->line, expression->column, parser->problem,
+                             "more than %d signs in a row", VIEW_NESTING_MOST);
     tokens_next(&parser->tokens);
     int result = read_factor(parser, view, &expression->left);
     parser->depth--;
@@ -237,9 +238,9 @@ static int read_factor(struct view_parser *parser, struct view *view,
         expression->kind = VIEW_REFERENCE;
         result = read_reference(parser, view, expression);
     } else {
-        result = token_unexpected(&parser->tokens, &token,
-                                  "a value: Object[1].attribute, a constant or '('",
-                                  parser->problem);
+        result =
+            token_unexpected(&parser->tokens, &token,
+                             "a value: Object[1].attribute, a constant or '('", parser->problem);
     }
     if (result == 0)
         *ret_expression = expression;
@@ -253,9 +254,13 @@ struct operator_word {
 
 static const struct operator_word product_words[] = {{"*", VIEW_MULTIPLY}, {"/", VIEW_DIVIDE}, {0}};
 static const struct operator_word sum_words[] = {{"+", VIEW_ADD}, {"-", VIEW_SUBTRACT}, {0}};
-static const struct operator_word comparison_words[] = {
-    {"=", VIEW_EQUAL}, {"<>", VIEW_NOT_EQUAL},  {">", VIEW_GREATER}, {">=", VIEW_GREATER_EQUAL},
-    {"<", VIEW_LESS},  {"<=", VIEW_LESS_EQUAL}, {0}};
+static const struct operator_word comparison_words[] = {{"=", VIEW_EQUAL},
+                                                        {"<>", VIEW_NOT_EQUAL},
+                                                        {">", VIEW_GREATER},
+                                                        {">=", VIEW_GREATER_EQUAL},
+                                                        {"<", VIEW_LESS},
+                                                        {"<=", VIEW_LESS_EQUAL},
+                                                        {0}};
 static const struct operator_word and_words[] = {{"AND", VIEW_AND}, {0}};
 static const struct operator_word or_words[] = {{"OR", VIEW_OR}, {0}};
 
@@ -284,8 +289,8 @@ static int read_level(struct view_parser *parser, struct view *view, size_t leve
 {
     struct view_expression *left = NULL, *right = NULL;
     const struct operator_word *found;
-    int result = level == 0 ? read_factor(parser, view, &left)
-                            : read_level(parser, view, level - 1, &left);
+    int result =
+        level == 0 ? read_factor(parser, view, &left) : read_level(parser, view, level - 1, &left);
     size_t count = 0;
 
     while (result == 0 &&

@@ -137,11 +137,11 @@ static struct row *row_of(struct view_watch *watch, uint32_t view, int64_t insta
 
     if (array_reserve(&watch->rows, &watch->capacity, (size_t)count + 1, sizeof(*watch->rows)) < 0)
         return NULL;
-    struct row made = {.view = view,
-                       .instance = instance,
-                       .name = strdup(name),
-                       .values = calloc(watch->file->views[view].target_count,
-                                        sizeof(struct kept_value))};
+    struct row made = {
+        .view = view,
+        .instance = instance,
+        .name = strdup(name),
+        .values = calloc(watch->file->views[view].target_count, sizeof(struct kept_value))};
     int64_t index = made.name == NULL || made.values == NULL
                         ? -ENOMEM
                         : intern_add(&watch->keys, hash_bytes(0, key, sizeof(key)));
@@ -160,8 +160,8 @@ static bool keep(struct kept_value *kept, const struct view_value *value)
 
     if (value->kind == VIEW_IS_TEXT)
         snprintf(now.text, sizeof(now.text), "%s", value->text);
-    bool same = now.kind == kept->kind && now.number == kept->number &&
-                strcmp(now.text, kept->text) == 0;
+    bool same =
+        now.kind == kept->kind && now.number == kept->number && strcmp(now.text, kept->text) == 0;
     *kept = now;
     return !same;
 }
@@ -226,8 +226,7 @@ static int evaluate_row(struct view_watch *watch, uint32_t index, int64_t instan
     bool before = row->active, changed = false;
     row->active = true;
     for (size_t i = 0; i < view->target_count; i++) {
-        const struct view_value value =
-            view_evaluate(view->targets[i].expression, look, &looking);
+        const struct view_value value = view_evaluate(view->targets[i].expression, look, &looking);
         changed = keep(&row->values[i], &value) || changed;
     }
     if (before && !changed)
@@ -267,8 +266,8 @@ static int evaluate_each(struct view_watch *watch, uint32_t index, const char *o
 
     for (size_t i = 0; i < collected.count; i++) {
         if (result == 0)
-            result = evaluate_row(watch, index, collected.list[i], collected.names[i], time,
-                                  problem);
+            result =
+                evaluate_row(watch, index, collected.list[i], collected.names[i], time, problem);
         free(collected.names[i]);
     }
     free(collected.names);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watching.h: evaluates views over a model: directly, without a plan. Each view has a row, or with [*] one for each instance.
+ * watching.h: evaluates views over a model: directly, without a plan. Each view has a row, or with [*] one for each
+ * instance.
  *
  *      inactive --predicate true--> active: APPEARED, a notification --false or unknown--> GONE
  *                                      '-- a value differs: CHANGED
@@ -28,9 +29,9 @@ struct view_change {
 
 struct view_watch;
 
-/* `changed` may not call the watch. A note is a line for the user, once for each: a view's instance that is not clear. Both
- * `file` and `model` must outlive the watch. Returns 0 or a negative errno with a line in `problem`: -EINVAL if a view has
- * the name of a type that exists. */
+/* `changed` may not call the watch. A note is a line for the user, once for each: a view's instance that is not
+ * clear. Both `file` and `model` must outlive the watch. Returns 0 or a negative errno with a line in `problem`:
+ * -EINVAL if a view has the name of a type that exists. */
 struct view_watch_calls {
     void *context;
     void (*changed)(void *context, const struct view_change *change);

@@ -588,8 +588,9 @@ check_equal "--by procedure has as many rows" "$(jq length found)" \
 
 "$build/tests/programs/sample-trace" files files
 "$dpm" stats --json files 2> err > out
+# of one write, the bytes were removed by a selection: nothing is made up for it
 check_equal "JSON has what was done with a file" \
-    '{"process":1,"file":"/var/lib/data","opens":1,"closes":1,"reads":{"calls":1,"bytes":8192},"writes":{"calls":3,"bytes":150}}' \
+    '{"process":1,"file":"/var/lib/data","opens":1,"closes":1,"reads":{"calls":1,"bytes":8192},"writes":{"calls":2,"bytes":150}}' \
     "$(jq -c '.files[] | {process, file, opens, closes, reads, writes}' out)"
 check_equal "... and how long it took" "500 1000" \
     "$(jq -r '.files[] | "\(.read_ns.sum // .read_ns.mean) \(.write_ns.sum // (.write_ns.mean * .write_ns.count))"' out)"

@@ -130,6 +130,8 @@ static void fields_have_one_place(void **state)
 {
     (void)state;
     for (unsigned a = 1; a < EVENT_ID_END; a++) {
+        if (event_type(a) != NULL && rules_decide_about(a))
+            assert_int_equal(event_size(a), sizeof(struct record));
         for (unsigned b = 1; b < EVENT_ID_END; b++) {
             if (event_type(a) == NULL || event_type(b) == NULL || !rules_decide_about(a) ||
                 !rules_decide_about(b))

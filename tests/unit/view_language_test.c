@@ -165,9 +165,10 @@ static void errors_say_where_and_what(void **state)
 
 static void bodies_of_attributes(void **state)
 {
-    static const char *const bodies[] = {"q->size", "a[i + 1].b * 2", "(int)x & ~3u", "n ? p : 0x1f",
-                                         "*p + ';' - '\\''", "sum / (double)count",
-                                         "a /* b; c */ + d", "x.y.z", "!done && (size_t)"};
+    static const char *const bodies[] = {
+        "q->size",          "a[i + 1].b * 2",      "(int)x & ~3u",     "n ? p : 0x1f",
+        "*p + ';' - '\\''", "sum / (double)count", "a /* b; c */ + d", "x.y.z",
+        "!done && (size_t)"};
 
     (void)state;
     for (size_t i = 0; i + 1 < ARRAY_SIZE(bodies); i++) {
@@ -276,7 +277,8 @@ static enum view_truth holds(const char *predicate, const struct view_value *val
 static void unknown_values(void **state)
 {
     /* in order of appearance */
-    const struct view_value values[] = {{.kind = VIEW_UNKNOWN}, {.kind = VIEW_IS_NUMBER, .number = 7}};
+    const struct view_value values[] = {{.kind = VIEW_UNKNOWN},
+                                        {.kind = VIEW_IS_NUMBER, .number = 7}};
     const struct view_value text[] = {{.kind = VIEW_IS_TEXT, .text = "Running"}};
 
     (void)state;
@@ -312,9 +314,12 @@ static void limits_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_of_the_paper), cmocka_unit_test(what_may_be_left_out),
-        cmocka_unit_test(errors_say_where_and_what), cmocka_unit_test(bodies_of_attributes),
-        cmocka_unit_test(written_and_read_again), cmocka_unit_test(unknown_values),
+        cmocka_unit_test(examples_of_the_paper),
+        cmocka_unit_test(what_may_be_left_out),
+        cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(bodies_of_attributes),
+        cmocka_unit_test(written_and_read_again),
+        cmocka_unit_test(unknown_values),
         cmocka_unit_test(limits_hold),
     };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_planner_test.c: the planner gives the verdicts of the Issos paper (section IV) from the paper's figures: the plans of
- * Both-Queue-Limits-Exceeded, and what its authors found best on three kinds of machines.
+ * view_planner_test.c: the planner gives the verdicts of the Issos paper (section IV) from the paper's figures: the
+ * plans of Both-Queue-Limits-Exceeded, and what its authors found best on three kinds of machines.
  */
 #include "view/planner.h"
 
@@ -58,9 +58,10 @@ static struct view_plans plan(const struct world *world)
     " CORRECT TO WITHIN " correct ";"                                                              \
     " NOTIFY 119 OF seventh@cis.ohio-state.edu WITHIN 1000 MS; END VIEW DEF"
 
-/* Messages take 3, 4 and 10 ms; a message costs one unit (1 ms) of CPU time wherever it is sent, a sensor s. "3.5 ms for the
- * sensor's message": s = 0.5. A probe is three messages: the reply costs one, the process' answer and the request are its
- * `cpu`. "Less than 2 ms" of processing: 0.5 ms for each receipt. The second queue manager is on the central monitor's machine. */
+/* Messages take 3, 4 and 10 ms; a message costs one unit (1 ms) of CPU time wherever it is sent, a sensor s. "3.5 ms
+ * for the sensor's message": s = 0.5. A probe is three messages: the reply costs one, the process' answer and the
+ * request are its `cpu`. "Less than 2 ms" of processing: 0.5 ms for each receipt. The second queue manager is on the
+ * central monitor's machine. */
 #define PAPER                                                                                      \
     "message machine 3ms send 1ms\nmessage subnet 4ms send 1ms\nmessage network 10ms send 1ms\n"   \
     "receive 0.5ms\nsensor 0.5ms\nevaluate 0ns\nprobe 3ms cpu 2ms\nswitch 0ns\n"                   \
@@ -115,16 +116,16 @@ static void counts_of_the_paper(void **state)
     struct view_plans plans = plan(world);
 
     (void)state;
-    assert_true(plans.all == 1944); /* "approximately 2000" */
+    assert_true(plans.all == 1944);    /* "approximately 2000" */
     assert_true(plans.in_time == 140); /* "approximately 150" */
     assert_int_equal(24, plans.count); /* "24 collections" */
     view_plans_done(&plans);
     unmake(world);
 }
 
-/* K^2 times two sensors and four messages; K times a sensor, its message, and three for the probe. Plan 2 also has what the
- * paper leaves out: while [2] is above its limit, [1] is traced, or its crossing would be missed: one record by the resident monitor
- * for each notification. Costs only on sun1 and sun2, neither of them the central monitor's. */
+/* K^2 times two sensors and four messages; K times a sensor, its message, and three for the probe. Plan 2 also has
+ * what the paper leaves out: while [2] is above its limit, [1] is traced, or its crossing would be missed: one record
+ * by the resident monitor for each notification. Costs only on sun1 and sun2, neither of them the central monitor's. */
 static void perturbation_of_the_paper(void **state)
 {
     (void)state;
@@ -143,7 +144,8 @@ static void perturbation_of_the_paper(void **state)
         double wanted = k * k * (2 * sensor + 4 * message);
         assert_true(fabs(one.per_notification - wanted) < 1e-6 * wanted);
         wanted = k * (sensor + message + 3 * message);
-        double watched = k * (sensor + 2 * message); /* what [1] shows while [2] is over its limit */
+        double watched =
+            k * (sensor + 2 * message); /* what [1] shows while [2] is over its limit */
         assert_true(fabs(two.per_notification - wanted - watched) < 1e-6 * wanted);
         assert_true(two.per_notification < one.per_notification);
         unmake(world);
@@ -204,7 +206,7 @@ static void what_cannot_be_in_time(void **state)
     "VIEW DEF V (a: gen[1].attribute1) ACTIVE WHEN " predicate ";"                                 \
     " CORRECT TO WITHIN 100 MS; NOTIFY 119 OF h WITHIN 1 S; END VIEW DEF"
 #define GREATER GENERATORS("gen[1].attribute1 > gen[2].attribute2")
-#define EITHER GENERATORS("gen[1].attribute1 = 1 OR gen[2].attribute2 = 1")
+#define EITHER  GENERATORS("gen[1].attribute1 = 1 OR gen[2].attribute2 = 1")
 #define ON(machine)                                                                                \
     "place gen[1] " machine " process 11 selectivity 0.5\n"                                        \
     "place gen[2] " machine " process 12 selectivity 0.5\ncentral other\n"
@@ -228,8 +230,8 @@ static void expect(const char *view, const char *costs, enum view_site evaluates
     unmake(world);
 }
 
-/* Messages cost much more than evaluating: analyses are pushed to the lowest level possible. How the CPU time of a message grows
- * with the distance is not in the paper. */
+/* Messages cost much more than evaluating: analyses are pushed to the lowest level possible. How the CPU time of a
+ * message grows with the distance is not in the paper. */
 #define LAN                                                                                        \
     "message machine 3ms send 1ms\nmessage subnet 4ms send 3ms\nmessage network 10ms send 3ms\n"   \
     "receive 0.5ms\nsensor 0.3ms\nevaluate 20us\nprobe 3ms cpu 2ms\nswitch 1ms\n"
@@ -257,7 +259,8 @@ static void local_area_network(void **state)
            VIEW_BY_RESIDENT, true);
 }
 
-/* A message and a process switch cost about 1 ms; the link to the central monitor is slow; a processor can be spared. */
+/* A message and a process switch cost about 1 ms; the link to the central monitor is slow; a processor can be spared.
+ * */
 static void realtime_multiprocessor(void **state)
 {
     static const char gem[] =
@@ -270,7 +273,8 @@ static void realtime_multiprocessor(void **state)
     expect(EITHER, gem, VIEW_IN_SENSOR, VIEW_IN_RESIDENT, VIEW_BY_RESIDENT, true);
 }
 
-/* A record is made and read in 900 us, its pointer queued in 144 us and retrieved in 250 us, a sensor turned on in 350 us. */
+/* A record is made and read in 900 us, its pointer queued in 144 us and retrieved in 250 us, a sensor turned on in
+ * 350 us. */
 static void shared_memory(void **state)
 {
     static const char encore[] =
@@ -363,11 +367,11 @@ static void conditions_are_grouped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies_of_the_paper), cmocka_unit_test(counts_of_the_paper),
+        cmocka_unit_test(latencies_of_the_paper),    cmocka_unit_test(counts_of_the_paper),
         cmocka_unit_test(perturbation_of_the_paper), cmocka_unit_test(selectivity_decides),
-        cmocka_unit_test(what_cannot_be_in_time), cmocka_unit_test(local_area_network),
-        cmocka_unit_test(realtime_multiprocessor), cmocka_unit_test(shared_memory),
-        cmocka_unit_test(errors_in_costs), cmocka_unit_test(many_instances),
+        cmocka_unit_test(what_cannot_be_in_time),    cmocka_unit_test(local_area_network),
+        cmocka_unit_test(realtime_multiprocessor),   cmocka_unit_test(shared_memory),
+        cmocka_unit_test(errors_in_costs),           cmocka_unit_test(many_instances),
         cmocka_unit_test(conditions_are_grouped),
     };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_plans_test.c: random views over random values. Each plan that keeps the meaning and is in time is carried out in a
- * simulated network, whose messages take any time up to what the costs say. A naive evaluator sees all values at once:
+ * view_plans_test.c: random views over random values. Each plan that keeps the meaning and is in time is carried out
+ * in a simulated network, whose messages take any time up to what the costs say. A naive evaluator sees all values at
+ * once:
  *
  *      active at T  =>  each comparison was true of values within [T - window, T]      no plan invents
  *      nothing has changed for `latency`  =>  active if and only if the predicate is true    no plan misses
@@ -19,10 +20,10 @@
 
 #include "seeded.h"
 
-#define ENTITIES 3
-#define ATTRIBUTES 2
+#define ENTITIES     3
+#define ATTRIBUTES   2
 #define CHANGES_MOST 60
-#define EVENTS_MOST 4096
+#define EVENTS_MOST  4096
 
 /* ---- values over time ---- */
 
@@ -152,7 +153,8 @@ struct run {
     size_t count;
     uint64_t order;
     double now;
-    double latest[ENTITIES][3]; /* arrival of the latest message on each link: none overtakes another */
+    double latest[ENTITIES]
+                 [3]; /* arrival of the latest message on each link: none overtakes another */
     struct view_filter filters[ENTITIES];
     bool armed[ENTITIES];
     bool active;
@@ -371,8 +373,8 @@ static void check(struct run *run, double time)
     const struct case_ *of = run->of;
 
     run->now = time;
-    if (run->active && !holds_within(of, of->conditions.predicate,
-                                     time - run->plan->window - ROUNDING, time))
+    if (run->active &&
+        !holds_within(of, of->conditions.predicate, time - run->plan->window - ROUNDING, time))
         fail_plan(run, "active, but no values within the window make it true");
     if (time > last_change(of, time) + run->plan->latency + ROUNDING &&
         run->active != holds_at(of, time))
@@ -489,15 +491,15 @@ static void make_costs(struct case_ *of)
     uint64_t *random = of->random;
     struct problem problem = {""};
     char text[1000];
-    int size = snprintf(text, sizeof(text),
-                        "message machine %" PRIu64 "us\nmessage subnet %" PRIu64 "us\nreceive "
-                        "%" PRIu64 "us\nsensor %" PRIu64 "us\nevaluate 0ns\nprobe %" PRIu64
-                        "us\nswitch %" PRIu64 "us\nrecord 0\n%s%s",
-                        random_below(random, 4000), random_below(random, 9000),
-                        random_below(random, 500), random_below(random, 300),
-                        random_below(random, 2000), random_below(random, 500),
-                        random_below(random, 2) == 0 ? "shared 100us 200us\n" : "",
-                        random_below(random, 2) == 0 ? "spare\n" : "");
+    int size =
+        snprintf(text, sizeof(text),
+                 "message machine %" PRIu64 "us\nmessage subnet %" PRIu64 "us\nreceive "
+                 "%" PRIu64 "us\nsensor %" PRIu64 "us\nevaluate 0ns\nprobe %" PRIu64
+                 "us\nswitch %" PRIu64 "us\nrecord 0\n%s%s",
+                 random_below(random, 4000), random_below(random, 9000), random_below(random, 500),
+                 random_below(random, 300), random_below(random, 2000), random_below(random, 500),
+                 random_below(random, 2) == 0 ? "shared 100us 200us\n" : "",
+                 random_below(random, 2) == 0 ? "spare\n" : "");
 
     uint64_t machines = random_below(random, 3) + 1, processes = random_below(random, 2) + 1;
     for (int i = 1; i <= ENTITIES; i++)
@@ -511,16 +513,16 @@ static void make_costs(struct case_ *of)
 
 static struct view_plan random_plan(uint64_t *random)
 {
-    struct view_plan plan = {
-        .top = (enum view_site)random_below(random, VIEW_SITES),
-        .notifies = random_below(random, 2) == 0 ? VIEW_IN_RESIDENT : VIEW_IN_CENTRAL,
-        .dedicated = random_below(random, 2) == 0};
+    struct view_plan plan = {.top = (enum view_site)random_below(random, VIEW_SITES),
+                             .notifies =
+                                 random_below(random, 2) == 0 ? VIEW_IN_RESIDENT : VIEW_IN_CENTRAL,
+                             .dedicated = random_below(random, 2) == 0};
 
     for (int i = 0; i < ENTITIES; i++)
-        plan.parts[i] = (struct view_part_plan){
-            (enum view_collection)random_below(random, VIEW_COLLECTIONS),
-            (enum view_site)random_below(random, VIEW_SITES),
-            (enum view_route)random_below(random, VIEW_ROUTES)};
+        plan.parts[i] =
+            (struct view_part_plan){(enum view_collection)random_below(random, VIEW_COLLECTIONS),
+                                    (enum view_site)random_below(random, VIEW_SITES),
+                                    (enum view_route)random_below(random, VIEW_ROUTES)};
     return plan;
 }
 

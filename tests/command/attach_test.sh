@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# attach_test.sh BUILD_FOLDER: kill -9 of the controller of a session. Another one attaches to it and goes on, without a
+# loss; or the agents end by themselves: at whichever step it was killed, nothing is left that is stopped or traced, and
+# what was recorded is readable.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+need_programs nats-server jq python3
+. "$(dirname "$0")/local_hosts.sh"
+dpm=$(realpath "$dpm")
+cd "$scratch" || exit 1
+worker=
+trap 'end_local_hosts; [ -z "$worker" ] || kill "$worker" 2> kill.err; rm -rf "$scratch"' EXIT
+
+# on COMMAND...: dpm COMMAND on these hosts, whose agents go on alone for TIME.
+on() {
+    subcommand=$1
+    shift
+    exec "$dpm" "$subcommand" --rsh "$scratch/rsh" --remote-dpm "$dpm" "$@"
+}
+
+# ---- another controller goes on ----
+
+cat > worker.py << 'END'
+import os, socket, time
+a, b = socket.socketpair()
+open("working", "w").close()
+count = 0
+while not os.path.exists("enough"):
+    a.sendall(b"x" * 37)
+    b.recv(37)
+    count += 1
+    time.sleep(0.005)
+open("count", "w").write(str(count))
+END
+(on acquire -o first --session first --alone 1m --host a,b --name worker.py --flags send,receive --kinds unix) > first.out 2>&1 &
+controller=$!
+check "without such a process the recording fails" wait_for 30 grep -q "worker.py" first.out
+wait $controller
+python3 worker.py &
+worker=$!
+wait_for 20 test -e working
+(on acquire -o acquired --session second --alone 1m --host a,b --name worker.py --kinds unix) > second.out 2>&1 &
+controller=$!
+check "a recording begins" wait_for 30 grep -q '^dpm: metering 2 processes on 2 hosts; session second' second.out
+"$dpm" acquire --attach second > third.out 2>&1
+check "a session with a controller cannot be attached to" grep -q 'session second has a dpm that runs' third.out
+wait_for 20 test -s acquired/a/data
+kill -9 $controller
+wait $controller 2> wait.err
+"$dpm" acquire --attach none > third.out 2>&1
+check_equal "a session that is not there is an error, and the line names those there are" \
+    "1 dpm: there is no session 'none' of yours on this machine; there are: second" "$? $(cat third.out)"
+"$dpm" acquire --attach second > third.out 2>&1 &
+controller=$!
+check "another controller finds the recordings" wait_for 30 grep -q '^dpm: metering 2 processes on 2 hosts; session second' third.out
+touch enough
+wait $worker
+worker=
+wait $controller
+check_equal "... and ends them in order" 0 $?
+check "... without a loss" grep -q '^dpm: [1-9][0-9]* records of 2 hosts, 0 lost, in .*acquired$' third.out
+"$dpm" dump --json acquired/a 2> dump.err > dump.json
+# the process was metered while it ran already: what it sent before is missing, what came after that is not
+check "... the messages are one sequence without a gap" jq -es '[.[] | select(.event == "SEND") | .sequence] as $s |
+    ($s | length) > 10 and ([range(1; $s | length) | select($s[.] <= $s[. - 1])] | length) == 0' dump.json
+check_equal "... the last record is the end" '"END"' "$(tail -n 1 dump.json | jq .event)"
+check_equal "no session is left" "" "$(ls "$sessions")"
+check "no agent is left" wait_for 30 no_agents
+
+# ---- nobody comes ----
+
+# What shows that the controller has come to a step: its server, an agent, all are connected, a recording is open, a process
+# was created, the first records are here.
+# shellcheck disable=SC2317 # called by wait_for
+at_step() {
+    case $2 in
+    1) test -s "$sessions/$1/session.json" ;;
+    2) [ -n "$(agents)" ] ;;
+    3) test -s "$sessions/$1/hosts.json" ;;
+    4) test -s "state/a/dpm/agents/$1/main/metadata" ;;
+    5) pgrep -f "^sleep 0.7$2$" ;;
+    *) test -s "$1/a/data" ;;
+    esac
+}
+steps="4 5 6"
+if long_ones; then steps="1 2 3 4 5 6"; fi
+for step in $steps; do
+    check "no agent runs before" wait_for 60 no_agents
+    (on run -o "round$step" --session "round$step" --alone 1s --host a:"sleep 0.7$step" --host b:"sh -c \"sleep 0.3; : $scratch\"") \
+        > "round$step.out" 2>&1 < /dev/null &
+    controller=$!
+    wait_for 30 at_step "round$step" "$step"
+    kill -9 $controller 2> kill.err && echo "# killed at step $step: $(tail -n 1 "round$step.out")"
+    wait $controller 2> wait.err
+done
+check "all agents end by themselves" wait_for 60 no_agents
+# shellcheck disable=SC2317 # called by wait_for
+left() {
+    for process in /proc/[0-9]*; do
+        tr '\0' ' ' < "$process/cmdline" | grep -qE "^(sleep 0.7[0-9] |sh -c sleep 0.3; : $scratch)" && echo "${process#/proc/}"
+    done 2> left.err
+}
+# shellcheck disable=SC2317 # called by wait_for
+none_left() { [ -z "$(left)" ]; }
+check "no process is left, stopped or traced" wait_for 30 none_left
+unreadable=
+for trace in round*/* "$scratch"/state/*/dpm/agents/*/main; do
+    [ -s "$trace/metadata" ] || continue
+    "$dpm" dump --json "$trace" > dump.json 2> dump.err || unreadable="$unreadable $trace"
+done
+check_equal "what was recorded is readable" "" "$unreadable"
+# A session whose agents have ended still gives what they have left on their machines.
+name=$(for session in "$sessions"/*; do [ -s "$session/hosts.json" ] && basename "$session"; done | tail -n 1)
+if [ -n "$name" ]; then
+    "$dpm" acquire --attach "$name" > late.out 2>&1
+    check "a session can be attached to when its agents have ended" test ! -e "$sessions/$name"
+    sed 's/^/# /' late.out | tail -n 3
+    check "... no agent is left" wait_for 30 no_agents
+fi
+finish

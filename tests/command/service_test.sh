@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# service_test.sh BUILD_FOLDER: dpm agent --service measures this machine: records and summaries stay here, and summaries go
+# to a NATS server, where dpm filter takes them; also when that server comes later.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+need_programs nats-server jq python3
+dpm=$(realpath "$dpm")
+cd "$scratch" || exit 1
+service='' server='' filter=''
+# shellcheck disable=SC2086 # one word for each
+trap 'kill $service $server $filter 2> kill.err; rm -rf "$scratch"' EXIT
+port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+(umask 077 && echo user:secret > secret)
+cat > config.json << END
+{ "records": "$scratch/records", "max_size": "16M", "interval": "1s", "keep": 2,
+  "fabric": "nats://127.0.0.1:$port", "credentials": "$scratch/secret" }
+END
+
+# refuses TEXT CONFIGURATION
+refuses() {
+    echo "$2" > wrong.json
+    "$dpm" agent --service --config wrong.json > out 2> err
+    check_equal "refused: $2" "1 1" "$? $(grep -c "$1" err)"
+}
+refuses 'max_size: "few"' '{ "max_size": "few" }'
+refuses "wrong.json:1: " '{ "max_size" }'
+refuses "go together" '{ "fabric": "nats://a" }'
+refuses "intervall" '{ "intervall": "1s" }'
+
+mkdir -m 700 records records/machine-0000000001-1 records/machine-0000000002-1
+"$dpm" agent --service --config config.json > service.out 2>&1 &
+service=$!
+check "it begins without the server" wait_for 60 grep -q '^dpm: measuring [0-9]* processes of this machine into ' service.out
+check_equal "traces of earlier runs are removed, but for the newest" "machine-0000000002-1" \
+    "$(cd records && ls -d machine-000*)"
+cat > talk.py << 'END'
+import socket
+a, b = socket.socketpair()
+for i in range(1000):
+    a.sendall(b"x" * 31)
+    b.recv(31)
+END
+python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(15, b"talker"); exec(open("talk.py").read()); time.sleep(30)' &
+talker=$!
+# shellcheck disable=SC2317 # called by wait_for
+summary_has() {
+    jq -es 'map(.statistics | tostring | contains("talker")) | any' "$1" > has.out 2> has.err
+}
+check "a summary has a process that started later" wait_for 60 summary_has records/summaries.jsonl
+kill $talker
+check "... the server is missed" grep -q 'no server answers' service.out
+printf 'host: 127.0.0.1\nport: %s\njetstream { store_dir: "%s/store" }\nauthorization { user: user, password: secret }\n' \
+    "$port" "$scratch" > nats.conf
+nats-server -c nats.conf > nats.out 2>&1 &
+server=$!
+check "the service finds the server" wait_for 60 grep -q 'summaries can be sent again' service.out
+timeout 100 "$dpm" filter --from machines --fabric "nats://127.0.0.1:$port" --credentials secret -o central > filter.out 2>&1 &
+filter=$!
+machine=$(hostname | tr 'A-Z' 'a-z' | tr -c 'a-z0-9\n' '-')
+check "summaries come to a filter, those of before, too" wait_for 60 summary_has "central/$machine.summaries.jsonl"
+kill $filter
+kill $service
+wait $service
+check_equal "a signal ends the service in order" 0 $?
+service=
+trace=$(tail -n 1 records/summaries.jsonl | jq -r .trace)
+"$dpm" stats --json "$trace" > stats.json 2> stats.err
+check "what was recorded is here, and has that process" grep -q talker stats.json
+finish
