@@ -64,7 +64,7 @@ connections 3
 take_over -o old.trace "$holder" -p "$child"
 check_equal "it says how many processes it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
 echo use >&7
-wait_for 10 grep -q 'done' held
+wait_for 30 grep -q 'done' held
 let_go
 check_equal "a signal ends it in order" 0 $?
 check "... with a report" grep -q '^dpm: .* records, 0 lost, in old.trace' err
@@ -102,7 +102,7 @@ started=$(date +%s%N)
 
 sh -c 'sleep 60 & exec 3> descendants; sleep 61 & wait' &
 parent=$!
-wait_for 20 sh -c "[ \"\$(pgrep -c -P $parent)\" = 2 ]"
+wait_for 30 sh -c "[ \"\$(pgrep -c -P $parent)\" = 2 ]"
 check_equal "descendants that are left out are named" \
     "0 dpm: note: 2 descendants of these processes are not metered: sleep[N], sleep[N] (--descendants takes them)" \
     "$(usage --pid $parent -o descendants.trace --duration 10ms) $(grep note: err | sed 's/\[[0-9]*\]/[N]/g')"
@@ -127,7 +127,7 @@ EOF
 rm -f over
 python3 talker-$$.py early 10 &
 early=$!
-wait_for 20 test -e early.here
+wait_for 30 test -e early.here
 take_over -o later.trace --name talker-$$.py
 python3 ./talker-$$.py late 20 &
 late=$!
@@ -152,7 +152,7 @@ check "... with all that is in it" sh -c "
     '$dpm' dump --json --type stream group.trace | jq -e -s 'any(.[]; .pid == $holder)'"
 check_equal "an interval reports while it goes on" 0 \
     "$(usage --interval 200ms --duration 700ms -o often.trace "$holder")"
-check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 3
+check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 2
 check_equal "... saying that more reports follow" "$(($(grep -c '^Who sent to whom' err) - 1))" \
     "$(grep -c ', so far$' err)"
 check_equal "... and the overhead" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
@@ -166,7 +166,7 @@ for kind in tcp udp unix pipe; do
     player=$!
     wait_for 60 sh -c "pgrep -P $player > other"
     sleep 0.2
-    "$dpm" acquire --kinds $kind --duration 100ms -o game.trace $player "$(cat other)" > out 2> err
+    "$dpm" acquire --kinds $kind --duration 300ms -o game.trace $player "$(cat other)" > out 2> err
     kill $player "$(cat other)"
     wait $player 2> stopped
     "$dpm" dump --json --type send --type receive game.trace > game.json
@@ -235,7 +235,7 @@ while [ $round -lt "$rounds" ]; do
         pids="$pids $!"
     done
     for number in $(seq $programs); do
-        wait_for 5 test -s "churned.$number"
+        wait_for 30 test -s "churned.$number"
     done
     # shellcheck disable=SC2086 # one word for each process
     take_over -o churn.trace --flags send --ring 64M $pids

@@ -63,11 +63,7 @@ if [ "$(id -u)" = 0 ]; then
     leave_hosts() { kill "$listener" 2> /dev/null; }
     ip netns exec "$there" "$dpm" calibrate --listen 10.71.7.2:7007 2> said &
     listener=$!
-    i=0
-    until grep -q answering said || [ $i -ge 50 ]; do
-        sleep 0.1
-        i=$((i + 1))
-    done
+    wait_for 30 grep -q answering said
     check 'measures another host' \
         ip netns exec "$here" "$dpm" calibrate --time 20ms -o remote.txt 10.71.7.2:7007
     less 'it is reached' 0.1 "$(value remote.txt remote 1)"
@@ -103,7 +99,7 @@ listens() {
     : > said
     "$dpm" calibrate --listen "127.0.0.1:$port" 2>> said &
     listener=$!
-    wait_for 20 grep -q answering said
+    wait_for 30 grep -q answering said
 }
 
 # ends_at_once NAME: whether it ends within 10 s after an interrupt, and so before its peer does
@@ -142,15 +138,15 @@ wait "$slow"
 ends_at_once 'ends at once when interrupted, after all that'
 listens
 slow_peer 0
-wait_for 20 sh -c "ss -Htn state established dst 127.0.0.1:$port | grep -q ."
+wait_for 30 sh -c "ss -Htn state established dst 127.0.0.1:$port | grep -q ."
 ends_at_once 'and with a silent peer, too'
 wait "$slow"
 
 port=$(free_port)
 : > full.err
-prlimit --nofile=4 timeout 10 "$dpm" calibrate --listen "127.0.0.1:$port" 2>> full.err &
+prlimit --nofile=4 timeout 60 "$dpm" calibrate --listen "127.0.0.1:$port" 2>> full.err &
 listener=$!
-wait_for 20 grep -q answering full.err
+wait_for 30 grep -q answering full.err
 slow_peer 0
 wait "$slow"
 wait "$listener"

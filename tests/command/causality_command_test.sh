@@ -73,7 +73,7 @@ for server in first second front; do
     masters="$masters $!"
 done
 for port in $first $second $front; do
-    wait_for 10 curl -sf -o page "http://127.0.0.1:$port/small" ||
+    wait_for 30 curl -sf -o page "http://127.0.0.1:$port/small" ||
         skip_all "nginx does not answer: $(cat ./*.error)"
 done
 : > front.log
@@ -216,7 +216,7 @@ fi
 port=$(free_port)
 redis-server --port "$port" --save "" --appendonly no > redis.out 2>&1 &
 masters=$!
-wait_for 10 redis-cli -p "$port" ping
+wait_for 30 redis-cli -p "$port" ping
 acquire redis.trace $masters
 redis-cli -p "$port" config resetstat > reset
 redis-benchmark -p "$port" -n 3000 -c 20 -t set,get -q > bench 2>&1
@@ -231,9 +231,9 @@ check_equal "redis: each command is a request" "$commands" "$(jq .requests.count
 check_equal "... and has the string of one" "A $commands" "$(jq -r '.strings[] | "\(.string) \(.count)"' redis.json)"
 check "... all replied to" jq -e '.requests.count == .requests.replies' redis.json
 
-timeout 30 redis-benchmark -p "$port" -l -c 10 -t set -q > bench 2>&1 &
+timeout 60 redis-benchmark -p "$port" -l -c 10 -t set -q > bench 2>&1 &
 bench=$!
-wait_for 10 pgrep -P $bench
+wait_for 30 pgrep -P $bench
 acquire both.trace $masters "$(pgrep -P $bench)"
 release
 kill $bench $masters
@@ -243,7 +243,7 @@ masters=
 check_equal "a client that is metered is a requestor" "redis-benchmark requestor - redis-server server A" \
     "$(jq -r '[.processes | sort_by(.name)[] | "\(.name) \(.role) \(.letter // "-")"] | join(" ")' both.json)"
 # (requests in flight at the acquisition have no requestor)
-check "... who has made the requests" jq -e '.requests.count > 1000 and .requests.not_metered <= 40 and
+check "... who has made the requests" jq -e '.requests.count > 200 and .requests.not_metered <= 40 and
     ([.processes[].requests] | add) == .requests.count - .requests.not_metered' both.json
 
 # ---- a pipeline ----

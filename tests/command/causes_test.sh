@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # causes_test.sh BUILD_FOLDER: real programs with one built-in cause of slowness: the first screen of the report names it,
-# with its share of the elapsed time, within 10 points of what the programs measured themselves. DPM_SEED repeats the
-# durations.
+# with its share of the elapsed time, within 10 points of what the programs measured themselves (and those for which CPUs
+# stood still). DPM_SEED repeats the durations.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -24,7 +24,7 @@ draw() {
 # report_of COMMAND...: its first screen, as one line, in the file screen; what the command prints is in out.
 report_of() {
     rm -rf cause.trace
-    "$dpm" run --meter kernel -o cause.trace --report report -- "$@" > out 2> err
+    watched "$dpm" run --meter kernel -o cause.trace --report report -- "$@" > out 2> err
     "$dpm" why --json cause.trace > why.json
     head -n 24 report | tr -s '\n ' '  ' > screen
 }
@@ -34,7 +34,7 @@ names() {
     said=$(grep -oE "[0-9.]+%( of [0-9.]+ [mu]?s)?: $2" screen | head -n 1)
     elapsed=$(jq '.elapsed_ns / 1e6' why.json)
     if [ -n "$said" ] && jq -n -e --argjson said "${said%%%*}" --argjson elapsed "$elapsed" --argjson ms "$3" \
-        '$said - 100 * $ms / $elapsed | fabs < 10' > compared; then
+        --argjson stalled "$stalled" '$said - 100 * $ms / $elapsed | fabs < 10 + 100 * $stalled / 1e6 / $elapsed' > compared; then
         pass "$1: $said"
     else
         fail "$1" "in truth $3 of $elapsed ms; found '$said' in: $(cat screen)"
@@ -62,9 +62,11 @@ for row in sys.stdin:
     end = time.process_time() + $drawn / 1000 / 200
     while time.process_time() < end: pass
     print(row, end="")
+sys.stdout.flush()
+print(1000 * time.process_time(), file=open("used", "w"))
 END
 report_of sh -c "seq 1 200 | '$python' stage.py | sort -n | tail -n 1"
-names "a pipeline with a slow stage" "$called computed" "$drawn"
+names "a pipeline with a slow stage" "$called computed" "$(cat used)"
 
 # ---- a lock ----
 
@@ -204,7 +206,7 @@ if command -v java > found && command -v javac > found && javac Computing.java 2
     check "... the threads by name have that share" jq -e --slurpfile ms computed '.elapsed_ns as $elapsed |
         ([.rows[] | select(.spent_on == "computing" and .thread == "worker-*").time_ns] | add) / $elapsed -
         $ms[0] * 1e6 / $elapsed | fabs < 0.1' why.json
-    check "... and hardly anything is unknown" jq -e '.spent_on_ns.unknown <= 0.05 * .elapsed_ns' why.json
+    check "... and hardly anything is unknown" jq -e ".spent_on_ns.unknown <= 0.05 * .elapsed_ns + $stalled" why.json
 else
     skip "threads of a JVM that compute in a synchronized block" "no JDK is installed"
 fi
@@ -268,7 +270,14 @@ if [ -n "$group" ]; then
     # shellcheck disable=SC2016 # for the inner shell
     report_of sh -c 'echo $$ > "$0/cgroup.procs"; exec "$@"' "$group" "$python" burn.py
     names "a cgroup with a CPU limit" "$called could run, but had no CPU" "$(cat out)"
-    check "... and the limit is named" grep -q "dpm-test-$$ used up its CPU limit (0.25 CPUs)" screen
+    # on a busy machine, other programs may have slowed it down more than its limit
+    if "$dpm" stats --json cause.trace | jq -e --arg name "dpm-test-$$" '[.cgroups[] | select(.name | endswith($name))][0] |
+        .throttled_ns >= 0.2 * .elapsed_ns and .throttled_periods >= 0.2 * .periods' > slowed; then
+        check "... and the limit is named" sh -c "tr -s '\n ' '  ' < report |
+            grep -q 'dpm-test-$$ used up its CPU limit (0.25 CPUs)'"
+    else
+        skip "... and the limit is named" "other programs slowed it down, not its limit"
+    fi
     rmdir "$group"
 else
     skip "a cgroup with a CPU limit" "no cgroup can limit the CPU here: $(cat err)"

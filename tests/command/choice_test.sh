@@ -35,8 +35,8 @@ sh -c "echo 0 > '$container/inner/cgroup.procs' &&
 redis=$!
 sh -c "echo 0 > '$here/$unit/cgroup.procs' && exec iperf3 -s -p $iperf_port" > out.iperf 2>&1 &
 iperf=$!
-check "redis answers" wait_for 10 redis-cli -p $port ping
-check "iperf3 listens" wait_for 10 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
+check "redis answers" wait_for 30 redis-cli -p $port ping
+check "iperf3 listens" wait_for 30 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_port')\" ]"
 
 # recorded WHAT OPTION...: loads both programs and records the chosen ones; afterwards redis-cli and iperf3 have written
 # their own counts.
@@ -45,7 +45,7 @@ recorded() {
     shift
     take_over -o "$trace" --ring 64M "$@"
     redis-cli -p $port info stats > before
-    timeout 20 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
+    timeout 60 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
     client=$!
     redis-benchmark -p $port -n 2000 -c 5 -t set,get -q > bench 2>&1
     wait $client
@@ -110,7 +110,7 @@ under_names() {
         ln -s round-$unit /run/systemd/system/ring-$unit &&
         ln -s ../$unit /usr/local/lib/systemd/system/overridden-$unit &&
         echo > /run/systemd/system/overridden-$unit &&
-        exec timeout 20 '$dpm' acquire -o alias.trace --duration 100ms --unit $1" 2>&1 | head -n 1
+        exec timeout 60 '$dpm' acquire -o alias.trace --duration 100ms --unit $1" 2>&1 | head -n 1
     rm -rf alias.trace
 }
 check_equal "--unit follows an alias" "dpm: metering 1 process" "$(under_names "other-$unit")"

@@ -118,7 +118,7 @@ while [ "$killed" -lt "$kills" ]; do
     rm -rf killed.trace
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
-    wait_for 20 test -s killed.trace/data
+    wait_for 30 test -s killed.trace/data
     sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one in three lives for more than a second
     child=$(pgrep -P $pid)
     programs_of $pid >> held
@@ -133,7 +133,7 @@ check_equal "every trace of a killed recording opens" $killed $readable
 check "... and says what it had cost, once it had gone on for a second (${costs} of $killed)" test "$costs" -ge $((killed / 3))
 check_equal "... can be repaired" $killed $repaired
 check_equal "... and is then the same to babeltrace2" $killed $foreign
-check "nothing of the killed stays in the kernel" wait_for 20 are_freed held
+check "nothing of the killed stays in the kernel" wait_for 30 are_freed held
 
 # ---- a full disk ----
 

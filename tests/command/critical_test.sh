@@ -62,7 +62,7 @@ END
 port=$(free_port)
 python3 server.py "$port" "$work" > server.out 2> server.err &
 server=$!
-wait_for 20 test -s server.out
+wait_for 30 test -s server.out
 python3 client.py "$port" 2> client.err &
 client=$!
 python3 idle.py &
@@ -158,9 +158,10 @@ check_not "... not all together" grep -q 'processes are on the critical path' fo
 
 # ---- a process that does not answer: it computes, or was stopped ----
 
-burst=$(any 40 90)
+burst=$(any 80 130) # four of them are more than the 5 % of the elapsed time below which nothing is said
 cat > busy.py << 'END'
-# busy.py MS: five clients; one answer in twenty takes MS of CPU time.
+# busy.py MS: five clients; one answer in twenty takes MS of CPU time, and on a busy machine so much more that two others ask
+# meanwhile (as long as there are more than two).
 import os, selectors, socket, sys, time
 listener = socket.create_server(("127.0.0.1", 0))
 for i in range(5):
@@ -185,16 +186,20 @@ while left:
         else:
             count += 1
             end = time.thread_time() + (int(sys.argv[1]) / 1000 if count % 20 == 10 else 0)
-            while time.thread_time() < end: pass
+            while time.thread_time() < end or (count % 20 == 10 and left > 2 and len(selector.select(0)) < 2): pass
             key.fileobj.send(b"a")
 END
 "$dpm" run -o busy.trace --report busy.txt -- "$python" busy.py "$burst" > pid
 report_of busy.trace
-holds "a server that computes $burst ms while messages wait is found" report.json "
+if jq -e ".path.elapsed_ns < 15 * 4 * ${burst}000000" report.json > quick; then
+    holds "a server that computes $burst ms while messages wait is found" report.json "
     .statistics.processes as \$processes | [.findings[] | select(.kind == \"busy_while_messages_waited\")] | length > 0 and
     (.[0] | \$processes[.processes[0]].pid == $(cat pid) and .ns >= ${burst}000000)"
-check "... how long at a stretch, and how many messages" grep -q \
-    "\[$(cat pid)\] computed up to [0-9.]* ms at a stretch.* while up to [2-9] messages came" found
+    check "... how long at a stretch, and how many messages" grep -q \
+        "\[$(cat pid)\] computed up to [0-9.]* ms at a stretch.* while up to [2-9] messages came" found
+else
+    skip "a server that computes $burst ms while messages wait is found" "the busy machine delayed all else far more"
+fi
 cat > stop.py << 'END'
 import os, signal, sys, time
 child = os.fork()
@@ -312,13 +317,13 @@ fi
 two_hosts 10.83.8
 "$python" slow_network.py "$delay" "$here" 10.83.7.1 "$there" 10.83.7.2 > network.out 2>&1 &
 network=$!
-if ! wait_for 20 test -e network.ready; then
+if ! wait_for 30 test -e network.ready; then
     skip "a slow network" "$(tail -n 1 network.out)"
     finish
 fi
 ip netns exec "$there" "$dpm" run -o far_server.trace --kinds tcp,udp -- "$python" far_server.py > far_server.out 2>&1 &
 far_server=$!
-wait_for 20 test -e server.ready
+wait_for 30 test -e server.ready
 ip netns exec "$here" "$dpm" run -o far_client.trace --kinds tcp,udp -- "$python" far_client.py $trips > far_client.out 2>&1
 wait $far_server
 "$dpm" report --json far_client.trace far_server.trace > report.json

@@ -165,7 +165,7 @@ check "each message costs the CPU time asked for" awk '
 start() {
     "$programs/filesystem" --requests 10000000 "$@" > out 2> err &
     launcher=$!
-    wait_for 10 pgrep -P $launcher -x user-process
+    wait_for 30 pgrep -P $launcher -x user-process
 }
 
 # none_left: no child of the launcher is alive.
@@ -183,7 +183,7 @@ for victim in disk-interface buffer-manager directory-mgr request-interp user-pr
     status=$?
     check "a $victim that is killed: exit code 1, and it is named" \
         test "$status $(grep -c "^filesystem: .*" err)" = "1 1"
-    wait_for 5 none_left
+    wait_for 30 none_left
     check "... and no process is left" none_left
 done
 
@@ -196,7 +196,7 @@ start
 children=$(pgrep -P $launcher)
 kill -KILL $launcher
 wait $launcher 2> /dev/null
-wait_for 5 none_left
+wait_for 30 none_left
 check "killed, it leaves no process" none_left
 
 # Files of 4 blocks have no indirect blocks, so only data follow the descriptors.
@@ -211,12 +211,12 @@ check "a disk that is spoiled: the users notice" grep -q '^user-process: record 
 for options in "--clients 0" "--clients 65" "--kind odd" "--requests x" "--place buffer" "--place nobody=1" \
     "--dirty-buffers 0" "--what" "surplus"; do
     # shellcheck disable=SC2086 # the words are options
-    timeout 20 "$programs/filesystem" $options > out 2> err
+    timeout 60 "$programs/filesystem" $options > out 2> err
     check_equal "refuses: $options" "2 0" "$? $(wc -c < out)"
 done
-timeout 20 "$programs/filesystem" --place buffer=1000 > out 2> err
+timeout 60 "$programs/filesystem" --place buffer=1000 > out 2> err
 check "a core that is not there" grep -q '^filesystem: buffer-manager on core 1000: ' err
-timeout 20 "$programs/buffer-manager" > out 2> err
+timeout 60 "$programs/buffer-manager" > out 2> err
 check_equal "a server started by hand" 2 $?
 
 # ---- DPM's counts are the same ----

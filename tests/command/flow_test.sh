@@ -72,7 +72,7 @@ try() {
     rm -rf flow.trace
     "$flow" "$@" &
     pid=$!
-    wait_for 5 all_send "$2"
+    wait_for 30 all_send "$2"
     sleep 0.1
     # shellcheck disable=SC2046
     take_over -o flow.trace --flags send,receive --kinds all --ring 64M $pid $(pgrep -P $pid)

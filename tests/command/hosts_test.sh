@@ -45,7 +45,7 @@ for i in range(100):
 END
 ip netns exec $there "$dpm" run -o server.trace --kinds tcp,udp -- python3 server.py > server.out 2>&1 &
 server=$!
-wait_for 20 test -e ready
+wait_for 30 test -e ready
 ip netns exec $here "$dpm" run -o client.trace --kinds tcp,udp -- python3 client.py > client.out 2>&1
 check_equal "the client ends in order" 0 $?
 wait $server
@@ -93,6 +93,6 @@ for hours in 3 7000; do
     check "... the whole graph lies within a minute" awk -v whole="$(grep -o "from [-0-9.]* s to [0-9.]* s" graph.dot)" \
         'BEGIN { split(whole, word, " "); exit !(word[5] > 0 && word[5] - word[2] < 60) }'
     check "... messages took no hours from host to host" jq -e '
-        [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 20000000)' stats.json
+        [.pairs[].delivery_ns | values] | length >= 2 and all(.p50 < 1000000000)' stats.json
 done
 finish

@@ -67,7 +67,7 @@ fi
 
 # ignoring SIGNAL COMMAND...: started with the signal ignored
 ignoring() {
-    timeout 20 python3 -c 'import os, signal, sys
+    timeout 60 python3 -c 'import os, signal, sys
 signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
 os.execvp(sys.argv[2], sys.argv[2:])' "$@"
 }

@@ -18,10 +18,19 @@ lasting() {
          /^Matched receives: / { on = 0 }'
 }
 
+# reported.sh MESSAGES: waits, as a part of the command, until a report has them all and others have followed. It sends
+# nothing itself.
+cat > reported.sh << 'END'
+i=0
+until grep -q "^Matched receives: $1 exact" err || [ $i = 600 ]; do i=$((i + 1)) && sleep 0.05; done
+sleep 0.6
+END
+
 # Messages, then silence: everything has been reported when the command ends.
 compare() {
     name=$1
     shift
+    rm -f err
     "$dpm" run --interval 250ms -o "$name.trace" "$@" > out 2> err
     so_far err > report
     lasting < report > live
@@ -33,10 +42,10 @@ compare() {
     check "... and what it costs" grep -q '^DPM itself: ' report
 }
 
-compare few sh -c "'$load' 2000 64; sleep 1.5"
+compare few sh -c "'$load' 2000 64; sh reported.sh 2,000"
 # more than is read from the history at once
-compare many sh -c "'$load' 60000 64; sleep 3"
-compare ptrace --meter ptrace sh -c "'$load' 2000 64; sleep 1.5"
+compare many sh -c "'$load' 60000 64; sh reported.sh 60,000"
+compare ptrace --meter ptrace sh -c "'$load' 2000 64; sh reported.sh 2,000"
 
 # What is new in each interval adds up to the whole: the first report, and the intervals of the others.
 "$dpm" run --interval 250ms -o sum.trace sh -c "

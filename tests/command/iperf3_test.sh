@@ -14,12 +14,12 @@ port=$(free_port)
 
 # serve FOLDER, fill FOLDER OPTION...: the two ends of iperf3, which leave their figures in FOLDER.
 serve() {
-    exec timeout 20 iperf3 -s -1 -p $port -J --debug --logfile "$1/server.json" > "$1/server.out" 2>&1
+    exec timeout 60 iperf3 -s -1 -p $port -J --debug --logfile "$1/server.json" > "$1/server.out" 2>&1
 }
 fill() {
     fill_folder=$1
     shift
-    exec timeout 20 iperf3 -c "$@" -p $port -J --debug --logfile "$fill_folder/client.json" \
+    exec timeout 60 iperf3 -c "$@" -p $port -J --debug --logfile "$fill_folder/client.json" \
         > "$fill_folder/client.out" 2>&1
 }
 listening() {
@@ -68,7 +68,7 @@ done
 iperf3 -c $* -p $port -J --debug --logfile whole/client.json > whole/client.out
 wait
 SCRIPT
-    timeout 30 "$dpm" run --kinds tcp --ring 64M --wait -o both.trace -- sh both.sh > out 2> err
+    timeout 60 "$dpm" run --kinds tcp --ring 64M --wait -o both.trace -- sh both.sh > out 2> err
     status=$?
     records both.trace
 }
@@ -98,11 +98,11 @@ whole "through sendfile" 5 ::1 -P 4 -n 16M -b 200M --zerocopy
 mkdir apart
 (serve apart) &
 server=$!
-wait_for 10 listening
-timeout 30 "$dpm" acquire -o server.trace "$(pgrep -P $server)" > out 2> acquire.err &
+wait_for 30 listening
+timeout 60 "$dpm" acquire -o server.trace "$(pgrep -P $server)" > out 2> acquire.err &
 acquirer=$!
-wait_for 20 grep -q '^dpm: metering 1 process$' acquire.err
-timeout 20 "$dpm" run -o client.trace -- iperf3 -c 127.0.0.1 -p $port -P 4 -n 16M -b 200M --bidir \
+wait_for 30 grep -q '^dpm: metering 1 process$' acquire.err
+timeout 60 "$dpm" run -o client.trace -- iperf3 -c 127.0.0.1 -p $port -P 4 -n 16M -b 200M --bidir \
     -J --debug --logfile apart/client.json > apart/client.out 2> err
 wait $server
 wait $acquirer
@@ -120,15 +120,15 @@ take_both() {
     mkdir middle
     python3 "$tests/beginnings.py" $port > beginnings &
     watcher=$!
-    wait_for 10 grep -q ready beginnings
+    wait_for 30 grep -q ready beginnings
     (serve middle) &
     server=$!
-    wait_for 10 listening
+    wait_for 30 listening
     (fill middle 127.0.0.1 -t "$seconds" "$@") &
     client=$!
     sleep 0.3
     # timeout has a child, iperf3
-    timeout 30 "$dpm" acquire --ring 64M -o middle.trace "$(pgrep -P $server)" "$(pgrep -P $client)" > out 2> acquire.err
+    timeout 60 "$dpm" acquire --ring 64M -o middle.trace "$(pgrep -P $server)" "$(pgrep -P $client)" > out 2> acquire.err
     acquired=$?
     wait $server
     wait $client

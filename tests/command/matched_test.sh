@@ -103,7 +103,7 @@ os.write(begin, b"x" * 2000)
 os.read(end, 2000)
 END
 if only_kernel "an unmonitored process also writes into a pipe" "it sees no other processes"; then
-    (wait_for 10 test -s place && printf 12345 > "$(cat place)" && touch written) &
+    (wait_for 30 test -s place && printf 12345 > "$(cat place)" && touch written) &
     "$dpm" run -o passed.trace -- python3 passed.py > out 2> err
     check_equal "an unmonitored process also writes into a pipe" 0 $?
     wait

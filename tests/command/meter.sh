@@ -3,6 +3,7 @@
 # meter.sh: shared by the tests that meter; read after tap.sh. Benchmarks read it too.
 
 dpm=$1/dpm
+stalls=$1/tests/programs/stalls
 # A dpmd that serves this machine is not what is tested.
 export DPM_SOCKET="$scratch/no-dpmd"
 
@@ -90,7 +91,8 @@ free_port() {
     echo "$1"
 }
 
-# wait_for SECONDS COMMAND...: waits until the command succeeds.
+# wait_for SECONDS COMMAND...: waits until the command succeeds. The limit is for what has gone wrong, and makes no test
+# slower: tests give 30 s or more, since a busy machine may take long for anything.
 wait_for() {
     tries=$(($1 * 20))
     shift
@@ -99,6 +101,25 @@ wait_for() {
         [ "$tries" -gt 0 ] || return 1
         sleep 0.05
     done
+}
+
+# has_computed PROCESS TICKS: whether it has used this much CPU time, in 1/100 s: so it is past its beginning.
+has_computed() {
+    [ "$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat")" -ge "$2" ]
+}
+
+# shellcheck disable=SC2034 # some tests use `stalled`
+# watched COMMAND...: runs it, and sets `stalled`: for how many ns CPUs stood still meanwhile (tests/programs/stalls.c),
+# which dpm and the metered program may each take for something else. 0 if that cannot be known.
+watched() {
+    "$stalls" > "$scratch/stalls" 2>&1 &
+    stalls_process=$!
+    "$@"
+    watched_status=$?
+    kill -TERM $stalls_process 2> /dev/null
+    wait $stalls_process
+    stalled=$(grep -x '[0-9]*' "$scratch/stalls") || stalled=0
+    return $watched_status
 }
 
 # repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves a trace reader's messages in dump.err. It

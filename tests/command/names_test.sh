@@ -184,7 +184,7 @@ while True:
     connection.sendall(connection.recv(100))
 ' > server.port &
 server=$!
-wait_for 10 test -s server.port
+wait_for 30 test -s server.port
 port=$(cat server.port)
 "$dpm" run -o client.trace -- python3 -c "
 import socket

@@ -41,7 +41,7 @@ done
 
 "$leaderless" "$PWD/go" 20 > sent &
 process=$!
-wait_for 10 sh -c "test \"\$(ls /proc/$process/task | wc -l)\" = 2 && ! test -e /proc/$process/exe"
+wait_for 30 sh -c "test \"\$(ls /proc/$process/task | wc -l)\" = 2 && ! test -e /proc/$process/exe"
 take_over -p "$process" -o acquired.trace --report report
 touch go
 wait "$process"
@@ -53,7 +53,7 @@ check_equal "... and its program's procedures have names" 20 \
 cat > inside.sh << 'END'
     "$1" "$PWD/go" 20 leader > sent &
     process=$!
-    for i in $(seq 20); do # until its main thread has ended
+    for i in $(seq 600); do # until its main thread has ended
         test -e "/proc/$process/exe" || break
         sleep 0.05
     done
@@ -155,5 +155,5 @@ else
     in_cgroup "$dpm" check > checked
     check "dpm check explains it" grep -q "limited  *cgroup2 .*shows only this container's part" checked
 fi
-wait_for 5 rmdir "$group" 2> /dev/null
+wait_for 30 rmdir "$group" 2> /dev/null
 finish

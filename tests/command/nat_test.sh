@@ -91,11 +91,11 @@ for thread in threads:
 for thread in threads:
     thread.join()
 END
-ip netns exec $server timeout 30 "$dpm" run -o server.trace --kinds tcp --report server.report -- \
+ip netns exec $server timeout 60 "$dpm" run -o server.trace --kinds tcp --report server.report -- \
     python3 server.py > peers 2> server.err &
 running=$!
-wait_for 20 test -e ready
-ip netns exec $client timeout 30 "$dpm" run -o client.trace --kinds tcp -- python3 client.py > client.out 2>&1
+wait_for 30 test -e ready
+ip netns exec $client timeout 60 "$dpm" run -o client.trace --kinds tcp -- python3 client.py > client.out 2>&1
 check_equal "the client ends in order" 0 $?
 wait $running
 check_equal "... and the server" 0 $?

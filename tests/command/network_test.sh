@@ -64,7 +64,7 @@ if sys.argv[1] == "stay":
 END
 ip netns exec $there python3 server.py > server.out &
 server=$!
-wait_for 10 grep -q ready server.out
+wait_for 30 grep -q ready server.out
 
 # said: "round trip, retransmitted" from the client's log; recorded TRACE: from the record of its end.
 recorded() {
@@ -81,7 +81,7 @@ check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep
 
 "$dpm" run -o stays.trace -- ip netns exec $here python3 client.py stay $there > stays.out 2> err &
 meter=$!
-wait_for 20 test -s stays.out
+wait_for 30 test -s stays.out
 sleep 0.2
 kill -TERM $meter # which is the command's
 wait $meter
@@ -94,7 +94,7 @@ pkill -f "client.py stay $there" 2> kill.err
 # Data in flight when a process is acquired.
 ip netns exec $here python3 client.py flight $there > flight.out &
 client=$!
-wait_for 20 test -s flight.out
+wait_for 30 test -s flight.out
 "$dpm" acquire -o flight.trace --pid $client --duration 300ms > out 2> err
 kill $client
 wait $client 2> kill.err

@@ -55,7 +55,7 @@ http {
 CONF
 python3 "$tests/beginnings.py" $port $behind > beginnings &
 watcher=$!
-wait_for 10 grep -q ready beginnings
+wait_for 30 grep -q ready beginnings
 master=
 trap 'kill $watcher $master 2> kill.err; rm -rf "$scratch"' EXIT
 nginx -c "$scratch/nginx.conf" -e "$scratch/error.log" > out 2>&1 &
@@ -63,7 +63,7 @@ master=$!
 get() {
     curl -sf -o page "http://127.0.0.1:$port/$1"
 }
-wait_for 10 get small || skip_all "nginx does not answer: $(cat out error.log)"
+wait_for 30 get small || skip_all "nginx does not answer: $(cat out error.log)"
 
 # Clients that request a page again and again, each over one connection, while the file `going` exists.
 cat > keep.py << 'END'

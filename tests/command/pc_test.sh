@@ -77,7 +77,7 @@ timeout 60 "$dpm" run -o replaced.trace -- ./replaced wait < line > replaced.exp
 pid=$!
 exec 3> line
 # Before its first call, and while names are not recorded yet.
-wait_for 20 sh -c "'$dpm' dump --type exec replaced.trace 2> told | grep -q EXEC"
+wait_for 30 sh -c "'$dpm' dump --type exec replaced.trace 2> told | grep -q EXEC"
 cp -r replaced.trace cut.trace
 cp /bin/true new
 mv new replaced
@@ -114,7 +114,7 @@ mkfifo line
 pid=$!
 exec 3> line
 # the shell opens the FIFO before it executes the program
-wait_for 20 sh -c "readlink /proc/$pid/exe | grep -q '/a-program-of-a-long-name$'"
+wait_for 30 sh -c "readlink /proc/$pid/exe | grep -q '/a-program-of-a-long-name$'"
 cp /bin/true new
 mv new a-program-of-a-long-name
 take_over -o upgraded.trace --name a-program-of-a-long-name
@@ -167,7 +167,7 @@ mostly_in_program truth-program truth.trace truth-program
 
 if command -v redis-server > /dev/null; then
     traced redis redis-server --port $port --save "" --appendonly no
-    wait_for 10 redis-cli -p $port ping
+    wait_for 30 redis-cli -p $port ping
     take_over_traced redis.trace
     redis-benchmark -p $port -n 500 -c 10 -t set,get,lrange_100 -q > out 2>&1
     redis-cli -p $port shutdown nosave
@@ -198,7 +198,7 @@ END
         python3 -c "import urllib.request; urllib.request.urlopen('http://127.0.0.1:$port/').read()"
     }
     traced nginx nginx -c "$scratch/nginx.conf" -e "$scratch/nginx.log"
-    wait_for 10 get
+    wait_for 30 get
     take_over_traced nginx.trace
     for _ in 1 2 3 4 5 6 7 8; do
         get
@@ -212,9 +212,9 @@ fi
 
 if command -v iperf3 > /dev/null; then
     traced iperf-server iperf3 -s -1 -p $port
-    wait_for 10 traced_program
+    wait_for 30 traced_program
     take_over_traced iperf-server.trace
-    wait_for 10 timeout 20 iperf3 -c 127.0.0.1 -p $port -n 100M
+    wait_for 30 timeout 60 iperf3 -c 127.0.0.1 -p $port -n 100M
     acquired iperf-server 100
     mostly_in_program iperf3 iperf-server.trace iperf3
 else
@@ -232,7 +232,7 @@ if command -v initdb > /dev/null; then
     }
     traced postgres setpriv --reuid nobody --regid nogroup --clear-groups "$(command -v postgres)" \
         -D "$scratch/data/db" -p $port -k "$scratch/data" -c listen_addresses=127.0.0.1
-    wait_for 20 ask 'select 1'
+    wait_for 30 ask 'select 1'
     take_over_traced postgres.trace
     for _ in 1 2 3 4 5; do
         ask 'select n from generate_series(1, 3000) as s(n)' > out 2>&1

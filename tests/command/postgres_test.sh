@@ -41,7 +41,7 @@ bench() {
 ask() {
     PGUSER=nobody psql -h 127.0.0.1 -p $port -At -c "$1" postgres
 }
-check "the server answers" wait_for 10 ask "select 1"
+check "the server answers" wait_for 30 ask "select 1"
 bench -h 127.0.0.1 -i -q > init.out 2>&1
 
 # ---- acquired while connections of both kinds are in use ----
@@ -50,8 +50,12 @@ PGUSER=nobody timeout 60 pgbench -p $port -h 127.0.0.1 -n -S -c 3 -T 50 -R 200 p
 old_tcp=$!
 PGUSER=nobody timeout 60 pgbench -p $port -h "$scratch/data" -n -S -c 3 -T 50 -R 200 postgres > old-unix 2>&1 &
 old_unix=$!
-sleep 0.5
-ask "select pid from pg_stat_activity where query like 'SELECT abalance%'" | sort > old-pids
+# all_ask: whether each connection of both has asked something
+all_ask() {
+    ask "select pid from pg_stat_activity where query like 'SELECT abalance%'" | sort > old-pids
+    [ "$(wc -l < old-pids)" = 6 ]
+}
+wait_for 30 all_ask
 check "it is taken over under load" take_over -o postgres.trace --ring 64M --name postgres
 begun=$(date +%s.%N)
 PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 4 -t 100 > new-tcp 2>&1
@@ -133,10 +137,10 @@ check "... and replied to all but the last, the end of the connection" jq -e \
 
 PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 6 -R 300 > both-tcp 2>&1 &
 bench -h "$scratch/data" -n -S -c 2 -T 6 -R 300 > both-unix 2>&1 &
-wait_for 10 pgrep -x pgbench
+wait_for 30 pgrep -x pgbench
 sleep 0.5
 take_over -o both.trace --ring 64M --name postgres --name pgbench
-wait_for 20 sh -c '! pgrep -x pgbench'
+wait_for 30 sh -c '! pgrep -x pgbench'
 sleep 0.5
 let_go
 "$dpm" stats --json both.trace > stats.json 2> stats.err
@@ -146,7 +150,9 @@ check_equal "... none is left over, at either end" "0 0" \
 
 # for each kind of socket: exact edges, others, RECEIVEs without one, and SENDs that no edge leads to
 "$dpm" dump --matched --json both.trace 2> dump.err > both.json
-jq -s '
+# (of this server: others of the same name may run here)
+jq -s --arg server "127.0.0.1:$port" '
+    map(select(.kind != "tcp" or .local == $server or .remote == $server)) |
     [.[] | select(.event == "RECEIVE" and .bytes > 0)] as $receives |
     [.[] | select(.event == "SEND" and .bytes > 0)] as $sends |
     ([$receives[].edges[]? | {key: "\(.stream) \(.sequence)", value: true}] | from_entries) as $received |

@@ -271,7 +271,7 @@ first_pid=$!
 second=$(free_port)
 redis-server --hz 500 --port "$second" --save "" --appendonly no > second.out 2>&1 &
 second_pid=$!
-wait_for 10 redis-cli -p "$first" ping && wait_for 10 redis-cli -p "$second" ping
+wait_for 30 redis-cli -p "$first" ping && wait_for 30 redis-cli -p "$second" ping
 # asks the first and waits, asks the second and works before it checks for the answer
 cat > asks.sh << 'END'
 exec 3<> "/dev/tcp/127.0.0.1/$1" 4<> "/dev/tcp/127.0.0.1/$2"
@@ -319,7 +319,7 @@ live_pid=$!
 has_received() {
     "$dpm" dump --type receive --process wc live.trace 2> dump.err | grep -q .
 }
-wait_for 20 has_received
+wait_for 30 has_received
 "$dpm" parallelism --json live.trace > live.json 2> live.err
 "$dpm" path --json live.trace > live-path.json 2> live-path.err
 "$dpm" causality --json --server gzip,wc live.trace > live-causality.json 2> live-causality.err
@@ -347,7 +347,7 @@ fails 'no file' 1 'cannot be read' "$dpm" parallelism --assign missing.txt pipe.
 fails 'a directory' 1 '^dpm: .: cannot be read: Is a directory$' "$dpm" parallelism --assign . pipe.trace
 for option in --assign --delays; do
     fails "$option: a line without end" 1 '^dpm: /dev/zero:1: give lines of less than 64 KiB of text$' \
-        timeout 20 "$dpm" parallelism $option /dev/zero pipe.trace
+        timeout 60 "$dpm" parallelism $option /dev/zero pipe.trace
 done
 echo 'gzip nowhere' > bad.txt
 fails 'no such machine' 1 'bad.txt:1: give machine NAME' "$dpm" parallelism --assign bad.txt pipe.trace

@@ -142,7 +142,7 @@ END
         "$dpm" run --meter "${meters% *}" -o server.trace --report server.report -- python3 serve.py "$port" \
             > served 2> server.err &
         server=$!
-        wait_for 20 grep -q ready served
+        wait_for 30 grep -q ready served
         "$dpm" run --meter "${meters#* }" -o client.trace --report client.report -- python3 ask.py "$port" 2> err
         wait $server
         "$dpm" stats --json server.trace client.trace > joined.json 2> joined.err

@@ -270,15 +270,17 @@ killed() {
     rm -rf killed.trace count
     as_user "$dpm" run --meter ptrace -o killed.trace "$@" -- \
         sh -c 'echo $$ > pid; while :; do echo >> count; sleep 0.05; done' 2> err &
-    wait_for 10 test -s count
+    wait_for 30 test -s count
     as_user sh -c "kill -9 $(pgrep -n -f "dpm run --meter ptrace -o killed.trac[e]")"
     wait $! 2> err
-    sleep 0.3
     before=$(wc -l < count)
-    sleep 0.4
-    after=$(wc -l < count)
-    if [ "$after" -gt "$before" ]; then
-        echo "runs on, $(sed -n 's/^State:[[:blank:]]*\([A-Z]\).*/\1/p' "/proc/$(cat pid)/status" | tr RS ++)"
+    # counts_or_not: it has counted twice more, or ended.
+    counts_or_not() {
+        [ "$(wc -l < count)" -gt $((before + 1)) ] || ! grep -q '^State:[[:blank:]]*[^ZX]' "/proc/$(cat pid)/status"
+    }
+    wait_for 30 counts_or_not
+    if [ "$(wc -l < count)" -gt $((before + 1)) ]; then
+        echo "runs on, $(sed -n 's/^State:[[:blank:]]*\([A-Z]\).*/\1/p' "/proc/$(cat pid)/status" | tr RSDI ++++)"
         kill "$(cat pid)"
     else
         echo "has ended"

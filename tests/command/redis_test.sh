@@ -12,7 +12,7 @@ port=$(free_port)
 
 "$dpm" run -o redis.trace -- redis-server --port $port --save "" --appendonly no > out 2> err &
 pid=$!
-check "redis-server answers under dpm run" wait_for 10 redis-cli -p $port ping
+check "redis-server answers under dpm run" wait_for 30 redis-cli -p $port ping
 redis-benchmark -p $port -n 4000 -c 20 -t set,get,lpush,lrange_100 -q > bench 2>&1
 redis-benchmark -p $port -n 4000 -c 5 -P 16 -t set,get -q >> bench 2>&1
 redis-cli -p $port info stats | tr -d '\r' > info
@@ -40,7 +40,7 @@ only_kernel "a server acquired in the middle" "it acquires no process" || finish
 
 redis-server --port $port --unixsocket "$scratch/socket" --save "" --appendonly no > out 2>&1 &
 pid=$!
-wait_for 10 redis-cli -p $port ping
+wait_for 30 redis-cli -p $port ping
 mkfifo fifo
 /usr/bin/python3 "$tests/redis_hold.py" $port "$scratch/socket" < fifo > held &
 holder=$!
@@ -49,7 +49,7 @@ exec 7> fifo
 # tell LINE TEXT TIMES: sends a line to the holder, and waits until it has printed the text this many times.
 tell() {
     echo "$1" >&7
-    wait_for 20 sh -c "[ \$(grep -c '$2' held) = $3 ]"
+    wait_for 30 sh -c "[ \$(grep -c '$2' held) = $3 ]"
 }
 
 tell use used 1

@@ -81,7 +81,7 @@ if only_kernel "acquired processes" "it cannot acquire"; then
     rm -rf n.trace
     take_over -o n.trace --report report $victim
     touch go
-    wait_for 20 grep -q 'at work' /proc/$victim/cmdline
+    wait_for 30 grep -q 'at work' /proc/$victim/cmdline
     let_go
     kill $victim
     "$dpm" dump --json n.trace > records 2> dump.err

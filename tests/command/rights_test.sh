@@ -59,11 +59,11 @@ cp exchange unreadable && chmod 711 unreadable
 
 # ---- what is acquired ----
 
-# background COMMAND...: runs until it is ended; its pid is $pid.
+# background COMMAND...: runs until it is ended; its pid is $pid. Returns when it has become what the command ends with.
 background() {
     "$@" > background.out 2>&1 &
     pid=$!
-    sleep 0.3
+    wait_for 30 grep -Eqx 'exchange|by-user|by-capability|unreadable' "/proc/$pid/comm"
 }
 
 # end: ends what runs in the background.

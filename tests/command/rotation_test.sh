@@ -66,7 +66,7 @@ check_not "... and nothing is said" grep -q 'only the newest' err
 "$dpm" run -o followed.trace --max-size 1M -- sh -c "
     for i in 1 2 3; do '$load' 200 64; sleep 0.3; done; '$load' 100000 64; sleep 0.3" > out 2> err &
 pid=$!
-wait_for 20 test -s followed.trace/control
+wait_for 30 test -s followed.trace/control
 timeout 60 "$dpm" dump --follow --json followed.trace > followed 2> follow.err
 check_equal "a reader that follows ends with the recording" 0 $?
 wait $pid
@@ -77,7 +77,7 @@ check_equal "... each record was read or is said to be missing" "$(tail -n 1 fol
     "$(jq -s --argjson said "$said" 'length - ([.[] | select(.event == "BEGIN") | .repeated + 2] | add // 0) + $said' followed)"
 "$dpm" run -o plain.trace -- sh -c "'$load' 200 64; sleep 1.5; '$load' 200 64" > out 2> err &
 pid=$!
-wait_for 20 test -s plain.trace/control
+wait_for 30 test -s plain.trace/control
 timeout 60 "$dpm" dump --follow --json plain.trace > followed 2> err
 wait $pid
 check_equal "a trace that is not rotated is followed, too" \

@@ -94,21 +94,25 @@ check "... and records their end" sh -c \
 # A signal from outside goes to the program first; the second one ends the recording. (TERM here: a shell starts
 # background commands with INT ignored.)
 # shellcheck disable=SC2086 # two options
-timeout 30 "$dpm" run $few -o i.trace -- sh -c \
-    'trap "echo got it; exit 4" TERM; for i in $(seq 100); do sleep 0.1; done' > out 2> err &
+timeout 60 "$dpm" run $few -o i.trace -- sh -c \
+    'trap "echo got it; exit 4" TERM; : > trapped; for i in $(seq 300); do sleep 0.1; done' > out 2> err &
 pid=$!
-wait_for 5 test -s i.trace/metadata
-sleep 0.5
+wait_for 30 test -e trapped
 pkill -TERM -P $pid
 wait $pid
 check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
 
 # shellcheck disable=SC2086 # two options
-timeout 30 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
+timeout 60 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
 pid=$!
-wait_for 5 test -s alive
-sleep 0.3
+wait_for 30 test -s alive
+# taken: whether dpm has taken its signal: two that wait are one
+taken() {
+    ! grep -Eq '^(Shd|Sig)Pnd:.*[1-9a-f]' "/proc/$(pgrep -P $pid)/status"
+}
+wait_for 30 sh -c "grep -q '^sleep' /proc/$(cat alive)/comm"
 pkill -TERM -P $pid
+wait_for 30 taken
 sleep 0.3
 pkill -TERM -P $pid
 wait $pid
@@ -117,7 +121,7 @@ if [ "$meter" = kernel ]; then
     check "... and the program lives on" kill -0 "$(cat alive)"
     kill -KILL "$(cat alive)"
 else
-    check "... and the program with it" wait_for 5 sh -c "! kill -0 $(cat alive)"
+    check "... and the program with it" wait_for 30 sh -c "! kill -0 $(cat alive)"
 fi
 check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
 
@@ -164,7 +168,7 @@ check_not "... which does not run" test -e ran
 mkfifo let_go_on
 "$dpm" run -o l.trace --flags send -- sh -c 'echo > begun; read -r line < let_go_on' 2> err &
 pid=$!
-wait_for 20 test -e begun
+wait_for 30 test -e begun
 programs_of $pid > held
 bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
 : > let_go_on
@@ -175,5 +179,5 @@ named() {
 }
 check_equal "a hook that a flag needs is loaded" 1 "$(named '^sock_send')"
 check_equal "a hook that no flag needs is not" 0 "$(named '^(sock_recv|sched_switch)')"
-check "after the run nothing stays in the kernel" wait_for 20 are_freed held
+check "after the run nothing stays in the kernel" wait_for 30 are_freed held
 finish

@@ -36,7 +36,7 @@ record() {
     shift
     rm -rf s.trace
     spin "$first_cpu" "$first_cpu"
-    "$dpm" run --meter "$which" "$@" -o s.trace --report report -- "$competing" 100 "$first_cpu" > out 2> err
+    watched "$dpm" run --meter "$which" "$@" -o s.trace --report report -- "$competing" 100 "$first_cpu" > out 2> err
     stop_spinning
     "$dpm" dump --json s.trace > records 2> dump.err
 }
@@ -47,9 +47,10 @@ read_program() {
 }
 
 # agree MS SWITCHES: whether the last SCHEDULE of each thread says what the thread itself has read a moment before its
-# end. Since then it had a real-time priority: it may have slept, as for a lock, but has hardly waited for its CPU.
+# end. Since then it had a real-time priority: it may have slept, as for a lock, but has hardly waited for its CPU, unless
+# that stood still.
 agree() {
-    jq -s -e --argjson program "$(read_program)" --argjson ms "$1" --argjson switches "$2" '
+    jq -s -e --argjson program "$(read_program)" --argjson ms "$(($1 + stalled / 1000000))" --argjson switches "$2" '
         [.[] | select(.event == "SCHEDULE")] as $all |
         ($program | length == 3) and ($program | all(. as $own |
             [$all[] | select(.tid == $own.tid)] | last as $told |

@@ -101,7 +101,7 @@ cp transfer.py "$talk" set/shared
 transfer() {
     on "$2" timeout 60 python3 "$set_of/shared/transfer.py" take > taken &
     taker=$!
-    wait_for 10 grep -q ready taken
+    wait_for 30 grep -q ready taken
     on "$1" timeout 60 python3 "$set_of/shared/transfer.py" send "$2" "$3" > sent
     wait $taker
     same=$([ "$(tail -n 1 taken)" = "$(cut -d ' ' -f 1 sent)" ] && echo yes)
@@ -122,7 +122,7 @@ check "... and it is fast again ($round_trip us)" test "$round_trip" -lt 50000
 "$hosts" unplug "$set_of" web2
 check_equal "a host without its cable is not reached" "" "$(fastest web1 web2)"
 "$hosts" plug "$set_of" web2
-check "... and with it, it is" wait_for 10 on web1 ping -c 1 -W 1 web2
+check "... and with it, it is" wait_for 30 on web1 ping -c 1 -W 1 web2
 
 # ---- each meters its own processes ----
 
@@ -247,24 +247,24 @@ gone() {
     ! ps ax -o args= | grep -v grep | grep -F "$set_of/" && test ! -e "$set_of"
 }
 check "down removes everything" "$hosts" down "$set_of"
-check "... all of it" wait_for 10 gone
+check "... all of it" wait_for 30 gone
 check "... and works twice" "$hosts" down "$set_of"
 check_not "an up that cannot succeed" "$hosts" up "$set_of" web1 web1
 check_not "... because a process that it needs does not start" sh -c 'PATH=$(pwd)/broken:$PATH &&
     mkdir -p broken && printf "#!/bin/sh\nexit 1\n" > broken/mount && chmod +x broken/mount && "$1" up "$2" web1' \
     sh "$hosts" "$set_of"
-check "... leaves nothing" wait_for 10 gone
+check "... leaves nothing" wait_for 30 gone
 sleep 60 &
 owner=$!
 "$hosts" up --owner $owner "$set_of" web1 > up.out 2> up.err
 inits=$("$hosts" list "$set_of" | cut -d ' ' -f 4)
 kill -9 $owner
-check "hosts end with their owner, even if that is killed" wait_for 20 gone
+check "hosts end with their owner, even if that is killed" wait_for 30 gone
 "$hosts" up "$set_of" web1 web2 > up.out 2> up.err
 inits=$("$hosts" list "$set_of" | cut -d ' ' -f 4)
 kill -9 "$(cut -d ' ' -f 1 set/keeper)"
-check "they end with their keeper" wait_for 20 sh -c 'for init in $1; do
+check "they end with their keeper" wait_for 30 sh -c 'for init in $1; do
     ! grep -q "^State:[[:space:]]*[^ZX]" /proc/$init/status || exit 1; done' sh "$inits"
 check "... and down removes the rest" "$hosts" down "$set_of"
-check "... all of it" wait_for 10 gone
+check "... all of it" wait_for 30 gone
 finish

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # short_of_memory_test.sh BUILD_FOLDER: when memory runs out a command fails with one line, or succeeds with its usual
-# output; it never succeeds with less. Each allocation of a command is made to fail; if there are many, some of them.
+# output; it never succeeds with less. Each allocation of a command is made to fail; if there are many, some of them, and
+# others in each run. (DPM_SEED=N repeats a run; ./dev test --all tries more.)
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 library=$build/tests/programs/short_of_memory.so
@@ -35,12 +36,22 @@ what_is_wrong() {
         END { print runs + 0 " runs" }' sums statuses
 }
 
-# never_less NAME COMMAND...: the property above, for at most 250 allocations: the last 150, and some of the others.
+seed=${DPM_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
+echo "# DPM_SEED=$seed"
+last=60 others=60
+! long_ones || last=150 others=100
+
+# never_less NAME COMMAND...: the property above: for the last allocations, and for some of the others, at equal distances
+# from a random one.
 never_less() {
     tap_name=$1
     shift
     COUNT_TO=count LD_PRELOAD=$library "$@" > whole 2> err
-    short "$(awk '{ for (at = $1; at > 0; at -= at > $1 - 150 || $1 <= 250 ? 1 : int($1 / 100)) print at }' count)" "$@"
+    short "$(awk -v seed="$seed" -v last=$last -v others=$others '{
+        step = $1 <= last + others ? 1 : ($1 - last) / others
+        srand(seed + $1)
+        for (at = $1; at > $1 - last && at > 0; at--) print at
+        for (at -= step > 1 ? rand() * step : 0; at > 0.5; at -= step) print int(at + 0.5) }' count)" "$@"
     check_equal "$tap_name: whatever of its $(cat count) allocations fails" "$(wc -w < numbers) runs" "$(what_is_wrong)"
 }
 

@@ -84,7 +84,8 @@ check "... and all that it counted are reported" test "$skipped" -ge "$(cat kern
 check "... in the recorder's words" grep -q "^dpm: up to .* not made: $why" run.err
 check_not "... a larger ring is not recommended" grep -q "larger ring" run.err
 reported nested.trace "$skipped"
-check "... while they happen" jq -e 'length > 5' lost.json
+# how many reports depends on how long it takes; one alone could be of the end
+check "... while they happen" jq -e 'length > 1' lost.json
 
 "$dpm" dump --json --matched --type receive nested.trace > receives.json 2> err
 jq -c --slurpfile lost lost.json 'select(.event == "RECEIVE") | {kind, later: (.time_ns > $lost[0][0].time_ns),

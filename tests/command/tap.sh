@@ -10,6 +10,11 @@
 #   finish
 
 unset COLUMNS # of the terminal of the caller: what files have must not depend on it
+# with -e, no output is no success (strict/jq)
+if DPM_TEST_JQ=$(command -v jq); then
+    PATH=$(cd "$(dirname "$0")" && pwd)/strict:$PATH
+    export DPM_TEST_JQ PATH
+fi
 tap_count=0
 tap_failed=0
 scratch=$(mktemp -d)

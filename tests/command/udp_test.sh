@@ -54,7 +54,7 @@ check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] [
 if command -v iperf3 > /dev/null; then
     "$dpm" run -o iperf.trace --wait -- sh -c "
         iperf3 -s -1 -p $port -J > server.json & $bound
-        timeout 20 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
+        timeout 60 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
         > out 2> err
     "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
     check_equal "no record is lost" "" "$(grep lost dump.err)"
@@ -84,7 +84,7 @@ tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
 print(1, flush=True)
 time.sleep(20)' > listening 2> /dev/null &
 tap=$!
-if wait_for 5 test -s listening; then
+if wait_for 30 test -s listening; then
     for address in 127.0.0.1 ::1; do
         "$dpm" run --kinds udp -o tapped.trace --wait --ring 64M -- sh -c "
             '$datagrams' receive $address $port 0 > receiver & $bound
@@ -187,11 +187,11 @@ for listener in range(3):
 END
 for group in 239.77.0.1 127.255.255.255; do
     rm -rf many.trace
-    if ! timeout 30 python3 listeners.py $group "$port" > sizes 2> err; then
+    if ! timeout 60 python3 listeners.py $group "$port" > sizes 2> err; then
         skip "$group: each of three receivers" "python3: $(head -n 1 err)"
         continue
     fi
-    timeout 30 "$dpm" run --meter kernel --kinds udp -o many.trace --report many.report -- python3 listeners.py $group "$port" \
+    timeout 60 "$dpm" run --meter kernel --kinds udp -o many.trace --report many.report -- python3 listeners.py $group "$port" \
         > sizes 2> err
     "$dpm" dump --matched --json many.trace > many.json
     check_equal "$group: each of three receivers gets every datagram" 60 "$(wc -l < sizes)"
@@ -307,8 +307,8 @@ talk() {
         while [ ! -e $1-go ]; do sleep 0.05; done
         '$datagrams' send $2 $port 300 3000 500" > "$1-west.out" 2> err.west &
     sender=$!
-    wait_for 10 test -e "$1-ready"
-    timeout 20 "$dpm" run --kinds udp -o "$1-east.trace" -- ip netns exec $east sh -c "
+    wait_for 30 test -e "$1-ready"
+    timeout 60 "$dpm" run --kinds udp -o "$1-east.trace" -- ip netns exec $east sh -c "
         '$datagrams' receive $2 $port 0 & $bound; touch $1-go; wait" > "$1-east.out" 2> err.east
     wait $sender
     for side in west east; do

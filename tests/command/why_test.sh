@@ -27,29 +27,41 @@ spent() {
 
 adds_up='([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns'
 
-why_of sh -c 'sleep 0.2; sleep 0.1'
-check "two sleeps: $(spent)" is_so '.spent_on_ns.timer | . >= 299e6 and . < 400e6'
+# Prints for how many ns it slept, by its own clock: a timer was waited for no longer,
+# but for delays of less than 1 ms that dpm takes for a part of the wait.
+cat > nap.py << 'END'
+import sys, time
+began = time.monotonic_ns()
+time.sleep(float(sys.argv[1]))
+print(time.monotonic_ns() - began)
+END
+why_of sh -c 'python3 nap.py 0.2; python3 nap.py 0.1'
+check "two sleeps: $(spent)" is_so ".spent_on_ns.timer | . >= 299e6 and . <= $(jq -s add out) + 2e6"
 check "... each by its own process" is_so '[.rows[] | select(.spent_on == "timer")] | length == 2'
 check "... parts add up" is_so "$adds_up"
 check "... for the command" is_so '.process == "sh" and .pid != null'
 
 # One sleeps longer than the other: only that one counts.
-why_of sh -c 'sleep 0.1 & sleep 0.3 & wait'
-check "two sleeps at once: $(spent)" is_so '.spent_on_ns.timer | . >= 299e6 and . < 400e6'
+why_of sh -c 'python3 nap.py 0.1 & python3 nap.py 0.6 & wait'
+check "two sleeps at once: $(spent)" is_so ".spent_on_ns.timer | . >= 599e6 and . <= $(jq -s max out) + 1e6"
 check "... parts add up" is_so "$adds_up"
 
 cat > ask.py << 'END'
-# A server answers 5 requests, for each of which it sleeps 40 ms.
+# A server answers 5 requests, for each of which it sleeps 40 ms; prints for how many ns it did.
 import os, socket, sys, time
 server = socket.socket()
 server.bind(("127.0.0.1", 0))
 server.listen()
 if os.fork() == 0:
     peer, _ = server.accept()
+    slept = 0
     for _ in range(5):
         peer.recv(100)
+        began = time.monotonic_ns()
         time.sleep(0.04)
+        slept += time.monotonic_ns() - began
         peer.send(b"answer")
+    print(slept, flush=True)
     os._exit(0)
 client = socket.socket()
 client.connect(server.getsockname())
@@ -59,7 +71,7 @@ for _ in range(5):
 os.wait()
 END
 why_of python3 ask.py
-check "a server that sleeps for each answer: $(spent)" is_so '.spent_on_ns.timer | . >= 199e6 and . < 300e6'
+check "a server that sleeps for each answer: $(spent)" is_so ".spent_on_ns.timer | . >= 199e6 and . <= $(cat out) + 5e6"
 check "... the sleep is the server's, not the client's" is_so '
     . as $why | [.rows[] | select(.spent_on == "timer" and .pid != $why.pid).time_ns] | add >= 199e6'
 check "... parts add up" is_so "$adds_up"
@@ -147,7 +159,7 @@ print("ready", flush=True)
 peer, _ = server.accept()
 time.sleep(0.2)
 peer.send(b"x")' "$port" > served 2>&1 &
-wait_for 20 grep -q ready served
+wait_for 30 grep -q ready served
 rm -rf why.trace
 "$dpm" run --meter "$meter" -o why.trace --report report -- python3 unmonitored.py "$port" > out 2> err
 "$dpm" why why.trace > text
@@ -192,7 +204,8 @@ fi
 # ---- requests of a service ----
 
 cat > serve.py << 'END'
-# Each connection has a thread; all of them share one lock, under which each request takes 10 ms.
+# Each connection has a thread; all of them share one lock, under which each request takes 10 ms. Prints how many
+# ns it took, each time.
 import socket, sys, threading, time
 server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 lock = threading.Lock()
@@ -200,7 +213,9 @@ def serve(peer):
     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     while peer.recv(100):
         with lock:
+            began = time.monotonic_ns()
             time.sleep(0.01)
+            print(time.monotonic_ns() - began, flush=True)
         peer.send(b"an")
         peer.send(b"swer")
 print("ready", flush=True)
@@ -231,9 +246,9 @@ if [ "$meter" = kernel ]; then
     port=$(free_port)
     python3 serve.py "$port" > served 2>&1 &
     server=$!
-    wait_for 20 grep -q ready served
+    wait_for 30 grep -q ready served
     take_over -o service.trace --pid $server
-    python3 clients.py "$port" > asked
+    watched python3 clients.py "$port" > asked
     kill -INT $acquirer
     wait $acquirer
     "$dpm" why --json service.trace > why.json
@@ -243,10 +258,10 @@ if [ "$meter" = kernel ]; then
         is_so ".requests.time_ns <= $took and .requests.time_ns >= 0.7 * $took"
     check "... parts add up" is_so '.requests | ([.rows[].time_ns] | add) == .time_ns and ([.spent_on_ns[]] | add) == .time_ns'
     check "... the time under the lock is a timer's: 10 ms each" is_so \
-        ".requests.spent_on_ns.timer | . >= 10e6 * $count and . <= 13e6 * $count"
+        ".requests.spent_on_ns.timer | . >= 10e6 * $count and . <= $(sed 1d served | jq -s add) + 1e6 * $count"
     # of three that want the lock, two wait
     check "... and the lock is waited for twice as long" is_so \
-        '.requests | .spent_on_ns.lock > 1.2 * .spent_on_ns.timer and .spent_on_ns.unknown < 0.05 * .time_ns'
+        ".requests | .spent_on_ns.lock > 1.2 * .spent_on_ns.timer and .spent_on_ns.unknown < 0.05 * .time_ns + 3 * $stalled"
     check "... hops of the slowest follow each other" is_so '.requests.slowest | . as $slowest |
         reduce .hops[] as $hop (0; if . == $hop.begin_ns then . + $hop.time_ns else -1 end) | . == $slowest.time_ns'
     check "... waits for the lock are ended by the server itself" is_so \
