@@ -362,6 +362,22 @@ static const struct command help_command = {
     .operand = {"COMMAND", ARGUMENT_WORD, command_word},
 };
 
+/* Whether it is an option of the controller: `dpm -f FILE`, `dpm --attach`. */
+static bool is_of_controller(const char *argument)
+{
+    const struct command_option *option;
+
+    for (size_t i = 0; (option = command_option_at(&job_command, i)) != NULL; i++) {
+        size_t length = strlen(option->name);
+        if (strncmp(argument, "--", 2) == 0 && strncmp(argument + 2, option->name, length) == 0 &&
+            (argument[2 + length] == '\0' || argument[2 + length] == '='))
+            return true;
+        if (command_option_has_letter(option) && argument[0] == '-' && argument[1] == option->value)
+            return true;
+    }
+    return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2)
@@ -373,8 +389,7 @@ static int dispatch(int argc, char **argv)
         return EXIT_SUCCESS;
     }
     const struct command *command = find_command(name);
-    /* `dpm -f FILE`, `dpm --attach`: the controller's options without its name */
-    if (command == NULL && name[0] == '-' && name[1] != '\0')
+    if (command == NULL && is_of_controller(name))
         return job_command.function(argc, argv);
     if (command == NULL)
         return unknown_command(name);

@@ -15,8 +15,8 @@
 #define CONNECT_MS      10000                /* to the server on this machine */
 #define WINDOW          "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's */
 #define SAID_MOST       (64u << 20)          /* bytes */
-#define IDLE_SECONDS    600                  /* after which the server ends if this process was killed */
-#define IDLE_MORE       300                  /* after the agents, which end by themselves */
+#define IDLE_SECONDS    600 /* after which the server ends if this process was killed */
+#define IDLE_MORE       300 /* after the agents, which end by themselves */
 #define SITE_BYTES      (2ull << 30)
 #define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
 
