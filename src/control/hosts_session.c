@@ -5,8 +5,10 @@
 #include "control/hosts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_NAME "hosts.json"
 
@@ -66,7 +68,10 @@ int hosts_session_store(const struct hosts *hosts, const char *command, uint64_t
     json_t *all = describe(hosts, command, until);
 
     snprintf(path, sizeof(path), "%s/" FILE_NAME, remote_folder(hosts->remote));
-    int result = json_dump_file(all, path, JSON_INDENT(4));
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int result = file < 0 ? -1 : json_dumpfd(all, file, JSON_INDENT(4));
+    if (file >= 0 && close(file) < 0)
+        result = -1;
     json_decref(all);
     return result == 0 ? 0
                        : problem_set(problem, -EIO, "cannot write %s: %s", path, strerror(errno));

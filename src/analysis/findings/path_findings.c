@@ -148,6 +148,10 @@ static int find_path_waits(const struct findings_from *from, struct findings *fi
 
     if (path->outside == 0 || path->outside * MANY_WAITS < path->longest)
         return 0;
+    /* Arcs of elapsed time begin where the waits of the trace do, which may be before the path comes there: what
+     * overlaps is no part of the elapsed time. */
+    if (path->outside > elapsed_of(from))
+        return 0;
     struct finding *finding =
         findings_add(findings, FINDING_PATH_WAITS, findings_share(path->outside, elapsed_of(from)));
     if (finding == NULL)
