@@ -4,6 +4,7 @@
 # loss; or the agents end by themselves: at whichever step it was killed, nothing is left that is stopped or traced, and
 # what was recorded is readable.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs nats-server jq python3

@@ -40,6 +40,26 @@ class Terminal:
                 sys.exit(1)
         self.text = self.text[self.text.index(wanted) + len(wanted):]
 
+    def all_of(self, *wanted):
+        """The same for several texts, in any order."""
+        end = time.monotonic() + 30
+        while not all(each in self.text for each in wanted):
+            if time.monotonic() > end or not self.read():
+                print("waited in vain for:", wanted, "- there is:", self.text)
+                sys.exit(1)
+        self.text = self.text[max(self.text.index(each) + len(each) for each in wanted):]
+
+    def interrupt(self, wanted):
+        """Types ^C until this text has come: the command that it interrupts may not have begun yet."""
+        end = time.monotonic() + 30
+        while wanted not in self.text:
+            if time.monotonic() > end:
+                print("waited in vain for:", wanted, "- there is:", self.text)
+                sys.exit(1)
+            os.write(self.file, b"\x03")
+            self.read()
+        self.until(wanted)
+
     def type(self, text, *wanted):
         os.write(self.file, text.encode())
         for each in wanted:
@@ -56,12 +76,13 @@ user.until("dpm> ")
 user.type("newj\tsort\r", "job sort created: number 1, filter default", "dpm> ")
 user.type("setfl\tso\tall\r", "flags of job sort: all", "dpm> ")
 user.type("add sort localhost /bin/sh -c 'echo one; read x; echo got $x; exit 7'\r", "process sh created", "dpm> ")
-user.type("startjob sort\r", "sh@", ": started", "sh@", ": one")
+user.type("startjob sort\r")
+user.all_of(": started", ": one")  # output comes when it comes
 user.type("job", "job")  # a line that is not complete stays while others come
 user.type("s sort\r", "running", "dpm> ")
 user.type("wait sort\r")
-time.sleep(0.2)
-user.type("\x03", "interrupted: 1 processes of job sort run", "dpm> ")
+user.interrupt("interrupted: 1 processes of job sort run")
+user.until("dpm> ")
 user.type("die\r", "1 process is active", "dpm> ")
 user.type("\x1b[A\x1b[A\x1b[A\r", "running", "dpm> ")  # history: jobs sort
 user.type("die\r", "1 process is active", "dpm> ")  # another command was between
@@ -77,7 +98,8 @@ again = Terminal("--attach", "--session", "typed")
 again.until("dpm> ")
 again.type("jobs sort\r", "running", "dpm> ")
 again.type("input sort sh\r", "input> ")
-again.type("word\r", "got word", "ended: exit status 7")
+again.type("word\r")
+again.all_of("got word", "ended: exit status 7")
 again.type(".\r", "dpm> ")
 again.type("jobs sort\r", "killed", "dpm> ")
 again.type("removejob sort\r", "sh@", ": removed", "job sort removed", "dpm> ")

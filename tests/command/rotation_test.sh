@@ -103,7 +103,8 @@ if [ "$meter" = kernel ]; then
         "$dpm" stats --json "killed$try.trace" > stats.json 2> err
         check "... repair closes it" grep -q 'was cut and repaired' err
         command -v babeltrace2 > /dev/null || continue
-        check_equal "... for babeltrace2, too" 0 "$(babeltrace2 "killed$try.trace" 2>&1 > /dev/null | wc -l)"
+        # it tells of records that were lost, which a busy machine does
+        check_equal "... for babeltrace2, too" "" "$(babeltrace2 "killed$try.trace" 2>&1 > /dev/null | grep -v discarded)"
     done
 fi
 

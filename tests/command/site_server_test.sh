@@ -4,6 +4,7 @@
 # docs/control-protocol.md lists them, in place of one of the session's own: the streams go with the session; what the
 # server refuses is one line.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 need_meter
 need_programs nats-server openssl jq
