@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""switched.py KIND FROM UNTIL ... PID: reads `dpm dump --matched --json` of a trace that `switching` has made. Checks it against the sizes of
+"""switched.py KIND FROM UNTIL ... PID TIME: reads `dpm dump --matched --json` of a trace that `switching` has made. Checks it against the sizes of
 its messages: where each record's bytes lie, which sends a receive took them of, and that no sequence number is missing.
-PID left before the end, and nothing of KIND was recorded from then until then, in ns. Prints what it has checked, or what is wrong."""
+PID left at TIME, and nothing of KIND was recorded from then until then, in ns. Prints what it has checked, or what is wrong."""
 import bisect
 import collections
 import json
@@ -33,12 +33,12 @@ def is_one(ends, first, end):
 
 
 said = sys.argv[1].split()
+left_at = int(said.pop())
 left = int(said.pop())
 switched_off = {kind: (int(first), int(last)) for kind, first, last in zip(*[iter(said)] * 3)}
 start, sends, next_sequence = {}, {}, {}
 counts = collections.Counter()
 wrong = []
-left_at = None
 for line in sys.stdin:
     record = json.loads(line)
     event = record["event"]
@@ -46,8 +46,7 @@ for line in sys.stdin:
         start[record["path"]] = record["start_out"], record["start_in"]
     if event == "FLAGS":
         counts["FLAGS"] += 1
-        left_at = record["time_ns"] if record["meter_flags"] == 0 else left_at
-    if left_at is not None and record.get("pid") == left and record["time_ns"] > left_at + 1000000:
+    if record.get("pid") == left and record["time_ns"] > left_at:
         wrong.append(f"left, but: {line}")
     if event == "LOST":
         wrong.append(f"lost: {line}")

@@ -245,7 +245,7 @@ int main(int argc, char **argv)
     if (meter->change(meter, left, &leave, &problem) != 1 || meter->live(meter) != live - 1 ||
         kill(left, 0) < 0)
         errx(EXIT_FAILURE, "process %d has not left", left);
-    printf("%d\n", left);
+    printf("%d %llu\n", left, (unsigned long long)clock_now(CLOCK_MONOTONIC));
     usleep(100000);
     close(input[1]);
     while (waitpid(command.pid, &status, WNOHANG) == 0) {
