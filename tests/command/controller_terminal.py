@@ -50,12 +50,13 @@ class Terminal:
         self.text = self.text[max(self.text.index(each) + len(each) for each in wanted):]
 
     def interrupt(self, wanted):
-        """Types ^C until this text has come: the command that it interrupts may not have begun yet."""
+        """Types ^C now and then until this text has come: the command may not have begun yet. (Before it has been read, it would be
+        thrown away, as terminals do at ^C.)"""
         end = time.monotonic() + 30
-        while wanted not in self.text:
-            if time.monotonic() > end:
-                print("waited in vain for:", wanted, "- there is:", self.text)
-                sys.exit(1)
+        while wanted not in self.text and time.monotonic() < end:
+            pause = time.monotonic() + 2
+            while time.monotonic() < pause:
+                self.read()
             os.write(self.file, b"\x03")
             self.read()
         self.until(wanted)
@@ -80,7 +81,7 @@ user.type("startjob sort\r")
 user.all_of(": started", ": one")  # output comes when it comes
 user.type("job", "job")  # a line that is not complete stays while others come
 user.type("s sort\r", "running", "dpm> ")
-user.type("wait sort\r")
+user.type("wait sort\r", "wait sort")
 user.interrupt("interrupted: 1 processes of job sort run")
 user.until("dpm> ")
 user.type("die\r", "1 process is active", "dpm> ")

@@ -3,6 +3,7 @@
 # memory_test.sh BUILD_FOLDER: a receiver pauses in the middle of a message of 8 MiB, so that its sender is blocked,
 # while others continue: reading the trace takes no more memory, however many messages they exchange.
 . "$(dirname "$0")/tap.sh"
+long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
 . "$(dirname "$0")/meter.sh"
 measure=$1/bench/measure
 chatter=$1/bench/chatter
