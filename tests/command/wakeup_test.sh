@@ -23,9 +23,9 @@ read_of() {
     "$dpm" dump --matched --json read.trace > events.json 2>> err
 }
 
-# is_so FILTER: for read.json. jq -e is content with no input at all.
+# is_so FILTER: for read.json.
 is_so() {
-    test -s read.json && jq -e "$1" read.json
+    jq -e "$1" read.json
 }
 
 # said: P, and what was waited for.

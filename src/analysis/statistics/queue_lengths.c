@@ -89,8 +89,8 @@ static void note_operations(const struct statistics *statistics, struct queue *q
         note_operation(owner);
 }
 
-/* A long send is told when it ends, mostly after the message before it was taken. Until that, both lay in the
- * queue. Its owner's other queues may have changed since. */
+/* A long send is recorded when it ends, which is mostly after the previous message has left the queue. Before that, both
+ * were in it. The owner's other queues may have changed since then. */
 static void note_both(struct statistics *statistics, struct queue *queue)
 {
     struct queue_length *owner = of_owner(statistics, queue);
