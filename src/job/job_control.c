@@ -249,7 +249,6 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
 
     if (job == NULL)
         return -1;
-    jobs->interrupted = false;
     while (running(job) > 0 && !jobs->interrupted)
         jobs_poll(jobs, 50);
     if (jobs->interrupted)

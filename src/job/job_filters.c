@@ -6,6 +6,7 @@
  */
 #include "job/job_private.h"
 
+#include "base/process.h"
 #include "filter/filter.h"
 
 #include <errno.h>
@@ -32,13 +33,8 @@ static uint64_t start_of(pid_t pid)
     if (file >= 0)
         close(file);
     text[got > 0 ? got : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] == '\0' || at[2] == 'Z')
-        return 0;
-    at += 2; /* field 3 */
-    for (int field = 3; at != NULL && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at == NULL ? 0 : strtoull(at, NULL, 10);
+    const char *state = process_stat_field(text, 3), *start = process_stat_field(text, 22);
+    return state == NULL || *state == 'Z' || start == NULL ? 0 : strtoull(start, NULL, 10);
 }
 
 bool filters_alive(const struct job_filter *filter)
@@ -230,7 +226,6 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     if (strcmp(filter->program, "filter") != 0)
         return 0; /* another's own affair */
     filter_name(filter->folder, durable);
-    jobs->interrupted = false;
     for (int waited = 0; left > 0; waited += 20) {
         left = fabric_left(remote_fabric(jobs->remote), durable, problem);
         if (left > 0 && (waited >= SETTLE_MS || jobs->interrupted))

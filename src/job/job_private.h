@@ -13,10 +13,9 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define JOB_CALL_MS  60000 /* time for an answer: loading the meter may take seconds */
-#define JOB_NESTED   16    /* scripts within scripts (appendix A) */
-#define JOB_LINE     4096  /* of a process's output, at a time */
-#define JOB_PATIENCE (24ull * 3600 * 1000000000) /* ns: agents wait for the next controller */
+#define JOB_CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
+#define JOB_NESTED  16    /* scripts within scripts (appendix A) */
+#define JOB_LINE    4096  /* of a process's output, at a time */
 
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
@@ -77,7 +76,6 @@ struct jobs {
     char *session;
     struct remote *remote;
     char self[PATH_MAX]; /* the program dpm */
-    int lock;            /* of the session: one controller at a time */
     FILE *sink;          /* NULL: none */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;

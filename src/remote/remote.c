@@ -106,7 +106,7 @@ static int begin(struct remote *remote, struct problem *problem)
         result = 0;
     if (result == 0) {
         remote->lock = session_folder_lock(remote->session, remote->folder, problem);
-        result = remote->lock < 0 && !remote->options.lasting ? remote->lock : 0;
+        result = remote->lock < 0 ? remote->lock : 0;
     }
     if (result < 0) {
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */
