@@ -54,9 +54,7 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     bool own = strcmp(filter->program, "filter") == 0;
     char *words[16];
     size_t count = 0;
-    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    sigset_t none, all;
 
     words[count++] = own ? jobs->self : filter->program;
     if (own)
@@ -66,20 +64,11 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
                           filter->files[0], filter->files[1],       NULL};
     memcpy(words + count, rest, sizeof(rest));
     log_path(jobs, filter, log);
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = posix_spawnp(&filter->pid, words[0], &actions, &attributes, words, environ);
+    int error = job_spawn(words, POSIX_SPAWN_SETSID, &actions, &filter->pid);
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
     if (error != 0)
         return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
                            filter->program, strerror(error));

@@ -180,7 +180,7 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
     if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
         return damaged(problem);
     struct job_process *process =
-        machine == NULL ? NULL : job_new_process(jobs, job, text_of(kept, "name"));
+        machine == NULL ? NULL : job_new_process(job, text_of(kept, "name"));
     if (process == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     process->machine = machine;
@@ -270,7 +270,7 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *
         return;
     struct job_process *process = process_of(job, machine, number_of(listed, "pid"));
     if (process == NULL) {
-        process = job_new_process(jobs, job, slash == NULL ? command : slash + 1);
+        process = job_new_process(job, slash == NULL ? command : slash + 1);
         if (process == NULL)
             return;
         process->machine = machine;

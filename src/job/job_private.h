@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -143,11 +144,12 @@ struct job *jobs_find(const struct jobs *jobs, const char *name);
 struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
 struct job_process *job_find(const struct job *job, const char *name);
 
-/* Prints that there is no such job, and which there are; returns NULL. */
+/* NULL: there is no such job, or process of it; that, and which there are, was printed. */
 struct job *jobs_need(struct jobs *jobs, const char *name);
+struct job_process *jobs_need_process(struct jobs *jobs, const char *job, const char *name);
 
 struct job *jobs_new_job(struct jobs *jobs, const char *name);
-struct job_process *job_new_process(struct jobs *jobs, struct job *job, const char *name);
+struct job_process *job_new_process(struct job *job, const char *name);
 void job_free_process(struct job *job, struct job_process *process);
 void jobs_free_job(struct jobs *jobs, struct job *job);
 
@@ -208,6 +210,10 @@ int command_analyse(struct jobs *jobs, const struct job_command *command);
 /* Waits until the server has what the machine's recording had at its last flush, or at its end. */
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem);
+
+/* Starts a program with signals as they are by default and an empty standard input; `actions` set up its output. Returns 0
+ * or a positive errno, as posix_spawn(3). */
+int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid);
 
 /* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
 int jobs_spawn(struct jobs *jobs, char *const *words);

@@ -78,7 +78,8 @@ static int settle_filters(struct jobs *jobs, bool goes_on)
 
     for (size_t i = 0; i < jobs->filter_count; i++) {
         struct job_filter *filter = jobs->filters[i];
-        if (goes_on && !filters_alive(filter))
+        bool own = strcmp(filter->program, "filter") == 0;
+        if ((goes_on || !own) && !filters_alive(filter))
             continue;
         if (filters_start(jobs, filter, &problem) < 0 || filters_settle(jobs, filter, &problem) < 0)
             result = jobs_error(jobs, "%s", problem.text);

@@ -408,6 +408,17 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
     return NULL;
 }
 
+struct job_process *jobs_need_process(struct jobs *jobs, const char *job_name, const char *name)
+{
+    struct job *job = jobs_need(jobs, job_name);
+    struct job_process *process = job == NULL ? NULL : job_find(job, name);
+
+    if (job != NULL && process == NULL)
+        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name, name,
+                   job->name);
+    return process;
+}
+
 struct job *jobs_new_job(struct jobs *jobs, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
@@ -431,11 +442,10 @@ static void name_process(const struct job *job, const char *name, char ret_name[
         snprintf(ret_name, JOB_NAME_SIZE, "%.50s.%u", name, nth);
 }
 
-struct job_process *job_new_process(struct jobs *jobs, struct job *job, const char *name)
+struct job_process *job_new_process(struct job *job, const char *name)
 {
     struct job_process *process = calloc(1, sizeof(*process));
 
-    (void)jobs;
     if (process == NULL || array_reserve(&job->processes, &job->capacity, job->count + 1,
                                          sizeof(struct job_process *)) < 0) {
         free(process);
