@@ -22,7 +22,7 @@
 
 /* ---- the process ---- */
 
-/* When the process started, in clock ticks; 0: there is none. Its state 'Z' counts as none. */
+/* When the process started, in clock ticks since boot; 0: it does not exist, or is a zombie. */
 static uint64_t start_of(pid_t pid)
 {
     char path[64], text[1024];
@@ -213,7 +213,7 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     int64_t left = 1;
 
     if (strcmp(filter->program, "filter") != 0)
-        return 0; /* another's own affair */
+        return 0; /* a user's own program has no durable consumer of this name */
     filter_name(filter->folder, durable);
     for (int waited = 0; left > 0; waited += 20) {
         left = fabric_left(remote_fabric(jobs->remote), durable, problem);

@@ -21,7 +21,7 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes; /* what was said of it already: once is enough */
+    json_t *notes; /* printed already, as keys: each is printed once */
 };
 
 struct job_filter {
