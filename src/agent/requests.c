@@ -50,22 +50,6 @@ static int serve_end(struct agent *agent, json_t *params, json_t **ret_result,
     return 0;
 }
 
-#define PATIENCE_MOST (7 * 24 * 3600) /* s: spools are removed then */
-
-static int serve_patience(struct agent *agent, json_t *params, json_t **ret_result,
-                          struct problem *problem)
-{
-    json_t *time = json_object_get(params, "time");
-    json_int_t seconds = json_integer_value(time) / 1000000000;
-
-    (void)ret_result;
-    if (!json_is_integer(time) || seconds < 1 || seconds > PATIENCE_MOST)
-        return problem_set(problem, -EINVAL, "agent.patience: \"time\" is from 1 s to %d s, in ns",
-                           PATIENCE_MOST);
-    agent->patience = (unsigned)seconds;
-    return 0;
-}
-
 static const struct method {
     const char *name;
     int (*serve)(struct agent *agent, json_t *params, json_t **ret_result, struct problem *problem);
@@ -86,7 +70,6 @@ static const struct method {
     {"program.has", programs_has},
     {"program.put", programs_put},
     {"agent.end", serve_end},
-    {"agent.patience", serve_patience},
 };
 
 static const struct method *find_method(const char *name)

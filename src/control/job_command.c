@@ -68,22 +68,6 @@ static int take_option(int option, struct job_asked *asked)
 
 /* ---- lines ---- */
 
-static char *read_line(void *context, const char *prompt)
-{
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t length = getline(&line, &size, context);
-
-    (void)prompt;
-    if (length < 0) {
-        free(line);
-        return NULL;
-    }
-    if (length > 0 && line[length - 1] == '\n')
-        line[length - 1] = '\0';
-    return line;
-}
-
 /* At the end of a script the controller ends, and leaves what is active. */
 static unsigned run_script(struct jobs *jobs, const char *path)
 {
@@ -94,7 +78,7 @@ static unsigned run_script(struct jobs *jobs, const char *path)
         command_error("%s: %s", path, strerror(errno));
         return 1;
     }
-    const struct job_reader reader = {read_line, file};
+    const struct job_reader reader = {jobs_read_file, file};
     unsigned failed = jobs_run(jobs, &reader);
     if (!standard)
         fclose(file);
@@ -124,7 +108,7 @@ static char *join(char **words)
 
 static unsigned run_words(struct jobs *jobs, char **words)
 {
-    const struct job_reader reader = {read_line, stdin};
+    const struct job_reader reader = {jobs_read_file, stdin};
 
     if (strcmp(words[0], "run") == 0 && words[1] != NULL && words[2] == NULL)
         return jobs_file(jobs, words[1]) < 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kept.c: what a controller keeps at the server, so that the next one finds it: texts by name, in the bucket
- * dpm-SESSION-kept of the server's key-value store.
+ * kept.c: the state of a controller, which the next one reads: JSON values by key, in the bucket dpm-SESSION-kept of the
+ * server's key-value store.
  */
 #include "fabric/fabric_internal.h"
 
@@ -45,7 +45,7 @@ int fabric_keep(struct fabric *fabric, const char *key, json_t *value, struct pr
     return result;
 }
 
-/* Parses one value. One that is no JSON was not written by a controller: it is passed over. */
+/* Parses one value. Skips one that is not JSON: no controller wrote it. */
 static void take_entry(json_t *all, const char *key, kvEntry *entry)
 {
     json_t *value =

@@ -105,6 +105,9 @@ struct job_reader {
     void *context;
 };
 
+/* The `line` of a reader whose context is a FILE. */
+char *jobs_read_file(void *context, const char *prompt);
+
 struct job_options {
     const char *session;
     const char *rsh, *dpm; /* as of remote_options */

@@ -211,7 +211,7 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
         result = create(jobs, job, machine, words, &pid, &problem);
     if (result < 0)
         return jobs_error(jobs, "%s", problem.text);
-    struct job_process *process = job_new_process(jobs, job, slash == NULL ? words[0] : slash + 1);
+    struct job_process *process = job_new_process(job, slash == NULL ? words[0] : slash + 1);
     if (process == NULL)
         return jobs_error(jobs, "out of memory");
     process->machine = machine;
@@ -268,7 +268,7 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
     if (result < 0)
         return jobs_error(jobs, "%s", problem.text);
     json_decref(found);
-    struct job_process *process = job_new_process(jobs, job, command->words[2]);
+    struct job_process *process = job_new_process(job, command->words[2]);
     if (process == NULL)
         return jobs_error(jobs, "out of memory");
     process->machine = machine;

@@ -166,12 +166,8 @@ static int remove_one(struct jobs *jobs, struct job_process *process)
 
 int command_removeprocess(struct jobs *jobs, const struct job_command *command)
 {
-    struct job *job = jobs_need(jobs, command->words[0]);
-    struct job_process *process = job == NULL ? NULL : job_find(job, command->words[1]);
+    struct job_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
 
-    if (job != NULL && process == NULL)
-        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name,
-                   command->words[1], job->name);
     if (process == NULL || !may_remove(jobs, process))
         return -1;
     return remove_one(jobs, process);
@@ -249,7 +245,6 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
 
     if (job == NULL)
         return -1;
-    jobs->interrupted = false;
     while (running(job) > 0 && !jobs->interrupted)
         jobs_poll(jobs, 50);
     if (jobs->interrupted)
@@ -313,15 +308,11 @@ static int give_words(struct jobs *jobs, struct job_process *process, char **wor
 int command_input(struct jobs *jobs, const struct job_command *command,
                   const struct job_reader *reader)
 {
-    struct job *job = jobs_need(jobs, command->words[0]);
-    struct job_process *process = job == NULL ? NULL : job_find(job, command->words[1]);
+    struct job_process *process = jobs_need_process(jobs, command->words[0], command->words[1]);
     const char *says;
     char *line;
     int result = 0;
 
-    if (job != NULL && process == NULL)
-        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name,
-                   command->words[1], job->name);
     if (process == NULL)
         return -1;
     if (job_rule(JOB_GIVE_INPUT, process->state, &says) == JOB_REFUSES)

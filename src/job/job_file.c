@@ -168,7 +168,7 @@ static int run(struct jobs *jobs, const struct job_file *file)
             line(jobs, "setflags %s %s", file->name, file->flags == NULL ? "all" : file->flags);
     for (size_t i = 0; result == 0 && i < file->process_count; i++)
         result = line(jobs, "%s", file->processes[i]);
-    if (result < 0) { /* nothing has begun: nothing stays */
+    if (result < 0) { /* no process has started: remove what was created */
         if (jobs_find(jobs, file->name) != NULL && line(jobs, "stopjob %s", file->name) == 0)
             line(jobs, "removejob %s", file->name);
         return result;

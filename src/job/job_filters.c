@@ -6,6 +6,7 @@
  */
 #include "job/job_private.h"
 
+#include "base/process.h"
 #include "filter/filter.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 /* ---- the process ---- */
 
-/* When the process started, in clock ticks; 0: there is none. Its state 'Z' counts as none. */
+/* When the process started, in clock ticks since boot; 0: it does not exist, or is a zombie. */
 static uint64_t start_of(pid_t pid)
 {
     char path[64], text[1024];
@@ -32,13 +33,8 @@ static uint64_t start_of(pid_t pid)
     if (file >= 0)
         close(file);
     text[got > 0 ? got : 0] = '\0';
-    const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] == '\0' || at[2] == 'Z')
-        return 0;
-    at += 2; /* field 3 */
-    for (int field = 3; at != NULL && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    return at == NULL ? 0 : strtoull(at, NULL, 10);
+    const char *state = process_stat_field(text, 3), *start = process_stat_field(text, 22);
+    return state == NULL || *state == 'Z' || start == NULL ? 0 : strtoull(start, NULL, 10);
 }
 
 bool filters_alive(const struct job_filter *filter)
@@ -58,9 +54,7 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     bool own = strcmp(filter->program, "filter") == 0;
     char *words[16];
     size_t count = 0;
-    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    sigset_t none, all;
 
     words[count++] = own ? jobs->self : filter->program;
     if (own)
@@ -70,20 +64,11 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
                           filter->files[0], filter->files[1],       NULL};
     memcpy(words + count, rest, sizeof(rest));
     log_path(jobs, filter, log);
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = posix_spawnp(&filter->pid, words[0], &actions, &attributes, words, environ);
+    int error = job_spawn(words, POSIX_SPAWN_SETSID, &actions, &filter->pid);
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
     if (error != 0)
         return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
                            filter->program, strerror(error));
@@ -228,9 +213,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     int64_t left = 1;
 
     if (strcmp(filter->program, "filter") != 0)
-        return 0; /* another's own affair */
+        return 0; /* a user's own program has no durable consumer of this name */
     filter_name(filter->folder, durable);
-    jobs->interrupted = false;
     for (int waited = 0; left > 0; waited += 20) {
         left = fabric_left(remote_fabric(jobs->remote), durable, problem);
         if (left > 0 && (waited >= SETTLE_MS || jobs->interrupted))

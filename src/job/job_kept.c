@@ -180,7 +180,7 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
     if (text_of(kept, "name")[0] == '\0' || read_state(text_of(kept, "state"), &state) < 0)
         return damaged(problem);
     struct job_process *process =
-        machine == NULL ? NULL : job_new_process(jobs, job, text_of(kept, "name"));
+        machine == NULL ? NULL : job_new_process(job, text_of(kept, "name"));
     if (process == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     process->machine = machine;
@@ -270,7 +270,7 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *
         return;
     struct job_process *process = process_of(job, machine, number_of(listed, "pid"));
     if (process == NULL) {
-        process = job_new_process(jobs, job, slash == NULL ? command : slash + 1);
+        process = job_new_process(job, slash == NULL ? command : slash + 1);
         if (process == NULL)
             return;
         process->machine = machine;
@@ -317,16 +317,11 @@ static void ask_machine(struct jobs *jobs, struct job_machine *machine)
 }
 
 /* A machine that cannot be reached stays part of its jobs. */
-static int connect_again(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
+static void connect_again(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
 {
-    int result = jobs_machine(jobs, machine->name, &machine, problem);
-
-    if (machine->host == NULL)
-        return result;
-    if (result < 0)
+    if (jobs_machine(jobs, machine->name, &machine, problem) < 0)
         jobs_error(jobs, "%s", problem->text);
     ask_machine(jobs, machine);
-    return 0;
 }
 
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -344,9 +339,13 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
                 result = read_job(jobs, one, problem);
         }
     }
-    /* only now: what has happened meanwhile comes as soon as a machine is connected */
+    /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
+     * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
-        result = connect_again(jobs, jobs->machines[i], problem);
+        result =
+            remote_add(jobs->remote, jobs->machines[i]->name, &jobs->machines[i]->host, problem);
+    for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
+        connect_again(jobs, jobs->machines[i], problem);
     for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
         result = filters_start(jobs, jobs->filters[i], problem);
     return result;

@@ -9,19 +9,19 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
-#define JOB_CALL_MS  60000 /* time for an answer: loading the meter may take seconds */
-#define JOB_NESTED   16    /* scripts within scripts (appendix A) */
-#define JOB_LINE     4096  /* of a process's output, at a time */
-#define JOB_PATIENCE (24ull * 3600 * 1000000000) /* ns: agents wait for the next controller */
+#define JOB_CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
+#define JOB_NESTED  16    /* scripts within scripts (appendix A) */
+#define JOB_LINE    4096  /* of a process's output, at a time */
 
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes; /* what was said of it already: once is enough */
+    json_t *notes; /* printed already, as keys: each is printed once */
 };
 
 struct job_filter {
@@ -77,7 +77,6 @@ struct jobs {
     char *session;
     struct remote *remote;
     char self[PATH_MAX]; /* the program dpm */
-    int lock;            /* of the session: one controller at a time */
     FILE *sink;          /* NULL: none */
     struct job_machine **machines;
     size_t machine_count, machine_capacity;
@@ -145,11 +144,12 @@ struct job *jobs_find(const struct jobs *jobs, const char *name);
 struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
 struct job_process *job_find(const struct job *job, const char *name);
 
-/* Prints that there is no such job, and which there are; returns NULL. */
+/* NULL: there is no such job, or process of it; that, and which there are, was printed. */
 struct job *jobs_need(struct jobs *jobs, const char *name);
+struct job_process *jobs_need_process(struct jobs *jobs, const char *job, const char *name);
 
 struct job *jobs_new_job(struct jobs *jobs, const char *name);
-struct job_process *job_new_process(struct jobs *jobs, struct job *job, const char *name);
+struct job_process *job_new_process(struct job *job, const char *name);
 void job_free_process(struct job *job, struct job_process *process);
 void jobs_free_job(struct jobs *jobs, struct job *job);
 
@@ -210,6 +210,10 @@ int command_analyse(struct jobs *jobs, const struct job_command *command);
 /* Waits until the server has what the machine's recording had at its last flush, or at its end. */
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem);
+
+/* Starts a program with signals as they are by default and an empty standard input; `actions` set up its output. Returns 0
+ * or a positive errno, as posix_spawn(3). */
+int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid);
 
 /* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
 int jobs_spawn(struct jobs *jobs, char *const *words);

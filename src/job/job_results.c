@@ -17,28 +17,36 @@
 
 #define TRACES_MOST 1024
 
+int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes,
+                             (short)(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+    posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    int error = posix_spawnp(ret_pid, words[0], actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    return error;
+}
+
 int jobs_spawn(struct jobs *jobs, char *const *words)
 {
     FILE *out = jobs->sink != NULL ? jobs->sink : jobs->options.out;
-    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t actions;
-    sigset_t none, all;
     int status = 0;
     pid_t pid;
 
     fflush(out);
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, fileno(out), 1);
-    int error = posix_spawnp(&pid, words[0], &actions, &attributes, words, environ);
+    int error = job_spawn(words, 0, &actions, &pid);
     posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
     if (error != 0) {
         jobs_error(jobs, "cannot start '%s': %s", words[0], strerror(error));
         return 127;

@@ -48,26 +48,51 @@ static void end_session(struct jobs *jobs)
     for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
         struct job_machine *machine = jobs->machines[i];
         answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
-        if (answers[i].came)
+        if (answers[i].came) {
+            jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
+                       machine->name);
             continue;
+        }
         machine->host->ends = true;
         jobs_ask_later(jobs, machine, "agent.end", NULL, &answers[i]);
     }
+    jobs->interrupted = false; /* an interrupted wait for filters must not leave agents behind */
     if (answers != NULL)
         jobs_await(jobs, answers, jobs->machine_count);
-    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++)
+    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
+        if (answers[i].error < 0)
+            jobs_error(jobs, "%s; its agent may stay there for 24 h", answers[i].line);
         json_decref(answers[i].result);
+    }
     free(answers);
     remote_end(jobs->remote);
     jobs->ended = true;
 }
 
+/* What was recorded reaches the filters before they end. Of a session that goes on, the server keeps what a filter that
+ * does not run has not stored; the next controller starts that filter again. */
+static int settle_filters(struct jobs *jobs, bool goes_on)
+{
+    struct problem problem;
+    int result = 0;
+
+    for (size_t i = 0; i < jobs->filter_count; i++) {
+        struct job_filter *filter = jobs->filters[i];
+        bool own = strcmp(filter->program, "filter") == 0;
+        if ((goes_on || !own) && !filters_alive(filter))
+            continue;
+        if (filters_start(jobs, filter, &problem) < 0 || filters_settle(jobs, filter, &problem) < 0)
+            result = jobs_error(jobs, "%s", problem.text);
+    }
+    return result;
+}
+
 static int die(struct jobs *jobs)
 {
     size_t active = count_active(jobs);
-    struct problem problem;
+    bool again = jobs->warned;
 
-    if (active > 0 && !jobs->warned) {
+    if (active > 0 && !again) {
         jobs->warned = jobs->meta_changed = true;
         return jobs_error(jobs,
                           "%zu process%s active: `die` again leaves %s as %s; dpm --attach goes on",
@@ -76,12 +101,12 @@ static int die(struct jobs *jobs)
     }
     jobs->warned = false;
     jobs->meta_changed = true;
-    /* what was recorded reaches the filters before they end */
     for (size_t i = 0; active == 0 && i < jobs->count; i++)
         jobs_end_recordings(jobs, jobs->list[i]);
-    for (size_t i = 0; i < jobs->filter_count; i++)
-        if (filters_alive(jobs->filters[i]) && filters_settle(jobs, jobs->filters[i], &problem) < 0)
-            jobs_error(jobs, "%s", problem.text);
+    if (settle_filters(jobs, active > 0) < 0 && active == 0 && !again) {
+        jobs->warned = true;
+        return jobs_error(jobs, "`die` again ends the session without what is not stored yet");
+    }
     if (active > 0)
         jobs_keep(jobs);
     else
@@ -93,7 +118,7 @@ static int die(struct jobs *jobs)
 
 /* ---- scripts ---- */
 
-static char *read_file(void *context, const char *prompt)
+char *jobs_read_file(void *context, const char *prompt)
 {
     char *line = NULL;
     size_t size = 0;
@@ -116,7 +141,7 @@ static int source(struct jobs *jobs, const char *path)
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return jobs_error(jobs, "source: %s: %s", path, strerror(errno));
-    const struct job_reader reader = {read_file, file};
+    const struct job_reader reader = {jobs_read_file, file};
     jobs->depth++;
     unsigned failed = jobs_run(jobs, &reader);
     jobs->depth--;
@@ -190,7 +215,8 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
     struct job_command command;
     struct problem problem;
 
-    jobs_poll(jobs, 0); /* states as they are now */
+    jobs->interrupted = false; /* a signal interrupts one command, at each of its steps */
+    jobs_poll(jobs, 0);        /* states as they are now */
     if (job_parse(line, &command, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
     if (jobs->warned && command.kind != JOB_DIE && command.kind != JOB_NOTHING) {

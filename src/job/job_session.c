@@ -5,15 +5,15 @@
 #include "show/show.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #define CONNECT_MS 30000
+#define ALONE      (24 * 3600)   /* s that agents go on without a controller */
 #define TRIM_EVERY 5000000000ull /* ns */
 
 /* ---- what is printed ---- */
@@ -156,6 +156,13 @@ static void take_message(void *context, struct remote_host *host,
 
     if (message->sequence <= jobs->heard)
         return;
+    uint64_t after = message->sequence - jobs->heard - 1; /* an earlier controller had the others */
+    uint64_t missed = message->missed < after ? message->missed : after;
+    if (missed > 0)
+        jobs_error(jobs,
+                   "%" PRIu64 " messages from the machines are missing: there was more output than "
+                   "the session keeps",
+                   missed);
     jobs->heard = message->sequence;
     jobs->meta_changed = true;
     if (message->kind == FABRIC_NOTICE)
@@ -258,7 +265,6 @@ void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *
 
 int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count)
 {
-    jobs->interrupted = false;
     for (size_t i = 0; i < count; i++)
         while (!answers[i].came) {
             jobs_poll(jobs, 50);
@@ -321,7 +327,6 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
 {
     int result = remote_add(jobs->remote, machine->name, &machine->host, problem);
 
-    jobs->interrupted = false;
     while (result == 0 && !jobs->interrupted &&
            (machine->host->state == REMOTE_STARTING || machine->host->state == REMOTE_LINKED))
         jobs_poll(jobs, 50);
@@ -329,10 +334,6 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
         result = problem_set(problem, -EHOSTUNREACH, "%s cannot be used", machine->name);
     if (result == 0 && jobs->interrupted)
         result = problem_set(problem, -EINTR, "interrupted while connecting to %s", machine->name);
-    /* the next controller may come late */
-    if (result == 0)
-        result = jobs_ask(jobs, machine, "agent.patience",
-                          json_pack("{s:I}", "time", (json_int_t)JOB_PATIENCE), NULL, problem);
     return result;
 }
 
@@ -356,7 +357,8 @@ int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_m
     if (machine == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     *ret_machine = machine;
-    if (machine->host != NULL && machine->host->state != REMOTE_OUT)
+    /* one that is away for a while: requests wait for it */
+    if (machine->host != NULL && machine->host->was_ready && machine->host->state != REMOTE_OUT)
         return 0;
     return connect_machine(jobs, machine, problem);
 }
@@ -406,6 +408,17 @@ struct job *jobs_need(struct jobs *jobs, const char *name)
     return NULL;
 }
 
+struct job_process *jobs_need_process(struct jobs *jobs, const char *job_name, const char *name)
+{
+    struct job *job = jobs_need(jobs, job_name);
+    struct job_process *process = job == NULL ? NULL : job_find(job, name);
+
+    if (job != NULL && process == NULL)
+        jobs_error(jobs, "job %s has no process '%s'; `jobs %s` lists them", job->name, name,
+                   job->name);
+    return process;
+}
+
 struct job *jobs_new_job(struct jobs *jobs, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
@@ -429,11 +442,10 @@ static void name_process(const struct job *job, const char *name, char ret_name[
         snprintf(ret_name, JOB_NAME_SIZE, "%.50s.%u", name, nth);
 }
 
-struct job_process *job_new_process(struct jobs *jobs, struct job *job, const char *name)
+struct job_process *job_new_process(struct job *job, const char *name)
 {
     struct job_process *process = calloc(1, sizeof(*process));
 
-    (void)jobs;
     if (process == NULL || array_reserve(&job->processes, &job->capacity, job->count + 1,
                                          sizeof(struct job_process *)) < 0) {
         free(process);
@@ -482,30 +494,12 @@ void jobs_free_job(struct jobs *jobs, struct job *job)
 
 /* ---- begin and end ---- */
 
-static int take_lock(struct jobs *jobs, struct problem *problem)
-{
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof(path), "%.4000s/controller", remote_folder(jobs->remote));
-    jobs->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (jobs->lock < 0)
-        return problem_set(problem, -errno, "cannot open %s: %s", path, strerror(errno));
-    if (flock(jobs->lock, LOCK_EX | LOCK_NB) < 0)
-        return problem_set(problem, -EBUSY,
-                           "another controller is attached to the session %s; end it first "
-                           "(its jobs stay), or name another session with --session",
-                           jobs->session);
-    return 0;
-}
-
 static int begin(struct jobs *jobs, struct problem *problem)
 {
     struct job_filter *filter;
     json_t *kept = NULL;
-    int result = take_lock(jobs, problem);
+    int result = fabric_kept(remote_fabric(jobs->remote), &kept, problem);
 
-    if (result == 0)
-        result = fabric_kept(remote_fabric(jobs->remote), &kept, problem);
     if (result < 0)
         return result;
     bool used = json_object_size(kept) > 0;
@@ -540,7 +534,6 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
     }
     jobs->options = *options;
     jobs->session = strdup(options->session);
-    jobs->lock = -1;
     jobs->used = json_object();
     if (readlink("/proc/self/exe", jobs->self, sizeof(jobs->self) - 1) < 0)
         snprintf(jobs->self, sizeof(jobs->self), "dpm");
@@ -548,6 +541,7 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
         .session = options->session,
         .rsh = options->rsh == NULL ? REMOTE_RSH : options->rsh,
         .dpm = options->dpm == NULL ? REMOTE_DPM : options->dpm,
+        .alone = ALONE, /* the next controller may come late */
         .connect_ms = CONNECT_MS,
         .descriptor = options->signals,
         .lasting = true,
@@ -559,7 +553,7 @@ int jobs_open(const struct job_options *options, struct jobs **ret_jobs, struct 
     if (result == 0)
         result = begin(jobs, problem);
     if (result < 0) {
-        if (jobs->remote != NULL && result != -EBUSY && result != -EEXIST && jobs->count == 0)
+        if (jobs->remote != NULL && result != -EEXIST && jobs->count == 0)
             filters_end_all(jobs);
         jobs_close(jobs);
         return result;
@@ -592,13 +586,11 @@ void jobs_close(struct jobs *jobs)
 {
     if (jobs == NULL)
         return;
-    if (jobs->remote != NULL && jobs->lock >= 0)
+    if (jobs->remote != NULL)
         jobs_keep(jobs);
     remote_free(jobs->remote);
     if (jobs->sink != NULL)
         fclose(jobs->sink);
-    if (jobs->lock >= 0)
-        close(jobs->lock);
     json_decref(jobs->used);
     free_all(jobs);
     free(jobs->session);

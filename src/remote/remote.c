@@ -12,13 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_MS      10000                /* to the server on this machine */
-#define WINDOW          "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's */
-#define SAID_MOST       (64u << 20)          /* bytes */
-#define IDLE_SECONDS    600 /* after which the server ends if this process was killed */
-#define IDLE_MORE       300 /* after the agents, which end by themselves */
-#define SITE_BYTES      (2ull << 30)
-#define LASTING_SECONDS (24 * 3600) /* the same of a session that lasts */
+#define CONNECT_MS   10000                /* to the server on this machine */
+#define WINDOW       "DPM_TEST_WINDOW_MS" /* of de-duplication, for tests; else the fabric's */
+#define SAID_MOST    (64u << 20)          /* bytes */
+#define IDLE_SECONDS 600 /* after which the server ends if this process was killed */
+#define IDLE_MORE    300 /* after the agents, which end by themselves */
+#define SITE_BYTES   (2ull << 30)
 
 /* ---- begin and end ---- */
 
@@ -27,8 +26,6 @@ static unsigned idle_seconds(const struct remote *remote)
 {
     unsigned alone = remote->options.alone;
 
-    if (remote->options.lasting)
-        return LASTING_SECONDS;
     return alone + IDLE_MORE > IDLE_SECONDS ? alone + IDLE_MORE : IDLE_SECONDS;
 }
 
@@ -106,7 +103,7 @@ static int begin(struct remote *remote, struct problem *problem)
         result = 0;
     if (result == 0) {
         remote->lock = session_folder_lock(remote->session, remote->folder, problem);
-        result = remote->lock < 0 && !remote->options.lasting ? remote->lock : 0;
+        result = remote->lock < 0 ? remote->lock : 0;
     }
     if (result < 0) {
         remote->folder[0] = '\0'; /* another session's, or nothing: not to be removed */

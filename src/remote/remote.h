@@ -163,7 +163,7 @@ void remote_call(struct remote *remote, struct remote_host *host, const char *me
 /* How many calls wait for their answers. */
 size_t remote_calls(const struct remote *remote);
 
-/* Forgets all calls: none is answered. */
+/* Forgets all calls of the caller: none is answered. Connections that are being made go on. */
 void remote_drop_calls(struct remote *remote);
 
 /* ---- programs ---- */

@@ -110,7 +110,15 @@ void remote_calls_step(struct remote *remote)
 
 void remote_drop_calls(struct remote *remote)
 {
-    remote_calls_done(&remote->calls);
+    struct remote_calls *calls = &remote->calls;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < calls->count; i++)
+        if (calls->list[i].context == remote)
+            calls->list[kept++] = calls->list[i];
+        else
+            json_decref(calls->list[i].params);
+    calls->count = kept;
 }
 
 void remote_calls_done(struct remote_calls *calls)

@@ -137,8 +137,11 @@ int session_folder_lock(const char *session, const char *path, struct problem *p
     if (descriptor >= 0)
         return descriptor;
     if (descriptor == -EBUSY)
-        return problem_set(problem, descriptor, "session %s has a controller: process %d", session,
-                           (int)holder);
+        return problem_set(
+            problem, descriptor,
+            "session %s has a controller already: process %d; end it first, or choose "
+            "another name with --session",
+            session, (int)holder);
     return problem_set(problem, descriptor, "%s/controller: %s", path, strerror(-descriptor));
 }
 

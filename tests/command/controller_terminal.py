@@ -84,6 +84,10 @@ user.type("s sort\r", "running", "dpm> ")
 user.type("wait sort\r", "wait sort")
 user.interrupt("interrupted: 1 processes of job sort run")
 user.until("dpm> ")
+second = Terminal("--attach", "--session", "typed")
+second.until(f"session typed has a controller already: process {user.pid}; end it first")
+if second.ended() != 1:
+    print("a session that has a controller: the exit status is not 1")
 user.type("die\r", "1 process is active", "dpm> ")
 user.type("\x1b[A\x1b[A\x1b[A\r", "running", "dpm> ")  # history: jobs sort
 user.type("die\r", "1 process is active", "dpm> ")  # another command was between

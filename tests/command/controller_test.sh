@@ -14,6 +14,16 @@ export HOME="$scratch/home" XDG_STATE_HOME='' XDG_CONFIG_HOME=''
 mkdir -p "$HOME/.config/dpm"
 own=$(hostname)
 
+# Agents, servers and filters go on without a controller, for 24 hours: also after a test that failed in the middle.
+end_all() {
+    for environment in $(grep -lsza "^HOME=$scratch/home" /proc/[0-9]*/environ); do
+        pid=${environment#/proc/}
+        kill "${pid%/environ}"
+    done 2> /dev/null
+    rm -rf "$scratch"
+}
+trap end_all EXIT
+
 # A machine is a folder: its agent has a state of its own.
 cat > rsh << END
 #!/bin/sh
@@ -189,6 +199,24 @@ job why shell --json
 check "... an analysis fetches all that was recorded" jq -e '.elapsed_ns > 150000000' out
 job die
 check_equal "... die ends it" "0 0" "$? $(find "$HOME/.local/state/dpm/sessions" -mindepth 1 | wc -l)"
+
+# ---- what happens without a controller ----
+
+# Each command is a controller of its own. Output of both machines waits for the next one.
+job newjob far && job setflags far all && job add far workers sh -c 'sleep 1; echo late' && job startjob far
+check_equal "processes of two machines start" 0 $?
+sleep 2
+job jobs
+check_equal "a later controller shows what both have written" "sh.2@web2: late sh@web1: late" \
+    "$(grep ': late$' out | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+job filter
+kill -9 "$(awk '$2 == "default" { print $1 }' out)"
+job die
+check_equal "die starts a filter that was killed, before it ends the session" "0 web1.far web2.far" \
+    "$? $(cd dpm-shell-default.2.traces && echo *.far)"
+"$dpm" stats --json dpm-shell-default.2.traces/*.far > stats.json 2> stats.err
+check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
+check_equal "... and no agent stays" "" "$(find web1/dpm/agents web2/dpm/agents -mindepth 1)"
 
 # ---- a job in one file ----
 
