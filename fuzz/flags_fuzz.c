@@ -143,10 +143,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
     static const char example[] = "-block,send fork -exec Socket,\tRECEIVECALL -createPath";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Runs one input; returns 0. Aborts if a PROMISE is broken. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -18,6 +19,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 /* Writes a small valid input, the origin of mutations, to `bytes`, which has `room` bytes. Returns its size, or 0 if
  * `room` is too small. */
 size_t fuzz_example(uint8_t *bytes, size_t room);
+
+/* For fuzz_example: a text, without the NUL that ends it. */
+static inline size_t fuzz_text(uint8_t *bytes, size_t room, const char *text)
+{
+    size_t size = strlen(text);
+
+    if (size > room)
+        return 0;
+    memcpy(bytes, text, size);
+    return size;
+}
 
 /* What must hold for every input. */
 #define PROMISE(condition)                                                                         \

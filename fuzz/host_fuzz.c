@@ -103,10 +103,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "max 17\noom_kill 1\n"
         "4:cpu,cpuacct:/docker/abc\n"
         "34 31 0:31 /docker /sys/fs/my\\040cgroup rw master:9 - cgroup cgroup rw,memory\n";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

@@ -53,10 +53,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
                                   "acquire sort db1 812\nsetflags sort send -receive all\n"
                                   "startjob sort # no comment\n\n# comment\nwait sort\n"
                                   "input sort sort.2 text\nwhy sort --json\ngetlog f1 log\ndie\n";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

@@ -50,10 +50,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
 {
     static const char example[] =
         "7f0e8c22a000-7f0e8c37f000 r-xp 00026000 fd:01 131    /usr/lib/libc.so.6\n";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

@@ -87,10 +87,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "34 31 0:31 /docker /sys/fs/cgroup/memory rw master:9 - cgroup cgroup rw,memory\n"
         "41 31 0:38 / /sys/fs/my\\040cgroup rw - cgroup2 cgroup2 rw\n"
         "R6 invalid mem access 'scalar'\nprocessed 2 insns (limit 1000000)\n";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

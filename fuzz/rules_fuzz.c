@@ -96,10 +96,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "type=block, process=redis*, duration>10ms; type = send,bytes>=1K,\n"
         "  PC=#*, user!=root; # \"\n"
         "command=\"a \\\" # b\", localPort<remotePort, code=-6; flags=0x1f;\n";
-    size_t size = sizeof(example) - 1;
 
-    if (size > room)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

@@ -91,10 +91,6 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
         "END VIEW DEF\n%message machine 3ms send 1ms byte 2ns\nprobe 3ms cpu 1ms\nshared 1us 2us\n"
         "place Q[1] sun process 7 changes 10 selectivity 0.5\nsubnet a sun\ncentral sun\n"
         "receive 1ms\n";
-    size_t size = sizeof(example) - 1;
 
-    if (room < size)
-        return 0;
-    memcpy(bytes, example, size);
-    return size;
+    return fuzz_text(bytes, room, example);
 }

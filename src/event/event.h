@@ -137,8 +137,8 @@ void meter_flags_text(uint64_t flags, char text[METER_FLAGS_TEXT_SIZE]);
 
 /* ---- which types are recorded ---- */
 
-/* What MACHINE and the FLAGS records of an origin say so far. Whoever concludes something from the absence of a record
- * must know that its type was recorded always, and for every process. All zero at first. */
+/* What MACHINE and the FLAGS records of an origin say so far. A conclusion from the absence of a record holds only if its
+ * type was recorded always, and for every process (recorded_always). All zero at first. */
 struct recorded_types {
     bool known;      /* a MACHINE or FLAGS says something: without one, nothing is known */
     uint64_t always; /* EVENT_FLAG of the types that every process has had recorded at any time */
@@ -151,10 +151,10 @@ struct recorded_types {
 /* Heeds a MACHINE or a FLAGS record; ignores any other. */
 void recorded_note(struct recorded_types *recorded, const struct record_header *header);
 
-/* Whether no record of this type can be missing for lack of its flag, if anything is known. */
+/* Whether no record of this type can be missing: its flag was always set, and no selection rules were in force. */
 static inline bool recorded_always(const struct recorded_types *recorded, unsigned id)
 {
-    return recorded->known && (recorded->always & EVENT_FLAG(id)) != 0;
+    return recorded->known && recorded->rules == 0 && (recorded->always & EVENT_FLAG(id)) != 0;
 }
 
 /* Whether records of this type may be missing for lack of their flag. */

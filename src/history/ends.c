@@ -100,7 +100,8 @@ void ends_note_flags(struct history *history, uint32_t origin, const struct reco
     of->leaves_out_receives =
         recorded_leaves_out(&of->recorded, EVENT_RECEIVE) && !of->receives_partly;
     of->discards = of->discards || of->recorded.rules > 0;
-    of->leaves_out_terminations = recorded_leaves_out(&of->recorded, EVENT_TERMINATION);
+    of->leaves_out_terminations =
+        recorded_leaves_out(&of->recorded, EVENT_TERMINATION) || of->recorded.rules > 0;
 }
 
 int ends_note_machine(struct history *history, uint32_t origin, const struct machine_record *record)

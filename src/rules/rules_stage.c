@@ -159,11 +159,19 @@ static int remove_record(struct rules_stage *stage, const struct record_header *
 
 /* ---- which rules there are ---- */
 
+/* The flags of types that no rule accepts are off, so that no reader takes the absence of such a record for a fact. */
+static uint64_t selected_flags(const struct rules_stage *stage, uint64_t flags)
+{
+    if (rules_count(stage->rules) == 0)
+        return flags;
+    return flags & ~(METER_EVENT_FLAGS & rules_types_all() & ~rules_types(stage->rules));
+}
+
 static void tell_rules(struct rules_stage *stage, const struct machine_record *machine)
 {
     stage->flags = (struct flags_record){
         .header = {.time = machine->header.time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
-        .meter_flags = machine->meter_flags,
+        .meter_flags = selected_flags(stage, machine->meter_flags),
         .kinds_left_out = machine->kinds_left_out,
         .rules = rules_count(stage->rules),
     };
@@ -177,6 +185,7 @@ static void shift(struct rules_stage *stage, struct event *event)
     if (event->header->id == EVENT_FLAGS) {
         stage->flags = *(const struct flags_record *)event->header;
         stage->flags.rules += rules_count(stage->rules);
+        stage->flags.meter_flags = selected_flags(stage, stage->flags.meter_flags);
         event->header = &stage->flags.header;
     }
     if (event->header->id == EVENT_NAME &&

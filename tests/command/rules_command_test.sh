@@ -70,6 +70,18 @@ check_equal "... and counts what it removed" "$((others + 2))" \
 if command -v babeltrace2 > babel; then
     check "babeltrace2 reads it" babeltrace2 sends
 fi
+"$dpm" dump --type flags sends > flags 2> err
+check "flags of types that no rule accepts are off" grep -q 'flags send,summary' flags
+echo 'type=send; type=receive, bytes>1G;' > unreceived.rules
+runs "receives are removed by their size" "$dpm" filter -r unreceived.rules alpha -o unreceived
+"$dpm" stats --json unreceived > stats.json 2> err
+check_equal "no message counts as unreceived: its receive may have been removed" 0 \
+    "$(jq '[.. | .unreceived? // 0] | map(numbers) | add' stats.json)"
+echo 'type=receive;' > receives.rules
+runs "receives alone" "$dpm" filter -r receives.rules alpha -o receives
+check_equal "... count the bytes where they are received" \
+    "$("$dpm" dump --json --type receive receives 2> err | jq -s 'map(.bytes) | add')" \
+    "$("$dpm" stats --json receives 2> err | jq '[.pairs[].bytes] | add')"
 runs "an empty file of rules" "$dpm" filter -r none.rules alpha -o same
 check_equal "... keeps everything" "$(events alpha)" "$(events same)"
 runs "the result is filtered again" "$dpm" filter -r good.rules sends -o again

@@ -573,6 +573,24 @@ static void note_flags(struct recorded_types *recorded, uint64_t flags, uint32_t
     recorded_note(recorded, &record.header);
 }
 
+/* Selection rules may remove records of any type, whatever the flags are. */
+static void test_rules_leave_nothing_certain(void **unused)
+{
+    struct recorded_types recorded = {0};
+    struct flags_record record = {.header.id = EVENT_FLAGS, .meter_flags = METER_ALL_FLAGS};
+
+    (void)unused;
+    recorded_note(&recorded, &record.header);
+    assert_true(recorded_always(&recorded, EVENT_SENDCALL));
+    record.rules = 1;
+    recorded_note(&recorded, &record.header);
+    assert_false(recorded_always(&recorded, EVENT_SENDCALL));
+    assert_false(recorded_leaves_out(&recorded, EVENT_SENDCALL));
+    record.rules = 0;
+    recorded_note(&recorded, &record.header);
+    assert_false(recorded_always(&recorded, EVENT_SENDCALL));
+}
+
 /* A type counts as recorded only if all processes have had it recorded all the time. */
 static void test_flags_may_change(void **unused)
 {
@@ -1520,6 +1538,7 @@ int main(void)
         cmocka_unit_test(test_endpoints_of_files_and_queues),
         cmocka_unit_test(test_kinds_are_parsed),
         cmocka_unit_test(test_flags_may_change),
+        cmocka_unit_test(test_rules_leave_nothing_certain),
         cmocka_unit_test(test_kinds_may_change),
         cmocka_unit_test(test_wrong_flags_are_named),
         cmocka_unit_test(test_endpoints_of_ipv4),

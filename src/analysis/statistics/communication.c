@@ -269,6 +269,8 @@ static void add_meter(struct communication *result, const struct statistics_orig
     result->kinds_partly |= recorded_kinds_partly(&origin->recorded) & METER_ALL_KINDS;
     if (origin->recorded.known) {
         uint64_t left_out = EVENTS_OF_INTERACTION & ~origin->recorded.always;
+        if (origin->recorded.rules > 0) /* what they removed is reported as such */
+            left_out &= ~origin->recorded.ever;
         result->flags_left_out |= left_out;
         result->flags_partly |= left_out & origin->recorded.ever;
     }

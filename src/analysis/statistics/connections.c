@@ -292,6 +292,13 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
     add_queue(&sums->queue, &length);
 }
 
+/* Whether every message that this end takes leaves its queue: after selection rules, any RECEIVE may be missing. */
+static bool knows_queue(const struct statistics *statistics, const struct endpoint *end)
+{
+    return endpoint_receives_are_metered(statistics, end) &&
+           statistics->origins[end->origin].recorded.rules == 0;
+}
+
 /* Adds up both ends. Whether an unmonitored peer has received its messages is unknown. */
 static void sum_ends(const struct statistics *statistics, struct communication *rows,
                      struct endpoint *const ends[2], struct communication_path *sums)
@@ -300,9 +307,9 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         const struct endpoint *end = ends[i], *other = ends[1 - i];
         if (end == NULL || (i == 1 && other == end))
             continue;
-        if (other != NULL && endpoint_receives_are_metered(statistics, other))
+        if (other != NULL && knows_queue(statistics, other))
             add_queue_row(statistics, rows, &end->queue, other, sums);
-        if (endpoint_receives_are_metered(statistics, end) && end->strangers != NULL)
+        if (knows_queue(statistics, end) && end->strangers != NULL)
             add_queue_row(statistics, rows, &end->strangers->queue, end, sums);
         sums->dropped += end->dropped;
         sums->refused += end->refused;
