@@ -53,11 +53,20 @@ echo 'VIEW DEF Sends (f: process[*].frequency) ACTIVE WHEN process[*].frequency 
     sh -c 'echo abc | cat; exit 3' > out 2> err
 check_equal "the command's exit status" 3 $?
 check "views of a command that runs" grep -q '^ *[0-9.]* s  Sends\[sh [0-9]*\]  active  f: ' lines
+start=$(date +%s)
+"$dpm" run --meter ptrace --flags 'send receive' --store none --views sends.view --interval 100ms --report lines -- \
+    sh -c 'echo abc | cat; sleep 4; echo abc | cat' > out 2> err
+elapsed=$(($(date +%s) - start + 1))
+check "after seconds without any record, times are still those of the records" \
+    awk -v most="$elapsed" '$3 ~ /^Sends/ { lines++; late += $1 > most } END { exit !lines || late }' lines
 fails "views that do not exist: the command does not run" 1 'none.view: No such file' \
     "$dpm" view watch none.view -- touch ran
 check_not "... indeed" test -e ran
 fails "a command goes with neither --json ..." 2 'view: --json and --save need traces' \
     "$dpm" view --json watch sends.view -- true
+
+runs "'--' before traces" "$dpm" view --every 1h -- watch all.view alpha
+check "... starts no command" grep -q 'Senders' out
 
 # ---- sql ----
 
