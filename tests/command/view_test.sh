@@ -116,6 +116,12 @@ fails "wrong costs" 1 "wrong.costs:1: found 'massage', expected message" "$dpm" 
 echo 'VIEW DEF machine (a: 1) ACTIVE WHEN 1 < 2; END VIEW DEF' > built.view
 fails "a view with the name of a built-in type" 1 'view machine: this name is that of a built-in type' \
     "$dpm" view watch built.view alpha
+fails "... before a command runs" 1 'view machine: this name is that of a built-in type' \
+    "$dpm" view watch built.view -- touch ran
+check_not "... indeed" test -e ran
+fails "an option that explain does not take" 2 'view: explain does not take --save' "$dpm" view --save x explain two.view
+fails "... or watch" 2 'view: watch does not take --costs' "$dpm" view --costs two.costs watch all.view alpha
+fails "... or sql" 2 'view: sql does not take --json' "$dpm" view --json sql saved.db 'SELECT 1'
 fails "no action" 2 "view: ''" "$dpm" view
 fails "no trace" 2 'view: watch: give' "$dpm" view watch all.view
 fails "no file" 1 'none.view: No such file' "$dpm" view explain none.view
