@@ -59,6 +59,9 @@ start=$(date +%s)
 elapsed=$(($(date +%s) - start + 1))
 check "after seconds without any record, times are still those of the records" \
     awk -v most="$elapsed" '$3 ~ /^Sends/ { lines++; late += $1 > most } END { exit !lines || late }' lines
+echo 'VIEW DEF Pairs (f: Communicates-With[*].frequency) ACTIVE WHEN Communicates-With[*].frequency > 0; END VIEW DEF' > pairs.view
+runs "each relationship" "$dpm" view --every 1h watch pairs.view alpha
+check "... has the numbers of both processes" grep -qE 'Pairs\[client 200 -> server [0-9]+\]  active' out
 fails "views that do not exist: the command does not run" 1 'none.view: No such file' \
     "$dpm" view watch none.view -- touch ran
 check_not "... indeed" test -e ran
