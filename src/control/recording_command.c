@@ -173,10 +173,8 @@ static int report_views(struct recording_command *command,
     if (result < 0)
         return result;
     uint64_t time = command->views_begin + seen, before = view_display_time(command->views);
-    if (time <= before && now > before + SILENCE && now > before + 3 * command->options->interval) {
-        command->views_begin = now - seen;
+    if (time <= before && now > before + SILENCE && now > before + 3 * command->options->interval)
         time = now;
-    }
     result = view_display_tick(command->views, communication, time, problem);
     fflush(command->messages);
     return result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* recording_options.c: options of the commands that record. See recording_options.h. */
 #include "control/recording_options.h"
+#include "control/view_display.h"
 #include "control/whole_report.h"
-#include "view/view.h"
 
 #include <getopt.h>
 #include <string.h>
@@ -276,14 +276,14 @@ unsigned recording_parts_asked(const struct recording_command_options *options)
 /* Errors in views are reported before anything runs. */
 static int check_views(struct recording_command_options *options)
 {
-    struct view_file *file = NULL;
+    struct view_display *display = NULL;
     struct problem problem;
 
     if (options->views == NULL)
         return -1;
     options->interval = options->interval == 0 ? VIEWS_INTERVAL : options->interval;
-    int result = view_read(options->views, &file, &problem);
-    view_file_free(file);
+    int result = view_display_new(options->views, stderr, false, &display, &problem);
+    view_display_free(display);
     return result < 0 ? command_error("%s", problem.text) : -1;
 }
 

@@ -42,6 +42,8 @@ static int view_sql(const char *file, const char *query)
 
 enum { OPTION_COSTS = OPTION_HELP + 1, OPTION_EVERY, OPTION_JSON, OPTION_SAVE };
 
+#define OPTION_BIT(option) (1u << ((option)-OPTION_COSTS))
+
 static const struct command_option view_options[] = {
     {"costs",
      OPTION_COSTS,
@@ -59,18 +61,28 @@ static const struct command_option view_options[] = {
     {0},
 };
 
-/* Whether "--" stands before COMMAND. getopt removes it. */
-static bool has_command(int argc, char **argv)
+/* The number of words after "--", which getopt removes. */
+static size_t words_after_dashes(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--") == 0)
-            return true;
-    return false;
+            return (size_t)(argc - i - 1);
+    return 0;
 }
 
-static int watch(char **operands, size_t count, bool command,
+static int refuse_options(const char *action, unsigned given, const char *takes)
+{
+    for (const struct command_option *option = view_options; option->name != NULL; option++)
+        if ((given & OPTION_BIT(option->value)) != 0 && strstr(takes, option->name) == NULL)
+            return command_usage_error("view", "%s does not take --%s", action, option->name);
+    return -1;
+}
+
+static int watch(char **operands, size_t count, size_t words,
                  const struct view_watch_options *options)
 {
+    bool command = words > 0 && words == count - 1; /* all but VIEWFILE */
+
     if (count < 2)
         return command_usage_error("view",
                                    "watch: give a file of views, and traces or -- and a command");
@@ -82,21 +94,27 @@ static int watch(char **operands, size_t count, bool command,
     return view_watch_command(operands[0], operands + 1, count - 1, options);
 }
 
-static int run_action(int argc, char **argv, bool command, const struct view_watch_options *options,
-                      const char *costs)
+static int run_action(int argc, char **argv, size_t words, unsigned given,
+                      const struct view_watch_options *options, const char *costs)
 {
     const char *action = optind < argc ? argv[optind] : "";
-    int count = argc - optind - 1;
+    int count = argc - optind - 1, status;
     char **operands = argv + optind + 1;
 
-    if (strcmp(action, "watch") == 0)
-        return watch(operands, (size_t)count, command, options);
+    if (strcmp(action, "watch") == 0) {
+        status = refuse_options(action, given, "every save json");
+        return status < 0 ? watch(operands, (size_t)count, words, options) : status;
+    }
     if (strcmp(action, "explain") == 0) {
+        if ((status = refuse_options(action, given, "costs json")) >= 0)
+            return status;
         if (count != 1)
             return command_usage_error("view", "explain: give one file of views");
         return view_explain(operands[0], costs, options->json);
     }
     if (strcmp(action, "sql") == 0) {
+        if ((status = refuse_options(action, given, "")) >= 0)
+            return status;
         if (count != 2)
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
@@ -108,10 +126,12 @@ static int command_view(int argc, char **argv)
 {
     struct view_watch_options options = {.every = 1000000000u};
     const char *costs = NULL;
-    bool command = has_command(argc, argv); /* before getopt changes the order */
+    size_t words = words_after_dashes(argc, argv); /* before getopt changes the order */
+    unsigned given = 0;
     int option, status = -1;
 
     while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1) {
+        given |= option >= OPTION_COSTS ? OPTION_BIT(option) : 0;
         switch (option) {
         case OPTION_COSTS:
             costs = optarg;
@@ -134,7 +154,7 @@ static int command_view(int argc, char **argv)
             status = command_usage_error("view", NULL);
         }
     }
-    return status < 0 ? run_action(argc, argv, command, &options, costs) : status;
+    return status < 0 ? run_action(argc, argv, words, given, &options, costs) : status;
 }
 
 const struct command view_command = {

@@ -70,8 +70,10 @@ static void print_plans(const struct view_conditions *conditions, const struct v
     printf("VIEW %s\n", conditions->view->name);
     printf("   plans: %.0f in all, %s%.0f keep the meaning, %.0f in time (values within %s), %zu "
            "differ in the number of records\n",
-           plans->all, plans->pruned ? "more than " : "", plans->feasible, plans->in_time,
+           plans->all, plans->pruned ? "at least " : "", plans->feasible, plans->in_time,
            time_text(plans->correct, text), plans->count);
+    if (plans->pruned)
+        printf("   too many instances to look at all plans: a better one may be missing\n");
     if (plans->count == 0)
         printf("   none is in time: the values of the quickest one are up to %s apart, and it "
                "notifies after %s\n",

@@ -11,14 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The set of instances in an expression. */
-static uint32_t entities_of(const struct view *view, const struct view_expression *expression)
+uint32_t view_entities_of(const struct view *view, const struct view_expression *expression)
 {
     if (expression == NULL)
         return 0;
     if (expression->kind == VIEW_REFERENCE)
         return 1u << view->references[expression->reference].entity;
-    return entities_of(view, expression->left) | entities_of(view, expression->right);
+    return view_entities_of(view, expression->left) | view_entities_of(view, expression->right);
 }
 
 static bool is_one(uint32_t set)
@@ -73,7 +72,7 @@ static struct view_expression *join_grouped(struct view_conditions *conditions, 
     for (size_t entity = 0; entity <= conditions->view->entity_count; entity++) {
         struct view_expression *group = NULL;
         for (size_t i = 0; i < operands->count; i++) {
-            uint32_t set = entities_of(conditions->view, operands->list[i]);
+            uint32_t set = view_entities_of(conditions->view, operands->list[i]);
             bool mine =
                 entity < conditions->view->entity_count ? set == 1u << entity : !is_one(set);
             if (!mine)
@@ -125,7 +124,7 @@ static int add_condition(struct view_conditions *conditions, struct view_express
 /* Lists the largest parts that concern one instance. */
 static int list_conditions(struct view_conditions *conditions, struct view_expression *expression)
 {
-    uint32_t set = entities_of(conditions->view, expression);
+    uint32_t set = view_entities_of(conditions->view, expression);
 
     if (is_one(set))
         return add_condition(conditions, expression, set);
@@ -144,7 +143,7 @@ int view_conditions_make(const struct view *view, struct view_conditions *ret_co
 {
     struct view_conditions conditions = {.view = view};
 
-    if (entities_of(view, view->predicate) == 0)
+    if (view_entities_of(view, view->predicate) == 0)
         return problem_set(problem, -EINVAL,
                            "view %s: its predicate depends on no attribute, so it has no plan",
                            view->name);

@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#define WORDS_MOST 9
+#define WORDS_MOST 256
 #define LISTS_MOST 4096 /* lines of one kind */
 
 void view_costs_init(struct view_costs *costs)
@@ -51,6 +51,12 @@ static int wrong(const struct line *line, const char *word, const char *expected
 {
     return problem_set(line->problem, -EINVAL, "%s:%u: found '%.60s', expected %s", line->file,
                        line->number, word == NULL ? "end of line" : word, expected);
+}
+
+/* At most so many words. */
+static int expect_end(const struct line *line, size_t most)
+{
+    return line->count <= most ? 0 : wrong(line, line->words[most], "end of line");
 }
 
 static int read_plain(const struct line *line, size_t index, double least, double most,
@@ -128,8 +134,10 @@ static int take_probe(struct view_costs *costs, const struct line *line)
     costs->probe_cpu = costs->probe_time;
     if (result < 0 || line->count == 2)
         return result;
-    return strcasecmp(line->words[2], "cpu") == 0 ? read_time(line, 3, &costs->probe_cpu)
-                                                  : wrong(line, line->words[2], "cpu");
+    if (strcasecmp(line->words[2], "cpu") != 0)
+        return wrong(line, line->words[2], "cpu");
+    result = read_time(line, 3, &costs->probe_cpu);
+    return result < 0 ? result : expect_end(line, 4);
 }
 
 /* shared QUEUE RETRIEVE */
@@ -140,7 +148,7 @@ static int take_shared(struct view_costs *costs, const struct line *line)
     if (result == 0)
         result = read_time(line, 2, &costs->shared_retrieve);
     costs->shared = true;
-    return result;
+    return result < 0 ? result : expect_end(line, 3);
 }
 
 static int read_rate(const struct line *line, size_t index, double *ret_rate)
@@ -251,8 +259,7 @@ static int take_line(struct view_costs *costs, const struct line *line)
     bool spare = strcasecmp(word, "spare") == 0;
     costs->spare = costs->spare || spare;
     size_t most = spare ? 1 : 2;
-    return result < 0 || line->count <= most ? result
-                                             : wrong(line, line->words[most], "end of line");
+    return result < 0 ? result : expect_end(line, most);
 }
 
 static int read_line(struct view_costs *costs, struct line *line, char *text)
@@ -261,13 +268,13 @@ static int read_line(struct view_costs *costs, struct line *line, char *text)
 
     text[strcspn(text, "#")] = '\0';
     line->count = 0;
-    memset(line->words, 0, sizeof(line->words));
     for (char *word = strtok_r(text, " \t\r\f\v", &rest); word != NULL;
          word = strtok_r(NULL, " \t\r\f\v", &rest)) {
         if (line->count == WORDS_MOST)
-            return wrong(line, word, "end of line");
+            return wrong(line, word, "end of line: a line has at most 256 words");
         line->words[line->count++] = word;
     }
+    line->words[line->count] = NULL;
     return line->count == 0 ? 0 : take_line(costs, line);
 }
 

@@ -113,6 +113,22 @@ static int leave(struct view_figures *figures, struct totals *totals)
     return result;
 }
 
+/* Exec changes the name of a process: it is another instance then, as are its relationships, and the old one leaves the
+ * set. */
+static int enter(struct view_figures *figures, struct totals *totals, int64_t instance)
+{
+    int64_t before = totals->instance;
+    int result = 0;
+
+    totals->instance = instance;
+    if (before == instance)
+        return 0;
+    if (before != 0)
+        result = view_model_end(figures->model, before, true, figures->problem);
+    /* a process with the same id and name had ended */
+    return result < 0 ? result : view_model_end(figures->model, instance, false, figures->problem);
+}
+
 /* ---- processes ---- */
 
 static uint64_t process_key(const struct communication_process *process)
@@ -149,15 +165,10 @@ static int store_process(struct view_figures *figures, const struct communicatio
         return -ENOMEM;
     if (totals->ended)
         return leave(figures, totals);
-    /* exec changes the name of a process: it is another instance then, and the old one leaves the set */
-    int64_t before = totals->instance, instance = process_instance(figures, process);
-    if (instance < 0)
-        return (int)instance;
-    if (before != 0 && before != instance)
-        view_model_end(figures->model, before, true, NULL);
-    if (before != instance && view_model_end(figures->model, instance, false, figures->problem) < 0)
-        return -EIO; /* a process with the same id had ended */
-    totals->instance = instance;
+    int64_t instance = process_instance(figures, process);
+    int result = instance < 0 ? (int)instance : enter(figures, totals, instance);
+    if (result < 0)
+        return result;
     totals->ended = process->ended;
     const struct figure list[] = {
         {"Process-Id", process->pid},
@@ -167,7 +178,7 @@ static int store_process(struct view_figures *figures, const struct communicatio
         {"frequency", rate(figures, totals, 3, (double)process->sent.messages)},
         {"queue", process->queue.messages},
     };
-    int result = set_all(figures, instance, list, ARRAY_SIZE(list), &place);
+    result = set_all(figures, instance, list, ARRAY_SIZE(list), &place);
     if (result == 0)
         result = set_text(figures, instance, "machine", place.machine, &place);
     return result < 0
@@ -222,9 +233,11 @@ static int store_pair(struct view_figures *figures, const struct communication_p
         return (int)instance;
     if ((totals = totals_of(figures, hash_bytes(0, key, sizeof(key)))) == NULL)
         return -ENOMEM;
-    totals->instance = instance;
     if (totals->ended)
         return leave(figures, totals);
+    int result = enter(figures, totals, instance);
+    if (result < 0)
+        return result;
     const struct figure list[] = {
         {"frequency", rate(figures, totals, 0, (double)pair->sent.messages)},
         {"bytes", rate(figures, totals, 1, (double)pair->sent.bytes)},
@@ -340,8 +353,8 @@ static int store_subnet(struct view_figures *figures, const char *subnet)
 
     if (totals == NULL)
         return -ENOMEM;
-    if (totals->traffic < totals->of[0])
-        return 0; /* stored already, and begun again */
+    if (totals->traffic < 0)
+        return 0; /* stored already */
     double traffic = rate(figures, totals, 0, totals->traffic);
     totals->traffic = -1;
     return set(figures, totals->instance, "traffic", traffic, NULL);

@@ -4,8 +4,7 @@
  * statistics.
  *
  *      process             Process-Id, machine, state ("running", "ended"), cpu (CPU seconds per second), sent,
- * received
- *                          (bytes per second), frequency (messages per second that it sent), queue (messages)
+ *                          received (bytes per second), frequency (messages per second that it sent), queue (messages)
  *      Communicates-With   frequency (messages per second), bytes (per second), queue (messages not yet received)
  *      machine             job-load (runnable tasks), cpu (CPU seconds per second), processes (metered ones)
  *      subnet              traffic (bytes per second, of metered processes)

@@ -21,7 +21,10 @@ static const char schema[] =
     " time INTEGER, machine TEXT, process INTEGER, PRIMARY KEY(instance, attribute))"
     " WITHOUT ROWID;";
 
-#define LIVING   "SELECT instance FROM instances WHERE ended = 0 AND type ="
+#define LIVING "SELECT instance FROM instances WHERE ended = 0 AND type ="
+/* "nginx 71" */
+#define WITH_NUMBER(i)                                                                             \
+    "CASE " i ".number WHEN 0 THEN " i ".name ELSE trim(" i ".name || ' ' || " i ".number) END"
 #define THE_TYPE "(SELECT type FROM types WHERE name = ?1)"
 
 static const char *const texts[STATEMENTS] = {
@@ -52,9 +55,12 @@ static const char *const texts[STATEMENTS] = {
                   " WHERE i.ended = 0 AND i.type = " THE_TYPE
                   " AND (a.name = ?2 OR a.machine || ':' || a.name = ?2 COLLATE NOCASE)"
                   " AND (b.name = ?3 OR b.machine || ':' || b.name = ?3 COLLATE NOCASE) LIMIT 2",
-    [EACH_INSTANCE] =
-        "SELECT instance, CASE number WHEN 0 THEN name ELSE trim(name || ' ' || number) END"
-        " FROM instances WHERE ended = 0 AND type = " THE_TYPE " ORDER BY instance",
+    [EACH_INSTANCE] = "SELECT i.instance, coalesce(" WITH_NUMBER("a") " || ' -> ' || " WITH_NUMBER(
+        "b") ", " WITH_NUMBER("i") ") FROM instances i LEFT JOIN instances a ON a.instance = "
+                                   "i.from_instance"
+                                   " LEFT JOIN instances b ON b.instance = i.to_instance"
+                                   " WHERE i.ended = 0 AND i.type = " THE_TYPE
+                                   " ORDER BY i.instance",
     [KNOWN_ATTRIBUTE] = "SELECT 1 FROM attributes WHERE name = ?2 AND"
                         " type = (SELECT type FROM instances WHERE instance = ?1)",
     [ADD_ATTRIBUTE] = "INSERT INTO attributes(type, name)"

@@ -308,14 +308,13 @@ static void estimate_perturbation(const struct plan_world *world, struct view_pl
 
     for (uint32_t i = 0; i < world->count; i++)
         add_part(&sum, i, rounds * share, share);
-    plan->notifications = rounds * world->share;
-    add_notifications(&sum, plan->notifications * (1 - world->share) *
-                                __builtin_popcount(world->in_predicate));
+    double notifications = rounds * world->share;
+    add_notifications(&sum,
+                      notifications * (1 - world->share) * __builtin_popcount(world->in_predicate));
     plan->records = sum.records;
-    plan->busy = sum.busy;
     plan->traffic = sum.traffic;
     plan->per_record = sum.records > 0 ? sum.busy / sum.records : 0;
-    plan->per_notification = sum.busy / plan->notifications;
+    plan->per_notification = sum.busy / notifications;
 }
 
 bool plan_figures(const struct plan_world *world, double correct, struct view_plan *plan)

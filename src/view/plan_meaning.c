@@ -14,7 +14,7 @@ bool plan_part_keeps_meaning(const struct plan_world *world, const struct view_p
     /* the predicate of a single instance is its condition: there is nothing left to evaluate elsewhere */
     if (world->count == 1 && part->evaluates != plan->top)
         return false;
-    /* a resident monitor can neither evaluate what goes past it, nor tell of it */
+    /* a resident monitor sees no record that goes straight to the central one */
     if (part->route == VIEW_STRAIGHT &&
         (part->evaluates == VIEW_IN_RESIDENT || plan->top == VIEW_IN_RESIDENT ||
          plan->notifies == VIEW_IN_RESIDENT))

@@ -106,16 +106,6 @@ static struct view_value look_known(void *context, uint32_t reference)
     return ((const struct view_monitor *)context)->known[reference].value;
 }
 
-static bool concerns(const struct view *view, const struct view_expression *expression,
-                     uint32_t set)
-{
-    if (expression == NULL)
-        return false;
-    if (expression->kind == VIEW_REFERENCE)
-        return (set & 1u << view->references[expression->reference].entity) != 0;
-    return concerns(view, expression->left, set) || concerns(view, expression->right, set);
-}
-
 /* Whether the predicate could be true, whatever the instances that are probed have. */
 static bool could_hold(struct view_monitor *monitor, const struct view_expression *expression)
 {
@@ -123,7 +113,7 @@ static bool could_hold(struct view_monitor *monitor, const struct view_expressio
         return could_hold(monitor, expression->left) && could_hold(monitor, expression->right);
     if (expression->kind == VIEW_OR)
         return could_hold(monitor, expression->left) || could_hold(monitor, expression->right);
-    return concerns(monitor->conditions->view, expression, monitor->probed) ||
+    return (view_entities_of(monitor->conditions->view, expression) & monitor->probed) != 0 ||
            view_holds(expression, look_known, monitor) == VIEW_TRUE;
 }
 

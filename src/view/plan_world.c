@@ -44,21 +44,11 @@ static double count_comparisons(const struct view_expression *expression)
     return count_comparisons(expression->left) + count_comparisons(expression->right);
 }
 
-/* Instances in a comparison. */
-static uint32_t entities_of(const struct view *view, const struct view_expression *expression)
-{
-    if (expression == NULL)
-        return 0;
-    if (expression->kind == VIEW_REFERENCE)
-        return 1u << view->references[expression->reference].entity;
-    return entities_of(view, expression->left) | entities_of(view, expression->right);
-}
-
 double plan_share(const struct plan_world *world, const struct view_expression *expression,
                   uint32_t assumed)
 {
     if (expression->kind != VIEW_AND && expression->kind != VIEW_OR) {
-        uint32_t set = entities_of(world->conditions->view, expression);
+        uint32_t set = view_entities_of(world->conditions->view, expression);
         if ((set & assumed) != 0)
             return 1;
         bool one = set != 0 && (set & (set - 1)) == 0;
@@ -78,7 +68,7 @@ bool plan_may_hold(const struct plan_world *world, const struct view_expression 
     if (expression->kind == VIEW_OR)
         return plan_may_hold(world, expression->left, assumed) ||
                plan_may_hold(world, expression->right, assumed);
-    return (entities_of(world->conditions->view, expression) & assumed) != 0;
+    return (view_entities_of(world->conditions->view, expression) & assumed) != 0;
 }
 
 static void place(struct plan_world *world, uint32_t index)
@@ -117,10 +107,8 @@ static void estimate(struct plan_world *world, uint32_t index)
         none *= 1 - plan_share(world, of->list[i], 0);
     }
     here->passes = here->filtered ? 1 - none : 1;
-    if (of->predicate) {
+    if (of->predicate)
         world->in_predicate |= 1u << index;
-        world->rounds += here->changes;
-    }
 }
 
 void plan_world_make(const struct view_conditions *conditions, const struct view_costs *costs,
@@ -133,7 +121,6 @@ void plan_world_make(const struct view_conditions *conditions, const struct view
         place(&world, i);
     for (uint32_t i = 0; i < world.count; i++)
         estimate(&world, i);
-    world.rounds /= __builtin_popcount(world.in_predicate);
     world.comparisons = count_comparisons(conditions->predicate);
     world.share = plan_share(&world, conditions->predicate, 0);
     *ret_world = world;

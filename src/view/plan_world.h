@@ -26,7 +26,6 @@ struct plan_world {
     uint32_t in_predicate; /* set of instances */
     double comparisons;    /* in the predicate */
     double share;          /* of the time for which it is true */
-    double rounds;         /* mean number of changes of an instance of the predicate, per second */
     bool several_machines;
 };
 

@@ -10,8 +10,11 @@
  *                   '-------------------- straight -----------------------------^
  *
  * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of
- * them is true, and the first one after that for which none is (struct view_filter). So who gets these values finds
- * the same truth as if all had come.
+ * them is true, and the first one after that for which none is (struct view_filter). A monitor that receives these
+ * values computes the same truth as with all of them.
+ *
+ * Today only `dpm view explain` uses plans. Nothing carries them out yet: view_filter and view_monitor, at the end of
+ * this file, are what sensors and monitors will call. Random tests compare them with a naive evaluation.
  */
 #ifndef DPM_VIEW_PLANNER_H
 #define DPM_VIEW_PLANNER_H
@@ -82,9 +85,8 @@ int view_costs_parse(struct view_costs *costs, const char *name, const char *tex
 enum view_collection {
     VIEW_TRACED,  /* a sensor reports every change */
     VIEW_SAMPLED, /* a sensor reports when the resident monitor asks, which it does periodically */
-    VIEW_PROBED, /* the resident monitor reads the value when the other conditions hold, and then a sensor traces it
-    for as
-                     long as they do */
+    /* the resident monitor reads the value when the other conditions hold; then a sensor traces it as long as they do */
+    VIEW_PROBED,
     VIEW_COLLECTIONS,
 };
 
@@ -125,9 +127,7 @@ struct view_plan {
     double period;  /* between two samples; 0: nothing is sampled */
     /* steps 3 and 4 */
     double records;          /* made by sensors, per second */
-    double busy;             /* ns of CPU time per second on processors of the application */
     double traffic;          /* messages to the central monitor, per second */
-    double notifications;    /* per second, an estimate */
     double per_record;       /* ns of CPU time */
     double per_notification; /* ns of CPU time */
     uint64_t group;          /* the same for plans with about as many records */
@@ -145,6 +145,9 @@ struct view_conditions {
     } of[VIEW_ENTITIES_MOST];
     struct arena memory;
 };
+
+/* The set of instances in an expression: bit i for entity i of the view. */
+uint32_t view_entities_of(const struct view *view, const struct view_expression *expression);
 
 /* Returns 0, -ENOMEM, or -EINVAL with a line in `problem`: comparisons without a reference. The view must outlive it.
  * */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * view.h: the attribute language and the view language of the Issos monitor (Ogle, Schwan, Snodgrass 1993, section
- * III). A user says what shall be known of a running program, how correct, and how soon.
+ * III). A user says what to observe in a running program, how correct, and how soon.
  *
  *      ATTRIBUTE DEFINITION FOR OBJECT QueueManager            an object ------ its attributes, C expressions
  *          queuesize: q_size;

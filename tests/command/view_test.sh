@@ -53,11 +53,23 @@ echo 'VIEW DEF Sends (f: process[*].frequency) ACTIVE WHEN process[*].frequency 
     sh -c 'echo abc | cat; exit 3' > out 2> err
 check_equal "the command's exit status" 3 $?
 check "views of a command that runs" grep -q '^ *[0-9.]* s  Sends\[sh [0-9]*\]  active  f: ' lines
+start=$(date +%s)
+"$dpm" run --meter ptrace --flags 'send receive' --store none --views sends.view --interval 100ms --report lines -- \
+    sh -c 'echo abc | cat; sleep 4; echo abc | cat' > out 2> err
+elapsed=$(($(date +%s) - start + 1))
+check "after seconds without any record, times are still those of the records" \
+    awk -v most="$elapsed" '$3 ~ /^Sends/ { lines++; late += $1 > most } END { exit !lines || late }' lines
+echo 'VIEW DEF Pairs (f: Communicates-With[*].frequency) ACTIVE WHEN Communicates-With[*].frequency > 0; END VIEW DEF' > pairs.view
+runs "each relationship" "$dpm" view --every 1h watch pairs.view alpha
+check "... has the numbers of both processes" grep -qE 'Pairs\[client 200 -> server [0-9]+\]  active' out
 fails "views that do not exist: the command does not run" 1 'none.view: No such file' \
     "$dpm" view watch none.view -- touch ran
 check_not "... indeed" test -e ran
 fails "a command goes with neither --json ..." 2 'view: --json and --save need traces' \
     "$dpm" view --json watch sends.view -- true
+
+runs "'--' before traces" "$dpm" view --every 1h -- watch all.view alpha
+check "... starts no command" grep -q 'Senders' out
 
 # ---- sql ----
 
@@ -107,6 +119,12 @@ fails "wrong costs" 1 "wrong.costs:1: found 'massage', expected message" "$dpm" 
 echo 'VIEW DEF machine (a: 1) ACTIVE WHEN 1 < 2; END VIEW DEF' > built.view
 fails "a view with the name of a built-in type" 1 'view machine: this name is that of a built-in type' \
     "$dpm" view watch built.view alpha
+fails "... before a command runs" 1 'view machine: this name is that of a built-in type' \
+    "$dpm" view watch built.view -- touch ran
+check_not "... indeed" test -e ran
+fails "an option that explain does not take" 2 'view: explain does not take --save' "$dpm" view --save x explain two.view
+fails "... or watch" 2 'view: watch does not take --costs' "$dpm" view --costs two.costs watch all.view alpha
+fails "... or sql" 2 'view: sql does not take --json' "$dpm" view --json sql saved.db 'SELECT 1'
 fails "no action" 2 "view: ''" "$dpm" view
 fails "no trace" 2 'view: watch: give' "$dpm" view watch all.view
 fails "no file" 1 'none.view: No such file' "$dpm" view explain none.view

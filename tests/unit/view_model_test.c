@@ -269,12 +269,18 @@ static void figures_of_intervals(void **state)
     processes[0].sent.bytes += 1000;
     path.sent.bytes += 1000;
     processes[1].ended = true;
+    strcpy(processes[0].name, "caller"); /* exec: its relationships get its new name, too */
     assert_int_equal(0, view_figures_store(figures, &communication, 2000, 1000000000, NULL));
+    assert_string_equal("name|\ncaller -> server|\n",
+                        query(model, "SELECT name FROM \"Communicates-With\" WHERE NOT ended"));
     assert_string_equal("state|\nended|\n",
                         query(model, "SELECT state FROM process WHERE number = 11 AND NOT ended"));
     assert_string_equal("traffic|\n1000.0|\n1000.0|\n", query(model, "SELECT traffic FROM subnet"));
+    path.sent.bytes =
+        100; /* addresses that no longer have one subnet in common are not counted: less than before */
     assert_int_equal(0, view_figures_store(figures, &communication, 3000, 1000000000, NULL));
-    assert_string_equal("name|cpu|sent|\nclient|0.0|0.0|\n",
+    assert_string_equal("traffic|\n0.0|\n0.0|\n", query(model, "SELECT traffic FROM subnet"));
+    assert_string_equal("name|cpu|sent|\ncaller|0.0|0.0|\n",
                         query(model, "SELECT name, cpu, sent FROM process WHERE NOT ended"));
     assert_string_equal("n|\n0|\n", query(model, "SELECT count(*) AS n FROM \"Communicates-With\""
                                                  " WHERE NOT ended"));

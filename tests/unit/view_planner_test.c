@@ -312,6 +312,10 @@ static void errors_in_costs(void **state)
         {"place Q[1] m process 0", "costs:1: found '0', expected the id of a process"},
         {"subnet a", "costs:1: found 'end of line', expected the name of a machine"},
         {"spare 1", "costs:1: found '1', expected end of line"},
+        {"shared 1us 2us 3us", "costs:1: found '3us', expected end of line"},
+        {"probe 1us cpu 2us 3us", "costs:1: found '3us', expected end of line"},
+        {"subnet a m1 m2 m3 m4 m5 m6 m7 m8 m9\nspare 1",
+         "costs:2: found '1', expected end of line"},
     };
 
     (void)state;
