@@ -70,6 +70,11 @@ check_equal "... and counts what it removed" "$((others + 2))" \
 if command -v babeltrace2 > babel; then
     check "babeltrace2 reads it" babeltrace2 sends
 fi
+"$dpm" report alpha > whole 2> err
+"$dpm" report sends > report 2> err
+check "a report of everything has findings on waits and parallelism" grep -qE '^(Parallelism|Waits|Path|Time) ' whole
+check_not "... of a selection it has none: waits for what was removed have no reason" \
+    grep -E '^(Parallelism|Waits|Path|Time) ' report
 "$dpm" dump --type flags sends > flags 2> err
 check "flags of types that no rule accepts are off" grep -q 'flags send,summary' flags
 echo 'type=send; type=receive, bytes>1G;' > unreceived.rules

@@ -97,6 +97,14 @@ int findings_find(const struct findings_from *from, struct findings *findings)
     int result = 0;
 
     *findings = (struct findings){0};
+    if (all.communication->has_rules) {
+        /* a wait for a message that rules removed looks like one that no message explains */
+        all.elapsed = NULL;
+        all.path = NULL;
+        all.parallelism = NULL;
+        all.causality = NULL;
+        all.pauses = NULL;
+    }
     if (all.path != NULL) /* equal to from->parallelism, and always there */
         all.parallelism = all.path->parallelism;
     for (size_t i = 0; i < ARRAY_SIZE(topics) && result == 0; i++)
