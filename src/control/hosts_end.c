@@ -95,7 +95,8 @@ static bool await_copies(struct hosts *hosts)
         pieces = state.pieces;
         if (state.complete && now - last >= QUIET)
             return true;
-        if (state.stopped || hosts->broken || now - last >= NO_PROGRESS || hosts->interrupts >= interrupts + 2)
+        if (state.stopped || hosts->broken || now - last >= NO_PROGRESS ||
+            hosts->interrupts >= interrupts + 2)
             return false;
         hosts_poll(hosts, 20);
     }

@@ -166,7 +166,7 @@ head -c 200M /dev/zero > "$HOME/.local/state/other" 2> other.err # takes the res
 wait $run
 check_equal "store: a server whose disk is full, and which answers nothing, ends the run: the exit status" 255 $?
 check "... and the reason is given" grep -q "recording stopped: the session's server has not answered for 60 s" err
-check "... nothing is left" wait_for 700 nothing_left # agents end by themselves, a minute later
+check "... nothing is left" wait_for 100 nothing_left # agents end by themselves, a minute later
 check_part one
 check_part two
 umount -l "$HOME/.local/state"
