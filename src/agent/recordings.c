@@ -276,8 +276,9 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     struct meter_change change;
     int result = recordings_find_active(agent, params, &recording, problem);
 
-    if (result == 0 && pid != NULL && !json_is_integer(pid))
-        result = problem_set(problem, -EINVAL, "recording.flags: \"pid\" is a number");
+    if (result == 0 && pid != NULL &&
+        (json_integer_value(pid) < 1 || json_integer_value(pid) > INT32_MAX))
+        result = problem_set(problem, -EINVAL, "recording.flags: \"pid\" is a process id");
     if (result == 0)
         result = read_change(params, &change, problem);
     if (result < 0)

@@ -6,15 +6,14 @@
  *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
  */
+#include "control/acquired_recording.h"
 #include "control/hosts.h"
 #include "control/recording_report.h"
-#include "recorder/acquiring.h"
 #include "recorder/process_choice.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 struct acquire_options {
@@ -168,40 +167,6 @@ static void tell_begin(const struct recording_command *command, const struct met
     fflush(command->messages);
 }
 
-/* ---- until it ends ---- */
-
-static bool told_to_end(const struct recording_command *command)
-{
-    struct signalfd_siginfo info;
-
-    return read(command->signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
-}
-
-/* Records until a signal, the duration, or the end of the last process; or until the recording ends itself. */
-static void record(const struct acquire_options *options, struct acquiring *acquiring,
-                   struct recording_command *command)
-{
-    struct problem problem;
-    bool looks = true; /* for new processes */
-    struct pollfd file = {.fd = command->signals, .events = POLLIN};
-    const struct meter_interface *meter = command->recording.meter;
-    uint64_t end =
-        options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration;
-
-    while (command->recording.active && meter->live(meter) > 0) {
-        recording_command_wait(command, &file, 1, end);
-        if ((file.revents & POLLIN) != 0 && told_to_end(command))
-            return;
-        recording_command_step(command);
-        if (looks && command->recording.active && acquiring_step(acquiring, &problem) < 0) {
-            command_say("processes that start from now on are not metered: %s", problem.text);
-            looks = false;
-        }
-        if (clock_now(CLOCK_MONOTONIC) >= end)
-            return;
-    }
-}
-
 static const char *first_word(const struct process_choice *choice, enum chosen_by by)
 {
     for (size_t i = 0; i < choice->word_count; i++)
@@ -219,34 +184,21 @@ static const char *name_of(const struct acquire_options *options)
     return name != NULL ? name : unit != NULL ? unit : options->all ? "all" : "acquired";
 }
 
-static void say_line(const char *line, void *context)
-{
-    (void)context;
-    command_say("%s", line);
-}
-
 static int record_acquired(struct acquire_options *options, struct recording_command *command)
 {
     pid_t pid = options->choice.pid_count > 0 ? options->choice.pids[0] : getpid();
     struct problem problem;
     struct meter_begun begun;
-    struct acquiring acquiring = {.choice = &options->choice,
-                                  .all = options->all,
-                                  .descendants = options->descendants,
-                                  .say = say_line};
-    int result = recording_command_open(command, name_of(options), pid, &problem);
+    struct acquiring acquiring = {
+        .choice = &options->choice, .all = options->all, .descendants = options->descendants};
+    int result = acquired_recording_begin(command, &acquiring, name_of(options), pid, &begun);
 
-    if (result >= 0)
-        result = acquiring_begin(&acquiring, command->recording.meter, &begun, &problem);
-    if (result < 0) {
-        acquiring_done(&acquiring);
-        recording_discard(&command->recording);
-        return command_error("%s", problem.text);
-    }
-    recording_command_begin(command);
-    recording_command_catch_up(command);
+    if (result != 0)
+        return result;
     tell_begin(command, &begun);
-    record(options, &acquiring, command);
+    acquired_recording_run(
+        command, &acquiring,
+        options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration, true);
     acquiring_done(&acquiring);
     int status = command->recording.active ? EXIT_SUCCESS : EXIT_FAILURE;
     if (recording_command_end(command, NULL) < 0)

@@ -84,7 +84,7 @@ static void take_end(struct filtering *filtering, json_t *params)
     filtering->progress = clock_now(CLOCK_MONOTONIC);
 }
 
-/* Of a machine that measures itself (dpm agent --service): a line for each in DIR/MACHINE.summaries.jsonl. */
+/* A machine that measures itself (dpm agent --service) sends summaries: each becomes a line of DIR/MACHINE.summaries.jsonl. */
 static void keep_summary(struct filtering *filtering, const struct fabric_message *message)
 {
     char path[PATH_MAX];

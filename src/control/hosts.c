@@ -415,14 +415,43 @@ static void ask_states(struct hosts *hosts)
     }
 }
 
+/* The server may run, and yet answer nothing: nats-server does so when its disk is full. Then no notice comes either, so
+ * no process seems to end. The agents end by themselves. */
+static void give_up_if_silent(struct hosts *hosts, const struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC), alone = hosts->options->alone;
+    uint64_t most = alone == 0 ? REMOTE_ALONE * SECOND : alone;
+    char line[PATH_MAX + 640];
+
+    if (hosts->silent == 0)
+        hosts->silent = now;
+    if (hosts->broken || now - hosts->silent < most)
+        return;
+    hosts->broken = true;
+    snprintf(line, sizeof(line),
+             "recording stopped: the session's server has not answered for %" PRIu64
+             " s; is its disk full (%s)? (%.300s)",
+             most / SECOND,
+             hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric,
+             problem->text);
+    hosts_say(hosts, NULL, line);
+    for (size_t i = 0; i < hosts->count; i++)
+        remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
+}
+
 /* What all filters have stored need not be kept by the server. */
 static void make_space(struct hosts *hosts)
 {
     struct fabric_usage usage;
     struct problem problem;
+    int result = fabric_usage(remote_fabric(hosts->remote), &usage, &problem);
 
-    if (fabric_usage(remote_fabric(hosts->remote), &usage, &problem) == 0 &&
-        usage.packet_bytes > usage.packet_bytes_most / 4)
+    if (result < 0 && result != -EACCES) {
+        give_up_if_silent(hosts, &problem);
+        return;
+    }
+    hosts->silent = 0;
+    if (result == 0 && usage.packet_bytes > usage.packet_bytes_most / 4)
         fabric_trim(remote_fabric(hosts->remote), &problem);
 }
 

@@ -95,7 +95,8 @@ static bool await_copies(struct hosts *hosts)
         pieces = state.pieces;
         if (state.complete && now - last >= QUIET)
             return true;
-        if (state.stopped || now - last >= NO_PROGRESS || hosts->interrupts >= interrupts + 2)
+        if (state.stopped || hosts->broken || now - last >= NO_PROGRESS ||
+            hosts->interrupts >= interrupts + 2)
             return false;
         hosts_poll(hosts, 20);
     }
@@ -216,8 +217,10 @@ int hosts_end(struct hosts *hosts)
     bool all = await_copies(hosts);
     if (!all)
         hosts_say(hosts, NULL, "not everything that was recorded has arrived here");
-    tell_filters(hosts);
-    await_others(hosts);
+    if (!hosts->broken) {
+        tell_filters(hosts);
+        await_others(hosts);
+    }
     end_agents(hosts);
     hosts_copies_stop(hosts->copies);
     return all_whole(hosts) && all ? 0 : -EIO;

@@ -3,17 +3,14 @@
 #include "control/service.h"
 
 #include "base/folder.h"
-#include "control/recording_command.h"
+#include "control/acquired_recording.h"
 #include "fabric/fabric.h"
-#include "recorder/acquiring.h"
 #include "show/show.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -235,57 +232,18 @@ static int summarize(struct recording_command *command, const struct communicati
 
 /* ---- recording ---- */
 
-static void say_line(const char *line, void *context)
-{
-    (void)context;
-    command_say("%s", line);
-}
-
-static bool told_to_end(const struct recording_command *command)
-{
-    struct signalfd_siginfo info;
-
-    return read(command->signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
-}
-
-static void record(struct recording_command *command, struct acquiring *acquiring)
-{
-    struct pollfd file = {.fd = command->signals, .events = POLLIN};
-    struct problem problem;
-    bool looks = true; /* for new processes */
-
-    while (command->recording.active) {
-        recording_command_wait(command, &file, 1, UINT64_MAX);
-        if ((file.revents & POLLIN) != 0 && told_to_end(command))
-            return;
-        recording_command_step(command);
-        if (looks && command->recording.active && acquiring_step(acquiring, &problem) < 0) {
-            command_say("processes that start from now on are not metered: %s", problem.text);
-            looks = false;
-        }
-    }
-}
-
 static int measure(struct service *service)
 {
     struct recording_command *command = &service->command;
     struct process_choice choice = {0};
-    struct acquiring acquiring = {.choice = &choice, .all = true, .say = say_line};
+    struct acquiring acquiring = {.choice = &choice, .all = true};
     struct meter_begun begun = {0};
-    struct problem problem;
-    int result = recording_command_open(command, "machine", getpid(), &problem);
+    int result = acquired_recording_begin(command, &acquiring, "machine", getpid(), &begun);
 
-    if (result >= 0)
-        result = acquiring_begin(&acquiring, command->recording.meter, &begun, &problem);
-    if (result < 0) {
-        acquiring_done(&acquiring);
-        recording_discard(&command->recording);
-        return command_error("%s", problem.text);
-    }
-    recording_command_begin(command);
-    recording_command_catch_up(command);
+    if (result != 0)
+        return result;
     command_say("measuring %zu processes of this machine into %s", begun.processes, service->trace);
-    record(command, &acquiring);
+    acquired_recording_run(command, &acquiring, UINT64_MAX, false);
     acquiring_done(&acquiring);
     bool told = command->recording.active;
     return recording_command_end(command, NULL) < 0 || !told ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -81,6 +81,17 @@ static json_t *take_first(struct service_sender *sender)
     return first;
 }
 
+/* It was not sent. What the fabric has no space for now waits again, unless as many newer ones do. */
+static void put_back(struct service_sender *sender, json_t *first, int error)
+{
+    pthread_mutex_lock(&sender->lock);
+    if (error == -EAGAIN && json_array_size(sender->waiting) < WAITING_MOST)
+        json_array_insert(sender->waiting, 0, first);
+    else
+        sender->dropped++;
+    pthread_mutex_unlock(&sender->lock);
+}
+
 static int send_all(struct service_sender *sender, struct problem *problem)
 {
     json_t *first;
@@ -88,8 +99,10 @@ static int send_all(struct service_sender *sender, struct problem *problem)
 
     while (result == 0 && (first = take_first(sender)) != NULL) {
         result = fabric_notice(sender->fabric, "summary", first);
-        if (result < 0)
+        if (result < 0) {
             problem_set(problem, result, "a summary cannot be sent: %s", strerror(-result));
+            put_back(sender, first, result);
+        }
         json_decref(first);
         take_messages(sender);
     }

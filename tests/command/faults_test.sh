@@ -163,12 +163,10 @@ in_host one umount -l "$dir/hosts/one/home/root/.local/state"
 mount -t tmpfs -o size=100M,mode=700 tmpfs "$HOME/.local/state"
 begin store 6 --fabric-disk 64M
 head -c 200M /dev/zero > "$HOME/.local/state/other" 2> other.err # takes the rest of the disk
-# It waits for the server as long as that has no space: a user ends it.
-wait_for 60 grep -q 'trying again' err
-kill "$(pgrep -P $run dpm)" && sleep 1 && kill "$(pgrep -P $run dpm)"
 wait $run
-echo "# store: exit status $?: $(grep -v '^ ' err | head -n 3)"
-check "store: with a full disk of the server, nothing is left" wait_for 100 nothing_left
+check_equal "store: a server whose disk is full, and which answers nothing, ends the run: the exit status" 255 $?
+check "... and the reason is given" grep -q "recording stopped: the session's server has not answered for 60 s" err
+check "... nothing is left" wait_for 100 nothing_left # agents end by themselves, a minute later
 check_part one
 check_part two
 umount -l "$HOME/.local/state"
