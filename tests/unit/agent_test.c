@@ -327,6 +327,9 @@ static void test_changed(void **state)
     json_decref(ask("process.start", json_pack("{s:i}", "pid", pid), NULL));
     assert_int_equal(changed("{\"recording\": \"r6\"}"), -1);
     assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"pigeon\"}"), -1);
+    assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"send\", \"pid\": 0}"), -1);
+    assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"send\", \"pid\": 4294967297}"),
+                     -1);
     if (kernel) {
         assert_int_equal(changed("{\"recording\": \"r6\", \"kinds\": \"-pipe\", \"unite\": true}"),
                          1);
@@ -343,6 +346,8 @@ static void test_changed(void **state)
                  pid);
         assert_int_equal(changed(leave), 1);
         assert_int_equal(changed("{\"recording\": \"r6\", \"flags\": \"send\"}"), 0);
+    } else {
+        assert_int_equal(changed("{\"recording\": \"r6\", \"leave\": true}"), -1);
     }
     json_decref(
         ask("process.input", json_pack("{s:i, s:s, s:b}", "pid", pid, "data", "", "end", 1), NULL));
