@@ -56,9 +56,8 @@ struct agent_recording {
     struct publishing publishing;
     atomic_bool begun;
     atomic_bool ended;
-    bool idle;         /* was reported */
-    bool looks;        /* for processes that start later */
-    uint32_t commands; /* processes created in it */
+    bool idle;  /* was reported */
+    bool looks; /* for processes that start later */
     struct agent_recording *next;
 };
 

@@ -100,21 +100,57 @@ static void want_no_signals_of_stops(void)
     sigaction(SIGCHLD, &action, NULL);
 }
 
+/* The tracer checks for work now instead of at its next tick. */
+static void wake_tracer(const struct ptracemeter *meter)
+{
+    if (meter->running && meter->tracer_tid != 0)
+        syscall(SYS_tgkill, getpid(), meter->tracer_tid, TICKSIGNAL);
+}
+
+static int start_tracer(struct ptracemeter *meter, struct problem *problem)
+{
+    if (meter->running)
+        return 0;
+    want_no_signals_of_stops();
+    int result = -pthread_create(&meter->thread, NULL, tracer_run, meter);
+    meter->running = result == 0;
+    return result == 0
+               ? 0
+               : problem_set(problem, result, "cannot start the tracer: %s", strerror(-result));
+}
+
+/* Waits until the tracer, which alone may do it, has seized the process. Returns its error; -ECHILD: the tracer has ended. */
+static int wait_until_seized(struct ptracemeter *meter, const struct marked *marked)
+{
+    int result;
+
+    pthread_mutex_lock(&meter->lock);
+    while (!marked->seized && !meter->finished)
+        pthread_cond_wait(&meter->changed, &meter->lock);
+    result = marked->seized ? marked->error : -ECHILD;
+    pthread_mutex_unlock(&meter->lock);
+    return result;
+}
+
 static int mark(struct meter_interface *interface, pid_t pid, struct problem *problem)
 {
     struct ptracemeter *meter = ptracemeter_of(interface);
+    unsigned count = atomic_load(&meter->marked_count);
 
-    meter->command = pid;
-    want_no_signals_of_stops();
-    int result = -pthread_create(&meter->thread, NULL, tracer_run, meter);
+    if (count == MARKED_MOST)
+        return problem_set(problem, -EUSERS, "the ptrace meter meters at most %d commands",
+                           MARKED_MOST);
+    meter->marked[count].pid = pid;
+    atomic_store(&meter->marked_count, count + 1);
+    int result = start_tracer(meter, problem);
     if (result < 0)
-        return problem_set(problem, result, "cannot start the tracer: %s", strerror(-result));
-    meter->running = true;
-    pthread_mutex_lock(&meter->lock);
-    while (!meter->seized)
-        pthread_cond_wait(&meter->changed, &meter->lock);
-    result = meter->seize_error;
-    pthread_mutex_unlock(&meter->lock);
+        return result;
+    wake_tracer(meter);
+    result = wait_until_seized(meter, &meter->marked[count]);
+    if (result == -ECHILD)
+        return problem_set(problem, result,
+                           "the ptrace meter ends with the last process that it meters, and that "
+                           "has ended; begin another recording");
     return result < 0 ? problem_set(problem, result, "cannot trace process %d: %s", pid,
                                     why_not_seized(result))
                       : 0;
@@ -122,19 +158,19 @@ static int mark(struct meter_interface *interface, pid_t pid, struct problem *pr
 
 static bool ended(struct meter_interface *interface, pid_t pid, int *ret_status)
 {
-    const struct ptracemeter *meter = ptracemeter_of(interface);
+    const struct marked *marked = tracer_find_marked(ptracemeter_of(interface), pid);
 
-    (void)pid;
-    if (!atomic_load(&meter->command_ended))
+    if (marked == NULL || !atomic_load(&marked->ended))
         return false;
-    *ret_status = meter->command_status;
+    *ret_status = marked->status;
     return true;
 }
 
 static bool stopped(struct meter_interface *interface, pid_t pid)
 {
-    (void)pid;
-    return atomic_exchange(&ptracemeter_of(interface)->command_stopped, false);
+    struct marked *marked = tracer_find_marked(ptracemeter_of(interface), pid);
+
+    return marked != NULL && atomic_exchange(&marked->stopped, false);
 }
 
 static uint32_t live(const struct meter_interface *interface)
@@ -156,13 +192,6 @@ static void enter_phase(struct ptracemeter *meter, enum phase phase)
 static void stop(struct meter_interface *interface)
 {
     enter_phase(ptracemeter_of(interface), PHASE_STOPPED);
-}
-
-/* The tracer checks for work now instead of at its next tick. */
-static void wake_tracer(const struct ptracemeter *meter)
-{
-    if (meter->running && meter->seize_error == 0)
-        syscall(SYS_tgkill, getpid(), meter->tracer_tid, TICKSIGNAL);
 }
 
 static void detach(struct meter_interface *interface)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ptracemeter.h: the meter that needs no privilege. It traces a command and all its descendants with ptrace(2), and
+ * ptracemeter.h: the meter that needs no privilege. It traces commands and all their descendants with ptrace(2), and
  * provides the same records as the kernel meter, as a source.
  *
  *      command ---- system calls that matter stop it (seccomp) ----> tracer, a thread of its own
@@ -8,8 +8,8 @@
  *                                                                     records, under a lock
  *      source  <------------------------------------------------------'
  *
- * One thread makes all ptrace calls and waits for all children of the process. No other thread may wait for a child,
- * and SIGCHLD reports only the ends of children, not stops. If the process ends, in whatever way, the traced processes
+ * One thread makes all ptrace calls and waits for what it traces. No other thread may wait for these children, and
+ * SIGCHLD reports only the ends of children, not stops. If the process ends, in whatever way, the traced processes
  * are killed with it. With `survive`, which uses no filter and stops at each call, they run on instead.
  *
  * docs/architecture.md says what this meter cannot record.
@@ -32,7 +32,8 @@ int ptracemeter_refuses(const char *command, struct problem *problem);
 /*
  * Opens the meter and makes its filter. Nothing is traced yet. Errors, with a line in `problem`: -ENOMEM, -ENOTSUP (it
  * cannot record any of these flags) ... The functions of meter_interface.h work as follows:
- *   - `enter` loads the filter; `mark` starts the tracer.
+ *   - `enter` loads the filter; `mark` starts the tracer, or tells it of one more command: at most 256, and none once all
+ *     that it traces have ended (-ECHILD).
  *   - `detach` kills all traced processes, because without a tracer the filter would make their calls fail.
  *     With `survive` it releases them instead: they run on untraced, and `detach` returns when that is done.
  *   - The source ends when no process is traced any more, or after `stop`.

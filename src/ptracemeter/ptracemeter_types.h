@@ -240,6 +240,20 @@ struct network {
     bool used;
 };
 
+/* ---- commands ---- */
+
+/* A process that was marked: it is a child of ours. */
+struct marked {
+    pid_t pid;
+    bool seized; /* it is traced, or that failed */
+    int error;   /* why it is not */
+    atomic_bool ended;
+    atomic_bool stopped; /* since this was asked last */
+    int status;          /* once it has ended */
+};
+
+#define MARKED_MOST 256
+
 /* ---- records between the threads ---- */
 
 #define BUFFER_SIZE (4u << 20)
@@ -290,22 +304,20 @@ struct ptracemeter {
     struct buffer filling;
     struct buffer reading; /* the reader's own */
     bool finished;         /* no more records will come */
-    bool seized;           /* the command is traced, or that failed */
-    int seize_error;
-    atomic_uint phase;          /* enum phase */
-    atomic_bool kills;          /* kill all tracees */
+    struct marked marked
+        [MARKED_MOST]; /* entries stay as they are; those that the tracer has not seized are new */
+    atomic_uint phase; /* enum phase */
+    atomic_bool kills; /* kill all tracees */
     struct meter_process *left; /* processes that were released */
     size_t left_count, left_capacity;
-    atomic_bool command_ended;
-    atomic_bool command_stopped;
-    int command_status;
+    atomic_uint marked_count;
     atomic_uint live;
     int event_fd;
     pthread_t thread;
     bool running;
-    pid_t command;
-    pid_t tracer_tid;
+    pid_t tracer_tid; /* 0: not known yet */
     /* the tracer's own */
+    unsigned seized_count; /* of `marked` */
     uint64_t last_time;
     uint32_t stops; /* so far */
     uint64_t last_tick;

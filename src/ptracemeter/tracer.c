@@ -199,8 +199,9 @@ static void at_group(struct ptracemeter *meter, struct tracee *tracee, int signa
         if (!tracee->stopped)
             tell_process_event(meter, tracee, EVENT_STOPPROCESS, 0, 0, 0, 0);
         tracee->stopped = true;
-        if (tracee->tid == meter->command)
-            atomic_store(&meter->command_stopped, true);
+        struct marked *marked = tracer_find_marked(meter, tracee->tid);
+        if (marked != NULL)
+            atomic_store(&marked->stopped, true);
         ptrace(PTRACE_LISTEN, tracee->tid, NULL, NULL);
         return;
     }
@@ -364,7 +365,7 @@ static void detach(struct ptracemeter *meter)
             continue;
     }
     while (meter->tracee_count > 0) {
-        pid_t tid = waitpid(-1, &status, __WALL);
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
         if (tid < 0 && errno != EINTR)
             return;
         struct tracee *tracee = tid < 0 ? NULL : tracee_find(meter, tid);
@@ -411,19 +412,33 @@ static int start_timer(timer_t *ret_timer)
                : 0;
 }
 
-static int seize(struct ptracemeter *meter)
+struct marked *tracer_find_marked(struct ptracemeter *meter, pid_t pid)
 {
-    int result = ptrace(PTRACE_SEIZE, meter->command, NULL, (void *)options_of(meter)) < 0
+    for (unsigned i = atomic_load(&meter->marked_count); i-- > 0;)
+        if (meter->marked[i].pid == pid)
+            return &meter->marked[i];
+    return NULL;
+}
+
+static void seize(struct ptracemeter *meter, struct marked *marked)
+{
+    int result = ptrace(PTRACE_SEIZE, marked->pid, NULL, (void *)options_of(meter)) < 0
                      ? -errno
-                     : tracee_mark(meter, meter->command);
+                     : tracee_mark(meter, marked->pid);
 
     pthread_mutex_lock(&meter->lock);
-    meter->seized = true;
-    meter->seize_error = result;
+    marked->seized = true;
+    marked->error = result;
     meter->tracer_tid = gettid();
     pthread_cond_broadcast(&meter->changed);
     pthread_mutex_unlock(&meter->lock);
-    return result;
+}
+
+/* Those that were marked since the last call. */
+static void seize_new(struct ptracemeter *meter)
+{
+    for (unsigned count = atomic_load(&meter->marked_count); meter->seized_count < count;)
+        seize(meter, &meter->marked[meter->seized_count++]);
 }
 
 static void notify(struct ptracemeter *meter)
@@ -442,10 +457,11 @@ static void note_end(struct ptracemeter *meter, pid_t tid, int status)
         tracee_ends(meter, tracee, status);
         tracee_forget(meter, tracee);
     }
-    if (tid != meter->command || atomic_load(&meter->command_ended))
+    struct marked *marked = tracer_find_marked(meter, tid);
+    if (marked == NULL || atomic_load(&marked->ended))
         return;
-    meter->command_status = status;
-    atomic_store(&meter->command_ended, true);
+    marked->status = status;
+    atomic_store(&marked->ended, true);
     notify(meter);
 }
 
@@ -474,7 +490,7 @@ static void at_event(struct ptracemeter *meter, const struct stop *stop)
 static int collect(struct ptracemeter *meter, struct stop stops[MOST_STOPS])
 {
     struct rusage used;
-    int count = 0, flags = __WALL;
+    int count = 0, flags = __WALL | __WNOTHREAD; /* not what other threads of this process trace */
 
     while (count < MOST_STOPS) {
         struct stop *stop = &stops[count];
@@ -498,6 +514,7 @@ static void trace(struct ptracemeter *meter)
     int count = 0;
 
     while (atomic_load(&meter->phase) != PHASE_DETACHES && count >= 0) {
+        seize_new(meter);
         count = collect(meter, stops);
         for (int i = 0; i < count; i++)
             at_event(meter, &stops[i]);
@@ -511,8 +528,6 @@ void *tracer_run(void *context)
     timer_t timer;
 
     prctl(PR_SET_NAME, "tracer");
-    if (seize(meter) < 0)
-        return NULL;
     bool timed = start_timer(&timer) == 0;
     trace(meter);
     if (atomic_load(&meter->phase) == PHASE_DETACHES)
@@ -525,6 +540,7 @@ void *tracer_run(void *context)
         timer_delete(timer);
     pthread_mutex_lock(&meter->lock);
     meter->finished = true;
+    pthread_cond_broadcast(&meter->changed);
     pthread_mutex_unlock(&meter->lock);
     notify(meter);
     return NULL;

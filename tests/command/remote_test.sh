@@ -120,8 +120,21 @@ echo input | on run -o input --host web1:'sh -c "cat; exit 3"' --host web2:'sh -
 check_equal "the exit status is that of the first that failed" 3 $?
 check_equal "standard input is the first one's" "web1: input
 web2: end" "$(LC_ALL=C sort out)"
-on run -o two --meter ptrace --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'true' < /dev/null
-check "the ptrace meter meters one command of a host" grep -q 'web2: the ptrace meter meters one command' err
+on run -o together --meter ptrace --host web1:"python3 $shared/server.py 2" --host web1:"python3 $shared/client.py 100 0" \
+    --host web1:"python3 $shared/client.py 50 0" < /dev/null
+check_equal "three commands of one host under the ptrace meter" "web1[1]: ready
+web1[1]: received 6000
+web1[2]: sent 4000
+web1[3]: sent 2000" "$(LC_ALL=C sort out)"
+"$dpm" stats --json together/web1 > stats.json 2> stats.err
+check_equal "... are in one trace, with all that they sent each other, matched exactly" \
+    '[[2000,4000,4000,8000],0,0,true]' \
+    "$(jq -c '[([.pairs[] | select(.bytes >= 2000).bytes] | sort),
+        .trace.matching.unmatched_sends, .trace.matching.unmatched_receives, .trace.matching.exact >= 300]' stats.json)"
+on run -o ends --meter ptrace --host web1:'sh -c "exit 3"' --host web1:'sleep 0.3' < /dev/null
+check_equal "... when the first one fails, the exit status is its own" 3 $?
+check_equal "... and the others run on" '["sh",768]["sleep",0]' \
+    "$("$dpm" dump --json --type termination ends/web1 2> dump.err | jq -c '[.name, .status]' | tr -d '\n')"
 on run -o two --host dpmtest@web1:'echo one' --host web2:'echo two' --host web2:'echo three' < /dev/null
 check_equal "without privilege the ptrace meter is taken; two processes of a host have numbers" "dpmtest@web1: one
 web2[1]: two
