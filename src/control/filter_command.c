@@ -9,6 +9,7 @@
  * With --rules and traces instead of a session: filter_trace_command.c.
  */
 #include "control/command.h"
+#include "control/filter_options.h"
 #include "control/filter_trace_command.h"
 
 #include "filter/filter.h"
@@ -33,14 +34,6 @@
 #define AWAY_MOST   (30 * SECOND) /* the server, which is started again when it dies */
 #define QUIET                                                                                      \
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
-
-struct filter_asked {
-    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
-    const char **machines;
-    size_t machine_count, machine_capacity;
-    uint64_t interval; /* ns; 0: no reports */
-    bool stores;
-};
 
 struct filtering {
     const struct filter_asked *asked;
@@ -289,6 +282,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .machine_count = asked->machine_count,
         .durable = name,
         .prefix = asked->prefix,
+        .limits = asked->limits,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -318,126 +312,7 @@ static int run(const struct filter_asked *asked)
     return status;
 }
 
-/* ---- options ---- */
-
-enum {
-    FROM = OPTION_HELP + 1,
-    MACHINE,
-    RECORDINGS,
-    FABRIC,
-    CREDENTIALS,
-    AUTHORITIES,
-    STORE,
-    INTERVAL
-};
-
-static const char *store_word(size_t index)
-{
-    static const char *const words[] = {"all", "none"};
-
-    return index < ARRAY_SIZE(words) ? words[index] : NULL;
-}
-
-static const struct command_option filter_options[] = {
-    {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
-    {"rules",
-     'r',
-     {"FILE", ARGUMENT_FILE},
-     "write what these rules select of TRACE as another trace"},
-    {"output",
-     'o',
-     {"DIR", ARGUMENT_FILE},
-     "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
-     "TRACE: the trace to write, or a directory for several"},
-    {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
-    {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
-    {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
-    {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
-    {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
-    {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
-    {"fabric-ca",
-     AUTHORITIES,
-     {"FILE", ARGUMENT_FILE},
-     "certificates of those who sign that server's"},
-    {0},
-};
-
-static int take_machine(struct filter_asked *asked)
-{
-    if (!fabric_name_valid(optarg))
-        return command_usage_error("filter",
-                                   "--machine '%s': use a-z, 0-9 and '-', as in the "
-                                   "names of the copies",
-                                   optarg);
-    if (array_reserve(&asked->machines, &asked->machine_capacity, asked->machine_count + 1,
-                      sizeof(*asked->machines)) < 0)
-        return command_error("out of memory");
-    asked->machines[asked->machine_count++] = optarg;
-    return -1;
-}
-
-static int take_option(int option, struct filter_asked *asked)
-{
-    size_t store = 0;
-    int result = -1;
-
-    switch (option) {
-    case FROM:
-        asked->from = optarg;
-        return -1;
-    case 'o':
-        asked->folder = optarg;
-        return -1;
-    case 'r':
-        asked->rules = optarg;
-        return -1;
-    case MACHINE:
-        return take_machine(asked);
-    case RECORDINGS:
-        asked->prefix = optarg;
-        return -1;
-    case FABRIC:
-        asked->url = optarg;
-        return -1;
-    case CREDENTIALS:
-        asked->credentials = optarg;
-        return -1;
-    case AUTHORITIES:
-        asked->authorities = optarg;
-        return -1;
-    case STORE:
-        result = option_word("filter", "store", store_word, &store);
-        asked->stores = store == 0;
-        return result;
-    case INTERVAL:
-        result = option_time("filter", "interval", &asked->interval);
-        if (result < 0 && asked->interval == 0)
-            return command_usage_error("filter", "--interval 0: give a time, e.g. 10s");
-        return result;
-    case OPTION_HELP:
-        return command_help("filter");
-    default:
-        return command_usage_error("filter", NULL);
-    }
-}
-
-static int check(const struct filter_asked *asked)
-{
-    if (asked->from == NULL)
-        return command_usage_error("filter",
-                                   "name the session, --from SESSION, or rules and a trace: "
-                                   "--rules FILE TRACE -o TRACE2");
-    if (asked->rules != NULL)
-        return command_usage_error("filter", "--rules selects from a trace: give no --from");
-    if (!fabric_name_valid(asked->from))
-        return command_usage_error(
-            "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
-    if (!asked->stores && asked->folder != NULL)
-        return command_usage_error("filter", "--store none stores nothing: leave out --output");
-    if ((asked->url == NULL) != (asked->credentials == NULL))
-        return command_usage_error("filter", "--fabric and --credentials go together");
-    return -1;
-}
+/* ---- the command ---- */
 
 static int command_filter(int argc, char **argv)
 {
@@ -445,7 +320,7 @@ static int command_filter(int argc, char **argv)
     int option, result = -1;
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
-        result = take_option(option, &asked);
+        result = filter_take_option(option, &asked);
     if (result < 0 && asked.rules != NULL && asked.from == NULL) {
         free(asked.machines);
         return filter_traces(argc, argv, asked.rules, asked.folder);
@@ -453,7 +328,7 @@ static int command_filter(int argc, char **argv)
     if (result < 0 && optind < argc)
         result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
     if (result < 0)
-        result = check(&asked);
+        result = filter_options_check(&asked);
     if (result < 0) {
         signal(SIGPIPE, SIG_IGN);
         result = run(&asked);
@@ -469,5 +344,5 @@ const struct command filter_command = {
              "       dpm filter --rules FILE TRACE... -o TRACE2",
     .function = command_filter,
     .operand = {"TRACE", ARGUMENT_TRACE},
-    .options = filter_options,
+    .options = filter_option_rows,
 };

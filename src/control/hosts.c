@@ -2,6 +2,7 @@
 /* hosts.c: a recording on several machines: connections, questions, and what happens. See hosts.h. */
 #include "control/hosts.h"
 
+#include "base/folder.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -123,6 +124,8 @@ static int choose_names(struct hosts *hosts, const char *name, struct problem *p
         snprintf(hosts->session, sizeof(hosts->session), "%s", hosts->options->session);
     else
         fabric_name_make(text, hosts->session);
+    if (hosts_only_reports(hosts))
+        return 0; /* take_session_folder */
     length = folder != NULL
                  ? snprintf(hosts->folder, sizeof(hosts->folder), "%s", folder)
                  : snprintf(hosts->folder, sizeof(hosts->folder), "./dpm-%s.traces", text);
@@ -134,6 +137,18 @@ static int choose_names(struct hosts *hosts, const char *name, struct problem *p
                 strerror(errno), errno == EEXIST ? "; choose another name with -o" : "");
     hosts->folder[0] = '\0'; /* not ours */
     return -EEXIST;
+}
+
+/* What only passes through needs a place, too. */
+static int take_session_folder(struct hosts *hosts, struct problem *problem)
+{
+    if (!hosts_only_reports(hosts) || hosts->options->attach != NULL)
+        return 0;
+    int length =
+        snprintf(hosts->folder, sizeof(hosts->folder), "%s/passing", remote_folder(hosts->remote));
+    return length < (int)sizeof(hosts->folder)
+               ? 0
+               : problem_set(problem, -ENAMETOOLONG, "the path of HOME is too long");
 }
 
 /* The remote shells, side by side. */
@@ -231,6 +246,8 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
         return result;
     result = remote_new(&options, &hosts->remote, problem);
     if (result == 0)
+        result = take_session_folder(hosts, problem);
+    if (result == 0)
         result = add_hosts(hosts, problem);
     while (result == 0 && connecting(hosts) > 0 && hosts->interrupts == 0) {
         remote_poll(hosts->remote, 100);
@@ -304,6 +321,7 @@ static json_t *open_params(struct hosts *hosts, struct metered_host *host)
     if (options->recording.meter.options.ring_size != 0)
         json_object_set_new(params, "ring_size",
                             json_integer(options->recording.meter.options.ring_size));
+    hosts_set_spool(hosts, params);
     return params;
 }
 
@@ -321,11 +339,17 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
                                           "waits takes about 50 us longer"));
 }
 
+static int start_copies(struct hosts *hosts, bool again, struct problem *problem)
+{
+    const struct trace_copy_limits limits = hosts_copy_limits(hosts);
+
+    return hosts_copies_start(hosts->remote, hosts->folder, &limits, again, &hosts->copies,
+                              problem);
+}
+
 int hosts_record(struct hosts *hosts, struct problem *problem)
 {
-    int result = hosts_copies_start(hosts->remote, hosts->folder,
-                                    hosts->recorder.options->recording.max_size, false,
-                                    &hosts->copies, problem);
+    int result = start_copies(hosts, false, problem);
 
     if (result < 0)
         return result;
@@ -351,9 +375,7 @@ static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
 
 int hosts_resume(struct hosts *hosts, struct problem *problem)
 {
-    int result = hosts_copies_start(hosts->remote, hosts->folder,
-                                    hosts->recorder.options->recording.max_size, true,
-                                    &hosts->copies, problem);
+    int result = start_copies(hosts, true, problem);
 
     return result < 0 ? result
                       : hosts_ask(hosts, "recording.state", name_recording, resumed, problem);
@@ -428,12 +450,13 @@ static void give_up_if_silent(struct hosts *hosts, const struct problem *problem
     if (hosts->broken || now - hosts->silent < most)
         return;
     hosts->broken = true;
-    snprintf(line, sizeof(line),
-             "recording stopped: the session's server has not answered for %" PRIu64
-             " s; is its disk full (%s)? (%.300s)",
-             most / SECOND,
-             hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric,
-             problem->text);
+    snprintf(
+        line, sizeof(line),
+        "recording stopped: the session's server has not answered for %llu s; is its disk full "
+        "(%s)? (%.300s)",
+        most / SECOND,
+        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric,
+        problem->text);
     hosts_say(hosts, NULL, line);
     for (size_t i = 0; i < hosts->count; i++)
         remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
@@ -465,8 +488,9 @@ static void show_recording(struct hosts *hosts, const struct hosts_copies_state 
     show_counted(hosts_processes(hosts), "process", processes);
     show_counted(count, "record", records);
     show_bytes(state->bytes, bytes);
-    snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s stored",
-             remote_count_in(hosts->remote, REMOTE_READY), hosts->count, processes, records, bytes);
+    snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s %s",
+             remote_count_in(hosts->remote, REMOTE_READY), hosts->count, processes, records, bytes,
+             hosts_only_reports(hosts) ? "received" : "stored");
     hosts_progress_show(&hosts->progress, line);
 }
 
@@ -502,7 +526,7 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
     if (hosts->copies == NULL)
         return;
     look_at_copies(hosts);
-    if (hosts->shows)
+    if (hosts->shows || hosts_only_reports(hosts))
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;

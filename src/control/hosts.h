@@ -18,6 +18,7 @@
 #include "control/hosts_options.h"
 #include "control/hosts_progress.h"
 #include "control/hosts_session.h"
+#include "control/hosts_store.h"
 #include "control/recording_command.h"
 
 #include <sys/types.h>

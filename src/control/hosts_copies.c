@@ -113,11 +113,12 @@ static int forget_consumer(struct fabric *fabric, const struct filter_options *o
     return result < 0 ? result : filter_close(filter, true, problem);
 }
 
-int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes, bool again,
+int hosts_copies_start(struct remote *remote, const char *folder,
+                       const struct trace_copy_limits *limits, bool again,
                        struct hosts_copies **ret_copies, struct problem *problem)
 {
     const struct filter_options options = {
-        .folder = folder, .durable = "controller", .max_bytes = max_bytes};
+        .folder = folder, .durable = "controller", .limits = *limits};
     struct hosts_copies *copies = calloc(1, sizeof(*copies));
 
     if (copies == NULL)

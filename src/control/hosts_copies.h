@@ -21,7 +21,8 @@ struct hosts_copies_state {
 };
 
 /* Begins. `again`: with copies of an earlier controller, which go on where they end. Errors, with a line in `problem`: those of remote_open_filter and filter_new. */
-int hosts_copies_start(struct remote *remote, const char *folder, uint64_t max_bytes, bool again,
+int hosts_copies_start(struct remote *remote, const char *folder,
+                       const struct trace_copy_limits *limits, bool again,
                        struct hosts_copies **ret_copies, struct problem *problem);
 
 /* This machine's recording has ended: its END is waited for. */

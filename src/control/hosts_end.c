@@ -210,7 +210,8 @@ static void expect_all(struct hosts *hosts)
 int hosts_end(struct hosts *hosts)
 {
     hosts->shows = false;
-    hosts_live_end(hosts); /* the report on the whole covers what comes now */
+    if (!hosts_only_reports(hosts))
+        hosts_live_end(hosts); /* the report on the whole covers what comes now */
     hosts_progress_clear(&hosts->progress);
     end_recordings(hosts);
     expect_all(hosts);
@@ -234,8 +235,10 @@ void hosts_done(struct hosts *hosts)
     hosts_live_end(hosts);
     if (hosts_copies_close(hosts->copies, &problem) < 0)
         command_error("%s", problem.text);
-    remote_free(hosts->remote);
-    if (hosts->folder[0] != '\0')
+    if (hosts_only_reports(hosts) && hosts->folder[0] != '\0')
+        folder_remove(hosts->folder);
+    else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
+    remote_free(hosts->remote);
     free(hosts->list);
 }

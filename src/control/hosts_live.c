@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* hosts_live.c: interval reports over all machines. See hosts_live.h. */
+/* hosts_live.c: reports over all machines while they record. See hosts_live.h. */
 #include "control/hosts.h"
 
 #include "analysis/analysis.h"
+#include "show/show.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,6 +31,18 @@ static bool takes_part(const struct metered_host *host)
     return host->opened && host->remote->state != REMOTE_OUT;
 }
 
+static int begin_analyses(struct hosts *hosts, struct problem *problem)
+{
+    struct recording_command *command = &hosts->recorder;
+    struct history *history = hosts->live.history;
+
+    history_be_patient(history, PATIENCE, clock_now);
+    command->last_report = clock_now(CLOCK_MONOTONIC);
+    if (command->options->interval != 0 && statistics_new(history, 0, &command->statistics) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
+    return hosts_only_reports(hosts) ? recording_command_begin_whole(command, history, problem) : 0;
+}
+
 /* Its copy becomes an origin; the first one begins the history. */
 static int follow(struct hosts *hosts, const char *path, struct problem *problem)
 {
@@ -42,13 +56,7 @@ static int follow(struct hosts *hosts, const char *path, struct problem *problem
     if (live->count > 1)
         return history_add(live->history, source, problem);
     result = history_new(live->sources, 1, &live->history, problem);
-    if (result < 0)
-        return result;
-    history_be_patient(live->history, PATIENCE, clock_now);
-    if (statistics_new(live->history, 0, &hosts->recorder.statistics) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
-    hosts->recorder.last_report = clock_now(CLOCK_MONOTONIC);
-    return 0;
+    return result < 0 ? result : begin_analyses(hosts, problem);
 }
 
 /* Those that have begun since the last time: a machine may join late. */
@@ -83,7 +91,7 @@ void hosts_live_end(struct hosts *hosts)
 {
     struct hosts_live *live = &hosts->live;
 
-    recording_command_stop_intervals(&hosts->recorder);
+    recording_command_stop_following(&hosts->recorder);
     history_free(live->history);
     for (size_t i = 0; i < live->count; i++)
         trace_close(live->sources[i]);
@@ -94,14 +102,43 @@ void hosts_live_end(struct hosts *hosts)
 
 /* ---- while it goes on ---- */
 
+/* Copies that keep only the newest may remove records before they are read. */
+static void say_overtaken(struct hosts *hosts)
+{
+    struct hosts_live *live = &hosts->live;
+    char records[COUNTED_SIZE], line[160];
+    uint64_t overtaken = 0;
+
+    for (size_t i = 0; i < live->count; i++)
+        overtaken += live->sources[i]->states[0].overtaken;
+    if (overtaken == live->overtaken)
+        return;
+    show_counted(overtaken - live->overtaken, "record", records);
+    snprintf(line, sizeof(line), "%s came faster than the report reads; it is without them",
+             records);
+    hosts_say(hosts, NULL, line);
+    live->overtaken = overtaken;
+}
+
+/* Returns as analyses_read does. */
+static int read_on(struct hosts *hosts, struct problem *problem)
+{
+    struct analysis analyses[RECORDING_ANALYSES_MOST];
+    size_t count = recording_command_analyses(&hosts->recorder, analyses);
+    int result = analyses_read(hosts->live.history, analyses, count, problem);
+
+    say_overtaken(hosts);
+    return result;
+}
+
 static int read_and_report(struct hosts *hosts, struct problem *problem)
 {
     struct recording_command *command = &hosts->recorder;
-    const struct analysis analysis = statistics_analysis(command->statistics);
     uint64_t now = clock_now(CLOCK_MONOTONIC);
-    int result = analyses_read(hosts->live.history, &analysis, 1, problem);
+    int result = read_on(hosts, problem);
 
-    if (result < 0 || now - command->last_report < command->options->interval)
+    if (result < 0 || command->statistics == NULL ||
+        now - command->last_report < command->options->interval)
         return result;
     command->last_report = now;
     hosts_progress_clear(&hosts->progress);
@@ -115,7 +152,7 @@ void hosts_live_step(struct hosts *hosts)
     char line[600];
     int result = 0;
 
-    if (hosts->recorder.options->interval == 0 || live->failed)
+    if (live->failed || (hosts->recorder.options->interval == 0 && !hosts_only_reports(hosts)))
         return;
     result = follow_new(hosts, &problem);
     if (result >= 0 && live->history == NULL)
@@ -124,8 +161,28 @@ void hosts_live_step(struct hosts *hosts)
         result = read_and_report(hosts, &problem);
     if (result >= 0)
         return;
-    snprintf(line, sizeof(line), "no more interval reports: %.500s", problem.text);
+    snprintf(line, sizeof(line), "no more reports: %.500s", problem.text);
     hosts_say(hosts, NULL, line);
     hosts_live_end(hosts);
     live->failed = true;
+}
+
+/* ---- the end ---- */
+
+int hosts_live_finish(struct hosts *hosts, struct problem *problem)
+{
+    struct hosts_live *live = &hosts->live;
+    int result = live->failed ? 0 : follow_new(hosts, problem);
+
+    if (result < 0)
+        return result;
+    if (hosts->recorder.whole == NULL)
+        return problem_set(problem, -ENODATA,
+                           live->failed ? "there is no report: the analyses ended early"
+                                        : "nothing was recorded on any host");
+    history_expect_more(live->history, false);
+    while ((result = read_on(hosts, problem)) == SOURCE_NONE_YET)
+        poll(NULL, 0, 20); /* what waited for a machine that gave no sign of life */
+    return result < 0 ? result
+                      : whole_report_end(hosts->recorder.whole, hosts->recorder.origins, problem);
 }

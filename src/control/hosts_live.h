@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_live.h: interval reports over all machines, from the copies of their traces while these grow. Private to
+ * hosts_live.h: reports over all machines while they record, from the copies of their traces while these grow. Private to
  * control/.
  *
- *      FOLDER/web1, FOLDER/db1 ... --trace_follow--> history --> statistics --> a report every interval
+ *      FOLDER/web1, FOLDER/db1 ... --trace_follow--> history --+--> statistics --> a report every interval
+ *                                                              '--> with --store none: the report at the end
  */
 #ifndef DPM_HOSTS_LIVE_H
 #define DPM_HOSTS_LIVE_H
@@ -17,11 +18,16 @@ struct hosts_live {
     size_t count;
     bool *joined; /* by host: it is among these */
     struct history *history;
-    bool failed; /* was reported */
+    uint64_t overtaken; /* records that were removed before they were read, and reported */
+    bool failed;        /* was reported */
 };
 
 /* Begins when a host has sent something; the others join when they have. Prints a report if an interval has passed. */
 void hosts_live_step(struct hosts *hosts);
+
+/* With --store none: after the copies have been closed, reads the rest, and finishes hosts->recorder.whole. Returns 0, or a
+ * negative errno with a line in `problem`. */
+int hosts_live_finish(struct hosts *hosts, struct problem *problem);
 
 /* Also if it has not begun. */
 void hosts_live_end(struct hosts *hosts);

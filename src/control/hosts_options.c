@@ -232,12 +232,6 @@ int hosts_options_check(const char *command, const struct hosts_options *options
     if (options->fabric == NULL &&
         (options->agent_credentials != NULL || options->authorities != NULL))
         return command_usage_error(command, "--agent-credentials and --fabric-ca need --fabric");
-    if (recording->store == STORE_NEWEST)
-        return command_usage_error(command,
-                                   "with --host all records are kept: give --store all to "
-                                   "end at --max-size; --max-files and --max-age do not work");
-    if (recording->store == STORE_NONE)
-        return command_usage_error(command, "--store none does not work with --host");
     if (recording->rules != NULL)
         return command_usage_error(command, "--rules does not work with --host: select from the "
                                             "traces, with dpm filter --rules");

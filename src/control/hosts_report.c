@@ -90,12 +90,58 @@ static void tell_result(const struct hosts *hosts, const struct analyses_found *
 
     name_cut(hosts, cut, sizeof(cut));
     command_say_to(hosts->recorder.messages,
-                   "%" PRIu64 " records of %zu host%s, %s%" PRIu64 " lost%s, in %s", found->records,
+                   "%" PRIu64 " records of %zu host%s, %s%" PRIu64 " lost%s, %s%s", found->records,
                    traces, traces == 1 ? "" : "s", cut[0] == '\0' ? "" : "at least ",
-                   found->run.recorded.lost, cut, hosts->folder);
+                   found->run.recorded.lost, cut, hosts_only_reports(hosts) ? "not stored" : "in ",
+                   hosts_only_reports(hosts) ? "" : hosts->folder);
 }
 
-int hosts_report(struct hosts *hosts, struct problem *problem)
+/* After whole_report_... Shows it, and how the recording ended. */
+static int show(struct hosts *hosts, const struct whole_report *whole, size_t traces,
+                struct problem *problem)
+{
+    int result = recording_report_show(&hosts->recorder, whole, problem);
+
+    if (result < 0)
+        return result;
+    tell_result(hosts, &whole->found, traces);
+    return recording_report_finish(&hosts->recorder, whole, problem);
+}
+
+/* While they are open, a copy without an end counts as still being recorded. */
+static void close_copies(struct hosts *hosts)
+{
+    struct problem problem;
+
+    tell_refused(hosts);
+    if (hosts_copies_close(hosts->copies, &problem) < 0)
+        command_error("%s", problem.text);
+    hosts->copies = NULL;
+}
+
+/* Of a controller that has taken the place of another one. */
+static void tell_removed(const struct hosts *hosts, const struct analyses_found *found)
+{
+    char text[REMOVED_TEXT_SIZE];
+
+    if (found->removed == 0)
+        return;
+    command_removed_text(found->removed, found->removed_time, text);
+    command_say_to(hosts->recorder.messages, "%s", text);
+}
+
+static int report_what_was_read(struct hosts *hosts, struct problem *problem)
+{
+    close_copies(hosts);
+    int result = hosts_live_finish(hosts, problem);
+    if (result == 0)
+        result = show(hosts, hosts->recorder.whole, hosts->live.count, problem);
+    if (result == 0)
+        tell_removed(hosts, &hosts->recorder.whole->found);
+    return result;
+}
+
+static int report_on_copies(struct hosts *hosts, struct problem *problem)
 {
     const struct recording_command *command = &hosts->recorder;
     char **paths = NULL;
@@ -105,11 +151,7 @@ int hosts_report(struct hosts *hosts, struct problem *problem)
 
     if (result < 0)
         return result;
-    tell_refused(hosts);
-    /* while they are open, a copy without an end counts as still being recorded */
-    if (hosts_copies_close(hosts->copies, problem) < 0)
-        command_error("%s", problem->text);
-    hosts->copies = NULL;
+    close_copies(hosts);
     for (size_t i = 0; i < hosts->count; i++)
         records += hosts->list[i].records;
     struct whole_report whole = {
@@ -121,12 +163,14 @@ int hosts_report(struct hosts *hosts, struct problem *problem)
     result = count == 0 ? problem_set(problem, -ENODATA, "nothing was recorded on any host")
                         : whole_report_read(&whole, problem);
     if (result == 0)
-        result = recording_report_show(command, &whole, problem);
-    if (result == 0) {
-        tell_result(hosts, &whole.found, count);
-        result = recording_report_finish(command, &whole, problem);
-    }
+        result = show(hosts, &whole, count, problem);
     whole_report_done(&whole);
     free_paths(paths, count);
     return result;
+}
+
+int hosts_report(struct hosts *hosts, struct problem *problem)
+{
+    return hosts_only_reports(hosts) ? report_what_was_read(hosts, problem)
+                                     : report_on_copies(hosts, problem);
 }

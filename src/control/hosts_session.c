@@ -41,14 +41,24 @@ static json_t *absolute(const char *path)
     return json_string(realpath(path, whole) == NULL ? path : whole);
 }
 
+/* What is kept of the records. */
+static void describe_store(const struct recording_options *recording, json_t *all)
+{
+    json_object_set_new(all, "store", json_integer(recording->store));
+    json_object_set_new(all, "max_size", json_integer((json_int_t)recording->max_size));
+    json_object_set_new(all, "max_files", json_integer(recording->limits.max_files));
+    json_object_set_new(all, "max_age", json_integer((json_int_t)recording->limits.max_age));
+}
+
 static json_t *describe(const struct hosts *hosts, const char *command, uint64_t until)
 {
     const struct hosts_options *options = hosts->options;
     json_t *names = json_array();
-    json_t *all = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "command", command, "hosts", names,
+    json_t *all = json_pack("{s:s, s:o, s:o, s:I, s:I}", "command", command, "hosts", names,
                             "folder", absolute(hosts->folder), "until", (json_int_t)until, "alone",
-                            (json_int_t)options->alone, "max_size",
-                            (json_int_t)hosts->recorder.options->recording.max_size);
+                            (json_int_t)options->alone);
+
+    describe_store(&hosts->recorder.options->recording, all);
 
     for (size_t i = 0; i < hosts->count; i++)
         json_array_append_new(names, json_string(hosts->list[i].remote->name));
@@ -134,6 +144,16 @@ static uint64_t number_at(json_t *all, const char *key)
     return value < 0 ? 0 : (uint64_t)value;
 }
 
+static void load_store(json_t *all, struct recording_options *recording)
+{
+    uint64_t store = number_at(all, "store");
+
+    recording->store = store <= STORE_NONE ? (enum recording_store)store : STORE_ALL;
+    recording->max_size = number_at(all, "max_size");
+    recording->limits.max_files = (uint32_t)number_at(all, "max_files");
+    recording->limits.max_age = number_at(all, "max_age");
+}
+
 int hosts_session_load(const char *command, struct hosts_options *options,
                        struct recording_command_options *recorder, uint64_t *ret_until)
 {
@@ -157,7 +177,7 @@ int hosts_session_load(const char *command, struct hosts_options *options,
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         *text_at(options, i) = json_string_value(json_object_get(all, texts[i].key));
     options->alone = number_at(all, "alone");
-    recorder->recording.max_size = number_at(all, "max_size");
+    load_store(all, &recorder->recording);
     recorder->recording.trace = json_string_value(json_object_get(all, "folder"));
     *ret_until = number_at(all, "until");
     return recorder->recording.trace != NULL

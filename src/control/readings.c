@@ -476,8 +476,7 @@ int readings_new(struct history *history, const struct analyses_wanted *wanted,
 
     if (readings == NULL)
         return out_of_memory(problem);
-    *readings =
-        (struct readings){.wanted = wanted, .found = found, .history = history, .origins = 1};
+    *readings = (struct readings){.wanted = wanted, .found = found, .history = history};
     *found = (struct analyses_found){.run.name = ""};
     int result = begin_parts(readings, problem);
     if (result < 0) {
@@ -488,8 +487,9 @@ int readings_new(struct history *history, const struct analyses_wanted *wanted,
     return 0;
 }
 
-int readings_finish(struct readings *readings, struct problem *problem)
+int readings_finish(struct readings *readings, uint32_t origins, struct problem *problem)
 {
+    readings->origins = origins;
     int result = finish_parts(readings, problem);
 
     if (result == 0)

@@ -72,7 +72,7 @@ void found_done(struct analyses_found *found);
  *      readings_analyses  for recording_analyse, each time
  *      readings_finish    after the last event
  *
- * A history can be read only once: `wanted` has no critical path, no picture and no selection. It, `history` and `found`
+ * `origins`: how many the history has by then. A history can be read only once: `wanted` has no critical path, no picture and no selection. It, `history` and `found`
  * must outlive the readings. Errors: those of the analyses. */
 struct readings;
 
@@ -82,7 +82,7 @@ int readings_new(struct history *history, const struct analyses_wanted *wanted,
                  struct analyses_found *found, struct readings **ret_readings,
                  struct problem *problem);
 size_t readings_analyses(struct readings *readings, struct analysis ret_analyses[READINGS_MOST]);
-int readings_finish(struct readings *readings, struct problem *problem);
+int readings_finish(struct readings *readings, uint32_t origins, struct problem *problem);
 void readings_free(struct readings *readings); /* NULL is allowed */
 
 /* The critical path in reports: each stream has its own machine, messages take no time, and what-ifs predict which

@@ -60,7 +60,8 @@ static int begin_intervals(struct recording_command *command, struct problem *pr
 }
 
 /* Without a trace, the report is made while the recording runs. What it takes has a limit if nothing was asked for. */
-static int begin_whole(struct recording_command *command, struct problem *problem)
+int recording_command_begin_whole(struct recording_command *command, struct history *history,
+                                  struct problem *problem)
 {
     unsigned asked = recording_parts_asked(command->options);
 
@@ -69,7 +70,7 @@ static int begin_whole(struct recording_command *command, struct problem *proble
         return problem_set(problem, -ENOMEM, "out of memory for the report");
     command->whole->parts = asked != 0 ? asked : PART_STATS | PART_CAUSALITY;
     command->whole->goes_on = true;
-    return whole_report_begin(command->whole, command->history, problem);
+    return whole_report_begin(command->whole, history, problem);
 }
 
 /* Starts the analyses that follow the recording. */
@@ -80,7 +81,7 @@ static int follow(struct recording_command *command, struct problem *problem)
     if (result == 0 && command->options->interval != 0)
         result = begin_intervals(command, problem);
     if (result == 0 && command->options->recording.store == STORE_NONE)
-        result = begin_whole(command, problem);
+        result = recording_command_begin_whole(command, command->history, problem);
     return result;
 }
 
@@ -138,7 +139,7 @@ void recording_command_stop_intervals(struct recording_command *command)
     command->views = NULL;
 }
 
-static void stop_following(struct recording_command *command)
+void recording_command_stop_following(struct recording_command *command)
 {
     recording_command_stop_intervals(command);
     if (command->whole != NULL)
@@ -214,16 +215,24 @@ int recording_command_report_so_far(struct recording_command *command, struct pr
                          problem);
 }
 
-/* Feeds the analyses that follow the recording. Returns as recording_analyse. */
-static int analyse(struct recording_command *command, struct problem *problem)
+size_t recording_command_analyses(const struct recording_command *command,
+                                  struct analysis ret_analyses[RECORDING_ANALYSES_MOST])
 {
-    struct analysis analyses[1 + READINGS_MOST];
     size_t count = 0;
 
     if (command->statistics != NULL)
-        analyses[count++] = statistics_analysis(command->statistics);
+        ret_analyses[count++] = statistics_analysis(command->statistics);
     if (command->whole != NULL)
-        count += readings_analyses(command->whole->readings, analyses + count);
+        count += readings_analyses(command->whole->readings, ret_analyses + count);
+    return count;
+}
+
+/* Feeds the analyses that follow the recording. Returns as recording_analyse. */
+static int analyse(struct recording_command *command, struct problem *problem)
+{
+    struct analysis analyses[RECORDING_ANALYSES_MOST];
+    size_t count = recording_command_analyses(command, analyses);
+
     return recording_analyse(&command->recording, analyses, count, problem);
 }
 
@@ -264,7 +273,7 @@ void recording_command_step(struct recording_command *command)
         return;
     if (analyse_so_far(command, &problem) < 0) {
         command_say_to(command->messages, "no more reports: %s", problem.text);
-        stop_following(command);
+        recording_command_stop_following(command);
     }
 }
 
@@ -307,7 +316,8 @@ int recording_command_end(struct recording_command *command, const char *name_th
     if (command->recording.active && name_the_rest != NULL)
         name_the_living(command, name_the_rest);
     if (command->whole == NULL)
-        stop_following(command); /* the report on the trace covers what comes now */
+        recording_command_stop_following(
+            command); /* the report on the trace covers what comes now */
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);
@@ -323,12 +333,12 @@ int recording_command_finish_report(struct recording_command *command, struct pr
     /* the last interval, however short */
     if (result >= 0 && command->statistics != NULL && command->options->views != NULL)
         result = recording_command_report_so_far(command, problem);
-    return result < 0 ? result : whole_report_end(command->whole, problem);
+    return result < 0 ? result : whole_report_end(command->whole, command->origins, problem);
 }
 
 void recording_command_close(struct recording_command *command)
 {
-    stop_following(command);
+    recording_command_stop_following(command);
     recording_close(&command->recording);
     if (command->signals >= 0)
         close(command->signals);

@@ -73,6 +73,19 @@ void recording_command_catch_up(struct recording_command *command);
  * NULL: does not. Returns 0, or a negative errno after printing the error. */
 int recording_command_end(struct recording_command *command, const char *name_the_rest);
 
+/* Begins the report of a recording without a trace: from now on it is among recording_command_analyses. Returns 0, or a
+ * negative errno with a line in `problem`. */
+int recording_command_begin_whole(struct recording_command *command, struct history *history,
+                                  struct problem *problem);
+
+/* The analyses that are to be fed while recording. */
+#define RECORDING_ANALYSES_MOST (1 + READINGS_MOST)
+size_t recording_command_analyses(const struct recording_command *command,
+                                  struct analysis ret_analyses[RECORDING_ANALYSES_MOST]);
+
+/* Frees them. */
+void recording_command_stop_following(struct recording_command *command);
+
 /* After the end of a recording without a trace: completes `whole`. Returns 0, or a negative errno with a line in
  * `problem`. */
 int recording_command_finish_report(struct recording_command *command, struct problem *problem);

@@ -113,6 +113,7 @@ int recording_report_show(const struct recording_command *command, const struct 
 int recording_report_finish(const struct recording_command *command,
                             const struct whole_report *whole, struct problem *problem)
 {
+    say_how_to_get_the_rest(command);
     if (fflush(command->messages) == EOF || ferror(command->messages))
         return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
     return command->options->html == NULL
@@ -128,7 +129,6 @@ static int report(const struct recording_command *command, const struct whole_re
     if (result < 0)
         return result;
     tell_result(command, &whole->found);
-    say_how_to_get_the_rest(command);
     return recording_report_finish(command, whole, problem);
 }
 

@@ -141,9 +141,9 @@ int whole_report_begin(struct whole_report *whole, struct history *history, stru
     return result;
 }
 
-int whole_report_end(struct whole_report *whole, struct problem *problem)
+int whole_report_end(struct whole_report *whole, uint32_t origins, struct problem *problem)
 {
-    int result = readings_finish(whole->readings, problem);
+    int result = readings_finish(whole->readings, origins, problem);
 
     if (result == 0)
         take_results(whole);

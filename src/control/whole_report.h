@@ -57,10 +57,10 @@ struct whole_report {
 int whole_report_read(struct whole_report *whole, struct problem *problem);
 
 /* The same of a recording while it runs, without a trace (readings.h): begin before the first event, feed
- * whole->readings, end after the last event. A critical path needs a second reading: there is none. */
+ * whole->readings, end after the last event, of so many origins. A critical path needs a second reading: there is none. */
 int whole_report_begin(struct whole_report *whole, struct history *history,
                        struct problem *problem);
-int whole_report_end(struct whole_report *whole, struct problem *problem);
+int whole_report_end(struct whole_report *whole, uint32_t origins, struct problem *problem);
 
 /* Writes the report as a page with drawings; "-" is standard output. */
 int whole_report_write_html(const struct whole_report *whole, const char *file,

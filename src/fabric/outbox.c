@@ -178,6 +178,8 @@ void outbox_pump(struct outbox *outbox, uint64_t now)
         if (entry->state == ENTRY_STORED)
             continue;
         seen[entry->lane] = true;
+        if (entry->state == ENTRY_WAITING && !may && outbox->opens)
+            return; /* nothing overtakes it: packets of data come after what they refer to */
         if (may && entry->state == ENTRY_WAITING && !send_entry(outbox, entry, now))
             return;
     }

@@ -10,7 +10,8 @@
  * 3.4.1 has an asynchronous publisher, too, which never gives up such a message and does not say which ones are stored.
  *
  * Each entry belongs to a lane. Within a lane that is not open only the oldest entry is sent, so a lane that is never opened
- * keeps the order strictly, and one that is opened by its first acknowledgement begins with its first entry.
+ * keeps the order strictly, and one that is opened by its first acknowledgement begins with its first entry. If lanes open,
+ * entries of other lanes do not overtake one that waits for that.
  */
 #ifndef DPM_OUTBOX_H
 #define DPM_OUTBOX_H

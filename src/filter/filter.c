@@ -105,7 +105,7 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
         return problem_set(problem, -ENOMEM, "out of memory");
     filter->copies.folder = options->folder;
     filter->copies.prefix = options->prefix;
-    filter->copies.max_bytes = options->max_bytes;
+    filter->copies.limits = options->limits;
     int result = begin(filter, fabric, options, problem);
     if (result < 0) {
         filter_close(filter, false, NULL);

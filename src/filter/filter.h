@@ -16,6 +16,7 @@
 #include "base/base.h"
 #include "fabric/fabric.h"
 #include "rules/rules.h"
+#include "trace/packets.h"
 
 #define FILTER_MAIN "main" /* the recording whose copy is called as the machine alone */
 
@@ -25,8 +26,8 @@ struct filter_options {
     size_t machine_count;        /* 0: all */
     const char
         *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
-    const char *durable; /* the name of the consumer at the server (filter_name) */
-    uint64_t max_bytes;  /* of each copy; 0: no limit */
+    const char *durable;             /* the name of the consumer at the server (filter_name) */
+    struct trace_copy_limits limits; /* of each copy */
 };
 
 struct filter;

@@ -94,9 +94,7 @@ static struct copy *new_copy(struct filter_copies *copies, const char *name)
 static int open_trace(const struct filter_copies *copies, struct copy *copy, const char *metadata,
                       size_t length, struct problem *problem)
 {
-    const struct trace_copy_limits limits = {.max_bytes = copies->max_bytes};
-
-    return trace_copy_open(copy->path, metadata, length, &limits, &copy->trace, problem);
+    return trace_copy_open(copy->path, metadata, length, &copies->limits, &copy->trace, problem);
 }
 
 /* ---- what an earlier run has left ---- */

@@ -25,7 +25,7 @@ struct copy {
 struct filter_copies {
     const char *prefix; /* of the names of recordings: left out in those of copies; NULL: none */
     const char *folder; /* NULL: nothing is stored */
-    uint64_t max_bytes;
+    struct trace_copy_limits limits;
     struct copy **list;
     size_t count, capacity;
 };

@@ -145,7 +145,8 @@ static int append(struct trace_copy *copy, enum ring_id ring, const void *packet
     file->last = (struct trace_position){true, copy->here, context->packet_seq_num};
     copy->counts.bytes += size;
     copy->counts.stored++;
-    copy->packets_here++;
+    if (copy->packets_here++ == 0)
+        copy->begin_here = context->timestamp_begin;
     copy->ended = copy->ended || (ring == RING_CONTROL && packet_ends(packet));
     return 1;
 }
@@ -183,8 +184,6 @@ static void drop_hidden(struct trace_copy *copy)
 {
     char hidden[COPY_NAME_SIZE], name[TRACE_FILE_NAME_SIZE];
 
-    if (!copy->hidden)
-        return;
     copy_hidden_name(copy->here, hidden);
     trace_file_name(RING_DATA, copy->here, name);
     unlinkat(copy->directory, hidden, 0);
@@ -192,6 +191,18 @@ static void drop_hidden(struct trace_copy *copy)
     copy->counts.bytes -= copy->files[RING_CONTROL].size;
     copy->counts.missing += copy->packets_here;
     copy->pairs--;
+}
+
+/* Another pair follows. If memory is short, this one is never removed. */
+static void note_earlier(struct trace_copy *copy)
+{
+    const struct copy_pair pair = {
+        .number = copy->here,
+        .bytes = copy->files[RING_CONTROL].size + copy->files[RING_DATA].size,
+        .begin = copy->begin_here,
+    };
+
+    (void)copy_newest_note(copy, &pair);
 }
 
 static void take_files(struct trace_copy *copy, const int files[RING_COUNT], uint32_t number)
@@ -221,7 +232,7 @@ static int begin_pair(struct trace_copy *copy, uint32_t number, struct problem *
     char hidden[COPY_NAME_SIZE], name[TRACE_FILE_NAME_SIZE];
     int files[RING_COUNT];
 
-    if (copy->pairs - copy->hidden >= TRACE_FILES_MOST)
+    if (!copy->limits.newest && copy->pairs - copy->hidden >= TRACE_FILES_MOST)
         return refuse(copy, RING_CONTROL, number, -EFBIG, "too many files", problem);
     trace_file_name(RING_DATA, number, name);
     copy_hidden_name(number, hidden);
@@ -235,7 +246,10 @@ static int begin_pair(struct trace_copy *copy, uint32_t number, struct problem *
         return cannot_write(copy, RING_CONTROL, number, files[RING_CONTROL], problem);
     }
     (void)flock(files[RING_CONTROL], LOCK_EX | LOCK_NB);
-    drop_hidden(copy);
+    if (copy->hidden)
+        drop_hidden(copy);
+    else if (copy->pairs > 0)
+        note_earlier(copy);
     take_files(copy, files, number);
     return 0;
 }
@@ -246,7 +260,9 @@ static bool fits(const struct trace_copy *copy, uint64_t size, bool ends)
 {
     uint64_t kept = copy->counts.bytes + (ends ? 0 : TRACE_PAGE_SIZE); /* for END */
 
-    return copy->max_bytes == 0 || (kept <= copy->max_bytes && size <= copy->max_bytes - kept);
+    uint64_t most = copy->limits.max_bytes;
+
+    return most == 0 || (kept <= most && size <= most - kept);
 }
 
 static int too_large(const struct trace_copy *copy, enum ring_id ring, uint32_t file,
@@ -255,7 +271,7 @@ static int too_large(const struct trace_copy *copy, enum ring_id ring, uint32_t 
     char what[120];
 
     snprintf(what, sizeof(what), "does not fit into the copy's largest size, %" PRIu64 " bytes",
-             copy->max_bytes);
+             copy->limits.max_bytes);
     return refuse(copy, ring, file, -EFBIG, what, problem);
 }
 
@@ -317,6 +333,12 @@ static int add_data(struct trace_copy *copy, uint32_t file, const void *packet, 
     return append(copy, RING_DATA, packet, size, problem);
 }
 
+/* For a ring of which nothing is stored: whether this was stored once, in a pair that is removed, or would have been. */
+static bool is_before_kept(const struct trace_copy *copy, uint32_t file)
+{
+    return copy->limits.newest && copy->pairs > 0 && file < copy->here;
+}
+
 /* `packet` is aligned. */
 static int add(struct trace_copy *copy, enum ring_id ring, uint32_t file, const void *packet,
                size_t size, struct problem *problem)
@@ -327,17 +349,19 @@ static int add(struct trace_copy *copy, enum ring_id ring, uint32_t file, const 
 
     if (wrong != NULL)
         return refuse(copy, ring, file, -EBADMSG, wrong, problem);
-    if (last->known && context->packet_seq_num <= last->number) {
+    if (last->known ? context->packet_seq_num <= last->number : is_before_kept(copy, file)) {
         copy->counts.doubles++;
         return 0;
     }
     if (copy->ended && ring == RING_CONTROL)
         return refuse(copy, ring, file, -EBADMSG, "a packet follows END", problem);
-    if (!fits(copy, size, ring == RING_CONTROL && packet_ends(packet)))
-        return too_large(copy, ring, file, problem);
     int result = copy_give_name(copy, problem);
     if (result < 0)
         return result;
+    if (copy->limits.newest)
+        copy_newest_make_space(copy, size, context->timestamp_end);
+    if (!fits(copy, size, ring == RING_CONTROL && packet_ends(packet)))
+        return too_large(copy, ring, file, problem);
     return ring == RING_CONTROL ? add_control(copy, file, packet, size, problem)
                                 : add_data(copy, file, packet, size, problem);
 }

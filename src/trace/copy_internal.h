@@ -17,6 +17,13 @@ struct copy_file {
     struct trace_position last;
 };
 
+/* A pair of files before the last one. */
+struct copy_pair {
+    uint32_t number;
+    uint64_t bytes;
+    uint64_t begin; /* time of its first record; 0: not known */
+};
+
 struct trace_copy {
     struct copy_file files[RING_COUNT];
     uint32_t here;         /* number of their pair */
@@ -25,13 +32,17 @@ struct trace_copy {
     bool hidden;           /* control has its hidden name */
     uint64_t repeats_left; /* records that its beginning still lacks, if it is hidden */
     uint64_t packets_here; /* of this pair */
+    uint64_t begin_here;   /* when its first record was made; 0: not known */
     int named; /* while it is hidden: the last control file with a name, which keeps its lock; else -1 */
     int directory; /* locked against other writers of the copy */
     uint8_t uuid[TRACE_UUID_SIZE];
     char *metadata;
     size_t metadata_size;
     unsigned format;
-    uint64_t max_bytes;
+    struct trace_copy_limits limits;
+    /* with limits.newest: all pairs but the last one, oldest first */
+    struct copy_pair *earlier;
+    size_t earlier_count, earlier_capacity;
     bool ended;
     struct trace_copy_counts counts;
     char name[TRACE_NAME_SIZE];
@@ -53,6 +64,18 @@ uint64_t copy_count_records(const void *packet);
 
 /* If what the hidden control file repeats is complete, it gets its name. */
 int copy_give_name(struct trace_copy *copy, struct problem *problem);
+
+/* ---- copy_newest.c: copies that keep only the newest ---- */
+
+/* The last pair is followed by another one. Returns 0 or -ENOMEM. */
+int copy_newest_note(struct trace_copy *copy, const struct copy_pair *pair);
+
+/* Notes the earlier pairs of a copy that is opened again. */
+int copy_newest_find(struct trace_copy *copy, const struct trace_numbers *numbers,
+                     struct problem *problem);
+
+/* Before `size` bytes are added, of records up to `time`: removes the oldest pairs as the limits say. */
+void copy_newest_make_space(struct trace_copy *copy, uint64_t size, uint64_t time);
 
 /* ---- copy_open.c ---- */
 

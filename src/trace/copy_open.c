@@ -23,6 +23,7 @@ struct scan {
     struct trace_position last;
     uint64_t end;     /* of whole packets */
     uint64_t packets; /* in this file */
+    uint64_t begin;   /* time of the first record */
     uint64_t begin_of_last;
     uint64_t size_of_last;
 };
@@ -41,6 +42,8 @@ static int scan_file(const struct trace_copy *copy, enum ring_id ring, uint32_t 
                                  scan.last.known ? scan.last.number + 1 : 0, &context, &wrong)) >
            0) {
         scan.last = (struct trace_position){true, number, context.packet_seq_num};
+        if (scan.packets == 0)
+            scan.begin = context.timestamp_begin;
         scan.begin_of_last = scan.end;
         scan.size_of_last = context.packet_size / 8;
         scan.end += scan.size_of_last;
@@ -159,6 +162,7 @@ static int open_pair(struct trace_copy *copy, uint32_t number, const char *contr
     }
     copy->here = number;
     copy->packets_here = scans[RING_CONTROL].packets + scans[RING_DATA].packets;
+    copy->begin_here = scans[RING_CONTROL].begin;
     if (flock(copy->files[RING_CONTROL].file, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
         return problem_set(problem, -EBUSY, "%s: another process writes this trace", copy->name);
     int result = find_end(copy, &scans[RING_CONTROL], problem);
@@ -265,6 +269,8 @@ int copy_recover(struct trace_copy *copy, struct problem *problem)
         copy->counts.bytes += copy->files[RING_CONTROL].size;
     if (result == 0 && any)
         result = look_at_earlier(copy, &numbers, problem);
+    if (result == 0 && any)
+        result = copy_newest_find(copy, &numbers, problem);
     return result < 0 ? result : copy_give_name(copy, problem);
 }
 
@@ -298,7 +304,9 @@ static int store_metadata(struct trace_copy *copy, char *text, size_t length, un
     uint64_t kept = copy->counts.bytes - copy->metadata_size;
     int result = 0;
 
-    if (copy->max_bytes != 0 && (kept > copy->max_bytes || length > copy->max_bytes - kept))
+    uint64_t most = copy->limits.max_bytes;
+
+    if (most != 0 && (kept > most || length > most - kept))
         result = problem_set(problem, -EFBIG,
                              "%s/metadata: does not fit into the copy's largest size", copy->name);
     if (result == 0)
@@ -416,7 +424,8 @@ int trace_copy_open(const char *path, const char *metadata, size_t length,
         return problem_set(problem, -ENOMEM, "%s: out of memory", path);
     copy->files[RING_CONTROL].file = copy->files[RING_DATA].file = -1;
     copy->named = copy->directory = -1;
-    copy->max_bytes = limits == NULL ? 0 : limits->max_bytes;
+    if (limits != NULL)
+        copy->limits = *limits;
     trace_name(path, copy->name);
     int result = begin_copy(copy, path, metadata, length, problem);
     if (result < 0) {
@@ -443,6 +452,7 @@ int trace_copy_close(struct trace_copy *copy, struct problem *problem)
     if (copy->directory >= 0)
         close(copy->directory);
     free(copy->metadata);
+    free(copy->earlier);
     free(copy);
     return result;
 }

@@ -78,6 +78,10 @@ struct trace_copy;
 
 struct trace_copy_limits {
     uint64_t max_bytes; /* of all files of the copy; 0: no limit */
+    /* The copy keeps only the newest records within max_bytes and `kept`, whole pairs of files at a time, as a trace does
+     * (trace_writer_keep_newest). The last pair always stays. */
+    bool newest;
+    struct trace_limits kept;
 };
 
 /* What became of the packets, since the copy was opened. */
@@ -119,7 +123,7 @@ int trace_copy_metadata(struct trace_copy *copy, const char *metadata, size_t le
  *       0        not newer than the last one of its ring: a double, ignored
  *      -EBADMSG  impossible: not a packet of this trace, ring and pair of files, or after END
  *      -ENODATA  cannot be stored because the beginning of its pair of files is missing; the next pair can be again
- *      -EFBIG    does not fit into max_bytes
+ *      -EFBIG    does not fit into max_bytes; with `newest`: not even if the last pair is alone
  *      -ENOSPC   or another error of the file system
  *
  * After an error, nothing of the packet is stored, the line is in `problem`, and the copy takes other packets. The same

@@ -91,7 +91,9 @@ refuses 2 "only dpm run starts commands" acquire --host a:b --name x
 refuses 2 "name the command for b" run --host a:x --host b
 refuses 2 "every --host has a command of its own" run --host a:x y
 refuses 2 "quotes are closed" run --host "a:x 'y"
-refuses 2 "with --host all records are kept" acquire --host a --name x --max-age 1h
+refuses 2 "--store newest goes with --max-size" filter --from none --store newest
+refuses 2 "--store newest goes with --max-size" filter --from none --max-age 1h
+refuses 2 "at least 1M" filter --from none --store newest --max-size 1K
 refuses 2 "need --host" run --rsh ssh true
 refuses 1 "there is no session 'none'" filter --from none
 

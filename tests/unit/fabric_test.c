@@ -255,6 +255,38 @@ static void test_packets(void **context)
     fabric_publisher_free(publisher);
 }
 
+/* Parts come in the order in which they were published: data never before the identities that they refer to, which were
+ * published before them. */
+static void test_parts_in_order(void **context)
+{
+    static const enum fabric_part parts[] = {FABRIC_METADATA, FABRIC_CONTROL, FABRIC_CONTROL,
+                                             FABRIC_DATA,     FABRIC_DATA,    FABRIC_CONTROL,
+                                             FABRIC_DATA,     FABRIC_METADATA};
+    struct fabric_publisher *publisher;
+    struct fabric_consumer *consumer;
+    uint64_t numbers[FABRIC_PARTS] = {0};
+    struct fabric_packet packet;
+    uint8_t bytes[65536];
+
+    need_server(context);
+    must(fabric_publisher_new(world.agent, "main", 0, &publisher, &problem));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        struct fabric_place place = place_of(numbers[parts[i]]++);
+        assert_int_equal(
+            fabric_publish(publisher, parts[i], &place, bytes, packet_bytes(place.number, bytes)),
+            0);
+    }
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);
+        assert_int_equal(packet.part, parts[i]);
+        fabric_consumer_done(consumer, &packet, true);
+    }
+    fabric_consumer_free(consumer);
+    fabric_publisher_free(publisher);
+}
+
 /* An agent that comes back goes on where the stream has got to, even if it does not know that itself. */
 static void test_resume(void **context)
 {
@@ -418,6 +450,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_said, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_said_discarded, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_packets, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_parts_in_order, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_resume, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_not_stored, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),

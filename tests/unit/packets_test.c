@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -61,9 +62,10 @@ static struct world {
 static struct carrier {
     struct trace_packets *packets;
     struct trace_copy *copy;
-    unsigned drops;               /* of a hundred packets */
-    uint64_t dropped;             /* so far */
-    uint64_t numbers[RING_COUNT]; /* the next one of each ring */
+    const struct trace_copy_limits *limits; /* of the copy; NULL: none */
+    unsigned drops;                         /* of a hundred packets */
+    uint64_t dropped;                       /* so far */
+    uint64_t numbers[RING_COUNT];           /* the next one of each ring */
 } carrier;
 
 static void append(struct record_header *header)
@@ -113,9 +115,10 @@ static void happen(void)
     }
 }
 
-static void begin_world(bool rotates)
+/* `files` 0: the trace is one pair of files; else it keeps the newest ones of at most that many, of `size` bytes in all. */
+static void begin_world_of(uint32_t files, uint64_t size)
 {
-    const struct trace_limits limits = {.max_files = 2 + (uint32_t)random_below(&seed, 6)};
+    const struct trace_limits limits = {.max_files = files};
     struct machine_record machine = {
         .header = {.time = 1000, .id = EVENT_MACHINE, .flags = RECORD_NO_STREAM}, .name = "host"};
     struct problem problem;
@@ -124,11 +127,17 @@ static void begin_world(bool rotates)
     remove_tree(copy_path);
     carrier = (struct carrier){0};
     world = (struct world){.time = 1000, .records = 1};
-    if (trace_writer_new(trace_path, &machine, rotates ? 1 << 20 : 1 << 30, &world.writer,
-                         &problem) < 0)
+    if (trace_writer_new(trace_path, &machine, size, &world.writer, &problem) < 0)
         fail_msg("%s", problem.text);
-    if (rotates && trace_writer_keep_newest(world.writer, &limits, &machine, &problem) < 0)
+    if (files != 0 && trace_writer_keep_newest(world.writer, &limits, &machine, &problem) < 0)
         fail_msg("%s", problem.text);
+}
+
+static void begin_world(bool rotates)
+{
+    uint32_t files = 2 + (uint32_t)random_below(&seed, 6);
+
+    begin_world_of(rotates ? files : 0, rotates ? 1 << 20 : 1 << 30);
 }
 
 static void flush(void)
@@ -183,7 +192,7 @@ static void store(const struct trace_packet *packet)
     struct problem problem;
 
     if (packet->is_metadata && carrier.copy == NULL) {
-        carrier.copy = open_copy(packet, NULL);
+        carrier.copy = open_copy(packet, carrier.limits);
     } else if (packet->is_metadata) {
         assert_true(trace_copy_metadata(carrier.copy, packet->bytes, packet->size, &problem) >= 0);
     } else if (packet->file == 0 && packet->number == 0 && packet->ring == RING_CONTROL &&
@@ -259,15 +268,17 @@ static void restart(void)
     struct trace_packets *packets = open_packets(trace_path);
     struct trace_packet metadata;
     assert_int_equal(trace_packets_next(packets, &metadata, &problem), TRACE_PACKETS_ONE);
-    carrier.copy = open_copy(&metadata, NULL);
+    carrier.copy = open_copy(&metadata, carrier.limits);
     trace_packets_close(packets);
     for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
         after = trace_copy_position(carrier.copy, ring);
-        assert_int_equal(after.known, before[ring].known);
+        /* the files with the last packets of data may be removed */
+        assert_true(after.known == before[ring].known ||
+                    (carrier.limits != NULL && ring == RING_DATA && !after.known));
         assert_true(!after.known ||
                     (after.file == before[ring].file && after.number == before[ring].number));
     }
-    assert_true(trace_copy_counts(carrier.copy).bytes >= bytes);
+    assert_true(trace_copy_counts(carrier.copy).bytes >= bytes || carrier.limits != NULL);
 }
 
 static void carrier_done(void)
@@ -774,6 +785,137 @@ static void a_copy_keeps_its_size(void **unused)
     assert_true(state.lost > 0);
 }
 
+/* The names' numbers of a directory's control files: how many, the first one and the last one. */
+static unsigned count_pairs(const char *path, unsigned *ret_first, unsigned *ret_last)
+{
+    DIR *list = opendir(path);
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    assert_non_null(list);
+    *ret_first = UINT_MAX;
+    *ret_last = 0;
+    while ((entry = readdir(list)) != NULL) {
+        unsigned number = 0;
+        if (strcmp(entry->d_name, "control") != 0 &&
+            sscanf(entry->d_name, "control.%u", &number) != 1)
+            continue;
+        *ret_first = number < *ret_first ? number : *ret_first;
+        *ret_last = number > *ret_last ? number : *ret_last;
+        count++;
+    }
+    closedir(list);
+    return count;
+}
+
+/* Each file of the copy is one of the trace, which has all. */
+static void check_part_of_trace(void)
+{
+    DIR *list = opendir(copy_path);
+    const struct dirent *entry;
+
+    assert_non_null(list);
+    while ((entry = readdir(list)) != NULL) {
+        char *original, *copied;
+        if (entry->d_name[0] == '.' || strcmp(entry->d_name, "metadata") == 0)
+            continue;
+        size_t size = load(trace_path, entry->d_name, &original);
+        assert_int_equal(load(copy_path, entry->d_name, &copied), size);
+        assert_memory_equal(original, copied, size);
+        free(original);
+        free(copied);
+    }
+    closedir(list);
+}
+
+static struct trace_copy_limits random_limits(unsigned round)
+{
+    struct trace_copy_limits limits = {.newest = true};
+
+    if (round % 3 == 0)
+        limits.kept.max_files = 2 + (uint32_t)random_below(&seed, 5);
+    if (round % 3 == 1)
+        limits.max_bytes = 200000 + random_below(&seed, 600000);
+    if (round % 3 == 2)
+        limits.kept.max_age = 16 * (500 + random_below(&seed, 5000)); /* ns: records, 16 ns apart */
+    return limits;
+}
+
+/* The oldest pair that is kept, if it is not the only one: nothing in it is as old as the limit, and a younger one would
+ * do. */
+static void check_age(uint64_t max_age)
+{
+    struct source *source;
+    struct problem problem;
+    struct event event;
+    uint64_t complete;
+    const char *path = copy_path;
+    unsigned first, last;
+
+    assert_int_equal(trace_open(&path, 1, &source, &problem), 0);
+    assert_int_equal(source->next(source, &event, &complete, &problem), SOURCE_RECORD);
+    if (count_pairs(copy_path, &first, &last) > 1)
+        assert_true(world.time - event.header->time <= max_age + (uint64_t)16 * 2000);
+    trace_close(source);
+}
+
+/* A copy that keeps the newest pairs has exactly the last ones of the trace, within its limits, at any time, whoever goes
+ * on with it; and its reader knows how much was before them. */
+static void a_copy_keeps_the_newest(void **unused)
+{
+    unsigned first, last, first_of_trace, last_of_trace, removals = 0;
+
+    (void)unused;
+    seed = seed_of_run("newest");
+    for (unsigned round = 0; round < 18; round++) {
+        const struct trace_copy_limits limits = random_limits(round);
+        size_t steps = 5000 + random_below(&seed, 25000);
+        begin_world_of(256, 16 << 20);
+        carrier = (struct carrier){.packets = open_packets(trace_path), .limits = &limits};
+        for (size_t i = 0; i < steps; i++) {
+            happen();
+            if (random_below(&seed, 300) == 0)
+                flush();
+            if (random_below(&seed, 400) == 0)
+                carry(random_below(&seed, 40));
+            if (random_below(&seed, 1000) == 0)
+                restart();
+            if (carrier.copy == NULL || random_below(&seed, 200) != 0 ||
+                !trace_copy_position(carrier.copy, RING_CONTROL).known)
+                continue;
+            unsigned pairs = count_pairs(copy_path, &first, &last);
+            assert_int_equal(pairs, last - first + 1);
+            assert_true(limits.kept.max_files == 0 || pairs <= limits.kept.max_files + 1);
+            assert_true(limits.max_bytes == 0 ||
+                        trace_copy_counts(carrier.copy).bytes <= limits.max_bytes);
+            read_all(copy_path);
+        }
+        end_world();
+        assert_int_equal(carry(UINT64_MAX), TRACE_PACKETS_END);
+        assert_true(trace_copy_ended(carrier.copy));
+        carrier_done();
+        unsigned pairs = count_pairs(copy_path, &first, &last);
+        count_pairs(trace_path, &first_of_trace, &last_of_trace);
+        assert_int_equal(last, last_of_trace);
+        assert_int_equal(pairs, last - first + 1);
+        assert_true(limits.kept.max_files == 0 || pairs == limits.kept.max_files ||
+                    (first == 0 && pairs < limits.kept.max_files));
+        if (limits.kept.max_age != 0)
+            check_age(limits.kept.max_age);
+        check_part_of_trace();
+        uint64_t new;
+        struct source_state state = read_trace(copy_path, &new);
+        assert_true(state.complete);
+        assert_int_equal(state.lost, 0);
+        assert_int_equal(state.missing_packets, 0);
+        assert_int_equal(new + state.removed, world.records + 1);
+        assert_int_equal(state.removed > 0, first > 0);
+        removals += first;
+    }
+    assert_true(removals > 0);
+    print_message("# pairs removed: %u\n", removals);
+}
+
 /* A write that fails half way leaves whole packets only. */
 static void a_full_disk_leaves_whole_packets(void **unused)
 {
@@ -836,6 +978,7 @@ int main(void)
         cmocka_unit_test(what_is_no_copy_is_refused),
         cmocka_unit_test(impossible_packets_are_refused),
         cmocka_unit_test(a_copy_keeps_its_size),
+        cmocka_unit_test(a_copy_keeps_the_newest),
         cmocka_unit_test(a_full_disk_leaves_whole_packets),
     };
 

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* filter_options.c: the options of `dpm filter`. See filter_options.h. */
+#include "control/filter_options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+enum {
+    FROM = OPTION_HELP + 1,
+    MACHINE,
+    RECORDINGS,
+    FABRIC,
+    CREDENTIALS,
+    AUTHORITIES,
+    STORE,
+    MAX_SIZE,
+    MAX_FILES,
+    MAX_AGE,
+    INTERVAL
+};
+
+enum filter_store { FILTER_STORE_ALL, FILTER_STORE_NEWEST, FILTER_STORE_NONE };
+
+static const char *store_word(size_t index)
+{
+    static const char *const words[] = {
+        [FILTER_STORE_ALL] = "all", [FILTER_STORE_NEWEST] = "newest", [FILTER_STORE_NONE] = "none"};
+
+    return index < ARRAY_SIZE(words) ? words[index] : NULL;
+}
+
+const struct command_option filter_option_rows[] = {
+    {"from", FROM, {"SESSION"}, "the session, as dpm acquire --host named it"},
+    {"rules",
+     'r',
+     {"FILE", ARGUMENT_FILE},
+     "write what these rules select of TRACE as another trace"},
+    {"output",
+     'o',
+     {"DIR", ARGUMENT_FILE},
+     "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
+     "TRACE: the trace to write, or a directory for several"},
+    {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
+    {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
+    {"store",
+     STORE,
+     {"WHAT", ARGUMENT_WORD, store_word},
+     "all; newest: traces of the newest records; none: only counts (all)"},
+    {"max-size", MAX_SIZE, {"N"}, "with newest: of each trace, at least 1M"},
+    {"max-files", MAX_FILES, {"N"}, "with newest: pairs of files of each trace, 2 to 256"},
+    {"max-age", MAX_AGE, {"TIME"}, "with newest: no records older than this: 30s, 10m, 1h"},
+    {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
+    {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
+    {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
+    {"fabric-ca",
+     AUTHORITIES,
+     {"FILE", ARGUMENT_FILE},
+     "certificates of those who sign that server's"},
+    {0},
+};
+
+static int take_machine(struct filter_asked *asked)
+{
+    if (!fabric_name_valid(optarg))
+        return command_usage_error("filter",
+                                   "--machine '%s': use a-z, 0-9 and '-', as in the "
+                                   "names of the copies",
+                                   optarg);
+    if (array_reserve(&asked->machines, &asked->machine_capacity, asked->machine_count + 1,
+                      sizeof(*asked->machines)) < 0)
+        return command_error("out of memory");
+    asked->machines[asked->machine_count++] = optarg;
+    return -1;
+}
+
+static int take_store(struct filter_asked *asked)
+{
+    size_t store = FILTER_STORE_ALL;
+    int result = option_word("filter", "store", store_word, &store);
+
+    asked->stores = store != FILTER_STORE_NONE;
+    asked->limits.newest = store == FILTER_STORE_NEWEST;
+    return result;
+}
+
+static int take_limit(int option, struct filter_asked *asked)
+{
+    struct trace_copy_limits *limits = &asked->limits;
+    uint64_t files = 0;
+    int result = -1;
+
+    asked->bounded = true;
+    if (option == MAX_AGE)
+        result = option_time("filter", "max-age", &limits->kept.max_age);
+    else if (option == MAX_FILES)
+        result = option_number("filter", "max-files", 2, TRACE_FILES_MOST, &files);
+    else if (parse_size(optarg, &limits->max_bytes) < 0 || limits->max_bytes < TRACE_SMALLEST_KEPT)
+        return command_usage_error(
+            "filter", "--max-size '%s': give a size of at least 1M, e.g. 500M", optarg);
+    if (option == MAX_FILES)
+        limits->kept.max_files = (uint32_t)files;
+    return result;
+}
+
+int filter_take_option(int option, struct filter_asked *asked)
+{
+    int result = -1;
+
+    switch (option) {
+    case FROM:
+        asked->from = optarg;
+        return -1;
+    case 'o':
+        asked->folder = optarg;
+        return -1;
+    case 'r':
+        asked->rules = optarg;
+        return -1;
+    case MACHINE:
+        return take_machine(asked);
+    case RECORDINGS:
+        asked->prefix = optarg;
+        return -1;
+    case FABRIC:
+        asked->url = optarg;
+        return -1;
+    case CREDENTIALS:
+        asked->credentials = optarg;
+        return -1;
+    case AUTHORITIES:
+        asked->authorities = optarg;
+        return -1;
+    case STORE:
+        return take_store(asked);
+    case MAX_SIZE:
+    case MAX_FILES:
+    case MAX_AGE:
+        return take_limit(option, asked);
+    case INTERVAL:
+        result = option_time("filter", "interval", &asked->interval);
+        if (result < 0 && asked->interval == 0)
+            return command_usage_error("filter", "--interval 0: give a time, e.g. 10s");
+        return result;
+    case OPTION_HELP:
+        return command_help("filter");
+    default:
+        return command_usage_error("filter", NULL);
+    }
+}
+
+int filter_options_check(const struct filter_asked *asked)
+{
+    if (asked->from == NULL)
+        return command_usage_error("filter",
+                                   "name the session, --from SESSION, or rules and a trace: "
+                                   "--rules FILE TRACE -o TRACE2");
+    if (asked->rules != NULL)
+        return command_usage_error("filter", "--rules selects from a trace: give no --from");
+    if (!fabric_name_valid(asked->from))
+        return command_usage_error(
+            "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
+    if (!asked->stores && asked->folder != NULL)
+        return command_usage_error("filter", "--store none stores nothing: leave out --output");
+    if (asked->limits.newest != asked->bounded)
+        return command_usage_error("filter",
+                                   "--store newest goes with --max-size, --max-files or --max-age");
+    if ((asked->url == NULL) != (asked->credentials == NULL))
+        return command_usage_error("filter", "--fabric and --credentials go together");
+    return -1;
+}

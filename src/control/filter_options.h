@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* filter_options.h: the options of `dpm filter`. Private to control/. */
+#ifndef DPM_FILTER_OPTIONS_H
+#define DPM_FILTER_OPTIONS_H
+
+#include "control/command.h"
+
+#include "filter/filter.h"
+
+/* What the user has asked for; all zero except `stores`: nothing yet. */
+struct filter_asked {
+    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
+    const char **machines;
+    size_t machine_count, machine_capacity;
+    uint64_t interval; /* ns; 0: no reports */
+    bool stores;
+    struct trace_copy_limits limits; /* `newest`: of --store newest */
+    bool bounded;                    /* a --max-... option was given */
+};
+
+extern const struct command_option filter_option_rows[];
+
+/* Handles one of them. Returns as option_number does. */
+int filter_take_option(int option, struct filter_asked *asked);
+
+/* After the last one, without traces as operands. Returns -1, or the exit status after a usage error. */
+int filter_options_check(const struct filter_asked *asked);
+
+#endif

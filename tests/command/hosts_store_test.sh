@@ -1,0 +1,79 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# hosts_store_test.sh BUILD_FOLDER: what is kept of a recording on several machines: nothing but the report, which has all
+# that the programs count; or the newest records, within the limits and without a hole.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+need_meter
+need_programs nats-server jq python3
+dpm=$(realpath "$dpm")
+. "$(dirname "$0")/local_hosts.sh"
+cd "$scratch" || exit 1
+trap 'end_local_hosts; rm -rf "$scratch"' EXIT
+
+# The client sends messages of 10 bytes, and the server sends each back; each says how many there were.
+cat > talk.py << 'END'
+import socket, sys
+count = 0
+if sys.argv[1] == "serve":
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        open("port.new", "w").write(str(listener.getsockname()[1]))
+        import os
+        os.rename("port.new", "port")
+        end = listener.accept()[0]
+    while data := end.recv(10, socket.MSG_WAITALL):
+        end.sendall(data)
+        count += 1
+else:
+    import os, time
+    while not os.path.exists("port"):
+        time.sleep(0.01)
+    end = socket.create_connection(("127.0.0.1", int(open("port").read())))
+    for _ in range(int(sys.argv[2])):
+        end.sendall(b"0123456789")
+        end.recv(10, socket.MSG_WAITALL)
+        count += 1
+print(count)
+END
+
+# talk COUNT OPTION...: under dpm run on two hosts.
+talk() {
+    count=$1
+    shift
+    rm -f port
+    timeout 100 "$dpm" run --rsh "$scratch/rsh" --remote-dpm "$dpm" --kinds tcp "$@" --host here:"python3 talk.py serve" \
+        --host there:"python3 talk.py talk $count" < /dev/null > out 2> err
+}
+
+# left: files of the sessions and agents of this test that still exist
+left() {
+    find home state -type f ! -name log 2> /dev/null
+}
+
+talk 2000 --store none --interval 500ms --report report
+check_equal "--store none ends in order" "0 here: 2000 there: 2000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
+check "... the report has all messages of both" test "$(awk '/^Who sent to whom/ { part = 1; count = 0 }
+    /^Who waits/ { part = 0 } part && / 2,000 / && / local$/ { count++ } END { print count }' report)" = 2
+check "... each matched exactly" grep -q '^Matched receives: 4,000 exact\.$' report
+check "... there were reports before" grep -q ', so far$' report
+check "... and it is not stored" grep -Eq '^dpm: [0-9]+ records of 2 hosts, 0 lost, not stored$' report
+check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
+wait_for 30 no_agents
+check_equal "... nor anything of the session and the agents" "" "$(left)"
+
+talk 8000 --store newest --max-size 1M -o newest
+check_equal "--store newest ends in order" "0 here: 8000 there: 8000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
+for host in here there; do
+    check "... $host: it keeps to its size" \
+        test "$(find newest/$host -type f -exec cat {} + | wc -c)" -le 1048576
+    check_not "... the oldest are removed" test -e newest/$host/control
+    "$dpm" dump --json newest/$host > dump.json 2> dump.err
+    check_equal "... nothing between the first record and the last is missing" "[0,true]" \
+        "$("$dpm" stats --json newest/$host 2> stats.err | jq -c '[.trace.lost, .trace.complete]')"
+done
+check "... and the report says what was removed" test "$(grep -c 'only the newest records are kept' err)" = 2
+"$dpm" stats --json newest/* > stats.json 2> stats.err
+check "... the newest messages are there, but not all" \
+    jq -e '[.pairs[].messages] | add > 1000 and add < 16000' stats.json
+check_not "options that have no meaning are refused" "$dpm" run --store none --max-age 1h --host a true
+finish
