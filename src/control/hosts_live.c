@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 /* With a machine from which nothing comes: agents flush each second. */
-#define PATIENCE 3000000000ull /* ns */
+#define PATIENCE        3000000000ull  /* ns */
+#define PATIENCE_OF_ALL 10000000000ull /* the same, if the report at the end rests on it, too */
 
 /* ---- begin and end ---- */
 
@@ -36,7 +37,7 @@ static int begin_analyses(struct hosts *hosts, struct problem *problem)
     struct recording_command *command = &hosts->recorder;
     struct history *history = hosts->live.history;
 
-    history_be_patient(history, PATIENCE, clock_now);
+    history_be_patient(history, hosts_only_reports(hosts) ? PATIENCE_OF_ALL : PATIENCE, clock_now);
     command->last_report = clock_now(CLOCK_MONOTONIC);
     if (command->options->interval != 0 && statistics_new(history, 0, &command->statistics) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for interval reports");
@@ -48,7 +49,7 @@ static int follow(struct hosts *hosts, const char *path, struct problem *problem
 {
     struct hosts_live *live = &hosts->live;
     struct source *source;
-    int result = trace_follow(path, &source, problem);
+    int result = trace_follow_copy(path, &source, problem);
 
     if (result < 0)
         return result;

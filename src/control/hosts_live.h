@@ -3,7 +3,7 @@
  * hosts_live.h: reports over all machines while they record, from the copies of their traces while these grow. Private to
  * control/.
  *
- *      FOLDER/web1, FOLDER/db1 ... --trace_follow--> history --+--> statistics --> a report every interval
+ *      FOLDER/web1, FOLDER/db1 ... --trace_follow_copy--> history --+--> statistics --> a report every interval
  *                                                              '--> with --store none: the report at the end
  */
 #ifndef DPM_HOSTS_LIVE_H

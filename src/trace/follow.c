@@ -7,6 +7,7 @@
  *
  * The writer writes control before data, so data is looked at first: what it refers to is then there.
  */
+#include "trace/packet_check.h"
 #include "trace/reader_internal.h"
 
 #include <errno.h>
@@ -15,12 +16,65 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-static int look_again(struct origin *origin, struct problem *problem)
+/* ---- copies ---- */
+
+/* When the last of the packets of data that are there was written. */
+static uint64_t data_written(const struct stream_file *data)
+{
+    struct trace_packet_context context;
+    uint64_t written = data->written, offset = data->next;
+    const char *wrong;
+
+    for (; packet_look(data->file, data->size, offset, &data->header, 0, &context, &wrong) > 0;
+         offset += context.packet_size / 8)
+        written = context.monotonic;
+    return written;
+}
+
+/* Whether the packet at this place is that of END. */
+static bool ends_at(const struct stream_file *control, uint64_t offset, uint64_t size)
+{
+    _Alignas(8) char packet[TRACE_PAGE_SIZE];
+
+    return size <= sizeof(packet) && trace_file_read(control->file, packet, size, offset) == 0 &&
+           packet_ends(packet);
+}
+
+/* control   | 0 | 1 | 2 |     data 0 are there, so 0 may be read: what was written with it has come
+ * data      | 0 |             1 may if 2 was there before the data were looked at; 2 waits
+ *
+ * The writer writes control before data, and both come in that order. */
+static void hold_back_control(struct origin *origin)
+{
+    struct stream_file *control = &origin->files[RING_CONTROL];
+    uint64_t written = data_written(&origin->files[RING_DATA]), seen = origin->seen;
+    uint64_t size = control->size, offset = control->next;
+    struct trace_packet_context context;
+    const char *wrong;
+
+    while (packet_look(control->file, size, offset, &control->header, 0, &context, &wrong) > 0) {
+        uint64_t bytes = context.packet_size / 8;
+        if (context.monotonic > written && offset + bytes >= seen &&
+            !ends_at(control, offset, bytes)) {
+            control->size = control->sizes_of_files[control->at] = offset;
+            break;
+        }
+        offset += bytes;
+    }
+    origin->seen = size;
+}
+
+/* ---- files that grow ---- */
+
+/* `all`: no more will come into these files. */
+static int look_again(struct origin *origin, bool all, struct problem *problem)
 {
     int result = 0;
 
     for (enum ring_id ring = RING_COUNT; result == 0 && ring-- > 0;)
         result = stream_file_look_again(&origin->files[ring], problem);
+    if (result == 0 && origin->is_copy && !all)
+        hold_back_control(origin);
     return result;
 }
 
@@ -37,6 +91,7 @@ static int go_on(struct origin *origin, uint32_t number, struct problem *problem
                                         number != here + 1, problem);
         result = result < 0 ? result : gone_on;
     }
+    origin->seen = 0;
     return result;
 }
 
@@ -60,13 +115,13 @@ static int find_next_pair(struct origin *origin, struct problem *problem)
     }
 }
 
-/* Reads on in the files that are open, then in the next ones. Returns 1, 0 or a negative errno. */
-static int read_on(struct trace_source *traces, struct problem *problem)
+/* Reads on in the files that are open, then in the next ones. `all`: no more will come. Returns 1, 0 or a negative errno. */
+static int read_on(struct trace_source *traces, bool all, struct problem *problem)
 {
     struct origin *origin = &traces->origins[0];
 
     for (;;) {
-        int result = look_again(origin, problem);
+        int result = look_again(origin, all, problem);
         if (result == 0)
             result = reader_continue(traces, problem);
         if (result != 0)
@@ -76,7 +131,7 @@ static int read_on(struct trace_source *traces, struct problem *problem)
         result = trace_numbers_find(origin->directory, origin->name, &numbers, problem);
         if (result < 0 || trace_numbers_last(&numbers) <= origin->files[RING_CONTROL].here)
             return result;
-        result = look_again(origin, problem);
+        result = look_again(origin, true, problem);
         if (result == 0)
             result = reader_continue(traces, problem);
         if (result == 0)
@@ -148,13 +203,13 @@ int follow_next(struct trace_source *traces, struct problem *problem)
         traces->source.states[0].being_written = false;
         return SOURCE_END;
     }
-    int result = read_on(traces, problem);
+    int result = read_on(traces, false, problem);
     if (result != 0)
         return result < 0 ? result : SOURCE_RECORD;
     if (reader_is_being_written(origin))
         return SOURCE_NONE_YET;
     /* it may have gone on to the next files, or written its last packets, just before */
-    result = read_on(traces, problem);
+    result = read_on(traces, true, problem);
     if (result == 0 && origin->until_end && !origin->ended)
         return SOURCE_NONE_YET;
     traces->source.states[0].being_written = result > 0;
@@ -183,6 +238,24 @@ int trace_follow(const char *path, struct source **ret_source, struct problem *p
     }
     watch(origin, path);
     source->descriptor = changes_of;
+    *ret_source = source;
+    return 0;
+}
+
+int trace_follow_copy(const char *path, struct source **ret_source, struct problem *problem)
+{
+    struct source *source;
+    int result = trace_follow(path, &source, problem);
+
+    if (result < 0)
+        return result;
+    struct origin *origin = &((struct trace_source *)source)->origins[0];
+    origin->is_copy = true;
+    result = look_again(origin, false, problem); /* control was looked at before data */
+    if (result < 0) {
+        trace_close(source);
+        return result;
+    }
     *ret_source = source;
     return 0;
 }

@@ -33,6 +33,8 @@ struct origin {
     } looks[2];
     uint64_t complete; /* all records before this time have been returned */
     bool until_end;    /* while END is missing, more may come */
+    bool is_copy;      /* its packets come one by one (trace_follow_copy) */
+    uint64_t seen;     /* ... of its control file, when it was looked at last: bytes */
 };
 
 struct trace_source {

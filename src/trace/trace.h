@@ -166,6 +166,10 @@ int trace_open_control(const char *const *paths, size_t count, struct source **r
  * cannot be rewound. */
 int trace_follow(const char *path, struct source **ret_source, struct problem *problem);
 
+/* The same for a copy (packets.h), to which packets of control and data come one by one: records of control are returned
+ * when the data that were written with them have come, or later ones of control, or END; so all come in order of time. */
+int trace_follow_copy(const char *path, struct source **ret_source, struct problem *problem);
+
 /* For a trace that is followed and is a copy, or may be continued as one: while END is missing, next() returns
  * SOURCE_NONE_YET, even if nothing writes it now. Another process may go on with the copy. */
 void trace_follow_until_end(struct source *source);

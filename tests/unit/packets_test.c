@@ -607,6 +607,14 @@ static void a_copy_is_followed(void **unused)
     trace_close(source);
 }
 
+static void must_follow_copy(struct source **ret_source)
+{
+    struct problem problem;
+
+    if (trace_follow_copy(copy_path, ret_source, &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
 /* What a followed trace is said to be complete to is never taken back, whenever it is looked at; and a copy whose writer
  * was killed may be continued. */
 static void completeness_holds(void **unused)
@@ -655,6 +663,50 @@ static void completeness_holds(void **unused)
         assert_int_equal(result, SOURCE_END);
         assert_int_equal(records, world.records + 1);
         assert_true(known > 0);
+        trace_close(source);
+    }
+}
+
+/* All records of a copy come in order of time, although its packets come one by one; none is held back for ever. */
+static void records_of_a_copy_come_in_order(void **unused)
+{
+    (void)unused;
+    seed = seed_of_run("order");
+    for (unsigned round = 0; round < 30; round++) {
+        struct source *source = NULL;
+        struct problem problem;
+        struct event event;
+        uint64_t complete, time = 0, records = 0, repeated = 0;
+        int result = SOURCE_NONE_YET;
+        begin_world(round % 2 == 0);
+        carrier.packets = open_packets(trace_path);
+        for (size_t i = 0; i < 20000 || result != SOURCE_END; i++) {
+            if (i < 20000)
+                happen();
+            if (i < 20000 && random_below(&seed, 100) == 0)
+                flush();
+            if (i == 20000)
+                end_world();
+            if (random_below(&seed, 50) == 0 || i > 20000)
+                carry(random_below(&seed, 4));
+            if (carrier.copy == NULL || random_below(&seed, 50) > 0 ||
+                !trace_copy_position(carrier.copy, RING_CONTROL).known)
+                continue;
+            if (source == NULL)
+                must_follow_copy(&source);
+            while ((result = source->next(source, &event, &complete, &problem)) == SOURCE_RECORD) {
+                assert_true(event.header->time >= time);
+                time = event.header->time;
+                records++;
+                if (event.header->id == EVENT_BEGIN)
+                    repeated += 2 + ((const struct begin_record *)event.header)->repeated;
+            }
+            assert_true(result >= 0);
+        }
+        carrier_done();
+        assert_int_equal(records - repeated + source->states[0].lost + source->states[0].removed +
+                             source->states[0].overtaken,
+                         world.records + 1);
         trace_close(source);
     }
 }
@@ -975,6 +1027,7 @@ int main(void)
         cmocka_unit_test(a_killed_copier_is_replaced),
         cmocka_unit_test(a_copy_is_followed),
         cmocka_unit_test(completeness_holds),
+        cmocka_unit_test(records_of_a_copy_come_in_order),
         cmocka_unit_test(what_is_no_copy_is_refused),
         cmocka_unit_test(impossible_packets_are_refused),
         cmocka_unit_test(a_copy_keeps_its_size),
