@@ -439,24 +439,22 @@ static void ask_states(struct hosts *hosts)
 
 /* The server may run, and yet answer nothing: nats-server does so when its disk is full. Then no notice comes either, so
  * no process seems to end. The agents end by themselves. */
-static void give_up_if_silent(struct hosts *hosts, const struct problem *problem)
+static void give_up_if_silent(struct hosts *hosts)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC), alone = hosts->options->alone;
+    uint64_t alone = hosts->options->alone;
     uint64_t most = alone == 0 ? REMOTE_ALONE * SECOND : alone;
-    char line[PATH_MAX + 640];
+    char line[PATH_MAX + 300];
 
-    if (hosts->silent == 0)
-        hosts->silent = now;
-    if (hosts->broken || now - hosts->silent < most)
+    most = most < FABRIC_SILENCE_USUAL ? FABRIC_SILENCE_USUAL : most;
+    if (hosts->broken || hosts->silent < most)
         return;
     hosts->broken = true;
     snprintf(
         line, sizeof(line),
         "recording stopped: the session's server has not answered for %llu s; is its disk full "
-        "(%s)? (%.300s)",
-        most / SECOND,
-        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric,
-        problem->text);
+        "(%.*s)?",
+        most / SECOND, PATH_MAX,
+        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric);
     hosts_say(hosts, NULL, line);
     for (size_t i = 0; i < hosts->count; i++)
         remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
@@ -465,17 +463,24 @@ static void give_up_if_silent(struct hosts *hosts, const struct problem *problem
 /* What all filters have stored need not be kept by the server. */
 static void make_space(struct hosts *hosts)
 {
+    struct fabric *fabric = remote_fabric(hosts->remote);
     struct fabric_usage usage;
     struct problem problem;
-    int result = fabric_usage(remote_fabric(hosts->remote), &usage, &problem);
 
-    if (result < 0 && result != -EACCES) {
-        give_up_if_silent(hosts, &problem);
-        return;
-    }
-    hosts->silent = 0;
-    if (result == 0 && usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(remote_fabric(hosts->remote), &problem);
+    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
+        fabric_trim(fabric, &problem);
+    fabric_usage_ask(fabric);
+}
+
+#define LOOK_EVERY (2 * SECOND)
+
+/* Time in which this process was stopped does not count: it would not have heard an answer. */
+static void note_silence(struct hosts *hosts, uint64_t passed)
+{
+    bool answers = fabric_silence(remote_fabric(hosts->remote)) < passed;
+
+    hosts->silent =
+        answers ? 0 : hosts->silent + (passed < 2 * LOOK_EVERY ? passed : 2 * LOOK_EVERY);
 }
 
 static void show_recording(struct hosts *hosts, const struct hosts_copies_state *state)
@@ -516,8 +521,6 @@ static void look_at_copies(struct hosts *hosts)
         show_recording(hosts, &state);
 }
 
-#define LOOK_EVERY (2 * SECOND)
-
 void hosts_poll(struct hosts *hosts, int timeout_ms)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -530,8 +533,10 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;
+    note_silence(hosts, now - hosts->looked);
     hosts->looked = now;
     if (hosts->shows && hosts->progress.file != NULL)
         ask_states(hosts);
     make_space(hosts);
+    give_up_if_silent(hosts);
 }

@@ -60,8 +60,8 @@ struct hosts {
     struct hosts_progress progress;
     struct hosts_live live;
     uint64_t looked; /* when states were asked for, and space was made */
-    uint64_t silent; /* since when the server has not answered; 0: it answers */
-    bool broken;     /* it has not for so long that the hosts were left out */
+    uint64_t silent; /* ns that passed while the server answered nothing */
+    bool broken;     /* the server has not answered for so long that the hosts were left out */
     void *context;   /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */
     void (*message)(struct hosts *hosts, struct metered_host *host,

@@ -173,7 +173,7 @@ static int state_message(struct fabric *fabric, const struct arrival *arrival,
     return 1;
 }
 
-/* PREFIX.TOKEN.c.CALL, .o.OUTBOX.NUMBER, .l.GENERATION */
+/* PREFIX.TOKEN.c.CALL, .o.OUTBOX.NUMBER, .l.GENERATION, .u */
 static int handle_reply(struct fabric *fabric, struct arrival *arrival,
                         struct fabric_message *ret_message)
 {
@@ -188,6 +188,10 @@ static int handle_reply(struct fabric *fabric, struct arrival *arrival,
     rest += inbox;
     if (sscanf(rest, ".c.%" SCNu64 "%c", &number, &end) == 1)
         return calls_reply(fabric, number, arrival, ret_message);
+    if (strcmp(rest, ".u") == 0) {
+        usage_reply(fabric, arrival->message);
+        return 0;
+    }
     if (sscanf(rest, ".l.%u%c", &generation, &end) == 1)
         return said_reply(fabric, generation, arrival->message);
     if (sscanf(rest, ".o.%" SCNu64 ".%" SCNu64 "%c", &id, &number, &end) != 2)
@@ -211,6 +215,8 @@ static int handle(struct fabric *fabric, struct arrival *arrival,
     case ARRIVAL_STATE:
         return state_message(fabric, arrival, ret_message);
     case ARRIVAL_TROUBLE:
+        if (usage_is_refused(fabric, arrival->text))
+            return 0;
         ret_message->kind = FABRIC_TROUBLE;
         snprintf(ret_message->text, sizeof(ret_message->text), "%s: %s", fabric->where,
                  arrival->text);

@@ -260,6 +260,17 @@ struct fabric_usage {
 
 int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct problem *problem);
 
+/* The same without waiting: asks, and fabric_next takes the answer when it comes. */
+void fabric_usage_ask(struct fabric *fabric);
+
+/* What the last answer has said, of packets only, once. Returns false if none has come since the last call. */
+bool fabric_usage_answered(struct fabric *fabric, struct fabric_usage *ret_usage);
+
+/* For how long, in ns, JetStream has not answered this fabric: neither fabric_usage_ask nor fabric_listen, whose questions it
+ * answers within FABRIC_SILENCE_USUAL. Since fabric_listen; before, it means nothing. Its server may accept connections all the same. It needs no permission of its own. */
+#define FABRIC_SILENCE_USUAL 20000000000ull
+uint64_t fabric_silence(const struct fabric *fabric);
+
 /* ---- packets, agent side ---- */
 
 enum fabric_part { FABRIC_METADATA, FABRIC_CONTROL, FABRIC_DATA, FABRIC_PARTS };

@@ -6,7 +6,7 @@
  *      arrived(), errors, state --> arrivals ---> fabric_next --> calls, outboxes, listener --> messages
  *
  * Replies come to one subscription, PREFIX.TOKEN.>, and the rest of the subject says what they reply to:
- *      c.CALL    o.OUTBOX.NUMBER    l.GENERATION
+ *      c.CALL    o.OUTBOX.NUMBER    l.GENERATION    u
  */
 #ifndef DPM_FABRIC_INTERNAL_H
 #define DPM_FABRIC_INTERNAL_H
@@ -63,6 +63,9 @@ struct fabric {
     uint32_t outbox_number;
     struct outbox *said;
     struct listener *listener;
+    uint64_t answered; /* when JetStream has answered last, or could begin to */
+    bool usage_came, usage_refused;
+    struct fabric_usage usage; /* of packets, as the last answer said */
 };
 
 enum { STREAM_PACKETS, STREAM_SAID }; /* of fabric.streams */
@@ -116,6 +119,20 @@ void fabric_pump(struct fabric *fabric);
  * `problem`. `body` may be NULL. */
 int fabric_ask(struct fabric *fabric, const char *what, const char *subject, const char *body,
                json_t **ret_body, struct problem *problem);
+
+/* ---- usage.c ---- */
+
+/* JetStream has answered something. */
+void usage_note_answer(struct fabric *fabric);
+
+/* What the server says of the stream of packets; the other members stay as they are. */
+void usage_of_packets(const json_t *info, struct fabric_usage *ret_usage);
+
+/* Whether this is the server's line that fabric_usage_ask is not permitted. It does not ask again then. */
+bool usage_is_refused(struct fabric *fabric, const char *text);
+
+/* Handles the reply to fabric_usage_ask. */
+void usage_reply(struct fabric *fabric, natsMsg *reply);
 
 /* ---- remote_calls.c ---- */
 

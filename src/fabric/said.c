@@ -17,11 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAID_WINDOW    128u
-#define BATCH          64u
-#define EXPIRES        (30000 * MILLISECONDS) /* a request for a batch, at the server */
+#define SAID_WINDOW 128u
+#define BATCH       64u
+#define EXPIRES                                                                                    \
+    (10000 *                                                                                       \
+     MILLISECONDS) /* a request for a batch, at the server: FABRIC_SILENCE_USUAL has time for it */
 #define CREATE_AGAIN   (5000 * MILLISECONDS)
 #define SOON           (250 * MILLISECONDS)
+#define NO_RESPONDERS  503 /* the status when nothing at the server takes a request */
 #define INACTIVE_AFTER (60000 * MILLISECONDS) /* the server removes the consumer */
 
 /* ---- the agent's side ---- */
@@ -95,6 +98,7 @@ int fabric_listen(struct fabric *fabric, uint64_t sequence, struct problem *prob
         return problem_set(problem, -ENOMEM, "out of memory");
     *fabric->listener =
         (struct listener){.expected = sequence, .generation = fabric->listener->generation};
+    usage_note_answer(fabric); /* silence begins now */
     said_pump(fabric, clock_now(CLOCK_MONOTONIC));
     fabric_arm(fabric);
     return 0;
@@ -261,6 +265,7 @@ int said_stored(struct fabric *fabric, struct arrival *arrival, struct fabric_me
     if (sequence == 0 || sequence < listener->expected)
         return 0;
     listener->outstanding -= listener->outstanding > 0;
+    usage_note_answer(fabric);
     return said_message(fabric, sequence, arrival, ret_message);
 }
 
@@ -271,6 +276,8 @@ int said_reply(struct fabric *fabric, unsigned generation, natsMsg *reply)
     if (listener == NULL || generation != listener->generation)
         return 0;
     int status = fabric_status_of(reply);
+    if (status != NO_RESPONDERS)
+        usage_note_answer(fabric);
     if (status == 404 || status == 408) { /* the request for a batch has expired */
         listener->outstanding = 0;
     } else if (status != 0) { /* 503, 409: the stream or the consumer is gone, or not there yet */

@@ -127,16 +127,13 @@ int fabric_usage(struct fabric *fabric, struct fabric_usage *ret_usage, struct p
         return error;
     error = stream_info(fabric, STREAM_SAID, NULL, &said, problem);
     if (error == 0) {
-        const json_t *state = json_object_get(packets, "state");
         const json_t *said_state = json_object_get(said, "state");
         *ret_usage = (struct fabric_usage){
-            .packets = number_at(state, "messages"),
-            .packet_bytes = number_at(state, "bytes"),
-            .packet_bytes_most = number_at(json_object_get(packets, "config"), "max_bytes"),
             .said = number_at(said_state, "messages"),
             .said_bytes = number_at(said_state, "bytes"),
             .said_first = number_at(said_state, "first_seq"),
         };
+        usage_of_packets(packets, ret_usage);
         json_decref(said);
     }
     json_decref(packets);

@@ -219,9 +219,10 @@ void jobs_poll(struct jobs *jobs, int timeout_ms)
     jobs->trimmed = now;
     jobs_keep(jobs);
     /* what all filters have stored need not be kept by the server */
-    if (fabric_usage(remote_fabric(jobs->remote), &usage, &problem) == 0 &&
-        usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(remote_fabric(jobs->remote), &problem);
+    struct fabric *fabric = remote_fabric(jobs->remote);
+    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
+        fabric_trim(fabric, &problem);
+    fabric_usage_ask(fabric);
 }
 
 bool jobs_wait_for(struct jobs *jobs, int file)

@@ -61,6 +61,9 @@ check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
 wait_for 30 no_agents
 check_equal "... nor anything of the session and the agents" "" "$(left)"
 
+check_not "options that have no meaning are refused" "$dpm" run --store none --max-age 1h --host a true
+long_ones || finish
+
 talk 8000 --store newest --max-size 1M -o newest
 check_equal "--store newest ends in order" "0 here: 8000 there: 8000" "$(echo $? "$(LC_ALL=C sort out | xargs)")"
 for host in here there; do
@@ -75,5 +78,4 @@ check "... and the report says what was removed" test "$(grep -c 'only the newes
 "$dpm" stats --json newest/* > stats.json 2> stats.err
 check "... the newest messages are there, but not all" \
     jq -e '[.pairs[].messages] | add > 1000 and add < 16000' stats.json
-check_not "options that have no meaning are refused" "$dpm" run --store none --max-age 1h --host a true
 finish

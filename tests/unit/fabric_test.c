@@ -287,6 +287,56 @@ static void test_parts_in_order(void **context)
     fabric_publisher_free(publisher);
 }
 
+static void drain(struct fabric *fabric, int timeout_ms)
+{
+    struct pollfd polled = {.fd = fabric_descriptor(fabric), .events = POLLIN};
+    struct fabric_message message;
+
+    poll(&polled, 1, timeout_ms);
+    while (fabric_next(fabric, &message) == 1) {
+        assert_int_not_equal(message.kind, FABRIC_TROUBLE);
+        fabric_message_done(&message);
+    }
+}
+
+/* How full the stream is can be asked without waiting for a server that does not answer, and its silence is noticed: also by
+ * one who may not ask. */
+static void test_silence(void **context)
+{
+    struct fabric_publisher *publisher;
+    struct fabric_usage usage = {0};
+
+    need_server(context);
+    must(fabric_publisher_new(world.agent, "main", 0, &publisher, &problem));
+    publish(publisher, 0);
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    must(fabric_listen(world.controller, 0, &problem));
+    fabric_usage_ask(world.controller);
+    while (!fabric_usage_answered(world.controller, &usage))
+        drain(world.controller, 100);
+    assert_int_equal(usage.packets, 1);
+    assert_true(usage.packet_bytes > 0 && usage.packet_bytes < usage.packet_bytes_most);
+    assert_false(fabric_usage_answered(world.controller, &usage));
+    pid_t server = world_server_process(&world);
+    assert_int_equal(kill(server, SIGSTOP), 0);
+    uint64_t stopped = clock_now(CLOCK_MONOTONIC), least = 1500000000;
+    while (fabric_silence(world.controller) < least) { /* what is on its way may still come */
+        fabric_usage_ask(world.controller);
+        drain(world.controller, 50);
+    }
+    assert_true(clock_now(CLOCK_MONOTONIC) - stopped >= least / 2);
+    assert_false(fabric_usage_answered(world.controller, &usage));
+    assert_int_equal(kill(server, SIGCONT), 0);
+    while (fabric_silence(world.controller) >= least)
+        drain(world.controller, 50);
+    fabric_usage_ask(world.agent); /* it may not */
+    assert_int_equal(fabric_notice(world.agent, "note", NULL), 0);
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    drain(world.agent, 0);
+    assert_false(fabric_usage_answered(world.agent, &usage));
+    fabric_publisher_free(publisher);
+}
+
 /* An agent that comes back goes on where the stream has got to, even if it does not know that itself. */
 static void test_resume(void **context)
 {
@@ -451,6 +501,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_said_discarded, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_packets, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_parts_in_order, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_silence, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_resume, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_not_stored, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
