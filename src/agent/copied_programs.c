@@ -2,8 +2,8 @@
 /*
  * copied_programs.c: executables that a controller has copied to this machine, each once, under the hash of its content.
  *
- *      ${XDG_CACHE_HOME:-~/.cache}/dpm/programs/HASH             complete, and checked
- *                                              HASH.SESSION      as far as it has come
+ *      ${XDG_CACHE_HOME:-~/.cache}/dpm/HOST/programs/HASH            complete, and checked
+ *                                                   HASH.SESSION     as far as it has come
  */
 #include "agent/agent_private.h"
 #include "base/base64.h"

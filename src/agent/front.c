@@ -6,6 +6,7 @@
  *                           '-- waits until the agent closes the socket
  */
 #include "agent/agent_private.h"
+#include "base/folder.h"
 #include "base/passing.h"
 
 #include <errno.h>
@@ -42,12 +43,13 @@ int agent_make_folder(const char *path, struct problem *problem)
 int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem)
 {
     const char *base = getenv(cache ? "XDG_CACHE_HOME" : "XDG_STATE_HOME"), *home = getenv("HOME");
-    char folder[AGENT_PATH];
-    int length = base != NULL && base[0] == '/'
-                     ? snprintf(ret_path, AGENT_PATH, "%s/dpm/%s", base, below)
-                     : snprintf(ret_path, AGENT_PATH, "%s/%s/dpm/%s", home == NULL ? "" : home,
-                                cache ? ".cache" : ".local/state", below);
+    char folder[AGENT_PATH], host[FOLDER_HOST_SIZE];
 
+    folder_of_host(host);
+    int length = base != NULL && base[0] == '/'
+                     ? snprintf(ret_path, AGENT_PATH, "%s/dpm/%s/%s", base, host, below)
+                     : snprintf(ret_path, AGENT_PATH, "%s/%s/dpm/%s/%s", home == NULL ? "" : home,
+                                cache ? ".cache" : ".local/state", host, below);
     if ((base == NULL || base[0] != '/') && (home == NULL || home[0] != '/'))
         return problem_set(problem, -ENOENT,
                            "HOME is not set: the agent has no place for its files");

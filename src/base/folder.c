@@ -2,8 +2,14 @@
 /* folder.c: see folder.h. */
 #include "base/folder.h"
 
+#include "base/base.h"
+
 #include <ftw.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #define OPEN_MOST 16 /* folders at once */
 
@@ -19,6 +25,23 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
 void folder_remove(const char *path)
 {
     nftw(path, remove_one, OPEN_MOST, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+void folder_of_host(char ret_name[FOLDER_HOST_SIZE])
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    gethostname(host, sizeof(host) - 1);
+    size_t length = strlen(host);
+    for (char *at = host; (at = strchr(at, '/')) != NULL; *at = '-')
+        ;
+    if (length == 0 || host[0] == '.')
+        snprintf(ret_name, FOLDER_HOST_SIZE, "host");
+    else if (length < FOLDER_HOST_SIZE)
+        snprintf(ret_name, FOLDER_HOST_SIZE, "%s", host);
+    else
+        snprintf(ret_name, FOLDER_HOST_SIZE, "%.11s-%08" PRIx32, host,
+                 (uint32_t)hash_bytes(0, host, length));
 }
 
 static _Thread_local time_t newest;

@@ -8,6 +8,11 @@
 /* Removes as much as the user may remove. */
 void folder_remove(const char *path);
 
+/* A name for the folder of what belongs to this host, where several hosts share a home folder (NFS): its host name, or the
+ * beginning of a long one, as paths of sockets are short. */
+#define FOLDER_HOST_SIZE 21
+void folder_of_host(char ret_name[FOLDER_HOST_SIZE]);
+
 /* When something in it last changed (seconds since 1970); 0: there is no such folder. */
 time_t folder_changed(const char *path);
 

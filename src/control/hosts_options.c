@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define SMALLEST_DISK (16u << 20)
-#define ALONE_LEAST   1000000000ull                       /* ns */
-#define ALONE_MOST    (30ull * 24 * 3600 * 1000000000ull) /* ns */
+#define ALONE_LEAST   1000000000ull                      /* ns */
+#define ALONE_MOST    (7ull * 24 * 3600 * 1000000000ull) /* ns: sessions are removed after a week */
 
 const struct command_option hosts_option_rows[] = {
     {"host",
@@ -138,7 +138,7 @@ static int take_alone(const char *command, uint64_t *ret_alone)
     int result = option_time(command, "alone", ret_alone);
 
     if (result < 0 && (*ret_alone < ALONE_LEAST || *ret_alone > ALONE_MOST))
-        return command_usage_error(command, "--alone '%s': give a time of 1s to 30d", optarg);
+        return command_usage_error(command, "--alone '%s': give a time of 1s to 7d", optarg);
     return result;
 }
 

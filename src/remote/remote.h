@@ -25,7 +25,7 @@
 
 /* ---- the session's folder ---- */
 
-/* Attaches to a session of this user that runs: ${XDG_STATE_HOME:-~/.local/state}/dpm/sessions/SESSION. -ENOENT: there is none of this name; the line names those there are. */
+/* Attaches to a session of this user that runs: ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/sessions/SESSION. -ENOENT: there is none of this name; the line names those there are. */
 int remote_session_attach(const char *session, struct fabric_server **ret_server,
                           struct problem *problem);
 

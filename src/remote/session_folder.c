@@ -20,11 +20,13 @@ static int session_path(const char *session, char path[PATH_MAX], struct problem
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool own = state != NULL && state[0] == '/';
+    char host[FOLDER_HOST_SIZE];
 
     if (!own && (home == NULL || home[0] != '/'))
         return problem_set(problem, -EINVAL, "HOME is not set: there is no place for the session");
-    int length = snprintf(path, PATH_MAX, "%s%s/dpm/sessions%s%s", own ? state : home,
-                          own ? "" : "/.local/state", session == NULL ? "" : "/",
+    folder_of_host(host);
+    int length = snprintf(path, PATH_MAX, "%s%s/dpm/%s/sessions%s%s", own ? state : home,
+                          own ? "" : "/.local/state", host, session == NULL ? "" : "/",
                           session == NULL ? "" : session);
     return length < PATH_MAX ? 0
                              : problem_set(problem, -ENAMETOOLONG, "the path of HOME is too long");

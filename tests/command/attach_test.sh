@@ -80,7 +80,7 @@ at_step() {
     1) test -s "$sessions/$1/session.json" ;;
     2) [ -n "$(agents)" ] ;;
     3) test -s "$sessions/$1/hosts.json" ;;
-    4) test -s "state/a/dpm/agents/$1/main/metadata" ;;
+    4) test -s "state/a/dpm/$(hostname)/agents/$1/main/metadata" ;;
     5) pgrep -f "^sleep 0.7$2$" ;;
     *) test -s "$1/a/data" ;;
     esac
@@ -107,7 +107,7 @@ left() {
 none_left() { [ -z "$(left)" ]; }
 check "no process is left, stopped or traced" wait_for 30 none_left
 unreadable=
-for trace in round*/* "$scratch"/state/*/dpm/agents/*/main; do
+for trace in round*/* "$scratch"/state/*/dpm/*/agents/*/main; do
     [ -s "$trace/metadata" ] || continue
     "$dpm" dump --json "$trace" > dump.json 2> dump.err || unreadable="$unreadable $trace"
 done

@@ -170,7 +170,7 @@ check_equal "getlog copies what was recorded" "$own.other web1.sort web2.sort" "
 check_equal "... whole" "" "$(grep -e cut -e lost stats.err)"
 says "... to a new place" 'dpm: log exists already: choose another name$' err
 check_equal "a session that ended leaves no files" "" \
-    "$(find "$HOME/.local/state/dpm/sessions" web1/dpm/agents web2/dpm/agents -mindepth 1 2> find.err)"
+    "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" web1/dpm/*/agents web2/dpm/*/agents -mindepth 1 2> find.err)"
 
 # ---- scripts in scripts ----
 
@@ -188,7 +188,7 @@ job() {
     timeout 60 "$dpm" job --rsh ./rsh --remote-dpm "$dpm" --session shell "$@" > out 2> err < /dev/null
 }
 job startjob a b
-check_equal "a wrong command begins no session" "2 0" "$? $(find "$HOME/.local/state/dpm/sessions" -mindepth 1 | wc -l)"
+check_equal "a wrong command begins no session" "2 0" "$? $(find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1 | wc -l)"
 job newjob shell && job setflags shell all && job add shell web1 sh -c 'sleep 0.2; exit 3' && job startjob shell
 check_equal "dpm job COMMAND goes on with the session" 0 $?
 job wait shell
@@ -198,7 +198,7 @@ check_equal "... options of analyses are theirs" "2" $?
 job why shell --json
 check "... an analysis fetches all that was recorded" jq -e '.elapsed_ns > 150000000' out
 job die
-check_equal "... die ends it" "0 0" "$? $(find "$HOME/.local/state/dpm/sessions" -mindepth 1 | wc -l)"
+check_equal "... die ends it" "0 0" "$? $(find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1 | wc -l)"
 
 # ---- what happens without a controller ----
 
@@ -216,7 +216,7 @@ check_equal "die starts a filter that was killed, before it ends the session" "0
     "$? $(cd dpm-shell-default.2.traces && echo *.far)"
 "$dpm" stats --json dpm-shell-default.2.traces/*.far > stats.json 2> stats.err
 check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
-check_equal "... and no agent stays" "" "$(find web1/dpm/agents web2/dpm/agents -mindepth 1)"
+check_equal "... and no agent stays" "" "$(find web1/dpm/*/agents web2/dpm/*/agents -mindepth 1)"
 
 # ---- a job in one file ----
 
@@ -244,6 +244,6 @@ fi
 
 check_equal "a session on a terminal" "" "$(timeout 120 python3 "$tests/controller_terminal.py" "$dpm" 2>&1)"
 check_equal "nothing stays" "" \
-    "$(find "$HOME/.local/state/dpm/sessions" "$HOME/.local/state/dpm/agents" -mindepth 1)"
+    "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" "$HOME/.local/state/dpm/$(hostname)/agents" -mindepth 1)"
 kill "$acquired"
 finish

@@ -25,7 +25,7 @@ dpm=$(realpath "$dpm")
 cd "$scratch" || exit 1
 export HOME="$scratch/home" DPM_TEST_WINDOW_MS=2000 XDG_STATE_HOME=
 mkdir -p "$HOME/.local/state" small
-sessions=$HOME/.local/state/dpm/sessions
+sessions=$HOME/.local/state/dpm/$(hostname)/sessions
 rate=25000
 
 in_host() {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # hosts_store_test.sh BUILD_FOLDER: what is kept of a recording on several machines: nothing but the report, which has all
-# that the programs count; or the newest records, within the limits and without a hole.
+# that the programs count; or the newest records, within the limits and without a hole. Hosts may share a home folder.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_meter
@@ -60,6 +60,21 @@ check "... and it is not stored" grep -Eq '^dpm: [0-9]+ records of 2 hosts, 0 lo
 check_equal "... no trace is left" "" "$(ls -d -- *.traces* 2> ls.err)"
 wait_for 30 no_agents
 check_equal "... nor anything of the session and the agents" "" "$(left)"
+
+# Two hosts with names of their own and one home folder: each has an agent, and a copy of the program.
+mkdir one away
+cp /bin/echo one/lacking
+cat > shared_rsh << END
+#!/bin/sh
+host=\$1
+shift
+cd "$scratch/away" && HOME="$scratch/home" exec unshare --uts sh -c 'hostname "\$0"; exec "\$@"' "\$host" "\$@"
+END
+chmod 755 shared_rsh
+(cd one && timeout 100 "$dpm" run --rsh "$scratch/shared_rsh" --remote-dpm "$dpm" --meter ptrace --store none --host left:"./lacking 1" \
+    --host right:"./lacking 2") < /dev/null > out 2> err
+check_equal "two hosts with one home folder have agents of their own" "0 left: 1 right: 2" \
+    "$(echo $? "$(LC_ALL=C sort out | xargs)")"
 
 check_not "options that have no meaning are refused" "$dpm" run --store none --max-age 1h --host a true
 long_ones || finish

@@ -12,7 +12,7 @@ END
 chmod 755 "$scratch/rsh"
 export HOME="$scratch/home" XDG_STATE_HOME=
 mkdir -p "$HOME"
-sessions=$HOME/.local/state/dpm/sessions
+sessions=$HOME/.local/state/dpm/$(hostname)/sessions
 
 # agents: process ids of the agents of this test, which have its folder in their log's path
 agents() {

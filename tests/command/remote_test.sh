@@ -24,7 +24,7 @@ shared=$dir/shared
 rsh="ssh -F $dir/ssh_config"
 export HOME="$scratch/home" XDG_STATE_HOME=
 mkdir -p "$HOME"
-sessions=$HOME/.local/state/dpm/sessions
+sessions=$HOME/.local/state/dpm/$(hostname)/sessions
 
 # on COMMAND...: dpm COMMAND with the options that reach the hosts. With its output in out and err; returns its status.
 on() {
@@ -94,6 +94,7 @@ refuses 2 "quotes are closed" run --host "a:x 'y"
 refuses 2 "--store newest goes with --max-size" filter --from none --store newest
 refuses 2 "--store newest goes with --max-size" filter --from none --max-age 1h
 refuses 2 "at least 1M" filter --from none --store newest --max-size 1K
+refuses 2 "give a time of 1s to 7d" run --alone 8d --host a true
 refuses 2 "need --host" run --rsh ssh true
 refuses 1 "there is no session 'none'" filter --from none
 
@@ -162,7 +163,7 @@ cp "$(realpath /usr/bin/true)" own/own-program
 on run -o copied --host web1,web2 own/own-program < /dev/null
 check_equal "a program that the hosts lack is copied" "0 2" "$? $(grep -c 'is not there: it runs a copy' err)"
 check_equal "... once to each, under its hash" 2 \
-    "$(find "$dir"/hosts/web?/home/root/.cache/dpm/programs -type f | wc -l)"
+    "$(find "$dir"/hosts/web?/home/root/.cache/dpm/web?/programs -type f | wc -l)"
 on run -o missing --host web1:true --host web2:no-such-program < /dev/null
 check_equal "one that is nowhere is an error, and nothing is started" \
     "127 dpm: web2: there is no program 'no-such-program'" "$? $(grep -v 'UDP is metered only' err)"
