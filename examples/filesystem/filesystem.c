@@ -20,6 +20,10 @@ static const char help_text[] =
     "  --requests N           reads and writes of each user (850)\n"
     "  --seed S               of all users' requests and data (1)\n"
     "  --tcp                  TCP connections on this machine in place of UNIX sockets\n"
+    "  --part ROLE            run only this role here, the others on other hosts\n"
+    "  --hosts ROLE=HOST,...  with --part: where the four servers are, by TCP\n"
+    "  --port N               with --part: of the disk interface; the others have the next three "
+    "(7400)\n"
     "  --place ROLE=CORE,...  pin processes to cores; roles are disk, buffer, directory,\n"
     "                         interpreter, users\n"
     "  --file-blocks N        size of sequential users' files, and of all users' rounds (12)\n"
@@ -42,6 +46,9 @@ enum option_code {
     OPTION_SEED,
     OPTION_TCP,
     OPTION_PLACE,
+    OPTION_PART,
+    OPTION_HOSTS,
+    OPTION_PORT,
     OPTION_DISK,
     OPTION_HELP,
 };
@@ -74,6 +81,9 @@ static const struct option word_options[] = {
     {"seed", required_argument, NULL, OPTION_SEED},
     {"tcp", no_argument, NULL, OPTION_TCP},
     {"place", required_argument, NULL, OPTION_PLACE},
+    {"part", required_argument, NULL, OPTION_PART},
+    {"hosts", required_argument, NULL, OPTION_HOSTS},
+    {"port", required_argument, NULL, OPTION_PORT},
     {"disk", required_argument, NULL, OPTION_DISK},
     {"help", no_argument, NULL, OPTION_HELP},
 };
@@ -112,9 +122,46 @@ static int parse_kind(const char *text, enum kind *ret_kind, struct problem *pro
     return problem_set(problem, -EINVAL, "--kind %s: expected sequential, random or mixed", text);
 }
 
+static char *const roles[] = {"disk", "buffer", "directory", "interpreter", "users", NULL};
+
+static int parse_part(const char *text, int *ret_part, struct problem *problem)
+{
+    for (int role = 0; roles[role]; role++)
+        if (strcmp(text, roles[role]) == 0) {
+            *ret_part = role;
+            return 0;
+        }
+    return problem_set(problem, -EINVAL,
+                       "--part %s: expected disk, buffer, directory, interpreter or users", text);
+}
+
+static int parse_hosts(char *text, const char **hosts, struct problem *problem)
+{
+    while (*text) {
+        char *value;
+        const int role = getsubopt(&text, roles, &value);
+        if (role < 0 || role >= SERVERS || !value)
+            return problem_set(problem, -EINVAL,
+                               "--hosts: expected disk=HOST,buffer=HOST,directory=HOST,"
+                               "interpreter=HOST");
+        hosts[role] = value;
+    }
+    return 0;
+}
+
+/* What goes together. */
+static int check_parts(const struct launch *launch, struct problem *problem)
+{
+    for (unsigned server = 0; server < SERVERS; server++)
+        if ((launch->hosts[server] != NULL) != (launch->part >= 0))
+            return problem_set(problem, -EINVAL,
+                               "--part and --hosts go together, and --hosts names the hosts of all "
+                               "four servers");
+    return 0;
+}
+
 static int parse_place(char *text, int *cores, struct problem *problem)
 {
-    char *const roles[] = {"disk", "buffer", "directory", "interpreter", "users", NULL};
     while (*text) {
         char *value;
         uint64_t core;
@@ -146,6 +193,15 @@ static int parse_option(struct launch *launch, int code, struct problem *problem
         return 0;
     case OPTION_PLACE:
         return parse_place(optarg, launch->cores, problem);
+    case OPTION_PART:
+        return parse_part(optarg, &launch->part, problem);
+    case OPTION_HOSTS:
+        return parse_hosts(optarg, launch->hosts, problem);
+    case OPTION_PORT:
+        error = parse_number("port", optarg, 1, UINT16_MAX - SERVERS, &value, problem);
+        if (error == 0)
+            launch->port = (uint16_t)value;
+        return error;
     case OPTION_DISK:
         launch->disk = optarg;
         return 0;
@@ -166,6 +222,8 @@ static void set_defaults(struct launch *launch)
         *number_at(&launch->shared->settings, row) = numbers[row].preset;
     launch->shared->settings.kind = KIND_MIXED;
     launch->shared->settings.seed = 1;
+    launch->part = -1;
+    launch->port = 7400;
     for (unsigned role = 0; role < ROLES; role++)
         launch->cores[role] = -1;
 }
@@ -188,7 +246,7 @@ static int parse_options(struct launch *launch, int argument_count, char **argum
     if (optind < argument_count)
         return problem_set(problem, -EINVAL, "%s: no argument is expected; try filesystem --help",
                            arguments[optind]);
-    return 0;
+    return check_parts(launch, problem);
 }
 
 static int fail(const struct problem *problem, int code)

@@ -9,6 +9,7 @@
  *
  *     filesystem.c ── options, start, result       filesystem_process.c ── what every process has:
  *       ├── filesystem_launch.c ── processes         messages, connections, counts, CPU work
+ *       ├── filesystem_apart.c ── each role on a host
  *       └── filesystem_report.c ── tables             ├── user_process.c  request_interp.c
  *                                                     ├── directory_mgr.c  disk_interface.c
  *                                                     └── buffer_manager.c, buffer_cache.c
@@ -96,6 +97,7 @@ struct settings {
     uint32_t inside;         /* how many requests the request interpreter admits at a time */
     uint32_t cost_us[ROLES]; /* CPU time for each received message */
     int32_t disk;            /* descriptor, in the disk interface */
+    bool apart;              /* servers on other hosts may begin later than who connects to them */
 };
 
 struct address {
@@ -207,8 +209,11 @@ struct cpu_time {
 
 struct launch {
     bool tcp;
-    const char *disk; /* file name; NULL: an unnamed file */
-    int cores[ROLES]; /* pinned to this core; -1: not pinned */
+    int part;                   /* the role that runs here; -1: all */
+    const char *hosts[SERVERS]; /* if one role runs here: where the servers are */
+    uint16_t port;              /* of the first server there; the others have the next ones */
+    const char *disk;           /* file name; NULL: an unnamed file */
+    int cores[ROLES];           /* pinned to this core; -1: not pinned */
     int shared_descriptor;
     struct shared *shared;
     int listeners[SERVERS];
@@ -222,6 +227,15 @@ int launch_prepare(struct launch *launch, struct problem *problem);
 
 /* Starts all processes and waits until they have ended. If one fails, all are killed. */
 int launch_run(struct launch *launch, struct problem *problem);
+
+/* Whether this role runs on this machine. */
+static inline bool launch_has(const struct launch *launch, unsigned role)
+{
+    return launch->part < 0 || (unsigned)launch->part == role;
+}
+
+/* filesystem_apart.c: the addresses of all servers, and the listener of the one that runs here. */
+int apart_make_listeners(struct launch *launch, struct problem *problem);
 
 /* Prints the counts. Returns -EIO if they are inconsistent. */
 int report_print(const struct launch *launch, struct problem *problem);

@@ -84,7 +84,7 @@ static int open_disk(const char *name)
     return descriptor;
 }
 
-static int make_listeners(struct launch *launch, struct problem *problem)
+static int make_listeners_here(struct launch *launch, struct problem *problem)
 {
     for (unsigned server = 0; server < SERVERS; server++) {
         launch->listeners[server] =
@@ -93,8 +93,18 @@ static int make_listeners(struct launch *launch, struct problem *problem)
             return problem_set(problem, launch->listeners[server], "cannot listen: %s",
                                strerror(-launch->listeners[server]));
     }
-    launch->shared->settings.disk = open_disk(launch->disk);
-    if (launch->shared->settings.disk < 0)
+    return 0;
+}
+
+static int make_listeners(struct launch *launch, struct problem *problem)
+{
+    const int error = launch->part < 0 ? make_listeners_here(launch, problem)
+                                       : apart_make_listeners(launch, problem);
+    if (error < 0)
+        return error;
+    launch->shared->settings.disk =
+        launch_has(launch, DISK_INTERFACE) ? open_disk(launch->disk) : -1;
+    if (launch_has(launch, DISK_INTERFACE) && launch->shared->settings.disk < 0)
         return problem_set(problem, -errno, "%s: %s", launch->disk ? launch->disk : "/tmp",
                            strerror(errno));
     return 0;
@@ -173,12 +183,15 @@ static int start_all(struct launch *launch, struct problem *problem)
 {
     const unsigned count = SERVERS + launch->shared->settings.users;
     for (unsigned number = 0; number < count; number++) {
+        if (!launch_has(launch, role_of(number)))
+            continue;
         const int error = start(launch, number, problem);
         if (error < 0)
             return error;
     }
     for (unsigned server = 0; server < SERVERS; server++)
-        close(launch->listeners[server]);
+        if (launch_has(launch, server))
+            close(launch->listeners[server]);
     return 0;
 }
 

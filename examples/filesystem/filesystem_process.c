@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *const role_names[ROLES + 1] = {
@@ -82,9 +83,8 @@ static int add_peer(struct process *process, int descriptor, bool accepted)
     return (int)process->peer_count++;
 }
 
-int process_connect(struct process *process, unsigned server)
+static int connect_once(const struct address *address)
 {
-    const struct address *address = &process->shared->addresses[server];
     const int descriptor = socket(address->socket.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
         return -errno;
@@ -93,6 +93,23 @@ int process_connect(struct process *process, unsigned server)
         close(descriptor);
         return error;
     }
+    return descriptor;
+}
+
+#define CONNECT_TRIES 1200 /* a minute */
+
+int process_connect(struct process *process, unsigned server)
+{
+    const struct timespec pause = {.tv_nsec = 50000000};
+    int descriptor = connect_once(&process->shared->addresses[server]);
+    for (int tries = 1;
+         descriptor == -ECONNREFUSED && process->shared->settings.apart && tries < CONNECT_TRIES;
+         tries++) {
+        nanosleep(&pause, NULL);
+        descriptor = connect_once(&process->shared->addresses[server]);
+    }
+    if (descriptor < 0)
+        return descriptor;
     const int index = add_peer(process, descriptor, false);
     if (index < 0)
         return index;

@@ -40,15 +40,17 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-static void print_cpu(const struct totals *totals)
+static void print_cpu(const struct launch *launch, const struct totals *totals)
 {
     double servers_ms = 0;
     for (unsigned role = 0; role < SERVERS; role++)
         servers_ms += totals->cpu_ms[role];
     printf("\n%-9s %-15s %12s %20s\n", "CPU", "OF", "CPU TIME", "% OF THE SERVERS'");
     for (unsigned role = 0; role < ROLES; role++) {
+        if (!launch_has(launch, role))
+            continue;
         printf("%-9s %-15s %9.1f ms", "cpu", role_names[role], totals->cpu_ms[role]);
-        if (role < SERVERS)
+        if (role < SERVERS && launch->part < 0)
             printf(" %20.1f", percent(totals->cpu_ms[role], servers_ms));
         printf("\n");
     }
@@ -117,13 +119,17 @@ int report_print(const struct launch *launch, struct problem *problem)
     const struct counts *users = &totals.of[ROLE_USER];
     const struct counts *buffers = &totals.of[BUFFER_MANAGER];
     printf("elapsed    %.1f ms\n", (double)launch->elapsed_us / 1e3);
-    printf("requests   %" PRIu64 " reads and writes, %" PRIu64 " opens and closes\n",
-           users->operations, users->opens);
-    printf("verified   %" PRIu64 " records read and right\n", users->verified);
-    printf("cache      %" PRIu64 " hits, %" PRIu64 " misses\n", buffers->hits, buffers->misses);
-    print_shares(&totals);
-    print_cpu(&totals);
+    if (launch_has(launch, ROLE_USER)) {
+        printf("requests   %" PRIu64 " reads and writes, %" PRIu64 " opens and closes\n",
+               users->operations, users->opens);
+        printf("verified   %" PRIu64 " records read and right\n", users->verified);
+    }
+    if (launch_has(launch, BUFFER_MANAGER))
+        printf("cache      %" PRIu64 " hits, %" PRIu64 " misses\n", buffers->hits, buffers->misses);
+    if (launch->part < 0)
+        print_shares(&totals);
+    print_cpu(launch, &totals);
     print_sent(&totals);
     print_next(&totals);
-    return check(&totals, problem);
+    return launch->part < 0 ? check(&totals, problem) : 0; /* the other end is elsewhere */
 }

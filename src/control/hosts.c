@@ -270,17 +270,40 @@ struct asking {
     size_t waiting;
 };
 
+/* Now that its agent has ended. */
+static void leave_out(void *context, struct remote_host *remote, int error, int code,
+                      json_t *result, const char *line)
+{
+    struct asking *asking = context;
+    struct metered_host *host = remote->context;
+
+    (void)error;
+    (void)code;
+    (void)result;
+    (void)line;
+    asking->waiting--;
+    remote_leave_out(asking->hosts->remote, remote, host->refused);
+    free(host->refused);
+    host->refused = NULL;
+}
+
 static void take_answer(void *context, struct remote_host *remote, int error, int code,
                         json_t *result, const char *line)
 {
     struct asking *asking = context;
+    struct metered_host *host = remote->context;
 
     (void)code;
+    if (error == -EREMOTEIO && (host->refused = strdup(line)) != NULL) {
+        remote->ends = true; /* else it would wait for us, without anything to do */
+        remote_call(asking->hosts->remote, remote, "agent.end", NULL, 5000, leave_out, asking);
+        return;
+    }
     asking->waiting--;
     if (error < 0)
         remote_leave_out(asking->hosts->remote, remote, line);
     else if (asking->took != NULL)
-        asking->took(asking->hosts, remote->context, result);
+        asking->took(asking->hosts, host, result);
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,

@@ -37,6 +37,7 @@ struct metered_host {
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
+    char *refused;   /* why it is going to be left out; or NULL */
     json_t *notes;   /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;
 };
