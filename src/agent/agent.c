@@ -185,6 +185,8 @@ static void attach(struct agent *agent, int front, const struct relay_hello *hel
         /* the front prints it: the user sees it as the remote shell's last line */
         send(front, problem.text, strlen(problem.text), MSG_NOSIGNAL | MSG_DONTWAIT);
         detach_front(agent);
+        /* it has never been connected, so it has nothing to keep; the next remote shell starts another one */
+        agent->ends = true;
         return;
     }
     spools_adopt(agent);

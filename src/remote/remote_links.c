@@ -300,7 +300,9 @@ void link_step(struct remote *remote, struct remote_host *host)
     uint64_t now = clock_now(CLOCK_MONOTONIC);
     char line[640];
 
-    remote_shell_read(&link->shell, say, &saying);
+    /* a reason that is there already is not said twice */
+    if (host->state != REMOTE_LINKED || !relay_ended(link->relay))
+        remote_shell_read(&link->shell, say, &saying);
     if (host->state == REMOTE_STARTING && readable(link->shell.out)) {
         go_on(remote, host);
     } else if (host->state == REMOTE_STARTING && now >= link->deadline) {
