@@ -47,7 +47,7 @@ static bool all_digits(const char *text)
 }
 
 /* The reverse. Returns whether the name is one of ours. A recording whose name is a number has a copy of the same
- * name as the second of that number; what tells them apart is the trace's UUID. */
+ * name as the second of that number; what tells them apart is the trace's UUID (filter_copies_find). */
 static bool read_name(const struct filter_copies *copies, const char *name, struct copy *copy)
 {
     char text[NAME_MAX + 1], *rest = text;
@@ -105,9 +105,15 @@ static ssize_t read_metadata(const char *path, char **ret_text)
     char name[PATH_MAX];
     char *text = malloc(METADATA_MOST + 1);
     int length = snprintf(name, sizeof(name), "%s/metadata", path);
-    int file = length < PATH_MAX ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    /* O_NONBLOCK: opening a FIFO would wait for a writer */
+    int file = length < PATH_MAX ? open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    struct stat status;
     ssize_t used = 0, got = -1;
 
+    if (file >= 0 && (fstat(file, &status) < 0 || !S_ISREG(status.st_mode))) {
+        close(file);
+        file = -1;
+    }
     while (text != NULL && file >= 0 && used <= METADATA_MOST &&
            (got = read(file, text + used, METADATA_MOST + 1 - (size_t)used)) > 0)
         used += got;
@@ -196,12 +202,23 @@ struct copy *filter_copies_find(const struct filter_copies *copies,
 {
     for (size_t i = 0; i < copies->count; i++) {
         struct copy *copy = copies->list[i];
-        if (memcmp(copy->uuid, packet->place.uuid, sizeof(copy->uuid)) == 0 &&
-            strcmp(copy->machine, packet->machine) == 0 &&
-            strcmp(copy->recording, packet->recording) == 0)
-            return copy;
+        if (memcmp(copy->uuid, packet->place.uuid, sizeof(copy->uuid)) != 0 ||
+            strcmp(copy->machine, packet->machine) != 0)
+            continue;
+        /* read_name may have taken a recording that is called 2 for the second one called main */
+        snprintf(copy->recording, sizeof(copy->recording), "%s", packet->recording);
+        return copy;
     }
     return NULL;
+}
+
+/* Our own lock would refuse it, as if another process wrote it. */
+static bool is_open(const struct filter_copies *copies, const char *path)
+{
+    for (size_t i = 0; i < copies->count; i++)
+        if (strcmp(copies->list[i]->path, path) == 0)
+            return true;
+    return false;
 }
 
 /* Under the first name that no other trace has. */
@@ -219,7 +236,8 @@ static int create_trace(const struct filter_copies *copies, struct copy *copy,
             copy->path = NULL;
             return problem_set(problem, -ENOMEM, "out of memory");
         }
-        result = open_trace(copies, copy, metadata->bytes, metadata->size, problem);
+        if (!is_open(copies, copy->path))
+            result = open_trace(copies, copy, metadata->bytes, metadata->size, problem);
     }
     return result;
 }

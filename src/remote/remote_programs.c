@@ -90,15 +90,17 @@ static int send_program(const struct remote_asking *asking, const struct program
                         char *chunk, struct problem *problem)
 {
     json_t *params = json_pack("{s:s}", "hash", program->hash), *state = NULL;
+    json_int_t before = -1; /* each piece makes it larger: else there would be no end */
     int result = asking->ask(asking->context, "program.has", params, &state, problem);
 
     while (result == 0 && !json_is_true(json_object_get(state, "complete"))) {
         json_int_t offset = json_integer_value(json_object_get(state, "bytes"));
         json_decref(state);
         state = NULL;
-        if (offset < 0 || (uint64_t)offset >= program->size)
+        if (offset <= before || (uint64_t)offset >= program->size)
             return problem_set(problem, -EPROTO, "%s: the copy of %s is damaged there",
                                asking->host, program->name);
+        before = offset;
         result = put(asking, program, (uint64_t)offset, chunk, &state, problem);
     }
     json_decref(state);
@@ -115,8 +117,9 @@ static int copy_program(const struct remote_asking *asking, const char *name,
                                : open_program(name, chunk, &program, &why);
 
     if (result < 0)
-        problem_set(problem, -ENOENT, "%s: there is no program %s, neither there nor here (%s)",
-                    asking->host, name, why.text);
+        result =
+            problem_set(problem, -ENOENT, "%s: there is no program %s, neither there nor here (%s)",
+                        asking->host, name, why.text);
     else
         result = send_program(asking, &program, chunk, problem);
     if (result == 0)
