@@ -6,9 +6,10 @@
  *      session --> filter --> DIR/web1, DIR/db1 ...
  *                     '-- session.ended, from the controller: all is to be stored, then it ends
  *
- * With --rules and traces instead of a session: filter_trace_command.c.
+ * With --rules and traces instead of a session: filter_trace_command.c. With --host: filter_elsewhere.c.
  */
 #include "control/command.h"
+#include "control/filter_elsewhere.h"
 #include "control/filter_trace_command.h"
 
 #include "filter/filter.h"
@@ -40,11 +41,13 @@ struct filter_asked {
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
     bool stores;
+    struct filter_place place;
 };
 
 struct filtering {
     const struct filter_asked *asked;
     struct fabric_server *server;
+    struct relay *relay; /* NULL: the session is this machine's, or a site's server has it */
     struct fabric *fabric;
     struct filter *filter;
     int signals;
@@ -222,7 +225,8 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
 
-    while (!filtering->stopped && !has_all(filtering)) {
+    while (!filtering->stopped && !has_all(filtering) &&
+           (filtering->relay == NULL || !relay_ended(filtering->relay))) {
         result = filter_step(filtering->filter, STEP_MS, problem);
         if (result < 0 && !may_pass(result))
             return result;
@@ -261,7 +265,9 @@ static int connect_it(struct filtering *filtering, struct problem *problem)
     if (result < 0)
         return result;
 
-    if (asked->url != NULL)
+    if (asked->place.relayed != NULL)
+        result = filter_open_relayed(&filtering->relay, &filtering->fabric, problem);
+    else if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
     else if ((result = remote_session_attach(asked->from, &filtering->server, problem)) == 0)
         result = fabric_server_open(filtering->server, FABRIC_FILTER, &filtering->fabric, problem);
@@ -282,7 +288,10 @@ static int begin(struct filtering *filtering, struct problem *problem)
     int result = connect_it(filtering, problem);
     if (result < 0)
         return result;
-    filter_name(where, name);
+    if (asked->place.relayed != NULL)
+        snprintf(name, sizeof(name), "%s", asked->place.relayed);
+    else
+        filter_name(where, name);
     const struct filter_options options = {
         .folder = where,
         .machines = asked->machines,
@@ -314,6 +323,7 @@ static int run(const struct filter_asked *asked)
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
     fabric_close(filtering.fabric);
+    relay_close(filtering.relay);
     fabric_server_detach(filtering.server);
     return status;
 }
@@ -328,7 +338,11 @@ enum {
     CREDENTIALS,
     AUTHORITIES,
     STORE,
-    INTERVAL
+    INTERVAL,
+    HOST,
+    RSH,
+    REMOTE,
+    RELAYED
 };
 
 static const char *store_word(size_t index)
@@ -353,6 +367,10 @@ static const struct command_option filter_options[] = {
     {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
+    {"host", HOST, {"HOST"}, "run on this machine, where DIR is, too"},
+    {"rsh", RSH, {"COMMAND"}, "with --host: the remote shell (ssh)"},
+    {"remote-dpm", REMOTE, {"PROGRAM"}, "with --host: dpm there (dpm)"},
+    {"relayed", RELAYED, {"NAME"}, "started by --host: the session is at standard input"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
     {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
     {"fabric-ca",
@@ -376,11 +394,26 @@ static int take_machine(struct filter_asked *asked)
     return -1;
 }
 
+static bool take_place(int option, struct filter_place *place)
+{
+    const char **value = option == HOST      ? &place->host
+                         : option == RSH     ? &place->rsh
+                         : option == REMOTE  ? &place->dpm
+                         : option == RELAYED ? &place->relayed
+                                             : NULL;
+
+    if (value != NULL)
+        *value = optarg;
+    return value != NULL;
+}
+
 static int take_option(int option, struct filter_asked *asked)
 {
     size_t store = 0;
     int result = -1;
 
+    if (take_place(option, &asked->place))
+        return -1;
     switch (option) {
     case FROM:
         asked->from = optarg;
@@ -429,6 +462,10 @@ static int check(const struct filter_asked *asked)
                                    "--rules FILE TRACE -o TRACE2");
     if (asked->rules != NULL)
         return command_usage_error("filter", "--rules selects from a trace: give no --from");
+    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores))
+        return command_usage_error("filter", "--host is for a session of this machine, and stores");
+    if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
+        return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))
         return command_usage_error(
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
@@ -437,6 +474,20 @@ static int check(const struct filter_asked *asked)
     if ((asked->url == NULL) != (asked->credentials == NULL))
         return command_usage_error("filter", "--fabric and --credentials go together");
     return -1;
+}
+
+static int run_there(const struct filter_asked *asked)
+{
+    const struct filter_there there = {
+        .session = asked->from,
+        .folder = asked->folder,
+        .prefix = asked->prefix,
+        .rules = asked->rules,
+        .machines = asked->machines,
+        .machine_count = asked->machine_count,
+    };
+
+    return filter_run_there(&asked->place, &there);
 }
 
 static int command_filter(int argc, char **argv)
@@ -456,7 +507,7 @@ static int command_filter(int argc, char **argv)
         result = check(&asked);
     if (result < 0) {
         signal(SIGPIPE, SIG_IGN);
-        result = run(&asked);
+        result = asked.place.host != NULL ? run_there(&asked) : run(&asked);
     }
     free(asked.machines);
     return result;

@@ -16,8 +16,12 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
         if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1, &filter,
                            &problem) < 0)
             return jobs_error(jobs, "%s", problem.text);
-        jobs_print(jobs, "filter %s created: process %d, stores in %s", filter->name, filter->pid,
-                   filter->folder);
+        bool here = filters_are_here(filter);
+        jobs_print(jobs, "filter %s created: process %d, stores in %s%s%s", filter->name,
+                   filter->pid, here ? "" : filter->machine, here ? "" : ":", filter->folder);
+        if (filter->files[1] != NULL)
+            jobs_print(jobs, "filter %s selects by the rules in %s", filter->name,
+                       filter->files[1]);
         return 0;
     }
     jobs_print(jobs, "%-8s %-16s %s", "process", "name", "machine");

@@ -19,8 +19,9 @@ static json_t *filter_json(const struct job_filter *filter)
 {
     json_t *files = json_array();
 
-    for (int i = 0; i < 2 && filter->files[i] != NULL; i++)
-        json_array_append_new(files, json_string(filter->files[i]));
+    for (int i = 0; i < 2; i++)
+        json_array_append_new(files, filter->files[i] == NULL ? json_null()
+                                                              : json_string(filter->files[i]));
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I}", "number", (int)filter->number,
                      "name", filter->name, "machine", filter->machine, "folder", filter->folder,
                      "program", filter->program, "files", files, "pid", filter->pid, "start",
@@ -121,7 +122,7 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     struct job_filter *filter = NULL;
     json_t *files = json_object_get(kept, "files");
 
-    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] != '/')
+    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] == '\0')
         return damaged(problem);
     if (array_reserve(&jobs->filters, &jobs->filter_capacity, jobs->filter_count + 1,
                       sizeof(struct job_filter *)) < 0 ||
@@ -133,8 +134,9 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     snprintf(filter->folder, sizeof(filter->folder), "%s", text_of(kept, "folder"));
     snprintf(filter->prefix, sizeof(filter->prefix), "f%u-", filter->number);
     filter->program = strdup(text_of(kept, "program"));
-    for (size_t i = 0; i < 2 && i < json_array_size(files); i++)
-        filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
+    for (size_t i = 0; i < 2; i++)
+        if (json_is_string(json_array_get(files, i)))
+            filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
     filter->pid = (pid_t)number_of(kept, "pid");
     filter->start = (uint64_t)number_of(kept, "start");
     jobs->filters[jobs->filter_count++] = filter;

@@ -27,11 +27,11 @@ struct job_machine {
 struct job_filter {
     unsigned number;
     char name[JOB_NAME_SIZE];
-    char machine[256];
-    char folder[PATH_MAX];
-    char *program;   /* "filter": dpm's own */
-    char *files[2];  /* descriptions, templates; NULL */
-    char prefix[16]; /* of its recordings: "f1-" */
+    char machine[256];     /* where it runs */
+    char folder[PATH_MAX]; /* there; on another machine: seen from the user's home */
+    char *program;         /* "filter": dpm's own */
+    char *files[2];        /* descriptions, templates; NULL. They are files of this machine. */
+    char prefix[16];       /* of its recordings: "f1-" */
     pid_t pid;
     uint64_t start; /* of the process: its number may be another's later */
 };
@@ -165,6 +165,9 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
                    struct job_filter **ret_filter, struct problem *problem);
 bool filters_alive(const struct job_filter *filter);
 
+/* Whether it runs on this machine. */
+bool filters_are_here(const struct job_filter *filter);
+
 /* Starts its process unless it runs. */
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
 
@@ -202,18 +205,33 @@ int command_wait(struct jobs *jobs, const struct job_command *command);
 int command_input(struct jobs *jobs, const struct job_command *command,
                   const struct job_reader *reader);
 
-/* ---- job_results.c ---- */
+/* ---- job_logs.c ---- */
+
+/* Copies what a filter has stored to a folder that does not exist yet; it has settled. Returns 0, or a negative errno with
+ * a line in `problem`. */
+int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+              struct problem *problem);
 
 int command_getlog(struct jobs *jobs, const struct job_command *command);
+
+/* ---- job_results.c ---- */
+
 int command_analyse(struct jobs *jobs, const struct job_command *command);
+
+/* What the job's machines have recorded until now reaches its filter. */
+int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem);
 
 /* Waits until the server has what the machine's recording had at its last flush, or at its end. */
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem);
 
-/* Starts a program with signals as they are by default and an empty standard input; `actions` set up its output. Returns 0
- * or a positive errno, as posix_spawn(3). */
-int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid);
+/* Starts a program with signals as they are by default; `in` is its standard input, -1: it is empty. `actions` set up its
+ * output. Returns 0 or a positive errno, as posix_spawn(3). */
+int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
+              pid_t *ret_pid);
+
+/* Waits for a process that was started, and does meanwhile what happens. Returns its status as a shell has it. */
+int jobs_reap(struct jobs *jobs, pid_t pid);
 
 /* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
 int jobs_spawn(struct jobs *jobs, char *const *words);
