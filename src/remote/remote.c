@@ -358,6 +358,7 @@ void remote_poll(struct remote *remote, int timeout_ms)
 {
     size_t count = 0;
 
+    remote_calls_step(remote); /* what was asked just now does not wait */
     if (array_reserve(&remote->files, &remote->file_capacity, 2 + LINK_FILES * remote->count,
                       sizeof(*remote->files)) < 0)
         return;
