@@ -22,6 +22,7 @@ struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
     json_t *notes; /* printed already, as keys: each is printed once */
+    bool unsure;   /* its agent may know of other states than we do */
 };
 
 struct job_filter {
@@ -47,6 +48,7 @@ struct job_process {
     bool begun;   /* it has executed an instruction */
     int status;   /* when killed: as a shell has it */
     bool noticed; /* its agent has reported that it stopped or continued */
+    bool listed;  /* its agent knows of it (job_listing.c) */
     struct {
         char text[JOB_LINE];
         size_t length;
@@ -65,7 +67,8 @@ struct job {
     char recording[FABRIC_NAME_MOST + 1];
     struct job_filter *filter;
     uint64_t flags;
-    bool changed; /* and not stored yet */
+    bool flags_set; /* on all machines */
+    bool changed;   /* and not stored yet */
     struct job_process **processes;
     size_t count, capacity;
     struct job_recording *recordings;
@@ -133,6 +136,10 @@ struct job_answer {
 void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
                     json_t *params, struct job_answer *answer);
 
+/* The same, with the time for the answer. */
+void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char *method,
+                     json_t *params, int timeout_ms, struct job_answer *answer);
+
 /* Waits for all of them. Returns -EINTR after a signal: those that have not come never do. */
 int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
 
@@ -183,7 +190,22 @@ void jobs_keep(struct jobs *jobs);
 /* Reads what an earlier controller has stored, and asks the agents what has happened since. */
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem);
 
+/* ---- job_listing.c ---- */
+
+/* Asks the agents of unsure machines for the states of their processes. */
+void jobs_look_again(struct jobs *jobs);
+
+/* NULL: there is none. */
+struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
+                                      json_int_t pid);
+
 /* ---- job_commands.c ---- */
+
+/* The machine has a recording of the job, with all flags. */
+void job_note_recording(struct job *job, struct job_machine *machine);
+
+/* Sets the job's flags on all its machines. Returns -1 after an error, which was printed. */
+int jobs_set_flags(struct jobs *jobs, struct job *job);
 
 int command_filter(struct jobs *jobs, const struct job_command *command);
 int command_newjob(struct jobs *jobs, const struct job_command *command);

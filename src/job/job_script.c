@@ -217,6 +217,7 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
 
     jobs->interrupted = false; /* a signal interrupts one command, at each of its steps */
     jobs_poll(jobs, 0);        /* states as they are now */
+    jobs_look_again(jobs);
     if (job_parse(line, &command, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
     if (jobs->warned && command.kind != JOB_DIE && command.kind != JOB_NOTHING) {

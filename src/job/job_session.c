@@ -74,12 +74,9 @@ int jobs_error(struct jobs *jobs, const char *format, ...)
 static struct job_process *find_process(const struct jobs *jobs, const struct remote_host *host,
                                         json_int_t pid)
 {
-    for (size_t i = jobs->count; i-- > 0;)
-        for (size_t j = jobs->list[i]->count; j-- > 0;) {
-            struct job_process *process = jobs->list[i]->processes[j];
-            if (process->pid == pid && process->machine->host == host)
-                return process;
-        }
+    for (size_t i = 0; i < jobs->machine_count; i++)
+        if (jobs->machines[i]->host == host)
+            return jobs_find_process(jobs, jobs->machines[i], pid);
     return NULL;
 }
 
@@ -257,10 +254,24 @@ static void take_answer(void *context, struct remote_host *host, int error, int 
     snprintf(answer->line, sizeof(answer->line), "%s", line == NULL ? "" : line);
 }
 
+void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char *method,
+                     json_t *params, int timeout_ms, struct job_answer *answer)
+{
+    struct remote_host *host;
+    struct problem problem;
+
+    /* one that is out may be there again: the question waits for the connection */
+    if (machine->host->state == REMOTE_OUT) {
+        machine->unsure = true;
+        remote_add(jobs->remote, machine->name, &host, &problem);
+    }
+    remote_call(jobs->remote, machine->host, method, params, timeout_ms, take_answer, answer);
+}
+
 void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
                     json_t *params, struct job_answer *answer)
 {
-    remote_call(jobs->remote, machine->host, method, params, JOB_CALL_MS, take_answer, answer);
+    jobs_ask_within(jobs, machine, method, params, JOB_CALL_MS, answer);
 }
 
 int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count)
@@ -274,8 +285,11 @@ int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count)
             for (; i < count; i++)
                 if (!answers[i].came) {
                     answers[i].error = -EINTR;
-                    snprintf(answers[i].line, sizeof(answers[i].line), "interrupted");
+                    snprintf(answers[i].line, sizeof(answers[i].line),
+                             "interrupted; it may happen yet: `jobs JOB` shows states");
                 }
+            for (size_t m = 0; m < jobs->machine_count; m++)
+                jobs->machines[m]->unsure = true;
             return -EINTR;
         }
     return 0;

@@ -294,6 +294,8 @@ int remote_add(struct remote *remote, const char *name, struct remote_host **ret
         memcpy(host->machine, machine, sizeof(machine));
         remote->hosts[remote->count++] = host;
         link_start(remote, host);
+    } else if (host->state == REMOTE_OUT && !host->ends) {
+        link_start(remote, host);
     }
     *ret_host = host;
     return 0;

@@ -133,7 +133,7 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
                         struct problem *problem);
 
 /* Begins to connect to a host. The host's state is REMOTE_OUT if the shell cannot be started; callbacks->changed is
- * called. A name that was added is found again. Errors, with a line in `problem`: -EEXIST: another name makes the
+ * called. A name that was added is found again; if the host is out, it is tried again. Errors, with a line in `problem`: -EEXIST: another name makes the
  * same name of a machine; -ENOMEM. */
 int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
                struct problem *problem);
