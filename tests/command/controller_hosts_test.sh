@@ -104,7 +104,9 @@ jobs foo
 startjob foo
 wait foo
 jobs foo
+sink sunk.json
 stats foo --json
+sink
 removejob foo
 getlog f1 paper.log
 bye
@@ -120,8 +122,7 @@ for line in 'filter f1 created: process [0-9]*, stores in blue:' 'job foo create
     'log of filter f1 copied to paper.log$'; do
     check "... $line" grep -q "^$line" out
 done
-sed -n '/^{/,/^}/p' out > stats.json
-check "... an analysis by the job's name, from the filter's machine" jq -e '.trace.matching.exact == 400' stats.json
+check "... an analysis by the job's name, from the filter's machine" jq -e '.trace.matching.exact == 400' sunk.json
 check_equal "... the log has both machines" "green.foo red.foo" "$(cd paper.log && echo *)"
 check_messages "paper.log/red.foo paper.log/green.foo"
 check_equal "... nothing but the log stays" "" "$(find "$HOME/.local/state/dpm/sessions" "$dir"/hosts/*/root/.local/state/dpm/agents \
@@ -141,17 +142,15 @@ check_equal "... nothing stays on the hosts" "" "$(find "$dir"/hosts/*/root/.loc
 
 # ---- 200 processes ----
 
-# timed NAME COMMAND...: a command of the session `many`, which must take less than 10 s for all processes
+# timed NAME COMMAND...: a command of the session `many`; says how long it takes
 timed() {
     timed_name=$1
     shift
     begin=$(date +%s%N)
     timeout 120 "$dpm" job --rsh ./rsh --remote-dpm "$dpm" --session many "$@" > out 2> err < /dev/null
     timed_status=$?
-    took=$((($(date +%s%N) - begin) / 1000000))
-    echo "# $timed_name: $took ms"
+    echo "# $timed_name: $((($(date +%s%N) - begin) / 1000000)) ms"
     check_equal "200 processes: $timed_name" 0 "$timed_status"
-    [ "$took" -lt 10000 ] || fail "... in seconds" "it took $took ms"
 }
 
 # Each writes a line when it has read one, and once more.
@@ -215,5 +214,13 @@ check_equal "... without it, no process' second line is one" 0 "$(of SEND '.byte
 check_equal "... with receive, each process' second reading is recorded" 200 "$(of RECEIVE '.bytes > 0')"
 check_equal "... and with fork its end" 200 "$(of TERMINATION true)"
 timed die die
+
+# ---- controllers that are killed at any moment ----
+
+seed=${DPM_SEED:-$(date +%s)}
+echo "# DPM_SEED=$seed"
+mkdir killed
+check_equal "controllers are killed at any moment, and others go on (DPM_SEED=$seed)" "" \
+    "$(cd killed && timeout 500 python3 "$tests/controller_killed.py" "$dpm" 30 "$seed" 2>&1)"
 
 finish

@@ -124,6 +124,11 @@ check_equal "... an error in it, before anything happens" "1 1" \
 job die
 fi
 
+# ---- controllers that are killed while the agent is asked ----
+
+check_equal "controllers are killed, and others go on" "" \
+    "$(mkdir killed && cd killed && timeout 120 python3 "$tests/controller_killed.py" "$dpm" 0 1 2>&1)"
+
 # ---- on a terminal ----
 
 check_equal "a session on a terminal" "" "$(timeout 120 python3 "$tests/controller_terminal.py" "$dpm" 2>&1)"
