@@ -83,17 +83,13 @@ static void say_notes(struct jobs *jobs, struct job_machine *machine, json_t *re
 
     json_array_foreach(json_object_get(result, "notes"), i, note)
     {
-        const char *text = json_string_value(note);
-        if (text == NULL || json_object_get(machine->notes, text) != NULL)
-            continue;
-        json_object_set_new(machine->notes, text, json_true());
-        jobs_print(jobs, "note: %s: %s", machine->name, text);
+        if (json_is_string(note))
+            jobs_say_once(jobs, machine, json_string_value(note));
     }
     if (meter != NULL && strcmp(meter, "ptrace") == 0)
-        jobs_print(jobs,
-                   "note: %s: metering with ptrace: one process of a job, and what it creates; "
-                   "flags cannot change",
-                   machine->name);
+        jobs_say_once(jobs, machine,
+                      "metering with ptrace: one process of a job, and what it creates; flags "
+                      "cannot change");
 }
 
 static struct job_recording *find_recording(const struct job *job,
@@ -216,8 +212,11 @@ static int create(struct jobs *jobs, struct job *job, struct job_machine *machin
     if (params == NULL)
         return problem_set(problem, -EILSEQ, "a word of the command is not UTF-8");
     error = jobs_ask(jobs, machine, "process.create", params, &result, problem);
-    if (error == 0)
-        *ret_pid = (pid_t)json_integer_value(json_object_get(result, "pid"));
+    struct problem why;
+    if (error == 0 && job_said_pid(result, ret_pid, &why) < 0)
+        error = problem_set(problem, -EPROTO,
+                            "%s: its agent answers what this version of dpm does not understand: %s",
+                            machine->name, why.text);
     json_decref(result);
     return error;
 }

@@ -9,13 +9,6 @@
 
 #define LISTING_MS 2000
 
-static const char *text_of(json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    return text == NULL ? "" : text;
-}
-
 static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
 {
     for (size_t i = 0; i < jobs->count; i++)
@@ -25,7 +18,7 @@ static struct job *job_of_recording(const struct jobs *jobs, const char *recordi
 }
 
 struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
-                                      json_int_t pid)
+                                      int64_t pid)
 {
     for (size_t i = jobs->count; i-- > 0;)
         for (size_t j = jobs->list[i]->count; j-- > 0;) {
@@ -37,28 +30,26 @@ struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_
 }
 
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
-static struct job_process *adopt(struct job *job, struct job_machine *machine, json_t *listed)
+static struct job_process *adopt(struct job *job, struct job_machine *machine,
+                                 const struct job_listed *listed)
 {
-    const char *command = text_of(listed, "command"), *slash = strrchr(command, '/');
-
-    if (strcmp(text_of(listed, "state"), "new") != 0)
+    if (listed->state != JOB_SAID_NEW || listed->name[0] == '\0')
         return NULL;
-    struct job_process *process = job_new_process(job, slash == NULL ? command : slash + 1);
+    struct job_process *process = job_new_process(job, listed->name);
     if (process == NULL)
         return NULL;
     process->machine = machine;
-    process->pid = (pid_t)json_integer_value(json_object_get(listed, "pid"));
+    process->pid = listed->pid;
     job_note_recording(job, machine);
     job->flags_set = false;
     return process;
 }
 
-static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *listed)
+static void take_listed(struct jobs *jobs, struct job_machine *machine,
+                        const struct job_listed *listed)
 {
-    struct job *job = job_of_recording(jobs, text_of(listed, "recording"));
-    struct job_process *process =
-        jobs_find_process(jobs, machine, json_integer_value(json_object_get(listed, "pid")));
-    const char *state = text_of(listed, "state");
+    struct job *job = job_of_recording(jobs, listed->recording);
+    struct job_process *process = jobs_find_process(jobs, machine, listed->pid);
 
     if (job == NULL || (process != NULL && process->job != job))
         return;
@@ -67,15 +58,15 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *
     process->listed = true;
     if (process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
         return;
-    if (strcmp(state, "running") == 0)
+    if (listed->state == JOB_SAID_RUNNING)
         process->state = JOB_RUNNING;
-    else if (strcmp(state, "stopped") == 0)
+    else if (listed->state == JOB_SAID_STOPPED)
         process->state = JOB_STOPPED;
-    else if (strcmp(state, "new") == 0 && process->state == JOB_RUNNING)
+    else if (listed->state == JOB_SAID_NEW && process->state == JOB_RUNNING)
         process->state = JOB_NEW;
-    else if (strcmp(state, "ended") == 0)
-        jobs_take_end(jobs, process, listed);
-    process->begun = strcmp(state, "new") != 0;
+    else if (listed->state == JOB_SAID_ENDED)
+        jobs_take_end(jobs, process, &listed->end);
+    process->begun = listed->state != JOB_SAID_NEW;
     job->changed = true;
 }
 
@@ -93,6 +84,8 @@ static void take_missing(struct jobs *jobs, struct job_process *process)
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)
 {
+    struct job_listed listed;
+    struct problem problem;
     json_t *one;
     size_t i;
 
@@ -100,7 +93,12 @@ static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t 
         for (size_t j = 0; j < jobs->list[i]->count; j++)
             jobs->list[i]->processes[j]->listed = false;
     json_array_foreach(list, i, one)
-        take_listed(jobs, machine, one);
+    {
+        if (job_said_listed(one, &listed, &problem) == 0)
+            take_listed(jobs, machine, &listed);
+        else
+            jobs_distrust(jobs, machine, problem.text);
+    }
     for (i = 0; i < jobs->count; i++)
         for (size_t j = 0; j < jobs->list[i]->count; j++)
             if (jobs->list[i]->processes[j]->machine == machine)
@@ -127,6 +125,8 @@ void jobs_look_again(struct jobs *jobs)
         if (json_is_array(list)) {
             jobs->machines[i]->unsure = false;
             take_listing(jobs, jobs->machines[i], list);
+        } else if (answers[i].result != NULL) {
+            jobs_distrust(jobs, jobs->machines[i], "process.list: \"processes\" is not an array");
         }
         json_decref(answers[i].result);
     }

@@ -4,6 +4,7 @@
 #define DPM_JOB_PRIVATE_H
 
 #include "job/job.h"
+#include "job/job_said.h"
 
 #include "remote/remote.h"
 
@@ -22,6 +23,7 @@ struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
     json_t *notes; /* printed already, as keys: each is printed once */
+    bool distrusted; /* its agent has said what makes no sense, and that was printed */
     bool unsure;   /* its agent may know of other states than we do */
 };
 
@@ -91,6 +93,8 @@ struct jobs {
     json_t *used;   /* names of recordings */
     uint64_t heard; /* the number of the last notice or output */
     bool meta_changed;
+    const char *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
+    char why[640];
     unsigned depth;   /* of scripts */
     bool interrupted; /* by a signal */
     bool warned;      /* by die, just now */
@@ -116,8 +120,13 @@ void jobs_poll(struct jobs *jobs, int timeout_ms);
 /* The machine of this name, as it is; NULL: out of memory. */
 struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
 
-/* A process has ended: with `signal` or `status`. */
-void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params);
+void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end);
+
+/* Prints a line about a machine once. */
+void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text);
+
+/* What an agent has said makes no sense; `why` is a part of it. Printed once. */
+void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *why);
 
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
@@ -197,7 +206,7 @@ void jobs_look_again(struct jobs *jobs);
 
 /* NULL: there is none. */
 struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
-                                      json_int_t pid);
+                                      int64_t pid);
 
 /* ---- job_commands.c ---- */
 

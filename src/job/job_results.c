@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define TRACES_MOST 1024
+#define NO_PROGRESS 60000000000ull /* ns */
 
 int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
               pid_t *ret_pid)
@@ -73,21 +74,36 @@ int jobs_spawn(struct jobs *jobs, char *const *words)
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem)
 {
+    uint64_t progress = clock_now(CLOCK_MONOTONIC);
+    json_t *before = NULL; /* what was published */
+    int result = 0;
     bool done = false;
 
-    while (!done) {
+    while (!done && result == 0) {
         json_t *state = NULL;
-        int result = jobs_ask(jobs, machine, "recording.state",
-                              json_pack("{s:s}", "recording", job->recording), &state, problem);
+        result = jobs_ask(jobs, machine, "recording.state",
+                          json_pack("{s:s}", "recording", job->recording), &state, problem);
         if (result < 0)
-            return result;
+            break;
         done = !json_is_true(json_object_get(state, "begun")) ||
                json_is_true(json_object_get(state, "caught_up"));
+        json_t *now = json_object_get(state, "published");
+        if (now != NULL && (before == NULL || !json_equal(before, now))) {
+            progress = clock_now(CLOCK_MONOTONIC);
+            json_decref(before);
+            before = json_incref(now);
+        }
         json_decref(state);
-        if (!done)
+        if (!done && clock_now(CLOCK_MONOTONIC) - progress > NO_PROGRESS)
+            result = problem_set(problem, -ETIMEDOUT,
+                                 "%s: its agent has not sent all that it recorded, and nothing "
+                                 "more for 60 s",
+                                 machine->name);
+        else if (!done)
             jobs_poll(jobs, 20);
     }
-    return 0;
+    json_decref(before);
+    return result;
 }
 
 int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem)

@@ -49,8 +49,9 @@ static void end_session(struct jobs *jobs)
         struct job_machine *machine = jobs->machines[i];
         answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
         if (answers[i].came) {
-            jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
-                       machine->name);
+            if (machine->unsure || (machine->host != NULL && machine->host->was_ready))
+                jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
+                           machine->name);
             continue;
         }
         machine->host->ends = true;

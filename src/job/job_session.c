@@ -12,6 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define NOTES_MOST 200 /* of one machine */
 #define CONNECT_MS 30000
 #define ALONE      (24 * 3600)   /* s that agents go on without a controller */
 #define TRIM_EVERY 5000000000ull /* ns */
@@ -71,12 +72,11 @@ int jobs_error(struct jobs *jobs, const char *format, ...)
 
 /* ---- what happens ---- */
 
-static struct job_process *find_process(const struct jobs *jobs, const struct remote_host *host,
-                                        json_int_t pid)
+static struct job_machine *machine_of(const struct jobs *jobs, const struct remote_host *host)
 {
     for (size_t i = 0; i < jobs->machine_count; i++)
         if (jobs->machines[i]->host == host)
-            return jobs_find_process(jobs, jobs->machines[i], pid);
+            return jobs->machines[i];
     return NULL;
 }
 
@@ -104,52 +104,75 @@ static void take_output(struct jobs *jobs, struct job_process *process,
         tell_line(jobs, process, message->err);
 }
 
-void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params)
+void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end)
 {
-    json_t *signal = json_object_get(params, "signal");
-    int number = (int)json_integer_value(signal);
-    int status = (int)json_integer_value(json_object_get(params, "status"));
-
-    process->status = signal != NULL ? 128 + number : status;
+    process->status = end->by_signal ? 128 + end->number : end->number;
     process->state = JOB_KILLED;
     process->noticed = process->job->changed = true;
-    if (signal != NULL)
+    if (end->by_signal)
         jobs_tell(jobs, "%s@%s of job %s was killed by signal %d (%s)", process->name,
-                  process->machine->name, process->job->name, number, strsignal(number));
+                  process->machine->name, process->job->name, end->number, strsignal(end->number));
     else
         jobs_tell(jobs, "%s@%s of job %s ended: exit status %d", process->name,
-                  process->machine->name, process->job->name, status);
+                  process->machine->name, process->job->name, end->number);
+}
+
+void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
+{
+    if (json_object_get(machine->notes, text) != NULL || json_object_size(machine->notes) >= NOTES_MOST)
+        return;
+    json_object_set_new(machine->notes, text, json_true());
+    jobs_tell(jobs, "note: %s: %s", machine->name, text);
+}
+
+void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *why)
+{
+    if (machine->distrusted)
+        return;
+    machine->distrusted = true;
+    jobs_error(jobs, "%s: its agent says what this version of dpm does not understand: %s",
+               machine->name, why);
+}
+
+/* Acquired processes are not the agent's: their end is not reported. */
+static void take_change(struct jobs *jobs, struct job_process *process,
+                        const struct job_notice *notice)
+{
+    if (process == NULL || process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
+        return;
+    if (notice->kind == JOB_NOTICE_ENDED)
+        jobs_take_end(jobs, process, &notice->end);
+    else
+        process->state = notice->kind == JOB_NOTICE_STOPPED ? JOB_STOPPED : JOB_RUNNING;
+    process->noticed = process->job->changed = true;
 }
 
 static void take_notice(struct jobs *jobs, struct remote_host *host,
                         const struct fabric_message *message)
 {
-    json_t *params = message->params;
-    struct job_process *process =
-        find_process(jobs, host, json_integer_value(json_object_get(params, "pid")));
-    const char *text = json_string_value(json_object_get(params, "text"));
-    bool stopped = strcmp(message->method, "process.stopped") == 0;
+    struct job_machine *machine = machine_of(jobs, host);
+    struct job_notice notice;
+    struct problem problem;
 
-    if (strcmp(message->method, "process.ended") == 0 && process != NULL) {
-        if (process->state != JOB_KILLED)
-            jobs_take_end(jobs, process, params);
-    } else if ((stopped || strcmp(message->method, "process.continued") == 0) && process != NULL) {
-        if (process->state != JOB_KILLED)
-            process->state = stopped ? JOB_STOPPED : JOB_RUNNING;
-        process->noticed = process->job->changed = true;
-    } else if (strcmp(message->method, "recording.ended") == 0) {
-        text = json_string_value(json_object_get(params, "message"));
-        jobs_tell(jobs, "%s: the recording ended: %s", host->name, text == NULL ? "?" : text);
-    } else if (strcmp(message->method, "note") == 0 && text != NULL) {
-        jobs_tell(jobs, "%s: %s", host->name, text);
-    }
+    if (machine == NULL)
+        return;
+    if (job_said_notice(message->method, message->params, &notice, &problem) < 0)
+        jobs_distrust(jobs, machine, problem.text);
+    else if (notice.kind == JOB_NOTICE_RECORDING_ENDED)
+        jobs_tell(jobs, "%s: the recording ended: %s", host->name, notice.text);
+    else if (notice.kind == JOB_NOTICE_NOTE)
+        jobs_say_once(jobs, machine, notice.text);
+    else if (notice.kind != JOB_NOTICE_OTHER)
+        take_change(jobs, jobs_find_process(jobs, machine, notice.pid), &notice);
 }
 
 static void take_message(void *context, struct remote_host *host,
                          const struct fabric_message *message)
 {
     struct jobs *jobs = context;
-    struct job_process *process = NULL;
+    struct job_machine *machine = machine_of(jobs, host);
+    struct job_process *process =
+        machine == NULL ? NULL : jobs_find_process(jobs, machine, message->pid);
 
     if (message->sequence <= jobs->heard)
         return;
@@ -164,7 +187,7 @@ static void take_message(void *context, struct remote_host *host,
     jobs->meta_changed = true;
     if (message->kind == FABRIC_NOTICE)
         take_notice(jobs, host, message);
-    else if ((process = find_process(jobs, host, message->pid)) != NULL)
+    else if (process != NULL)
         take_output(jobs, process, message);
 }
 
@@ -175,9 +198,12 @@ static void said(void *context, struct remote_host *host, const char *line)
 
 static void changed(void *context, struct remote_host *host, const char *line)
 {
-    (void)host;
-    if (line != NULL)
-        jobs_error(context, "%s", line);
+    struct jobs *jobs = context;
+
+    if (line != NULL && jobs->connecting != NULL && strcmp(jobs->connecting, host->name) == 0)
+        snprintf(jobs->why, sizeof(jobs->why), "%s", line);
+    else if (line != NULL)
+        jobs_error(jobs, "%s", line);
 }
 
 static void trouble(void *context, const char *line)
@@ -339,12 +365,17 @@ static struct job_machine *new_machine(struct jobs *jobs, const char *name)
 
 static int connect_machine(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
 {
+    jobs->connecting = machine->name;
+    jobs->why[0] = '\0';
     int result = remote_add(jobs->remote, machine->name, &machine->host, problem);
 
     while (result == 0 && !jobs->interrupted &&
            (machine->host->state == REMOTE_STARTING || machine->host->state == REMOTE_LINKED))
         jobs_poll(jobs, 50);
-    if (result == 0 && machine->host->state == REMOTE_OUT)
+    jobs->connecting = NULL;
+    if (result == 0 && machine->host->state == REMOTE_OUT && jobs->why[0] != '\0')
+        result = problem_set(problem, -EHOSTUNREACH, "%s", jobs->why);
+    else if (result == 0 && machine->host->state == REMOTE_OUT)
         result = problem_set(problem, -EHOSTUNREACH, "%s cannot be used", machine->name);
     if (result == 0 && jobs->interrupted)
         result = problem_set(problem, -EINTR, "interrupted while connecting to %s", machine->name);

@@ -91,14 +91,16 @@ static int send_program(const struct remote_asking *asking, const struct program
 {
     json_t *params = json_pack("{s:s}", "hash", program->hash), *state = NULL;
     int result = asking->ask(asking->context, "program.has", params, &state, problem);
+    json_int_t before = -1; /* it grows: else this would never end */
 
     while (result == 0 && !json_is_true(json_object_get(state, "complete"))) {
         json_int_t offset = json_integer_value(json_object_get(state, "bytes"));
         json_decref(state);
         state = NULL;
-        if (offset < 0 || (uint64_t)offset >= program->size)
+        if (offset <= before || (uint64_t)offset >= program->size)
             return problem_set(problem, -EPROTO, "%s: the copy of %s is damaged there",
                                asking->host, program->name);
+        before = offset;
         result = put(asking, program, (uint64_t)offset, chunk, &state, problem);
     }
     json_decref(state);

@@ -12,7 +12,7 @@ anna=54321
 bert=54322
 export XDG_STATE_HOME='' XDG_CONFIG_HOME='' XDG_CACHE_HOME='' DPM_SOCKET="$scratch/no-dpmd"
 for user in "$anna" "$bert"; do
-    mkdir -m 700 "home."$user""
+    mkdir -m 700 "home.$user"
     chown "$user:$user" "home.$user"
 done
 as() {
@@ -53,14 +53,14 @@ pid=$(awk '$2 == "running" { print $1 }' out)
 state=$scratch/home."$anna"/.local/state
 session=$state/dpm/sessions/secret
 check_equal "... in folders that only the user can read" "700 700 700" \
-    "$(stat -c %a "$session" "$state/dpm/agents/secret" "home."$anna""/dpm-secret-default.traces | xargs)"
+    "$(stat -c %a "$session" "$state/dpm/agents/secret" "home.$anna"/dpm-secret-default.traces | xargs)"
 
 # ---- the other user ----
 
 as "$bert" timeout 60 "$dpm" job --attach --session secret jobs > out 2> err
 status=$?
 refused "another user does not see it" "there is no session 'secret' of yours on this machine"
-chmod 711 "home."$anna"" # now only what dpm makes is in the way
+chmod 711 "home.$anna" # now only what dpm makes is in the way
 (XDG_STATE_HOME=$state as "$bert" timeout 60 "$dpm" job --attach --session secret jobs) > out 2> err
 status=$?
 refused "... nor with the folder of the first" "there is no session 'secret' of yours on this machine"
