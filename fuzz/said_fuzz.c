@@ -78,7 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
     static const char example[] =
-        "process.ended\n{\"pid\": 812, \"recording\": \"f1-sort\", \"command\": \"./sort\", \"state\": "
+        "process.ended\n{\"pid\": 812, \"recording\": \"f1-sort\", \"command\": \"./sort\", "
+        "\"state\": "
         "\"ended\", \"signal\": 9, \"status\": 3, \"text\": \"note\", \"message\": \"why\"}";
 
     return fuzz_text(bytes, room, example);

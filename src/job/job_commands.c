@@ -19,6 +19,9 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
         bool here = filters_are_here(filter);
         jobs_print(jobs, "filter %s created: process %d, stores in %s%s%s", filter->name,
                    filter->pid, here ? "" : filter->machine, here ? "" : ":", filter->folder);
+        if (filter->files[0] != NULL && strcmp(filter->program, "filter") == 0)
+            jobs_print(jobs, "note: filter %s: the records describe themselves; %s is not needed",
+                       filter->name, filter->files[0]);
         if (filter->files[1] != NULL)
             jobs_print(jobs, "filter %s selects by the rules in %s", filter->name,
                        filter->files[1]);
@@ -117,10 +120,10 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
 {
     json_t *state = NULL;
     struct problem ignored;
-    bool active = jobs_ask(jobs, machine, "recording.state",
-                           json_pack("{s:s}", "recording", job->recording), &state,
-                           &ignored) == 0 &&
-                  json_is_true(json_object_get(state, "active"));
+    bool active =
+        jobs_ask(jobs, machine, "recording.state", json_pack("{s:s}", "recording", job->recording),
+                 &state, &ignored) == 0 &&
+        json_is_true(json_object_get(state, "active"));
 
     json_decref(state);
     return active;
@@ -214,9 +217,10 @@ static int create(struct jobs *jobs, struct job *job, struct job_machine *machin
     error = jobs_ask(jobs, machine, "process.create", params, &result, problem);
     struct problem why;
     if (error == 0 && job_said_pid(result, ret_pid, &why) < 0)
-        error = problem_set(problem, -EPROTO,
-                            "%s: its agent answers what this version of dpm does not understand: %s",
-                            machine->name, why.text);
+        error =
+            problem_set(problem, -EPROTO,
+                        "%s: its agent answers what this version of dpm does not understand: %s",
+                        machine->name, why.text);
     json_decref(result);
     return error;
 }

@@ -20,8 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TEMPLATES "templates" /* the standard name of selection rules (appendix A) */
 #define START_MS  30000
 #define SETTLE_MS 60000
+#define FLUSHED   2500 /* ms: what rules select is written at least once a second */
 
 /* ---- the process ---- */
 
@@ -237,14 +239,16 @@ static int choose_folder(const struct jobs *jobs, struct job_filter *filter,
                        strerror(errno));
 }
 
-/* A file that the user named, or else, for dpm's own filter, the standard one if it exists. NULL: none. */
+/* Descriptions (0) or templates (1): a file that the user named, or else, for dpm's own filter, `templates` if there is
+ * such a file. NULL: none. The records of DPM describe themselves: its own filter needs no descriptions. */
 static int take_file(struct job_filter *filter, int which, const char *named,
                      struct problem *problem)
 {
-    static const char *const standard[] = {"descriptions", "templates"};
-    const char *path = named == NULL && is_own(filter) ? standard[which] : named;
+    const char *path = named == NULL && is_own(filter) && which == 1 ? TEMPLATES : named;
     struct stat status;
 
+    if (named != NULL && is_own(filter) && strcmp(named, "-") == 0)
+        return 0; /* none, whatever there is */
     if (named == NULL && (path == NULL || stat(path, &status) < 0 || !S_ISREG(status.st_mode)))
         return 0;
     if (access(path, R_OK) < 0 || (filter->files[which] = realpath(path, NULL)) == NULL)
@@ -296,7 +300,7 @@ static int read_words(struct job_filter *filter, char **words, size_t count,
     for (int i = 0; result == 0 && i < 2; i++)
         result = take_file(filter, i, count > 2 + (size_t)i ? words[2 + i] : NULL, problem);
     if (result == 0 && is_own(filter) && filter->files[1] != NULL)
-        result = check_rules(filter, count > 3 ? words[3] : "templates", problem);
+        result = check_rules(filter, count > 3 ? words[3] : TEMPLATES, problem);
     return result;
 }
 
@@ -354,6 +358,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
         if (left > 0)
             jobs_poll(jobs, 20);
     }
+    for (int waited = 0; left == 0 && filter->files[1] != NULL && waited < FLUSHED; waited += 20)
+        jobs_poll(jobs, 20);
     return (int)left;
 }
 

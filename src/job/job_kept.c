@@ -41,9 +41,9 @@ static void add_lines(json_t *lines, const struct job_process *process)
         if (process->lines[err].length == 0 || json_array_size(lines) >= LINES_MOST)
             continue;
         base64_encode(process->lines[err].text, process->lines[err].length, text);
-        json_array_append_new(lines, json_pack("{s:s, s:i, s:b, s:s}", "machine",
-                                               process->machine->name, "pid", process->pid, "err",
-                                               err, "text", text));
+        json_array_append_new(lines,
+                              json_pack("{s:s, s:i, s:b, s:s}", "machine", process->machine->name,
+                                        "pid", process->pid, "err", err, "text", text));
     }
 }
 

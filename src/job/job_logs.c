@@ -2,8 +2,7 @@
 /*
  * job_logs.c: what filters have stored, copied to this machine. See job.h.
  *
- *      here:      cp -r FOLDER DESTINATION
- *      elsewhere: ssh MACHINE tar -c ... | tar -x ...
+ *      tar -c FOLDER, through the remote shell if that is on another machine | tar -x DESTINATION
  */
 #include "job/job_private.h"
 
@@ -27,53 +26,63 @@ static pid_t unpack(const char *destination, int in)
     return error == 0 ? pid : -error;
 }
 
-static int copy_from(struct jobs *jobs, const struct job_filter *filter, const char *destination,
-                     struct problem *problem)
+/* Writes an archive to `out`. */
+static int pack(struct jobs *jobs, const struct job_filter *filter, int out, pid_t *ret_pid,
+                struct problem *problem)
 {
-    const char *const words[] = {"tar", "-c", "-C", filter->folder, ".", NULL};
+    /* with rules, .packets has what they are still applied to */
+    const char *const words[] = {"tar", "-c", "-C", filter->folder, "--exclude=./.packets",
+                                 ".",   NULL};
     const char *rsh = jobs->options.rsh == NULL ? REMOTE_RSH : jobs->options.rsh;
-    int ends[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    pid_t there = -1, here = -1;
+    posix_spawn_file_actions_t actions;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC), result;
 
-    if (null < 0 || pipe2(ends, O_CLOEXEC) < 0) {
-        if (null >= 0)
-            close(null);
-        return problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
+    if (filters_are_here(filter)) {
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, out, 1);
+        result = -job_spawn((char *const *)words, 0, -1, &actions, ret_pid);
+        posix_spawn_file_actions_destroy(&actions);
+        if (result < 0)
+            problem_set(problem, result, "cannot start tar: %s", strerror(-result));
+    } else {
+        result = remote_command(rsh, filter->machine, words, null, out, ret_pid, problem);
     }
-    int result = remote_command(rsh, filter->machine, words, null, ends[1], &there, problem);
-    if (result == 0 && (here = unpack(destination, ends[0])) < 0)
-        result = problem_set(problem, here, "cannot start tar: %s", strerror(-here));
-    close(null);
+    if (null >= 0)
+        close(null);
+    return result;
+}
+
+static int copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+                struct problem *problem)
+{
+    int ends[2];
+    pid_t from = -1, to = -1;
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return problem_set(problem, -errno, "cannot create a pipe: %s", strerror(errno));
+    int result = pack(jobs, filter, ends[1], &from, problem);
+    if (result == 0 && (to = unpack(destination, ends[0])) < 0)
+        result = problem_set(problem, to, "cannot start tar: %s", strerror(-to));
     close(ends[0]);
     close(ends[1]);
-    bool whole = here < 0 || jobs_reap(jobs, here) == 0;
-    whole = (there < 0 || jobs_reap(jobs, there) == 0) && whole;
-    return result == 0 && !whole
-               ? problem_set(problem, -EIO, "the log of filter %s on %s is not copied",
-                             filter->name, filter->machine)
-               : result;
+    bool whole = to < 0 || jobs_reap(jobs, to) == 0;
+    whole = (from < 0 || jobs_reap(jobs, from) == 0) && whole;
+    if (result == 0 && !whole)
+        result = problem_set(problem, -EIO, "the log of filter %s is not copied to %s",
+                             filter->name, destination);
+    return result;
 }
 
 int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
               struct problem *problem)
 {
-    char *const words[] = {(char *)"cp",           (char *)"-r",        (char *)"--",
-                           (char *)filter->folder, (char *)destination, NULL};
-
-    if (filters_are_here(filter))
-        return jobs_spawn(jobs, words) == 0
-                   ? 0
-                   : problem_set(problem, -EIO, "the log of filter %s is not copied to %s",
-                                 filter->name, destination);
-    if (mkdir(destination, 0700) < 0)
+    if (mkdir(destination, 0777) < 0)
         return problem_set(problem, -errno, "cannot create %s: %s", destination, strerror(errno));
-    int result = copy_from(jobs, filter, destination, problem);
+    int result = copy(jobs, filter, destination, problem);
     if (result < 0)
         folder_remove(destination);
     return result;
 }
-
-/* ---- getlog ---- */
 
 int command_getlog(struct jobs *jobs, const struct job_command *command)
 {

@@ -22,9 +22,9 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes; /* printed already, as keys: each is printed once */
+    json_t *notes;   /* printed already, as keys: each is printed once */
     bool distrusted; /* its agent has said what makes no sense, and that was printed */
-    bool unsure;   /* its agent may know of other states than we do */
+    bool unsure;     /* its agent may know of other states than we do */
 };
 
 struct job_filter {
@@ -93,7 +93,8 @@ struct jobs {
     json_t *used;   /* names of recordings */
     uint64_t heard; /* the number of the last notice or output */
     bool meta_changed;
-    const char *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
+    const char
+        *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
     char why[640];
     unsigned depth;   /* of scripts */
     bool interrupted; /* by a signal */

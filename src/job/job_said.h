@@ -29,7 +29,7 @@ enum job_said_state { JOB_SAID_NEW, JOB_SAID_RUNNING, JOB_SAID_STOPPED, JOB_SAID
 /* One of the processes that process.list has listed. */
 struct job_listed {
     pid_t pid;
-    const char *recording; /* of the JSON */
+    const char *recording;    /* of the JSON */
     char name[JOB_NAME_SIZE]; /* the last part of its command, safe for terminals */
     enum job_said_state state;
     struct job_end end; /* JOB_SAID_ENDED */

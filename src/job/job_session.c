@@ -119,7 +119,8 @@ void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct 
 
 void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text)
 {
-    if (json_object_get(machine->notes, text) != NULL || json_object_size(machine->notes) >= NOTES_MOST)
+    if (json_object_get(machine->notes, text) != NULL ||
+        json_object_size(machine->notes) >= NOTES_MOST)
         return;
     json_object_set_new(machine->notes, text, json_true());
     jobs_tell(jobs, "note: %s: %s", machine->name, text);

@@ -120,8 +120,29 @@ check_equal "... its log" 1 "$(find tsp.log -mindepth 1 -maxdepth 1 | wc -l)"
 sed 's/^analysis.*/analyse it/' tsp.job > wrong.job
 job run wrong.job
 check_equal "... an error in it, before anything happens" "1 1" \
-    "$? $(grep -c '^dpm: wrong.job:5: begins with none of: job filter' err)"
+    "$? $(grep -c "^dpm: wrong.job:5: 'analyse' is none of: job filter" err)"
 job die
+
+# ---- a filter with rules, on another machine ----
+
+printf 'type=termination;\n' > right.rules
+if "$dpm" filter --from none --rules right.rules 2>&1 | grep -q 'give no --from'; then
+    skip "a filter with rules" "dpm filter --from takes no rules"
+else
+    printf '%s\n' 'job selected' 'filter some web2' 'rules right.rules' 'process web1 sh -c "echo x; true"' \
+        'log selected.log' > selected.job
+    job run selected.job
+    check_equal "a job whose filter has rules, on another machine" 0 $?
+    "$dpm" dump --json selected.log/* > dump.json 2> dump.err
+    check_equal "... its log has what they select, and nothing else" "TERMINATION" \
+        "$(jq -r 'select(.sequence).event' dump.json | sort -u | grep -v DISCARDED | xargs)"
+    job die
+    cp right.rules templates
+    job filter standard
+    check "... the file templates is the standard one" grep -q "^filter standard selects by the rules in .*/templates\$" out
+    rm templates
+    job die
+fi
 fi
 
 # ---- controllers that are killed while the agent is asked ----
