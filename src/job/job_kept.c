@@ -3,6 +3,7 @@
  * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
  *
  *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
+ *                 "machines": ["web1"],
  *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}]}
  *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send", "flags_set": true,
  *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
@@ -57,16 +58,27 @@ static json_t *lines_json(const struct jobs *jobs)
     return lines;
 }
 
+/* Those that have agents, also without any job there now: they end with the session. */
+static json_t *machines_json(const struct jobs *jobs)
+{
+    json_t *machines = json_array();
+
+    for (size_t i = 0; i < jobs->machine_count; i++)
+        if (jobs->machines[i]->has_agent)
+            json_array_append_new(machines, json_string(jobs->machines[i]->name));
+    return machines;
+}
+
 static json_t *session_json(const struct jobs *jobs)
 {
     json_t *filters = json_array();
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b, s:o}", "next_job", (int)jobs->next_job,
+    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b, s:o, s:o}", "next_job", (int)jobs->next_job,
                      "next_filter", (int)jobs->next_filter, "heard", (json_int_t)jobs->heard,
-                     "used", jobs->used, "filters", filters, "warned", jobs->warned, "lines",
-                     lines_json(jobs));
+                     "used", jobs->used, "filters", filters, "warned", jobs->warned, "machines",
+                     machines_json(jobs), "lines", lines_json(jobs));
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -174,6 +186,22 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     return 0;
 }
 
+static int read_machines(struct jobs *jobs, json_t *machines, struct problem *problem)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(machines, i, one)
+    {
+        const char *name = json_string_value(one);
+        struct job_machine *machine = name == NULL ? NULL : jobs_name_machine(jobs, name);
+        if (machine == NULL)
+            return damaged(problem);
+        machine->has_agent = true;
+    }
+    return 0;
+}
+
 static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem)
 {
     json_t *filters = json_object_get(kept, "filters"), *used = json_object_get(kept, "used"), *one;
@@ -187,6 +215,7 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     jobs->heard = (uint64_t)number_of(kept, "heard");
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
+    result = read_machines(jobs, json_object_get(kept, "machines"), problem);
     json_array_foreach(filters, i, one)
     {
         if (result == 0)

@@ -49,7 +49,7 @@ static void end_session(struct jobs *jobs)
         struct job_machine *machine = jobs->machines[i];
         answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
         if (answers[i].came) {
-            if (machine->unsure || (machine->host != NULL && machine->host->was_ready))
+            if (machine->has_agent)
                 jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
                            machine->name);
             continue;

@@ -366,6 +366,11 @@ static struct job_machine *new_machine(struct jobs *jobs, const char *name)
 
 static int connect_machine(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
 {
+    bool had_agent = machine->has_agent;
+
+    machine->has_agent = true; /* stored first: if we are killed, the next controller ends the agent */
+    jobs->meta_changed |= !had_agent;
+    jobs_keep(jobs);
     jobs->connecting = machine->name;
     jobs->why[0] = '\0';
     int result = remote_add(jobs->remote, machine->name, &machine->host, problem);
@@ -378,6 +383,10 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
         result = problem_set(problem, -EHOSTUNREACH, "%s", jobs->why);
     else if (result == 0 && machine->host->state == REMOTE_OUT)
         result = problem_set(problem, -EHOSTUNREACH, "%s cannot be used", machine->name);
+    if (!had_agent && (result < 0 || machine->host->state == REMOTE_OUT)) {
+        machine->has_agent = false;
+        jobs->meta_changed = true;
+    }
     if (result == 0 && jobs->interrupted)
         result = problem_set(problem, -EINTR, "interrupted while connecting to %s", machine->name);
     return result;
