@@ -101,8 +101,9 @@ struct jobs {
     bool interrupted; /* by a signal */
     bool warned;      /* by die, just now */
     bool dead;
-    bool ended;  /* the session, too: nothing is kept */
-    bool typing; /* the user is at the prompt */
+    bool ended;    /* the session, too: nothing is kept */
+    bool typing;   /* the user is at the prompt */
+    bool progress; /* a line without its end says how far a command is */
     uint64_t trimmed;
 };
 
@@ -113,6 +114,11 @@ void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((forma
 
 /* Prints what comes by itself. */
 void jobs_tell(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* On a terminal: a line that says how far a command is, which the next one replaces. */
+void jobs_progress(struct jobs *jobs, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void jobs_progress_end(struct jobs *jobs);
 
 /* Prints an error; returns -1. */
 int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define NOTES_MOST 200 /* of one machine */
+#define LINE_AGAIN "\r\033[K"
 #define CONNECT_MS 30000
 #define ALONE      (24 * 3600)   /* s that agents go on without a controller */
 #define TRIM_EVERY 5000000000ull /* ns */
@@ -31,8 +32,32 @@ void jobs_print(struct jobs *jobs, const char *format, ...)
     fflush(file);
 }
 
+void jobs_progress(struct jobs *jobs, const char *format, ...)
+{
+    va_list arguments;
+
+    if (!isatty(fileno(jobs->options.out)))
+        return;
+    fputs(LINE_AGAIN, jobs->options.out);
+    va_start(arguments, format);
+    vfprintf(jobs->options.out, format, arguments);
+    va_end(arguments);
+    fflush(jobs->options.out);
+    jobs->progress = true;
+}
+
+void jobs_progress_end(struct jobs *jobs)
+{
+    if (jobs->progress)
+        fputs(LINE_AGAIN, jobs->options.out);
+    fflush(jobs->options.out);
+    jobs->progress = false;
+}
+
 static void around(struct jobs *jobs, bool begins)
 {
+    if (begins)
+        jobs_progress_end(jobs);
     if (jobs->typing && jobs->options.around != NULL)
         jobs->options.around(jobs->options.context, begins);
 }
@@ -368,7 +393,8 @@ static int connect_machine(struct jobs *jobs, struct job_machine *machine, struc
 {
     bool had_agent = machine->has_agent;
 
-    machine->has_agent = true; /* stored first: if we are killed, the next controller ends the agent */
+    machine->has_agent =
+        true; /* stored first: if we are killed, the next controller ends the agent */
     jobs->meta_changed |= !had_agent;
     jobs_keep(jobs);
     jobs->connecting = machine->name;
