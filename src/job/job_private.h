@@ -107,7 +107,10 @@ struct jobs {
     uint64_t trimmed;
 };
 
-/* ---- job_session.c ---- */
+/* ---- job_events.c ---- */
+
+/* The context is a struct jobs. */
+extern const struct remote_callbacks jobs_callbacks;
 
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -125,9 +128,7 @@ int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format
 
 void jobs_poll(struct jobs *jobs, int timeout_ms);
 
-/* The machine of this name, as it is; NULL: out of memory. */
-struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
-
+/* A process has ended. */
 void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end);
 
 /* Prints a line about a machine once. */
@@ -135,6 +136,11 @@ void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *t
 
 /* What an agent has said makes no sense; `why` is a part of it. Printed once. */
 void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *why);
+
+/* ---- job_session.c ---- */
+
+/* The machine of this name, as it is; NULL: out of memory. */
+struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
 
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
@@ -163,6 +169,8 @@ int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
 /* Asks one machine and waits. The caller owns *ret_result (may be NULL). */
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
              json_t **ret_result, struct problem *problem);
+
+/* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
 struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);

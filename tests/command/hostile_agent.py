@@ -86,6 +86,9 @@ def answer(reply, request, agent):
         text = ANSWERS[agent["created"] if MODE == "create" else -1].replace("ID", str(number))
         agent["created"] += 1
     publish(reply, text)
+    if method == "process.signal":
+        publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": "process.ended",
+                                                          "params": {"pid": params["pid"], "signal": 9}}))
     if method == "process.start" and MODE == "notices":
         for name, said in NOTICES:
             publish(agent["subject"] + ".notice", json.dumps({"jsonrpc": "2.0", "dpm": 1, "method": name, "params": said}))
