@@ -258,14 +258,18 @@ static int take_file(struct job_filter *filter, int which, const char *named,
 }
 
 /* The filter's process reads the rules itself. What is wrong with them is to be known before there is one. */
-static int check_rules(const struct job_filter *filter, const char *path, struct problem *problem)
+static int check_rules(const struct job_filter *filter, const char *named, struct problem *problem)
 {
     struct rules *rules = NULL;
     struct problem why;
-    int result = rules_read(path, &rules, &why);
+    int result = rules_read(named == NULL ? TEMPLATES : named, &rules, &why);
 
     rules_free(rules);
-    return result < 0 ? problem_set(problem, result, "filter %s: %s", filter->name, why.text) : 0;
+    return result == 0 ? 0
+                       : problem_set(problem, result, "filter %s: %s%s", filter->name, why.text,
+                                     named != NULL ? ""
+                                                   : " (in this folder, the file " TEMPLATES
+                                                     " is taken for selection rules)");
 }
 
 static int take_program(struct job_filter *filter, const char *program, struct problem *problem)
@@ -300,7 +304,7 @@ static int read_words(struct job_filter *filter, char **words, size_t count,
     for (int i = 0; result == 0 && i < 2; i++)
         result = take_file(filter, i, count > 2 + (size_t)i ? words[2 + i] : NULL, problem);
     if (result == 0 && is_own(filter) && filter->files[1] != NULL)
-        result = check_rules(filter, count > 3 ? words[3] : TEMPLATES, problem);
+        result = check_rules(filter, count > 3 ? words[3] : NULL, problem);
     return result;
 }
 

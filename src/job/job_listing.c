@@ -7,7 +7,7 @@
  */
 #include "job/job_private.h"
 
-#define LISTING_MS 2000
+#define LISTING_MS 10000
 
 static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
 {

@@ -93,6 +93,16 @@ sleep 2
 job jobs
 check_equal "a later controller shows what both have written" "sh.2@web2: late sh@web1: late" \
     "$(grep ': late$' out | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+# one has seen the beginning of a line, and another one its end
+job newjob half && job add half localhost sh -c 'printf half; read x; echo " a line"' && job startjob half
+check_equal "a process that writes half a line starts" 0 $?
+job jobs half
+job input half sh x
+for _ in $(seq 50); do
+    [ "$(grep -c ': half a line$' out)" = 0 ] || break
+    job jobs half
+done
+check_equal "a later controller shows the whole line" "sh@$own: half a line" "$(grep ' a line$' out)"
 job filter
 kill -9 "$(awk '$2 == "default" { print $1 }' out)"
 job die
