@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jobs_fuzz.c: the input is a script for `dpm -f`. Each line is a command with its arguments, or is refused with one line
- * of text.
+ * of text. It is the file of a job, too.
  */
 #include "fuzz.h"
 #include "job/job.h"
@@ -28,6 +28,20 @@ static void check_line(const char *line)
     job_command_done(&command);
 }
 
+/* The same bytes as the file of `dpm job run`. */
+static void check_file(const uint8_t *bytes, size_t size)
+{
+    struct problem problem = {""};
+    FILE *file = size == 0 ? NULL : fmemopen((void *)bytes, size, "r");
+
+    if (file == NULL)
+        return;
+    int result = job_file_check("x.job", file, &problem);
+    fclose(file);
+    PROMISE(result == 0 || result == -EINVAL);
+    PROMISE(result == 0 || strncmp(problem.text, "x.job:", 6) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *text = malloc(size + 1);
@@ -43,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         check_line(line);
     }
     free(text);
+    check_file(bytes, size);
     return 0;
 }
 
@@ -52,6 +67,7 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
                                   "add sort web1 ./sort -n 'two words' \"3\" \\x\n"
                                   "acquire sort db1 812\nsetflags sort send -receive all\n"
                                   "startjob sort # no comment\n\n# comment\nwait sort\n"
+                                  "job sort\nprocess web1 ./sort\nrules x\nanalysis why --json\n"
                                   "input sort sort.2 text\nwhy sort --json\ngetlog f1 log\ndie\n";
 
     return fuzz_text(bytes, room, example);

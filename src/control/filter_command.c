@@ -6,9 +6,10 @@
  *      session --> filter --> DIR/web1, DIR/db1 ...
  *                     '-- session.ended, from the controller: all is to be stored, then it ends
  *
- * With --rules and traces instead of a session: filter_trace_command.c.
+ * With --rules and traces instead of a session: filter_trace_command.c. With --host: filter_elsewhere.c.
  */
 #include "control/command.h"
+#include "control/filter_elsewhere.h"
 #include "control/filter_options.h"
 #include "control/filter_trace_command.h"
 
@@ -38,6 +39,7 @@
 struct filtering {
     const struct filter_asked *asked;
     struct fabric_server *server;
+    struct relay *relay; /* NULL: the session is this machine's, or a site's server has it */
     struct fabric *fabric;
     struct filter *filter;
     int signals;
@@ -215,7 +217,8 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
 
-    while (!filtering->stopped && !has_all(filtering)) {
+    while (!filtering->stopped && !has_all(filtering) &&
+           (filtering->relay == NULL || !relay_ended(filtering->relay))) {
         result = filter_step(filtering->filter, STEP_MS, problem);
         if (result < 0 && !may_pass(result))
             return result;
@@ -254,7 +257,9 @@ static int connect_it(struct filtering *filtering, struct problem *problem)
     if (result < 0)
         return result;
 
-    if (asked->url != NULL)
+    if (asked->place.relayed != NULL)
+        result = filter_open_relayed(&filtering->relay, &filtering->fabric, problem);
+    else if (asked->url != NULL)
         result = fabric_open(&options, CONNECT_MS, &filtering->fabric, problem);
     else if ((result = remote_session_attach(asked->from, &filtering->server, problem)) == 0)
         result = fabric_server_open(filtering->server, FABRIC_FILTER, &filtering->fabric, problem);
@@ -275,7 +280,10 @@ static int begin(struct filtering *filtering, struct problem *problem)
     int result = connect_it(filtering, problem);
     if (result < 0)
         return result;
-    filter_name(where, name);
+    if (asked->place.relayed != NULL)
+        snprintf(name, sizeof(name), "%s", asked->place.relayed);
+    else
+        filter_name(where, name);
     const struct filter_options options = {
         .folder = where,
         .machines = asked->machines,
@@ -308,11 +316,26 @@ static int run(const struct filter_asked *asked)
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
     fabric_close(filtering.fabric);
+    relay_close(filtering.relay);
     fabric_server_detach(filtering.server);
     return status;
 }
 
 /* ---- the command ---- */
+
+static int run_there(const struct filter_asked *asked)
+{
+    const struct filter_there there = {
+        .session = asked->from,
+        .folder = asked->folder,
+        .prefix = asked->prefix,
+        .rules = asked->rules,
+        .machines = asked->machines,
+        .machine_count = asked->machine_count,
+    };
+
+    return filter_run_there(&asked->place, &there);
+}
 
 static int command_filter(int argc, char **argv)
 {
@@ -331,7 +354,7 @@ static int command_filter(int argc, char **argv)
         result = filter_options_check(&asked);
     if (result < 0) {
         signal(SIGPIPE, SIG_IGN);
-        result = run(&asked);
+        result = asked.place.host != NULL ? run_there(&asked) : run(&asked);
     }
     free(asked.machines);
     return result;

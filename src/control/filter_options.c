@@ -16,7 +16,11 @@ enum {
     MAX_SIZE,
     MAX_FILES,
     MAX_AGE,
-    INTERVAL
+    INTERVAL,
+    HOST,
+    RSH,
+    REMOTE,
+    RELAYED
 };
 
 enum filter_store { FILTER_STORE_ALL, FILTER_STORE_NEWEST, FILTER_STORE_NONE };
@@ -50,6 +54,10 @@ const struct command_option filter_option_rows[] = {
     {"max-files", MAX_FILES, {"N"}, "with newest: pairs of files of each trace, 2 to 256"},
     {"max-age", MAX_AGE, {"TIME"}, "with newest: no records older than this: 30s, 10m, 1h"},
     {"interval", INTERVAL, {"TIME"}, "say every TIME how much has come: 10s, 5m"},
+    {"host", HOST, {"HOST"}, "run on this machine, where DIR is, too"},
+    {"rsh", RSH, {"COMMAND"}, "with --host: the remote shell (ssh)"},
+    {"remote-dpm", REMOTE, {"PROGRAM"}, "with --host: dpm there (dpm)"},
+    {"relayed", RELAYED, {"NAME"}, "started by --host: the session is at standard input"},
     {"fabric", FABRIC, {"URL"}, "the server of the session, if it is another machine's"},
     {"credentials", CREDENTIALS, {"FILE", ARGUMENT_FILE}, "for that server"},
     {"fabric-ca",
@@ -102,10 +110,25 @@ static int take_limit(int option, struct filter_asked *asked)
     return result;
 }
 
+static bool take_place(int option, struct filter_place *place)
+{
+    const char **value = option == HOST      ? &place->host
+                         : option == RSH     ? &place->rsh
+                         : option == REMOTE  ? &place->dpm
+                         : option == RELAYED ? &place->relayed
+                                             : NULL;
+
+    if (value != NULL)
+        *value = optarg;
+    return value != NULL;
+}
+
 int filter_take_option(int option, struct filter_asked *asked)
 {
     int result = -1;
 
+    if (take_place(option, &asked->place))
+        return -1;
     switch (option) {
     case FROM:
         asked->from = optarg;
@@ -156,6 +179,12 @@ int filter_options_check(const struct filter_asked *asked)
                                    "--rules FILE TRACE -o TRACE2");
     if (asked->rules != NULL)
         return command_usage_error("filter", "--rules selects from a trace: give no --from");
+    if (asked->place.host != NULL &&
+        (asked->url != NULL || !asked->stores || asked->limits.newest))
+        return command_usage_error("filter",
+                                   "--host is for a session of this machine, and stores all");
+    if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
+        return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))
         return command_usage_error(
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);

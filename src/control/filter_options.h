@@ -4,6 +4,7 @@
 #define DPM_FILTER_OPTIONS_H
 
 #include "control/command.h"
+#include "control/filter_elsewhere.h"
 
 #include "filter/filter.h"
 
@@ -16,6 +17,7 @@ struct filter_asked {
     bool stores;
     struct trace_copy_limits limits; /* `newest`: of --store newest */
     bool bounded;                    /* a --max-... option was given */
+    struct filter_place place;
 };
 
 extern const struct command_option filter_option_rows[];

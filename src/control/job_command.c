@@ -120,6 +120,20 @@ static unsigned run_words(struct jobs *jobs, char **words)
 
 /* ---- begin and end ---- */
 
+static int check_file(const char *path)
+{
+    struct problem problem;
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+
+    if (path == NULL)
+        return command_usage_error("job", "run: give one file");
+    if (file == NULL)
+        return command_error("%s: %s", path, strerror(errno));
+    int result = job_file_check(path, file, &problem);
+    fclose(file);
+    return result < 0 ? command_error("%s", problem.text) : -1;
+}
+
 /* A wrong command must not begin a session. */
 static int check_words(char **words)
 {
@@ -127,9 +141,7 @@ static int check_words(char **words)
     struct problem problem;
 
     if (strcmp(words[0], "run") == 0)
-        return words[1] != NULL && words[2] == NULL
-                   ? -1
-                   : command_usage_error("job", "run: give one file");
+        return check_file(words[1] == NULL || words[2] != NULL ? NULL : words[1]);
     char *line = join(words);
     int result = line == NULL ? -ENOMEM : job_parse(line, &command, &problem);
     free(line);

@@ -47,6 +47,14 @@ void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE])
     snprintf(ret_name, FILTER_NAME_SIZE, "filter-%016" PRIx64, hash);
 }
 
+void filter_name_there(const char *host, const char *folder, char ret_name[FILTER_NAME_SIZE])
+{
+    uint64_t hash = hash_bytes(0, host, strlen(host) + 1);
+
+    snprintf(ret_name, FILTER_NAME_SIZE, "filter-%016" PRIx64,
+             hash_bytes(hash, folder, strlen(folder)));
+}
+
 /* ---- begin ---- */
 
 static enum fabric_part part_of(enum ring_id ring)

@@ -38,6 +38,9 @@ struct filter;
  * new name each time. */
 void filter_name(const char *folder, char ret_name[FILTER_NAME_SIZE]);
 
+/* The same for a filter that this machine starts on another one. */
+void filter_name_there(const char *host, const char *folder, char ret_name[FILTER_NAME_SIZE]);
+
 /* Continues the copies in the folder. `fabric` must outlive the filter. Errors, with a line in `problem`: of the file
  * system; of trace_copy_open: another filter writes them (-EBUSY); of fabric_consumer_new. */
 int filter_new(struct fabric *fabric, const struct filter_options *options,

@@ -132,6 +132,10 @@ unsigned jobs_run(struct jobs *jobs, const struct job_reader *reader);
 /* Executes one command. Returns 0, or -1: it failed, and why was printed. */
 int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *reader);
 
+/* Reads the file of `dpm job run`; nothing happens. `path` is its name, for errors. Returns 0; -EINVAL with a line in
+ * `problem`, which names the line; -ENOMEM. */
+int job_file_check(const char *path, FILE *from, struct problem *problem);
+
 /* Executes what a file of `dpm job run` describes. Returns as jobs_line. */
 int jobs_file(struct jobs *jobs, const char *path);
 

@@ -16,8 +16,15 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
         if (filters_create(jobs, command->words[0], command->words + 1, command->count - 1, &filter,
                            &problem) < 0)
             return jobs_error(jobs, "%s", problem.text);
-        jobs_print(jobs, "filter %s created: process %d, stores in %s", filter->name, filter->pid,
-                   filter->folder);
+        bool here = filters_are_here(filter);
+        jobs_print(jobs, "filter %s created: process %d, stores in %s%s%s", filter->name,
+                   filter->pid, here ? "" : filter->machine, here ? "" : ":", filter->folder);
+        if (filter->files[0] != NULL && strcmp(filter->program, "filter") == 0)
+            jobs_print(jobs, "note: filter %s: the records describe themselves; %s is not needed",
+                       filter->name, filter->files[0]);
+        if (filter->files[1] != NULL)
+            jobs_print(jobs, "filter %s selects by the rules in %s", filter->name,
+                       filter->files[1]);
         return 0;
     }
     jobs_print(jobs, "%-8s %-16s %s", "process", "name", "machine");
@@ -62,6 +69,7 @@ int command_newjob(struct jobs *jobs, const struct job_command *command)
     if (job == NULL)
         return jobs_error(jobs, "out of memory");
     job->filter = filter;
+    job->flags_set = true;
     job->number = ++jobs->next_job;
     name_recording(jobs, job);
     jobs_print(jobs, "job %s created: number %u, filter %s", name, job->number, filter->name);
@@ -78,17 +86,13 @@ static void say_notes(struct jobs *jobs, struct job_machine *machine, json_t *re
 
     json_array_foreach(json_object_get(result, "notes"), i, note)
     {
-        const char *text = json_string_value(note);
-        if (text == NULL || json_object_get(machine->notes, text) != NULL)
-            continue;
-        json_object_set_new(machine->notes, text, json_true());
-        jobs_print(jobs, "note: %s: %s", machine->name, text);
+        if (json_is_string(note))
+            jobs_say_once(jobs, machine, json_string_value(note));
     }
     if (meter != NULL && strcmp(meter, "ptrace") == 0)
-        jobs_print(jobs,
-                   "note: %s: metering with ptrace: one process of a job, and what it creates; "
-                   "flags cannot change",
-                   machine->name);
+        jobs_say_once(jobs, machine,
+                      "metering with ptrace: one process of a job, and what it creates; flags "
+                      "cannot change");
 }
 
 static struct job_recording *find_recording(const struct job *job,
@@ -100,6 +104,31 @@ static struct job_recording *find_recording(const struct job *job,
     return NULL;
 }
 
+void job_note_recording(struct job *job, struct job_machine *machine)
+{
+    if (find_recording(job, machine) != NULL ||
+        array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
+                      sizeof(*job->recordings)) < 0)
+        return;
+    job->recordings[job->recording_count++] =
+        (struct job_recording){.machine = machine, .flags = METER_ALL_FLAGS};
+    job->changed = true;
+}
+
+/* A controller that was killed may have opened it, and not stored that. */
+static bool is_open_already(struct jobs *jobs, const struct job *job, struct job_machine *machine)
+{
+    json_t *state = NULL;
+    struct problem ignored;
+    bool active =
+        jobs_ask(jobs, machine, "recording.state", json_pack("{s:s}", "recording", job->recording),
+                 &state, &ignored) == 0 &&
+        json_is_true(json_object_get(state, "active"));
+
+    json_decref(state);
+    return active;
+}
+
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
                           struct problem *problem)
 {
@@ -107,21 +136,16 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
 
     if (find_recording(job, machine) != NULL)
         return 0;
-    if (array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
-                      sizeof(*job->recordings)) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory");
     /* Analyses take what a recording begins with as what it can know; each process gets the job's flags before it
      * begins. */
     int error = jobs_ask(jobs, machine, "recording.open",
                          json_pack("{s:s, s:s}", "recording", job->recording, "flags", "all"),
                          &result, problem);
-    if (error < 0)
+    if (error < 0 && (error != -EREMOTEIO || !is_open_already(jobs, job, machine)))
         return error;
     say_notes(jobs, machine, result);
     json_decref(result);
-    job->recordings[job->recording_count++] =
-        (struct job_recording){.machine = machine, .flags = METER_ALL_FLAGS};
-    job->changed = true;
+    job_note_recording(job, machine);
     return 0;
 }
 
@@ -191,8 +215,12 @@ static int create(struct jobs *jobs, struct job *job, struct job_machine *machin
     if (params == NULL)
         return problem_set(problem, -EILSEQ, "a word of the command is not UTF-8");
     error = jobs_ask(jobs, machine, "process.create", params, &result, problem);
-    if (error == 0)
-        *ret_pid = (pid_t)json_integer_value(json_object_get(result, "pid"));
+    struct problem why;
+    if (error == 0 && job_said_pid(result, ret_pid, &why) < 0)
+        error =
+            problem_set(problem, -EPROTO,
+                        "%s: its agent answers what this version of dpm does not understand: %s",
+                        machine->name, why.text);
     json_decref(result);
     return error;
 }
@@ -282,14 +310,20 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
 
 /* ---- setflags ---- */
 
-/* One request for each machine reaches all processes there. */
-static int set_on_machines(struct jobs *jobs, struct job *job, const char *text)
+/* One request for each machine reaches all processes there. What is to be set is stored first: if we are killed in
+ * between, the next controller sets it. */
+int jobs_set_flags(struct jobs *jobs, struct job *job)
 {
     struct job_answer *answers = calloc(job->recording_count + 1, sizeof(*answers));
+    char text[METER_FLAGS_TEXT_SIZE];
     int failed = 0;
 
     if (answers == NULL)
         return jobs_error(jobs, "out of memory");
+    meter_flags_text(job->flags, text);
+    job->flags_set = false;
+    job->changed = true;
+    jobs_keep(jobs);
     for (size_t i = 0; i < job->recording_count; i++)
         jobs_ask_later(jobs, job->recordings[i].machine, "recording.flags",
                        json_pack("{s:s, s:s}", "recording", job->recording, "flags", text),
@@ -302,6 +336,8 @@ static int set_on_machines(struct jobs *jobs, struct job *job, const char *text)
         json_decref(answers[i].result);
     }
     free(answers);
+    job->flags_set = failed == 0;
+    job->changed = true;
     return failed;
 }
 
@@ -315,9 +351,8 @@ int command_setflags(struct jobs *jobs, const struct job_command *command)
         return -1;
     for (size_t i = 1; i < command->count; i++)
         meter_flags_parse(command->words[i], &job->flags, &problem);
-    job->changed = true;
     meter_flags_text(job->flags, text);
-    int result = set_on_machines(jobs, job, text);
+    int result = jobs_set_flags(jobs, job);
     jobs_print(jobs, "flags of job %s: %s", job->name, text[0] == '\0' ? "none" : text);
     for (size_t i = 0; result == 0 && i < job->count; i++) {
         const char *says;

@@ -5,9 +5,11 @@
 #include "base/base64.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 
-#define CONFIRM 2000000000ull /* ns: for an agent to report what a signal did */
+#define PROGRESS 500000000ull  /* ns: how often it is shown */
+#define CONFIRM  2000000000ull /* ns: for an agent to report what a signal did */
 
 static json_t *signal_params(const struct job_process *process, const char *signal)
 {
@@ -245,8 +247,17 @@ int command_wait(struct jobs *jobs, const struct job_command *command)
 
     if (job == NULL)
         return -1;
-    while (running(job) > 0 && !jobs->interrupted)
+    uint64_t begin = clock_now(CLOCK_MONOTONIC), shown = 0;
+    while (running(job) > 0 && !jobs->interrupted) {
+        uint64_t now = clock_now(CLOCK_MONOTONIC);
+        if (now - shown >= PROGRESS) {
+            shown = now;
+            jobs_progress(jobs, "%zu of %zu processes run, %" PRIu64 " s", running(job), job->count,
+                          (now - begin) / 1000000000);
+        }
         jobs_poll(jobs, 50);
+    }
+    jobs_progress_end(jobs);
     if (jobs->interrupted)
         return jobs_error(jobs, "interrupted: %zu processes of job %s run", running(job),
                           job->name);

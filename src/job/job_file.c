@@ -2,8 +2,9 @@
 /*
  * job_file.c: a job described in one file, for `dpm job run FILE`:
  *
- *      job tsp                          its name
- *      filter big                       a filter for it; without this line: the default one
+ *      job tsp                          its name, first
+ *      filter big store1                a filter for it, as the command has it; without this line: the default one
+ *      rules large.rules                what the filter stores; without this line: everything
  *      flags all -pc                    without this line: all
  *      process web1 ./server 7000       as addprocess without the job; in this order
  *      process workers ./worker web1    on each machine of a group
@@ -11,124 +12,136 @@
  *      log results                      copied there at the end
  *      analysis why                     when all have ended; --html FILE and the like may follow
  *
- * It becomes commands: newjob, setflags, addprocess ..., startjob, wait, removejob, analyses, getlog.
+ * It becomes commands: filter, newjob, setflags, addprocess ..., startjob, wait, analyses, removejob, getlog.
  */
 #include "job/job_private.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 
-struct job_file {
-    const char *path;
-    unsigned line;
-    char name[JOB_NAME_SIZE];
-    char filter[JOB_NAME_SIZE];
-    char log[PATH_MAX];
-    char *flags;
-    char **processes, **analyses; /* lines of commands */
-    size_t process_count, process_capacity, analysis_count, analysis_capacity;
+/* The lines of the file, and the commands that they become, in the order in which they are executed. */
+enum file_key {
+    FILE_JOB,
+    FILE_FILTER,
+    FILE_RULES,
+    FILE_FLAGS,
+    FILE_PROCESS,
+    FILE_ACQUIRE,
+    FILE_ANALYSIS,
+    FILE_LOG,
+    FILE_KEYS
 };
 
-static int add(char ***list, size_t *count, size_t *capacity, char *line, struct problem *problem)
+static const struct {
+    const char *word;
+    bool repeats;
+} keys[FILE_KEYS] = {
+    [FILE_JOB] = {"job", false},          [FILE_FILTER] = {"filter", false},
+    [FILE_RULES] = {"rules", false},      [FILE_FLAGS] = {"flags", false},
+    [FILE_PROCESS] = {"process", true},   [FILE_ACQUIRE] = {"acquire", true},
+    [FILE_ANALYSIS] = {"analysis", true}, [FILE_LOG] = {"log", false},
+};
+
+struct file_line {
+    enum file_key key;
+    unsigned number;
+    char *rest;    /* after the key */
+    char *command; /* that it becomes */
+};
+
+struct job_file {
+    const char *path;
+    struct file_line *lines;
+    size_t count, capacity;
+    char *name;   /* of the job */
+    char *filter; /* of the filter */
+};
+
+static int wrong(const struct job_file *file, unsigned number, struct problem *problem,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static int wrong(const struct job_file *file, unsigned number, struct problem *problem,
+                 const char *format, ...)
 {
-    if (line == NULL || array_reserve(list, capacity, *count + 1, sizeof(char *)) < 0) {
-        free(line);
-        return problem_set(problem, -ENOMEM, "out of memory");
-    }
-    (*list)[(*count)++] = line;
-    return 0;
+    char text[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    return problem_set(problem, -EINVAL, "%s:%u: %s", file->path, number, text);
 }
 
-static char *command_line(const char *command, const char *job, const char *rest)
-{
-    char *line = NULL;
+/* ---- lines ---- */
 
-    return asprintf(&line, "%s %s %s", command, job, rest) < 0 ? NULL : line;
+/* The only line of this kind; NULL: there is none. */
+static const struct file_line *find_line(const struct job_file *file, enum file_key key)
+{
+    for (size_t i = 0; i < file->count; i++)
+        if (file->lines[i].key == key)
+            return &file->lines[i];
+    return NULL;
 }
 
-static int wrong(const struct job_file *file, const char *what, struct problem *problem)
+static int take_line(struct job_file *file, unsigned number, const char *word, const char *rest,
+                     struct problem *problem)
 {
-    return problem_set(problem, -EINVAL, "%s:%u: %s", file->path, file->line, what);
-}
+    enum file_key key = FILE_JOB;
 
-/* "process web1 ./server": `key`, and the rest of the line, without blanks before it. */
-static int take(struct job_file *file, const char *key, const char *rest, struct problem *problem)
-{
-    char *line = NULL;
-
+    while (key < FILE_KEYS && strcmp(keys[key].word, word) != 0)
+        key++;
+    if (key == FILE_KEYS)
+        return wrong(file, number, problem,
+                     "'%.40s' is none of: job filter rules flags process acquire analysis log",
+                     word);
     if (*rest == '\0')
-        return wrong(file, "a value is missing", problem);
-    if (strcmp(key, "job") == 0)
-        snprintf(file->name, sizeof(file->name), "%s", rest);
-    else if (strcmp(key, "filter") == 0)
-        snprintf(file->filter, sizeof(file->filter), "%s", rest);
-    else if (strcmp(key, "log") == 0)
-        snprintf(file->log, sizeof(file->log), "%s", rest);
-    else if (file->name[0] == '\0')
-        return wrong(file, "the job's name comes first: job NAME", problem);
-    else if (strcmp(key, "flags") == 0)
-        free(file->flags), file->flags = strdup(rest);
-    else if (strcmp(key, "process") == 0)
-        return add(&file->processes, &file->process_count, &file->process_capacity,
-                   command_line("addprocess", file->name, rest), problem);
-    else if (strcmp(key, "acquire") == 0)
-        return add(&file->processes, &file->process_count, &file->process_capacity,
-                   command_line("acquire", file->name, rest), problem);
-    else if (strcmp(key, "analysis") == 0) {
-        size_t length = strcspn(rest, " \t");
-        if (asprintf(&line, "%.*s %s%s", (int)length, rest, file->name, rest + length) < 0)
-            line = NULL;
-        return add(&file->analyses, &file->analysis_count, &file->analysis_capacity, line, problem);
-    } else
-        return wrong(file, "begins with none of: job filter flags process acquire log analysis",
-                     problem);
+        return wrong(file, number, problem, "%s: a value is missing", word);
+    if (key != FILE_JOB && file->count == 0)
+        return wrong(file, number, problem, "the job's name comes first: job NAME");
+    const struct file_line *before = keys[key].repeats ? NULL : find_line(file, key);
+    if (before != NULL)
+        return wrong(file, number, problem, "%s stands in line %u already", word, before->number);
+    if (array_reserve(&file->lines, &file->capacity, file->count + 1, sizeof(*file->lines)) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    file->lines[file->count++] =
+        (struct file_line){.key = key, .number = number, .rest = strdup(rest)};
     return 0;
 }
 
-/* Each line is checked before anything happens. */
-static int check_lines(const struct job_file *file, char *const *lines, size_t count,
-                       struct problem *problem)
-{
-    struct job_command command;
-    struct problem why;
-
-    for (size_t i = 0; i < count; i++) {
-        if (job_parse(lines[i], &command, &why) < 0)
-            return problem_set(problem, -EINVAL, "%s: %s", file->path, why.text);
-        job_command_done(&command);
-    }
-    return 0;
-}
-
-static int read_all(struct job_file *file, FILE *from, struct problem *problem)
+static int read_lines(struct job_file *file, FILE *from, struct problem *problem)
 {
     char *text = NULL;
     size_t size = 0;
+    unsigned number = 0;
     int result = 0;
+    ssize_t length;
 
-    while (result == 0 && getline(&text, &size, from) >= 0) {
-        file->line++;
-        text[strcspn(text, "\r\n")] = '\0';
+    while (result == 0 && (length = getline(&text, &size, from)) >= 0) {
+        number++;
+        if ((size_t)length != strlen(text)) {
+            result = wrong(file, number, problem, "a byte is 0: this is no text");
+            break;
+        }
+        while (length > 0 && isspace((unsigned char)text[length - 1]))
+            text[--length] = '\0';
         char *key = text + strspn(text, " \t");
         if (*key == '\0' || *key == '#')
             continue;
         char *rest = key + strcspn(key, " \t");
         if (*rest != '\0')
             *rest++ = '\0';
-        result = take(file, key, rest + strspn(rest, " \t"), problem);
+        result = take_line(file, number, key, rest + strspn(rest, " \t"), problem);
     }
     free(text);
-    if (result == 0 && (file->name[0] == '\0' || file->process_count == 0))
-        result = problem_set(problem, -EINVAL, "%s: a job has a name and a process, at least",
-                             file->path);
-    if (result == 0)
-        result = check_lines(file, file->processes, file->process_count, problem);
-    return result < 0 ? result : check_lines(file, file->analyses, file->analysis_count, problem);
+    return result;
 }
 
-static int line(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ---- commands ---- */
 
-static int line(struct jobs *jobs, const char *format, ...)
+static char *command_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static char *command_text(const char *format, ...)
 {
     char *text = NULL;
     va_list arguments;
@@ -136,7 +149,105 @@ static int line(struct jobs *jobs, const char *format, ...)
     va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
     va_end(arguments);
+    return length < 0 ? NULL : text;
+}
+
+/* filter NAME MACHINE filter DESCRIPTIONS RULES: the rules are the last of its arguments. */
+static char *filter_command(const struct job_file *file, const char *words)
+{
+    const struct file_line *rules = find_line(file, FILE_RULES);
+    char **split = NULL;
+    int count = remote_words(words, &split);
+    char *text = count < 1 || count > 3 || rules == NULL
+                     ? command_text("filter %s", words)
+                     : command_text("filter %s%s%s - %s", words, count < 2 ? " localhost" : "",
+                                    count < 3 ? " filter" : "", rules->rest);
+
+    free(split);
+    return text;
+}
+
+static char *command_of(const struct job_file *file, const struct file_line *line)
+{
+    const char *rest = line->rest;
+    int length = (int)strcspn(rest, " \t");
+
+    switch (line->key) {
+    case FILE_JOB:
+        return command_text("newjob %s %s", rest, file->filter);
+    case FILE_FILTER:
+        return filter_command(file, rest);
+    case FILE_RULES: /* without a line `filter`: one that is called as the job */
+        return find_line(file, FILE_FILTER) != NULL ? strdup("")
+                                                    : filter_command(file, file->filter);
+    case FILE_FLAGS:
+        return command_text("setflags %s %s", file->name, rest);
+    case FILE_PROCESS:
+        return command_text("addprocess %s %s", file->name, rest);
+    case FILE_ACQUIRE:
+        return command_text("acquire %s %s", file->name, rest);
+    case FILE_ANALYSIS:
+        return command_text("%.*s %s%s", length, rest, file->name, rest + length);
+    case FILE_LOG:
+        return command_text("getlog %s %s", file->filter, rest);
+    default:
+        return NULL;
+    }
+}
+
+static int check_command(const struct job_file *file, const struct file_line *line,
+                         struct problem *problem)
+{
+    struct job_command command;
+    struct problem why;
+
+    if (job_parse(line->command, &command, &why) < 0)
+        return wrong(file, line->number, problem, "%s", why.text);
+    bool fits = line->key != FILE_ANALYSIS || command.kind == JOB_ANALYSE;
+    job_command_done(&command);
+    return fits ? 0 : wrong(file, line->number, problem, "'%.40s' is no analysis", line->rest);
+}
+
+static char *first_word(const char *text)
+{
+    return strndup(text, strcspn(text, " \t"));
+}
+
+/* Each line is checked before anything happens. */
+static int make_commands(struct job_file *file, struct problem *problem)
+{
+    const struct file_line *filter = find_line(file, FILE_FILTER);
+    int result = 0;
+
+    if (find_line(file, FILE_PROCESS) == NULL && find_line(file, FILE_ACQUIRE) == NULL)
+        return problem_set(problem, -EINVAL, "%s: a job has a name and a process, at least",
+                           file->path);
+    file->name = strdup(file->lines[0].rest);
+    file->filter = filter != NULL                        ? first_word(filter->rest)
+                   : find_line(file, FILE_RULES) != NULL ? strdup(file->lines[0].rest)
+                                                         : strdup("default");
+    if (file->name == NULL || file->filter == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    for (size_t i = 0; result == 0 && i < file->count; i++) {
+        struct file_line *line = &file->lines[i];
+        line->command = line->rest == NULL ? NULL : command_of(file, line);
+        result = line->command == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                                       : check_command(file, line, problem);
+    }
+    return result;
+}
+
+/* ---- running ---- */
+
+static int command(struct jobs *jobs, const char *format, const char *name)
+    __attribute__((format(printf, 2, 0)));
+
+static int command(struct jobs *jobs, const char *format, const char *name)
+{
+    char *text = NULL;
+    int length = asprintf(&text, format, name);
     int result = length < 0 ? -1 : jobs_line(jobs, text, NULL);
+
     free(length < 0 ? NULL : text);
     return result;
 }
@@ -155,45 +266,84 @@ static void end_inputs(struct jobs *jobs, const char *name)
                 NULL, &problem);
 }
 
+/* The lines of this kind, in their order; stops at an error. */
+static int execute(struct jobs *jobs, const struct job_file *file, enum file_key key)
+{
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < file->count; i++)
+        if (file->lines[i].key == key && jobs_line(jobs, file->lines[i].command, NULL) < 0)
+            result = jobs_error(jobs, "%s:%u: failed", file->path, file->lines[i].number);
+    return result;
+}
+
+static int prepare(struct jobs *jobs, const struct job_file *file)
+{
+    static const enum file_key order[] = {FILE_FILTER, FILE_RULES, FILE_JOB, FILE_FLAGS};
+    bool has_filter = jobs_find_filter(jobs, file->filter) != NULL;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < ARRAY_SIZE(order); i++)
+        if (!has_filter || (order[i] != FILE_FILTER && order[i] != FILE_RULES))
+            result = execute(jobs, file, order[i]);
+    if (result == 0 && find_line(file, FILE_FLAGS) == NULL)
+        result = command(jobs, "setflags %s all", file->name);
+    for (size_t i = 0; result == 0 && i < file->count; i++) {
+        const struct file_line *line = &file->lines[i];
+        if ((line->key == FILE_PROCESS || line->key == FILE_ACQUIRE) &&
+            jobs_line(jobs, line->command, NULL) < 0)
+            result = jobs_error(jobs, "%s:%u: failed", file->path, line->number);
+    }
+    return result;
+}
+
 static int run(struct jobs *jobs, const struct job_file *file)
 {
-    int result = 0, failed = 0;
+    int result = prepare(jobs, file), failed = 0;
 
-    if (file->filter[0] != '\0' && jobs_find_filter(jobs, file->filter) == NULL)
-        result = line(jobs, "filter %s", file->filter);
-    if (result == 0)
-        result = line(jobs, "newjob %s %s", file->name, file->filter);
-    if (result == 0)
-        result =
-            line(jobs, "setflags %s %s", file->name, file->flags == NULL ? "all" : file->flags);
-    for (size_t i = 0; result == 0 && i < file->process_count; i++)
-        result = line(jobs, "%s", file->processes[i]);
     if (result < 0) { /* no process has started: remove what was created */
-        if (jobs_find(jobs, file->name) != NULL && line(jobs, "stopjob %s", file->name) == 0)
-            line(jobs, "removejob %s", file->name);
+        if (jobs_find(jobs, file->name) != NULL && command(jobs, "stopjob %s", file->name) == 0)
+            command(jobs, "removejob %s", file->name);
         return result;
     }
     end_inputs(jobs, file->name);
-    result = line(jobs, "startjob %s", file->name);
+    result = command(jobs, "startjob %s", file->name);
     if (result == 0)
-        failed = line(jobs, "wait %s", file->name);
-    for (size_t i = 0; i < file->analysis_count; i++)
-        result = line(jobs, "%s", file->analyses[i]) < 0 ? -1 : result;
+        failed = command(jobs, "wait %s", file->name);
+    for (size_t i = 0; i < file->count; i++)
+        if (file->lines[i].key == FILE_ANALYSIS)
+            result = jobs_line(jobs, file->lines[i].command, NULL) < 0 ? -1 : result;
     if (!jobs->interrupted)
-        result = line(jobs, "removejob %s", file->name) < 0 ? -1 : result;
-    if (file->log[0] != '\0')
-        result = line(jobs, "getlog %s %s", file->filter[0] == '\0' ? "default" : file->filter,
-                      file->log) < 0
-                     ? -1
-                     : result;
+        result = command(jobs, "removejob %s", file->name) < 0 ? -1 : result;
+    result = execute(jobs, file, FILE_LOG) < 0 ? -1 : result;
     return failed < 0 ? failed : result;
 }
 
-static void free_lines(char **lines, size_t count)
+static void free_file(struct job_file *file)
 {
-    for (size_t i = 0; i < count; i++)
-        free(lines[i]);
-    free(lines);
+    for (size_t i = 0; i < file->count; i++) {
+        free(file->lines[i].rest);
+        free(file->lines[i].command);
+    }
+    free(file->lines);
+    free(file->name);
+    free(file->filter);
+}
+
+static int read_file(struct job_file *file, FILE *from, struct problem *problem)
+{
+    int result = read_lines(file, from, problem);
+
+    return result == 0 ? make_commands(file, problem) : result;
+}
+
+int job_file_check(const char *path, FILE *from, struct problem *problem)
+{
+    struct job_file file = {.path = path};
+    int result = read_file(&file, from, problem);
+
+    free_file(&file);
+    return result;
 }
 
 int jobs_file(struct jobs *jobs, const char *path)
@@ -204,11 +354,9 @@ int jobs_file(struct jobs *jobs, const char *path)
 
     if (from == NULL)
         return jobs_error(jobs, "%s: %s", path, strerror(errno));
-    int result = read_all(&file, from, &problem);
+    int result = read_file(&file, from, &problem);
     fclose(from);
     result = result < 0 ? jobs_error(jobs, "%s", problem.text) : run(jobs, &file);
-    free_lines(file.processes, file.process_count);
-    free_lines(file.analyses, file.analysis_count);
-    free(file.flags);
+    free_file(&file);
     return result;
 }

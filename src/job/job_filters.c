@@ -2,12 +2,14 @@
 /*
  * job_filters.c: filters: processes of their own, which outlive the controller.
  *
- *      filter big --> dpm filter --from SESSION --output ./dpm-SESSION-big.traces --recordings f2-
+ *      filter big          dpm filter --from SESSION --output ./dpm-SESSION-big.traces --recordings f2-
+ *      filter big store1   the same, with --host store1: this process carries the connection of the one there
  */
 #include "job/job_private.h"
 
 #include "base/process.h"
 #include "filter/filter.h"
+#include "rules/rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,10 +17,13 @@
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#define TEMPLATES "templates" /* the standard name of selection rules (appendix A) */
 #define START_MS  30000
 #define SETTLE_MS 60000
+#define FLUSHED   2500 /* ms: what rules select is written at least once a second */
 
 /* ---- the process ---- */
 
@@ -43,31 +48,104 @@ bool filters_alive(const struct job_filter *filter)
     return filter->pid > 0 && filter->start != 0 && start_of(filter->pid) == filter->start;
 }
 
+bool filters_are_here(const struct job_filter *filter)
+{
+    return remote_is_here(filter->machine);
+}
+
+/* Whether the program is dpm's own. */
+static bool is_own(const struct job_filter *filter)
+{
+    return strcmp(filter->program, "filter") == 0;
+}
+
+/* Copies a file of this machine to the filter's. */
+static int send_file(struct jobs *jobs, const struct job_filter *filter, const char *from,
+                     const char *to, struct problem *problem)
+{
+    const char *const words[] = {"tee", to, NULL};
+    const char *rsh = jobs->options.rsh == NULL ? REMOTE_RSH : jobs->options.rsh;
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    pid_t pid = 0;
+    int result = in < 0 ? problem_set(problem, -errno, "filter %s: cannot read %s: %s",
+                                      filter->name, from, strerror(errno))
+                        : remote_command(rsh, filter->machine, words, in, out, &pid, problem);
+
+    if (result == 0 && jobs_reap(jobs, pid) != 0)
+        result = problem_set(problem, -EIO, "filter %s: %s is not copied to %s", filter->name, from,
+                             filter->machine);
+    if (in >= 0)
+        close(in);
+    if (out >= 0)
+        close(out);
+    return result;
+}
+
 static void log_path(const struct jobs *jobs, const struct job_filter *filter, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%.4000s/filter-%u.log", remote_folder(jobs->remote), filter->number);
 }
 
+#define WORDS_MOST 24
+
+static void add_word(const char *words[WORDS_MOST], const char *word)
+{
+    size_t count = 0;
+
+    while (words[count] != NULL)
+        count++;
+    if (word != NULL && count < WORDS_MOST - 1)
+        words[count] = word;
+}
+
+static void add_option(const char *words[WORDS_MOST], const char *option, const char *value)
+{
+    if (value == NULL)
+        return;
+    add_word(words, option);
+    add_word(words, value);
+}
+
+/* A program of one's own gets the two files as arguments; dpm's own the rules as an option. */
+static void make_words(const struct jobs *jobs, const struct job_filter *filter, const char *rules,
+                       const char *words[WORDS_MOST])
+{
+    bool own = is_own(filter);
+
+    add_word(words, own ? jobs->self : filter->program);
+    add_word(words, own ? "filter" : NULL);
+    add_option(words, "--from", jobs->session);
+    add_option(words, "--output", filter->folder);
+    add_option(words, "--recordings", filter->prefix);
+    add_option(words, "--rules", own ? rules : NULL);
+    add_word(words, own ? NULL : filter->files[0]);
+    add_word(words, own ? NULL : filter->files[1]);
+    if (filters_are_here(filter))
+        return;
+    add_option(words, "--host", filter->machine);
+    add_option(words, "--rsh", jobs->options.rsh);
+    add_option(words, "--remote-dpm", jobs->options.dpm);
+}
+
 static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
 {
-    char log[PATH_MAX];
-    bool own = strcmp(filter->program, "filter") == 0;
-    char *words[16];
-    size_t count = 0;
+    char log[PATH_MAX], there[PATH_MAX + 8];
+    const char *words[WORDS_MOST] = {NULL}, *rules = filter->files[1];
     posix_spawn_file_actions_t actions;
 
-    words[count++] = own ? jobs->self : filter->program;
-    if (own)
-        words[count++] = (char *)"filter";
-    char *const rest[] = {(char *)"--from", jobs->session,          (char *)"--output",
-                          filter->folder,   (char *)"--recordings", filter->prefix,
-                          filter->files[0], filter->files[1],       NULL};
-    memcpy(words + count, rest, sizeof(rest));
+    if (rules != NULL && !filters_are_here(filter)) {
+        snprintf(there, sizeof(there), "%s.rules", filter->folder);
+        int result = send_file(jobs, filter, rules, there, problem);
+        if (result < 0)
+            return result;
+        rules = there;
+    }
+    make_words(jobs, filter, rules, words);
     log_path(jobs, filter, log);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    int error = job_spawn(words, POSIX_SPAWN_SETSID, &actions, &filter->pid);
+    int error = job_spawn((char *const *)words, POSIX_SPAWN_SETSID, -1, &actions, &filter->pid);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
@@ -98,7 +176,7 @@ static bool log_says(const struct jobs *jobs, const struct job_filter *filter, c
 
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem)
 {
-    bool own = strcmp(filter->program, "filter") == 0;
+    bool own = is_own(filter);
     char line[400];
 
     if (filters_alive(filter))
@@ -107,7 +185,9 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
     for (int waited = 0; result == 0 && !log_says(jobs, filter, line) && own; waited += 20) {
         if (!filters_alive(filter) || waited >= START_MS)
             return problem_set(problem, -ECHILD, "filter %s does not run: %s", filter->name,
-                               line[0] == '\0' ? "it said nothing" : line);
+                               line[0] == '\0'                  ? "it said nothing"
+                               : strncmp(line, "dpm: ", 5) == 0 ? line + 5
+                                                                : line);
         jobs_poll(jobs, 20);
     }
     return result;
@@ -115,15 +195,33 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
 
 /* ---- creating ---- */
 
+/* On another machine, below the user's home: dpm-SESSION-NAME-20261127-141500.traces. */
+static void choose_folder_there(const struct jobs *jobs, struct job_filter *filter,
+                                const char *name)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char text[32];
+
+    localtime_r(&now, &local);
+    strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+    snprintf(filter->folder, sizeof(filter->folder), "dpm-%s-%s-%s.traces", jobs->session, name,
+             text);
+}
+
 /* ./dpm-SESSION-NAME.traces, or with a number behind: what an earlier session has stored stays. */
 static int choose_folder(const struct jobs *jobs, struct job_filter *filter,
                          struct problem *problem)
 {
     char here[PATH_MAX], name[2 * JOB_NAME_SIZE];
 
+    fabric_name_make(filter->name, name);
+    if (!filters_are_here(filter)) {
+        choose_folder_there(jobs, filter, name);
+        return 0;
+    }
     if (getcwd(here, sizeof(here)) == NULL)
         return problem_set(problem, -errno, "there is no current folder: %s", strerror(errno));
-    fabric_name_make(filter->name, name);
     for (unsigned nth = 1; nth < 10000; nth++) {
         char number[16] = "";
         if (nth > 1)
@@ -141,36 +239,73 @@ static int choose_folder(const struct jobs *jobs, struct job_filter *filter,
                        strerror(errno));
 }
 
+/* Descriptions (0) or templates (1): a file that the user named, or else, for dpm's own filter, `templates` if there is
+ * such a file. NULL: none. The records of DPM describe themselves: its own filter needs no descriptions. */
+static int take_file(struct job_filter *filter, int which, const char *named,
+                     struct problem *problem)
+{
+    const char *path = named == NULL && is_own(filter) && which == 1 ? TEMPLATES : named;
+    struct stat status;
+
+    if (named != NULL && is_own(filter) && strcmp(named, "-") == 0)
+        return 0; /* none, whatever there is */
+    if (named == NULL && (path == NULL || stat(path, &status) < 0 || !S_ISREG(status.st_mode)))
+        return 0;
+    if (access(path, R_OK) < 0 || (filter->files[which] = realpath(path, NULL)) == NULL)
+        return problem_set(problem, -errno, "filter %s: cannot read %s: %s", filter->name, path,
+                           strerror(errno));
+    return 0;
+}
+
+/* The filter's process reads the rules itself. What is wrong with them is to be known before there is one. */
+static int check_rules(const struct job_filter *filter, const char *named, struct problem *problem)
+{
+    struct rules *rules = NULL;
+    struct problem why;
+    int result = rules_read(named == NULL ? TEMPLATES : named, &rules, &why);
+
+    rules_free(rules);
+    return result == 0 ? 0
+                       : problem_set(problem, result, "filter %s: %s%s", filter->name, why.text,
+                                     named != NULL ? ""
+                                                   : " (in this folder, the file " TEMPLATES
+                                                     " is taken for selection rules)");
+}
+
+static int take_program(struct job_filter *filter, const char *program, struct problem *problem)
+{
+    char path[PATH_MAX];
+    bool own = strcmp(program, "filter") == 0;
+
+    if (!own && !filters_are_here(filter))
+        return problem_set(problem, -ENOTSUP,
+                           "filter %s: a program of your own runs on this machine only; on %s: "
+                           "`filter`",
+                           filter->name, filter->machine);
+    if (!own && (realpath(program, path) == NULL || access(path, X_OK) < 0))
+        return problem_set(problem, -errno, "filter %s: %s is no program that can be executed: %s",
+                           filter->name, program, strerror(errno));
+    filter->program = strdup(own ? "filter" : path);
+    return filter->program == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+}
+
 /* words: machine, program, descriptions, templates. */
 static int read_words(struct job_filter *filter, char **words, size_t count,
                       struct problem *problem)
 {
     const char *machine = count > 0 ? words[0] : "localhost";
-    char path[PATH_MAX];
+    int result = 0;
 
-    if (!remote_is_here(machine))
-        return problem_set(problem, -ENOTSUP,
-                           "filter %s: filters run on this machine, not on %s: the machines' "
-                           "records come here",
-                           filter->name, machine);
-    gethostname(filter->machine, sizeof(filter->machine) - 1);
-    bool own = count < 2 || strcmp(words[1], "filter") == 0;
-    if (own && count > 2)
-        return problem_set(problem, -ENOTSUP,
-                           "filter %s: the program `filter` stores everything: it takes no "
-                           "descriptions and templates",
-                           filter->name);
-    if (!own && (realpath(words[1], path) == NULL || access(path, X_OK) < 0))
-        return problem_set(problem, -errno, "filter %s: %s is no program that can be executed: %s",
-                           filter->name, words[1], strerror(errno));
-    for (size_t i = 2; i < count; i++)
-        if (access(words[i], R_OK) < 0)
-            return problem_set(problem, -errno, "filter %s: cannot read %s: %s", filter->name,
-                               words[i], strerror(errno));
-    filter->program = strdup(own ? "filter" : path);
-    for (size_t i = 2; i < count && i < 4; i++)
-        filter->files[i - 2] = realpath(words[i], NULL);
-    return filter->program == NULL ? problem_set(problem, -ENOMEM, "out of memory") : 0;
+    if (remote_is_here(machine))
+        gethostname(filter->machine, sizeof(filter->machine) - 1);
+    else
+        snprintf(filter->machine, sizeof(filter->machine), "%s", machine);
+    result = take_program(filter, count > 1 ? words[1] : "filter", problem);
+    for (int i = 0; result == 0 && i < 2; i++)
+        result = take_file(filter, i, count > 2 + (size_t)i ? words[2 + i] : NULL, problem);
+    if (result == 0 && is_own(filter) && filter->files[1] != NULL)
+        result = check_rules(filter, count > 3 ? words[3] : NULL, problem);
+    return result;
 }
 
 int filters_create(struct jobs *jobs, const char *name, char **words, size_t count,
@@ -190,7 +325,8 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
     int result = read_words(filter, words, count, problem);
     if (result == 0)
         result = choose_folder(jobs, filter, problem);
-    if (result == 0 && (result = filters_start(jobs, filter, problem)) < 0)
+    if (result == 0 && (result = filters_start(jobs, filter, problem)) < 0 &&
+        filters_are_here(filter))
         rmdir(filter->folder);
     if (result < 0) {
         free(filter->program);
@@ -212,9 +348,12 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
     char durable[FILTER_NAME_SIZE];
     int64_t left = 1;
 
-    if (strcmp(filter->program, "filter") != 0)
+    if (!is_own(filter))
         return 0; /* a user's own program has no durable consumer of this name */
-    filter_name(filter->folder, durable);
+    if (filters_are_here(filter))
+        filter_name(filter->folder, durable);
+    else
+        filter_name_there(filter->machine, filter->folder, durable);
     for (int waited = 0; left > 0; waited += 20) {
         left = fabric_left(remote_fabric(jobs->remote), durable, problem);
         if (left > 0 && (waited >= SETTLE_MS || jobs->interrupted))
@@ -223,6 +362,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
         if (left > 0)
             jobs_poll(jobs, 20);
     }
+    for (int waited = 0; left == 0 && filter->files[1] != NULL && waited < FLUSHED; waited += 20)
+        jobs_poll(jobs, 20);
     return (int)left;
 }
 
@@ -234,6 +375,7 @@ void filters_end_all(struct jobs *jobs)
     for (size_t i = 0; i < jobs->filter_count; i++) {
         for (int waited = 0; filters_alive(jobs->filters[i]) && waited < 5000; waited += 10)
             usleep(10000);
-        rmdir(jobs->filters[i]->folder); /* only if nothing was stored */
+        if (filters_are_here(jobs->filters[i]))
+            rmdir(jobs->filters[i]->folder); /* only if nothing was stored */
     }
 }

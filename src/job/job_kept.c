@@ -2,16 +2,21 @@
 /*
  * job_kept.c: the state of a controller, kept by the session's server (fabric_keep), so that a later one goes on.
  *
- *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...]}
- *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send",
+ *      session   {"next_job": 3, "next_filter": 2, "heard": 812, "used": {...}, "filters": [...],
+ *                 "machines": ["web1"],
+ *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}]}
+ *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send", "flags_set": true,
  *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
  *                 "recordings": [{"machine": "web1", "flags": "send"}]}
  */
 #include "job/job_private.h"
 
+#include "base/base64.h"
 #include "event/event.h"
 
 #include <errno.h>
+
+#define LINES_MOST 100 /* that are kept: a record of the server has at most 1 MB */
 
 /* ---- storing ---- */
 
@@ -19,12 +24,49 @@ static json_t *filter_json(const struct job_filter *filter)
 {
     json_t *files = json_array();
 
-    for (int i = 0; i < 2 && filter->files[i] != NULL; i++)
-        json_array_append_new(files, json_string(filter->files[i]));
+    for (int i = 0; i < 2; i++)
+        json_array_append_new(files, filter->files[i] == NULL ? json_null()
+                                                              : json_string(filter->files[i]));
     return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I}", "number", (int)filter->number,
                      "name", filter->name, "machine", filter->machine, "folder", filter->folder,
                      "program", filter->program, "files", files, "pid", filter->pid, "start",
                      (json_int_t)filter->start);
+}
+
+/* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
+static void add_lines(json_t *lines, const struct job_process *process)
+{
+    char text[BASE64_LENGTH(JOB_LINE) + 1];
+
+    for (int err = 0; err < 2; err++) {
+        if (process->lines[err].length == 0 || json_array_size(lines) >= LINES_MOST)
+            continue;
+        base64_encode(process->lines[err].text, process->lines[err].length, text);
+        json_array_append_new(lines,
+                              json_pack("{s:s, s:i, s:b, s:s}", "machine", process->machine->name,
+                                        "pid", process->pid, "err", err, "text", text));
+    }
+}
+
+static json_t *lines_json(const struct jobs *jobs)
+{
+    json_t *lines = json_array();
+
+    for (size_t i = 0; i < jobs->count; i++)
+        for (size_t j = 0; j < jobs->list[i]->count; j++)
+            add_lines(lines, jobs->list[i]->processes[j]);
+    return lines;
+}
+
+/* Those that have agents, also without any job there now: they end with the session. */
+static json_t *machines_json(const struct jobs *jobs)
+{
+    json_t *machines = json_array();
+
+    for (size_t i = 0; i < jobs->machine_count; i++)
+        if (jobs->machines[i]->has_agent)
+            json_array_append_new(machines, json_string(jobs->machines[i]->name));
+    return machines;
 }
 
 static json_t *session_json(const struct jobs *jobs)
@@ -33,9 +75,10 @@ static json_t *session_json(const struct jobs *jobs)
 
     for (size_t i = 0; i < jobs->filter_count; i++)
         json_array_append_new(filters, filter_json(jobs->filters[i]));
-    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b}", "next_job", (int)jobs->next_job,
+    return json_pack("{s:i, s:i, s:I, s:O, s:o, s:b, s:o, s:o}", "next_job", (int)jobs->next_job,
                      "next_filter", (int)jobs->next_filter, "heard", (json_int_t)jobs->heard,
-                     "used", jobs->used, "filters", filters, "warned", jobs->warned);
+                     "used", jobs->used, "filters", filters, "warned", jobs->warned, "machines",
+                     machines_json(jobs), "lines", lines_json(jobs));
 }
 
 static json_t *flags_json(uint64_t flags)
@@ -62,9 +105,10 @@ static json_t *job_json(const struct job *job)
         json_array_append_new(recordings,
                               json_pack("{s:s, s:o}", "machine", job->recordings[i].machine->name,
                                         "flags", flags_json(job->recordings[i].flags)));
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o}", "number", (int)job->number, "name",
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o}", "number", (int)job->number, "name",
                      job->name, "recording", job->recording, "filter", job->filter->name, "flags",
-                     flags_json(job->flags), "processes", processes, "recordings", recordings);
+                     flags_json(job->flags), "flags_set", job->flags_set, "processes", processes,
+                     "recordings", recordings);
 }
 
 static void keep(struct jobs *jobs, const char *key, json_t *value)
@@ -121,7 +165,7 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     struct job_filter *filter = NULL;
     json_t *files = json_object_get(kept, "files");
 
-    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] != '/')
+    if (text_of(kept, "name")[0] == '\0' || text_of(kept, "folder")[0] == '\0')
         return damaged(problem);
     if (array_reserve(&jobs->filters, &jobs->filter_capacity, jobs->filter_count + 1,
                       sizeof(struct job_filter *)) < 0 ||
@@ -133,11 +177,28 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
     snprintf(filter->folder, sizeof(filter->folder), "%s", text_of(kept, "folder"));
     snprintf(filter->prefix, sizeof(filter->prefix), "f%u-", filter->number);
     filter->program = strdup(text_of(kept, "program"));
-    for (size_t i = 0; i < 2 && i < json_array_size(files); i++)
-        filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
+    for (size_t i = 0; i < 2; i++)
+        if (json_is_string(json_array_get(files, i)))
+            filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
     filter->pid = (pid_t)number_of(kept, "pid");
     filter->start = (uint64_t)number_of(kept, "start");
     jobs->filters[jobs->filter_count++] = filter;
+    return 0;
+}
+
+static int read_machines(struct jobs *jobs, json_t *machines, struct problem *problem)
+{
+    json_t *one;
+    size_t i;
+
+    json_array_foreach(machines, i, one)
+    {
+        const char *name = json_string_value(one);
+        struct job_machine *machine = name == NULL ? NULL : jobs_name_machine(jobs, name);
+        if (machine == NULL)
+            return damaged(problem);
+        machine->has_agent = true;
+    }
     return 0;
 }
 
@@ -154,12 +215,30 @@ static int read_session(struct jobs *jobs, json_t *kept, struct problem *problem
     jobs->heard = (uint64_t)number_of(kept, "heard");
     jobs->warned = json_is_true(json_object_get(kept, "warned"));
     json_object_update(jobs->used, used);
+    result = read_machines(jobs, json_object_get(kept, "machines"), problem);
     json_array_foreach(filters, i, one)
     {
         if (result == 0)
             result = read_filter(jobs, one, problem);
     }
     return result;
+}
+
+static void read_line(struct jobs *jobs, json_t *kept)
+{
+    struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
+    struct job_process *process = jobs_find_process(jobs, machine, number_of(kept, "pid"));
+    bool err = json_is_true(json_object_get(kept, "err"));
+    const char *text = text_of(kept, "text");
+    char bytes[JOB_LINE + 3];
+
+    int64_t size = process == NULL || strlen(text) > BASE64_LENGTH(JOB_LINE)
+                       ? -1
+                       : base64_decode(text, strlen(text), bytes);
+    if (size <= 0 || size >= JOB_LINE)
+        return;
+    memcpy(process->lines[err].text, bytes, (size_t)size);
+    process->lines[err].length = (size_t)size;
 }
 
 static int read_state(const char *word, enum job_state *ret_state)
@@ -227,6 +306,7 @@ static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
     snprintf(job->recording, sizeof(job->recording), "%s", text_of(kept, "recording"));
     if (meter_flags_parse(text_of(kept, "flags"), &job->flags, &why) < 0)
         return damaged(problem);
+    job->flags_set = !json_is_false(json_object_get(kept, "flags_set"));
     json_array_foreach(json_object_get(kept, "processes"), i, one)
     {
         if (result == 0)
@@ -242,86 +322,20 @@ static int read_job(struct jobs *jobs, json_t *kept, struct problem *problem)
 
 /* ---- what has happened since ---- */
 
-static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
-{
-    for (size_t i = 0; i < jobs->count; i++)
-        if (strcmp(jobs->list[i]->recording, recording) == 0)
-            return jobs->list[i];
-    return NULL;
-}
-
-static struct job_process *process_of(const struct job *job, const struct job_machine *machine,
-                                      json_int_t pid)
-{
-    for (size_t i = 0; i < job->count; i++)
-        if (job->processes[i]->pid == pid && job->processes[i]->machine == machine)
-            return job->processes[i];
-    return NULL;
-}
-
-/* One process that an agent lists. One that was created just before a controller died is part of its job, too. */
-static void take_listed(struct jobs *jobs, struct job_machine *machine, json_t *listed)
-{
-    struct job *job = job_of_recording(jobs, text_of(listed, "recording"));
-    const char *state = text_of(listed, "state"), *command = text_of(listed, "command");
-    const char *slash = strrchr(command, '/');
-
-    if (job == NULL)
-        return;
-    struct job_process *process = process_of(job, machine, number_of(listed, "pid"));
-    if (process == NULL) {
-        process = job_new_process(job, slash == NULL ? command : slash + 1);
-        if (process == NULL)
-            return;
-        process->machine = machine;
-        process->pid = (pid_t)number_of(listed, "pid");
-    }
-    process->noticed = true; /* listed */
-    process->begun = strcmp(state, "new") != 0;
-    if (strcmp(state, "running") == 0)
-        process->state = JOB_RUNNING;
-    else if (strcmp(state, "stopped") == 0)
-        process->state = JOB_STOPPED;
-    else if (strcmp(state, "new") == 0 && process->state != JOB_STOPPED)
-        process->state = JOB_NEW;
-    if (strcmp(state, "ended") == 0 && process->state != JOB_KILLED)
-        jobs_take_end(jobs, process, listed);
-    job->changed = true;
-}
-
-static void ask_machine(struct jobs *jobs, struct job_machine *machine)
-{
-    json_t *answer = NULL, *one;
-    struct problem problem;
-    size_t i;
-
-    if (machine->host->state != REMOTE_READY ||
-        jobs_ask(jobs, machine, "process.list", NULL, &answer, &problem) < 0)
-        return;
-    json_array_foreach(json_object_get(answer, "processes"), i, one)
-        take_listed(jobs, machine, one);
-    json_decref(answer);
-    /* what the agent does not know has ended with an earlier agent */
-    for (i = 0; i < jobs->count; i++)
-        for (size_t j = 0; j < jobs->list[i]->count; j++) {
-            struct job_process *process = jobs->list[i]->processes[j];
-            if (process->machine == machine && !process->noticed &&
-                process->state != JOB_ACQUIRED && process->state != JOB_KILLED) {
-                process->state = JOB_KILLED;
-                process->status = 128 + 9;
-                jobs->list[i]->changed = true;
-                jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
-                          machine->name, jobs->list[i]->name);
-            }
-        }
-}
-
 /* A machine that cannot be reached stays part of its jobs. */
 static void connect_again(struct jobs *jobs, struct job_machine *machine, struct problem *problem)
 {
+    machine->unsure = true;
     if (jobs_machine(jobs, machine->name, &machine, problem) < 0)
         jobs_error(jobs, "%s", problem->text);
-    ask_machine(jobs, machine);
+}
+
+/* A controller that was killed may have stored flags, and not set them everywhere. */
+static void set_flags_again(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (!jobs->list[i]->flags_set)
+            jobs_set_flags(jobs, jobs->list[i]);
 }
 
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
@@ -329,6 +343,7 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
     int result = read_session(jobs, json_object_get(kept, "session"), problem);
     const char *key;
     json_t *one;
+    size_t line;
 
     for (unsigned number = 1; result == 0 && number <= jobs->next_job; number++) {
         char name[32];
@@ -339,6 +354,11 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
                 result = read_job(jobs, one, problem);
         }
     }
+    json_array_foreach(json_object_get(json_object_get(kept, "session"), "lines"), line, one)
+    {
+        if (result == 0)
+            read_line(jobs, one);
+    }
     /* Messages of the time between are delivered from the first poll on, and only for machines that were added: so all
      * jobs are read first, and all machines are added, before the first one is waited for. */
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
@@ -346,6 +366,10 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
             remote_add(jobs->remote, jobs->machines[i]->name, &jobs->machines[i]->host, problem);
     for (size_t i = 0; result == 0 && i < jobs->machine_count; i++)
         connect_again(jobs, jobs->machines[i], problem);
+    if (result == 0) {
+        jobs_look_again(jobs);
+        set_flags_again(jobs);
+    }
     for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
         result = filters_start(jobs, jobs->filters[i], problem);
     return result;

@@ -4,6 +4,7 @@
 #define DPM_JOB_PRIVATE_H
 
 #include "job/job.h"
+#include "job/job_said.h"
 
 #include "remote/remote.h"
 
@@ -21,17 +22,20 @@
 struct job_machine {
     char *name; /* as in commands; this machine's own name for any name it has */
     struct remote_host *host;
-    json_t *notes; /* printed already, as keys: each is printed once */
+    json_t *notes;   /* printed already, as keys: each is printed once */
+    bool has_agent;  /* it was reached, now or by an earlier controller */
+    bool distrusted; /* its agent has said what makes no sense, and that was printed */
+    bool unsure;     /* its agent may know of other states than we do */
 };
 
 struct job_filter {
     unsigned number;
     char name[JOB_NAME_SIZE];
-    char machine[256];
-    char folder[PATH_MAX];
-    char *program;   /* "filter": dpm's own */
-    char *files[2];  /* descriptions, templates; NULL */
-    char prefix[16]; /* of its recordings: "f1-" */
+    char machine[256];     /* where it runs */
+    char folder[PATH_MAX]; /* there; on another machine: seen from the user's home */
+    char *program;         /* "filter": dpm's own */
+    char *files[2];        /* descriptions, templates; NULL. They are files of this machine. */
+    char prefix[16];       /* of its recordings: "f1-" */
     pid_t pid;
     uint64_t start; /* of the process: its number may be another's later */
 };
@@ -47,6 +51,7 @@ struct job_process {
     bool begun;   /* it has executed an instruction */
     int status;   /* when killed: as a shell has it */
     bool noticed; /* its agent has reported that it stopped or continued */
+    bool listed;  /* its agent knows of it (job_listing.c) */
     struct {
         char text[JOB_LINE];
         size_t length;
@@ -65,7 +70,8 @@ struct job {
     char recording[FABRIC_NAME_MOST + 1];
     struct job_filter *filter;
     uint64_t flags;
-    bool changed; /* and not stored yet */
+    bool flags_set; /* on all machines */
+    bool changed;   /* and not stored yet */
     struct job_process **processes;
     size_t count, capacity;
     struct job_recording *recordings;
@@ -88,16 +94,23 @@ struct jobs {
     json_t *used;   /* names of recordings */
     uint64_t heard; /* the number of the last notice or output */
     bool meta_changed;
+    const char
+        *connecting; /* a machine that is waited for: why that fails is in `why`, not printed */
+    char why[640];
     unsigned depth;   /* of scripts */
     bool interrupted; /* by a signal */
     bool warned;      /* by die, just now */
     bool dead;
-    bool ended;  /* the session, too: nothing is kept */
-    bool typing; /* the user is at the prompt */
+    bool ended;    /* the session, too: nothing is kept */
+    bool typing;   /* the user is at the prompt */
+    bool progress; /* a line without its end says how far a command is */
     uint64_t trimmed;
 };
 
-/* ---- job_session.c ---- */
+/* ---- job_events.c ---- */
+
+/* The context is a struct jobs. */
+extern const struct remote_callbacks jobs_callbacks;
 
 /* Prints a result: into the sink. */
 void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -105,16 +118,29 @@ void jobs_print(struct jobs *jobs, const char *format, ...) __attribute__((forma
 /* Prints what comes by itself. */
 void jobs_tell(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* On a terminal: a line that says how far a command is, which the next one replaces. */
+void jobs_progress(struct jobs *jobs, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void jobs_progress_end(struct jobs *jobs);
+
 /* Prints an error; returns -1. */
 int jobs_error(struct jobs *jobs, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void jobs_poll(struct jobs *jobs, int timeout_ms);
 
+/* A process has ended. */
+void jobs_take_end(struct jobs *jobs, struct job_process *process, const struct job_end *end);
+
+/* Prints a line about a machine once. */
+void jobs_say_once(struct jobs *jobs, struct job_machine *machine, const char *text);
+
+/* What an agent has said makes no sense; `why` is a part of it. Printed once. */
+void jobs_distrust(struct jobs *jobs, struct job_machine *machine, const char *why);
+
+/* ---- job_session.c ---- */
+
 /* The machine of this name, as it is; NULL: out of memory. */
 struct job_machine *jobs_name_machine(struct jobs *jobs, const char *name);
-
-/* A process has ended: with `signal` or `status`. */
-void jobs_take_end(struct jobs *jobs, struct job_process *process, json_t *params);
 
 /* The machine of this name, connected. Returns 0, or a negative errno with a line in `problem`. */
 int jobs_machine(struct jobs *jobs, const char *name, struct job_machine **ret_machine,
@@ -133,12 +159,18 @@ struct job_answer {
 void jobs_ask_later(struct jobs *jobs, struct job_machine *machine, const char *method,
                     json_t *params, struct job_answer *answer);
 
+/* The same, with the time for the answer. */
+void jobs_ask_within(struct jobs *jobs, struct job_machine *machine, const char *method,
+                     json_t *params, int timeout_ms, struct job_answer *answer);
+
 /* Waits for all of them. Returns -EINTR after a signal: those that have not come never do. */
 int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
 
 /* Asks one machine and waits. The caller owns *ret_result (may be NULL). */
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
              json_t **ret_result, struct problem *problem);
+
+/* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
 struct job_filter *jobs_find_filter(const struct jobs *jobs, const char *name);
@@ -165,6 +197,9 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
                    struct job_filter **ret_filter, struct problem *problem);
 bool filters_alive(const struct job_filter *filter);
 
+/* Whether it runs on this machine. */
+bool filters_are_here(const struct job_filter *filter);
+
 /* Starts its process unless it runs. */
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
 
@@ -180,7 +215,22 @@ void jobs_keep(struct jobs *jobs);
 /* Reads what an earlier controller has stored, and asks the agents what has happened since. */
 int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem);
 
+/* ---- job_listing.c ---- */
+
+/* Asks the agents of unsure machines for the states of their processes. */
+void jobs_look_again(struct jobs *jobs);
+
+/* NULL: there is none. */
+struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
+                                      int64_t pid);
+
 /* ---- job_commands.c ---- */
+
+/* The machine has a recording of the job, with all flags. */
+void job_note_recording(struct job *job, struct job_machine *machine);
+
+/* Sets the job's flags on all its machines. Returns -1 after an error, which was printed. */
+int jobs_set_flags(struct jobs *jobs, struct job *job);
 
 int command_filter(struct jobs *jobs, const struct job_command *command);
 int command_newjob(struct jobs *jobs, const struct job_command *command);
@@ -202,18 +252,33 @@ int command_wait(struct jobs *jobs, const struct job_command *command);
 int command_input(struct jobs *jobs, const struct job_command *command,
                   const struct job_reader *reader);
 
-/* ---- job_results.c ---- */
+/* ---- job_logs.c ---- */
+
+/* Copies what a filter has stored to a folder that does not exist yet; it has settled. Returns 0, or a negative errno with
+ * a line in `problem`. */
+int logs_copy(struct jobs *jobs, const struct job_filter *filter, const char *destination,
+              struct problem *problem);
 
 int command_getlog(struct jobs *jobs, const struct job_command *command);
+
+/* ---- job_results.c ---- */
+
 int command_analyse(struct jobs *jobs, const struct job_command *command);
+
+/* What the job's machines have recorded until now reaches its filter. */
+int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem);
 
 /* Waits until the server has what the machine's recording had at its last flush, or at its end. */
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem);
 
-/* Starts a program with signals as they are by default and an empty standard input; `actions` set up its output. Returns 0
- * or a positive errno, as posix_spawn(3). */
-int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid);
+/* Starts a program with signals as they are by default; `in` is its standard input, -1: it is empty. `actions` set up its
+ * output. Returns 0 or a positive errno, as posix_spawn(3). */
+int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
+              pid_t *ret_pid);
+
+/* Waits for a process that was started, and does meanwhile what happens. Returns its status as a shell has it. */
+int jobs_reap(struct jobs *jobs, pid_t pid);
 
 /* Runs a program and waits for it; its output goes where results go. Returns its status as a shell has it. */
 int jobs_spawn(struct jobs *jobs, char *const *words);

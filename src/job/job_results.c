@@ -6,6 +6,8 @@
  */
 #include "job/job_private.h"
 
+#include "base/folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +18,10 @@
 #include <unistd.h>
 
 #define TRACES_MOST 1024
+#define NO_PROGRESS 60000000000ull /* ns */
 
-int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actions, pid_t *ret_pid)
+int job_spawn(char *const *words, short flags, int in, posix_spawn_file_actions_t *actions,
+              pid_t *ret_pid)
 {
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -29,31 +33,40 @@ int job_spawn(char *const *words, short flags, posix_spawn_file_actions_t *actio
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes,
                              (short)(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
-    posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    if (in < 0)
+        posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(actions, in, 0);
     int error = posix_spawnp(ret_pid, words[0], actions, &attributes, words, environ);
     posix_spawnattr_destroy(&attributes);
     return error;
+}
+
+int jobs_reap(struct jobs *jobs, pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, WNOHANG) == 0)
+        jobs_poll(jobs, 20);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 int jobs_spawn(struct jobs *jobs, char *const *words)
 {
     FILE *out = jobs->sink != NULL ? jobs->sink : jobs->options.out;
     posix_spawn_file_actions_t actions;
-    int status = 0;
     pid_t pid;
 
     fflush(out);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, fileno(out), 1);
-    int error = job_spawn(words, 0, &actions, &pid);
+    int error = job_spawn(words, 0, -1, &actions, &pid);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) {
         jobs_error(jobs, "cannot start '%s': %s", words[0], strerror(error));
         return 127;
     }
-    while (waitpid(pid, &status, WNOHANG) == 0)
-        jobs_poll(jobs, 20);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return jobs_reap(jobs, pid);
 }
 
 /* ---- everything until now ---- */
@@ -61,25 +74,39 @@ int jobs_spawn(struct jobs *jobs, char *const *words)
 int jobs_await_published(struct jobs *jobs, const struct job *job, struct job_machine *machine,
                          struct problem *problem)
 {
+    uint64_t progress = clock_now(CLOCK_MONOTONIC);
+    json_t *before = NULL; /* what was published */
+    int result = 0;
     bool done = false;
 
-    while (!done) {
+    while (!done && result == 0) {
         json_t *state = NULL;
-        int result = jobs_ask(jobs, machine, "recording.state",
-                              json_pack("{s:s}", "recording", job->recording), &state, problem);
+        result = jobs_ask(jobs, machine, "recording.state",
+                          json_pack("{s:s}", "recording", job->recording), &state, problem);
         if (result < 0)
-            return result;
+            break;
         done = !json_is_true(json_object_get(state, "begun")) ||
                json_is_true(json_object_get(state, "caught_up"));
+        json_t *now = json_object_get(state, "published");
+        if (now != NULL && (before == NULL || !json_equal(before, now))) {
+            progress = clock_now(CLOCK_MONOTONIC);
+            json_decref(before);
+            before = json_incref(now);
+        }
         json_decref(state);
-        if (!done)
+        if (!done && clock_now(CLOCK_MONOTONIC) - progress > NO_PROGRESS)
+            result = problem_set(problem, -ETIMEDOUT,
+                                 "%s: its agent has not sent all that it recorded, and nothing "
+                                 "more for 60 s",
+                                 machine->name);
+        else if (!done)
             jobs_poll(jobs, 20);
     }
-    return 0;
+    json_decref(before);
+    return result;
 }
 
-/* What the job's machines have recorded until now reaches its filter. */
-static int bring(struct jobs *jobs, const struct job *job, struct problem *problem)
+int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem)
 {
     int result = filters_start(jobs, job->filter, problem);
 
@@ -93,51 +120,18 @@ static int bring(struct jobs *jobs, const struct job *job, struct problem *probl
     return result;
 }
 
-/* ---- getlog ---- */
-
-int command_getlog(struct jobs *jobs, const struct job_command *command)
-{
-    struct job_filter *filter = jobs_find_filter(jobs, command->words[0]);
-    struct problem problem;
-    struct stat status;
-    int result = 0;
-
-    if (filter == NULL)
-        return jobs_error(jobs, "there is no filter '%s'; filter lists them", command->words[0]);
-    if (lstat(command->words[1], &status) == 0)
-        return jobs_error(jobs, "%s exists already: choose another name", command->words[1]);
-    for (size_t i = 0; result == 0 && i < jobs->count; i++)
-        if (jobs->list[i]->filter == filter)
-            result = bring(jobs, jobs->list[i], &problem);
-    if (result == 0)
-        result = filters_settle(jobs, filter, &problem);
-    if (result < 0)
-        return jobs_error(jobs, "%s", problem.text);
-    char *const words[] = {(char *)"cp",   (char *)"-r",      (char *)"--",
-                           filter->folder, command->words[1], NULL};
-    if (jobs_spawn(jobs, words) != 0)
-        return jobs_error(jobs, "the log of filter %s is not copied to %s", filter->name,
-                          command->words[1]);
-    jobs_print(jobs, "log of filter %s copied to %s", filter->name, command->words[1]);
-    for (size_t i = 0; i < jobs->count; i++)
-        if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
-            jobs_print(jobs, "note: job %s is still recorded: this is its state so far",
-                       jobs->list[i]->name);
-    return 0;
-}
-
 /* ---- analyses ---- */
 
 /* The copies of a job's recording: FOLDER/MACHINE.sort. Their paths are allocated. */
-static size_t list_traces(const struct job *job, char **paths, size_t most)
+static size_t list_traces(const struct job *job, const char *folder, char **paths, size_t most)
 {
     const char *name = job->recording + strlen(job->filter->prefix);
     size_t count = 0;
 
     for (size_t i = 0; i < job->recording_count && count < most; i++) {
         char *path = NULL;
-        if (asprintf(&path, "%s/%s.%s", job->filter->folder,
-                     job->recordings[i].machine->host->machine, name) < 0)
+        if (asprintf(&path, "%s/%s.%s", folder, job->recordings[i].machine->host->machine, name) <
+            0)
             break;
         if (access(path, R_OK) == 0)
             paths[count++] = path;
@@ -147,10 +141,11 @@ static size_t list_traces(const struct job *job, char **paths, size_t most)
     return count;
 }
 
-static int analyse(struct jobs *jobs, const struct job_command *command, const struct job *job)
+static int analyse(struct jobs *jobs, const struct job_command *command, const struct job *job,
+                   const char *folder)
 {
     char *paths[TRACES_MOST];
-    size_t traces = list_traces(job, paths, TRACES_MOST), count = 0;
+    size_t traces = list_traces(job, folder, paths, TRACES_MOST), count = 0;
     char **words = calloc(traces + command->count + 4, sizeof(char *));
     int status = 0;
 
@@ -172,6 +167,21 @@ static int analyse(struct jobs *jobs, const struct job_command *command, const s
     return traces > 0 && status == 0 ? 0 : -1;
 }
 
+/* What a filter on another machine has stored is copied here for a moment. */
+static int analyse_copy(struct jobs *jobs, const struct job_command *command, const struct job *job)
+{
+    char folder[PATH_MAX];
+    struct problem problem;
+
+    snprintf(folder, sizeof(folder), "%.4000s/log", remote_folder(jobs->remote));
+    folder_remove(folder);
+    int result = logs_copy(jobs, job->filter, folder, &problem) < 0
+                     ? jobs_error(jobs, "%s", problem.text)
+                     : analyse(jobs, command, job, folder);
+    folder_remove(folder);
+    return result;
+}
+
 int command_analyse(struct jobs *jobs, const struct job_command *command)
 {
     struct job *job = jobs_need(jobs, command->words[0]);
@@ -181,7 +191,8 @@ int command_analyse(struct jobs *jobs, const struct job_command *command)
         return -1;
     if (job->flags == 0)
         jobs_print(jobs, "note: no flags are set: `setflags %s all` meters everything", job->name);
-    if (bring(jobs, job, &problem) < 0 || filters_settle(jobs, job->filter, &problem) < 0)
+    if (jobs_bring(jobs, job, &problem) < 0 || filters_settle(jobs, job->filter, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
-    return analyse(jobs, command, job);
+    return filters_are_here(job->filter) ? analyse(jobs, command, job, job->filter->folder)
+                                         : analyse_copy(jobs, command, job);
 }

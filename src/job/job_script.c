@@ -49,8 +49,9 @@ static void end_session(struct jobs *jobs)
         struct job_machine *machine = jobs->machines[i];
         answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
         if (answers[i].came) {
-            jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
-                       machine->name);
+            if (machine->has_agent)
+                jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
+                           machine->name);
             continue;
         }
         machine->host->ends = true;
@@ -217,6 +218,7 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
 
     jobs->interrupted = false; /* a signal interrupts one command, at each of its steps */
     jobs_poll(jobs, 0);        /* states as they are now */
+    jobs_look_again(jobs);
     if (job_parse(line, &command, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
     if (jobs->warned && command.kind != JOB_DIE && command.kind != JOB_NOTHING) {

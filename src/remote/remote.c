@@ -294,6 +294,8 @@ int remote_add(struct remote *remote, const char *name, struct remote_host **ret
         memcpy(host->machine, machine, sizeof(machine));
         remote->hosts[remote->count++] = host;
         link_start(remote, host);
+    } else if (host->state == REMOTE_OUT && !host->ends) {
+        link_start(remote, host);
     }
     *ret_host = host;
     return 0;
@@ -358,6 +360,7 @@ void remote_poll(struct remote *remote, int timeout_ms)
 {
     size_t count = 0;
 
+    remote_calls_step(remote); /* what was asked just now does not wait */
     if (array_reserve(&remote->files, &remote->file_capacity, 2 + LINK_FILES * remote->count,
                       sizeof(*remote->files)) < 0)
         return;

@@ -133,7 +133,7 @@ int remote_tell_filters(struct remote *remote, const char *method, json_t *param
                         struct problem *problem);
 
 /* Begins to connect to a host. The host's state is REMOTE_OUT if the shell cannot be started; callbacks->changed is
- * called. A name that was added is found again. Errors, with a line in `problem`: -EEXIST: another name makes the
+ * called. A name that was added is found again; if the host is out, it is tried again. Errors, with a line in `problem`: -EEXIST: another name makes the
  * same name of a machine; -ENOMEM. */
 int remote_add(struct remote *remote, const char *name, struct remote_host **ret_host,
                struct problem *problem);
@@ -184,6 +184,36 @@ struct remote_asking {
 int remote_find_program(const struct remote_asking *asking, const char *name, const char *directory,
                         char ret_hash[REMOTE_HASH_SIZE], char ret_directory[PATH_MAX],
                         struct problem *problem);
+
+/* ---- a filter on another machine ---- */
+
+/*
+ *      here: dpm filter --host web1 --ssh--> web1: dpm filter --relayed NAME --> copies there
+ */
+struct remote_filter_options {
+    const char *session;   /* one of this user's, with a server of its own */
+    const char *host;      /* where the filter is to run */
+    const char *rsh, *dpm; /* as of remote_options */
+    const char *const
+        *arguments; /* of dpm there, as remote_shell_start has them; NULL at the end */
+    int descriptor; /* watched: when it is readable, `stops` says whether to end */
+    bool (*stops)(void *context);
+    void (*said)(void *context, const char *line); /* lines that the filter prints */
+    void *context;
+};
+
+/* Starts a filter through the remote shell, and carries its connection to the session's server: until `stops`, or until
+ * the session has ended. A connection that breaks is made again. Returns 0, or, if there was never one, a negative errno
+ * with a line in `problem`. */
+int remote_filter_run(const struct remote_filter_options *options, struct problem *problem);
+
+/* ---- commands ---- */
+
+/* Starts a command on a host through the remote shell: its standard input and output are these descriptors, which stay the
+ * caller's; its standard error is this process's. The words must be safe for the remote shell: without blanks and quotes.
+ * Returns 0, or a negative errno with a line in `problem`; the caller waits for *ret_pid. */
+int remote_command(const char *rsh, const char *host, const char *const *words, int in, int out,
+                   pid_t *ret_pid, struct problem *problem);
 
 /* ---- words ---- */
 

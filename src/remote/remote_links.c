@@ -25,6 +25,8 @@ static void change(struct remote *remote, struct remote_host *host, enum remote_
     remote->options.callbacks->changed(remote->options.context, host, line);
 }
 
+static const char *const agent[] = {"agent", NULL};
+
 void link_end(struct remote_host *host)
 {
     relay_close(host->link->relay);
@@ -129,7 +131,7 @@ static int start_here(struct remote_host *host, struct problem *problem)
         return problem_set(problem, -errno, "cannot find the program dpm: %s", strerror(errno));
     path[length] = '\0';
     snprintf(quoted, sizeof(quoted), "'%s'", path);
-    return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted,
+    return remote_shell_start(&host->link->shell, "sh -c 'exec \"$@\"'", host->name, quoted, agent,
                               problem);
 }
 
@@ -141,10 +143,10 @@ void link_start(struct remote *remote, struct remote_host *host)
 
     host->state = REMOTE_STARTING;
     link->deadline = clock_now(CLOCK_MONOTONIC) + (uint64_t)remote->options.connect_ms * 1000000;
-    int result =
-        remote->options.direct && remote_is_here(host->name)
-            ? start_here(host, &problem)
-            : remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, &problem);
+    int result = remote->options.direct && remote_is_here(host->name)
+                     ? start_here(host, &problem)
+                     : remote_shell_start(&link->shell, remote->rsh, host->name, remote->dpm, agent,
+                                          &problem);
     if (result == 0)
         result = say_hello(remote, host, &problem);
     if (result == 0)

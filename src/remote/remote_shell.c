@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_shell.c: a remote shell that runs `dpm agent` on another machine. See remote_shell.h. */
+/* remote_shell.c: a remote shell that runs dpm on another machine. See remote_shell.h. */
 #include "remote/remote_shell.h"
 #include "remote/remote.h"
 
@@ -28,8 +28,9 @@ static bool is_ssh(const char *program)
     return strcmp(slash == NULL ? program : slash + 1, "ssh") == 0;
 }
 
-/* rsh..., (options of ssh), HOST, dpm..., "agent". Returns 0 or a negative errno. */
-static int arrange(char **rsh, const char *host, char **dpm, const char *words[WORDS_MOST])
+/* rsh..., (options of ssh), HOST, dpm..., arguments... Returns 0 or a negative errno. */
+static int arrange(char **rsh, const char *host, char **dpm, const char *const *arguments,
+                   const char *words[WORDS_MOST])
 {
     size_t count = 0, options = is_ssh(rsh[0]) ? ARRAY_SIZE(ssh_options) : 0;
 
@@ -40,7 +41,8 @@ static int arrange(char **rsh, const char *host, char **dpm, const char *words[W
     words[count++] = host;
     for (size_t i = 0; dpm[i] != NULL && count < WORDS_MOST - 2; i++)
         words[count++] = dpm[i];
-    words[count++] = "agent";
+    for (size_t i = 0; arguments[i] != NULL && count < WORDS_MOST - 1; i++)
+        words[count++] = arguments[i];
     words[count] = NULL;
     return count < WORDS_MOST - 1 ? 0 : -E2BIG;
 }
@@ -125,8 +127,26 @@ static int start(struct remote_shell *shell, const char *const *words, struct pr
     return problem_set(problem, result, "cannot start '%s': %s", words[0], strerror(-result));
 }
 
+int remote_command(const char *rsh, const char *host, const char *const *words, int in, int out,
+                   pid_t *ret_pid, struct problem *problem)
+{
+    const char *all[WORDS_MOST];
+    char **rsh_words = NULL, *none = NULL;
+    int result = remote_words(rsh, &rsh_words);
+
+    if (result >= 0)
+        result = rsh_words[0] == NULL ? -EINVAL : arrange(rsh_words, host, &none, words, all);
+    if (result >= 0)
+        result = spawn(all, (const int[]){in, out, STDERR_FILENO}, ret_pid);
+    if (result < 0)
+        problem_set(problem, result, "cannot start '%s %s %s': %s", rsh, host, words[0],
+                    strerror(-result));
+    free(rsh_words);
+    return result;
+}
+
 int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *host,
-                       const char *dpm, struct problem *problem)
+                       const char *dpm, const char *const *arguments, struct problem *problem)
 {
     const char *words[WORDS_MOST];
     char **rsh_words = NULL, **dpm_words = NULL;
@@ -139,10 +159,10 @@ int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *
     if (result >= 0)
         result = rsh_words[0] == NULL || dpm_words[0] == NULL
                      ? -EINVAL
-                     : arrange(rsh_words, host, dpm_words, words);
+                     : arrange(rsh_words, host, dpm_words, arguments, words);
     if (result < 0)
-        problem_set(problem, result, "cannot make a command of '%s %s %s agent': %s", rsh, host,
-                    dpm, strerror(-result));
+        problem_set(problem, result, "cannot make a command of '%s %s %s %s': %s", rsh, host, dpm,
+                    arguments[0], strerror(-result));
     else
         result = start(shell, words, problem);
     free(rsh_words);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_shell.h: a remote shell that runs `dpm agent` on another machine: ssh, or what the user chose instead.
+ * remote_shell.h: a remote shell that runs dpm on another machine: ssh, or what the user chose instead.
  * Private to remote/.
  *
  *      in  --> standard input  of ssh HOST dpm agent
@@ -31,10 +31,11 @@ struct remote_shell {
         .in = -1, .out = -1, .err = -1                                                             \
     }
 
-/* Starts `rsh` HOST `dpm` agent; `rsh` and `dpm` may be several words each. It has a session of its own: it gets no
- * signals of the terminal, and cannot ask there. Returns 0, or a negative errno with a line in `problem`. */
+/* Starts `rsh` HOST `dpm` `arguments`; `rsh` and `dpm` may be several words each. A remote shell takes the arguments apart
+ * once more: words without blanks and quotes are safe. It has a session of its own: it gets no signals of the terminal,
+ * and cannot ask there. Returns 0, or a negative errno with a line in `problem`. */
 int remote_shell_start(struct remote_shell *shell, const char *rsh, const char *host,
-                       const char *dpm, struct problem *problem);
+                       const char *dpm, const char *const *arguments, struct problem *problem);
 
 /* Reads standard error, and calls `said` for each complete line. */
 void remote_shell_read(struct remote_shell *shell, void (*said)(void *context, const char *line),

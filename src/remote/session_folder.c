@@ -113,28 +113,47 @@ int remote_session_attach(const char *session, struct fabric_server **ret_server
 
 /* ---- controllers ---- */
 
-/* A lock that children do not inherit: the server's supervisor is a fork of the controller. */
-static int lock_file(const char *path, int flags, short type, pid_t *ret_holder)
+#define LOCK_TRIES 10
+
+static int open_lock(const char *path, int flags)
 {
     char file[PATH_MAX + 16];
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET}, asked = lock;
 
     snprintf(file, sizeof(file), "%s/controller", path);
     int descriptor = open(file, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (descriptor < 0)
-        return -errno;
-    *ret_holder =
-        fcntl(descriptor, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK ? asked.l_pid : 0;
-    if (*ret_holder == 0 && fcntl(descriptor, F_SETLK, &lock) == 0)
-        return descriptor;
-    close(descriptor);
-    return -EBUSY;
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+/* 0: nobody. */
+static pid_t holder_of(int descriptor)
+{
+    struct flock asked = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(descriptor, F_GETLK, &asked) == 0 && asked.l_type != F_UNLCK ? asked.l_pid : 0;
+}
+
+/* A lock that children do not inherit: the server's supervisor is a fork of the controller. Who holds it is asked after
+ * it was refused; if nobody does any more, it is tried again. */
+static int lock_file(const char *path, pid_t *ret_holder)
+{
+    const struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    int descriptor = open_lock(path, O_RDWR | O_CREAT);
+
+    for (int i = 0; descriptor >= 0 && i < LOCK_TRIES; i++) {
+        if (fcntl(descriptor, F_SETLK, &lock) == 0)
+            return descriptor;
+        if ((*ret_holder = holder_of(descriptor)) != 0)
+            break;
+    }
+    if (descriptor >= 0)
+        close(descriptor);
+    return descriptor < 0 ? descriptor : -EBUSY;
 }
 
 int session_folder_lock(const char *session, const char *path, struct problem *problem)
 {
     pid_t holder = 0;
-    int descriptor = lock_file(path, O_RDWR | O_CREAT, F_WRLCK, &holder);
+    int descriptor = lock_file(path, &holder);
 
     if (descriptor >= 0)
         return descriptor;
@@ -147,14 +166,15 @@ int session_folder_lock(const char *session, const char *path, struct problem *p
     return problem_set(problem, descriptor, "%s/controller: %s", path, strerror(-descriptor));
 }
 
+/* Only asks: a lock taken here would refuse a controller that begins just now. */
 static bool is_controlled(const char *path)
 {
-    pid_t holder = 0;
-    int descriptor = lock_file(path, O_RDWR, F_WRLCK, &holder);
+    int descriptor = open_lock(path, O_RDWR);
+    bool held = descriptor >= 0 && holder_of(descriptor) != 0;
 
     if (descriptor >= 0)
         close(descriptor);
-    return descriptor == -EBUSY;
+    return held;
 }
 
 ssize_t remote_sessions(struct remote_session **ret_list, struct problem *problem)

@@ -42,130 +42,14 @@ script() {
     timeout 120 "$dpm" -f "$1" --rsh ./rsh --remote-dpm "$dpm" --session scripted > out 2> err
 }
 
-# says NAME TEXT FILE: a line of the file begins with this text.
-says() {
-    check "$1" grep -q -e "^$2" "$3"
-}
-
 # ---- every command, every state ----
 
 sleep 300 &
 acquired=$!
-echo 'jobs' > inner
-cat > all << END
-jobs
-filter
-newjob sort
-newjob sort
-newjob other nobody
-newjob other
-filter big
-filter big
-filter far web1
-filter own localhost ./none
-filter own localhost filter descriptions
-add none web1 true
-add sort away true
-add sort web1 no-such-program
-setflags sort send receive
-setflags sort -receive fork
-add sort workers sleep 300
-acquire sort web1 $acquired
-acquire sort web1 $acquired
-acquire sort web1 4194303
-jobs sort
-startjob none
-stopjob none
-removejob none
-removejob sort
-removeprocess sort sleep
-removeprocess sort nobody
-startjob sort
-startjob sort
-input sort $acquired x
-input sort nobody x
-add other localhost sh -c 'echo out; echo err >&2; read x; echo read \$x'
-startjob other
-input other sh some words
-input other sh
-.
-wait other
-startjob other
-stopjob other
-input other sh x
-jobs other
-setflags sort all
-sink listed
-jobs sort
-sink
-source inner
-source missing
-removejob sort
-stopjob sort
-stopjob sort
-startjob sort
-stopjob sort
-removeprocess sort sleep.2
-jobs sort
-removejob sort
-jobs
-getlog nobody x
-getlog default log
-getlog default log
-wait none
-why none
-jobs again
-END
-script all
-check_equal "a script with errors fails" 1 $?
-says "a job is created" 'job sort created: number 1, filter default$' out
-says "... once" 'dpm: there is a job sort already$' err
-says "... for a filter that exists" "dpm: there is no filter 'nobody'; filter lists them\$" err
-says "a filter is created" 'filter big created: process [0-9]*, stores in .*/dpm-scripted-big.traces$' out
-says "... once" 'dpm: there is a filter big already$' err
-says "... here" 'dpm: filter far: filters run on this machine, not on web1' err
-says "... from a program" 'dpm: filter own: ./none is no program that can be executed' err
-says "... the standard one has no rules" 'dpm: filter own: the program .filter. stores everything' err
-says "there is no such job: which there are" "dpm: there is no job 'none'; there are: sort, other\$" err
-says "a machine that cannot be reached" 'dpm: away: the remote shell ended with exit status 255: no route to away$' err
-says "a program that is missing" "dpm: web1: there is no program 'no-such-program'\$" err
-says "flags unite, and are reset" 'flags of job sort: send,createprocess,.*termination$' out
-says "a process is created" 'process sleep created on web1: number' out
-says "... on each machine of a group" 'process sleep.2 created on web2: number' out
-says "a process is acquired" "process $acquired on web1 acquired\$" out
-says "... once" "dpm: process $acquired is part of job sort already\$" err
-says "new: jobs shows it" '[0-9]* *new *sleep *web1 *send,' out
-says "acquired: jobs shows it" "$acquired *acquired *$acquired *web1 *send," out
-says "new: removejob refuses" 'dpm: sleep@web1 is new: stopjob first$' err
-says "... and removes nothing" 'dpm: job sort is not removed$' err
-says "a process that does not exist" "dpm: job sort has no process 'nobody'; .jobs sort. lists them\$" err
-says "new: startjob starts" 'sleep@web1: started$' out
-says "running: startjob passes" 'sleep@web1: runs already$' out
-says "acquired: startjob passes" "$acquired@web1: is acquired: it is metered only, never started\$" out
-says "acquired: input refuses" "dpm: $acquired@web1 is acquired: its input is its own\$" err
-says "the output of processes is shown" "sh@$own: out\$" out
-says "... both" "sh@$own: err\$" out
-says "running: it reads input, and ends" "sh@$own: read some words\$" out
-says "killed: jobs shows it" "[0-9]* *killed *sh *$own *none\$" out
-says "killed: input refuses" "dpm: sh@$own has ended: it reads nothing\$" err
-says "running: jobs shows it, with all flags" '[0-9]* *running *sleep *web1 *all$' listed
-check_equal "... in the sink only" 0 "$(grep -c ' running ' out)"
-says "source executes a file" '1 *sort *default$' out
-says "... which is there" 'dpm: source: missing: No such file or directory$' err
-says "running: removejob refuses" 'dpm: sleep@web1 runs: stopjob first$' err
-says "running: stopjob stops" 'sleep@web1: stopped$' out
-says "stopped: stopjob passes" 'sleep@web1: is stopped already$' out
-says "killed: stopjob passes" "sh@$own: has ended\$" out
-says "acquired: stopjob passes" "$acquired@web1: is acquired: it is metered only, never stopped\$" out
-says "stopped: startjob continues" 'sleep@web1: continues$' out
-says "killed: startjob passes" "sh@$own: has ended: it cannot be started again\$" out
-says "stopped: removeprocess kills" 'sleep.2@web2: killed and removed$' out
-says "stopped: removejob kills" 'sleep@web1: killed and removed$' out
-says "acquired: removejob lets it live" "$acquired@web1: is not metered any more, and lives on\$" out
-check "... and it lives" kill -0 "$acquired"
-says "the job is removed" 'job sort removed$' out
-check_equal "getlog copies what was recorded" "$own.other web1.sort web2.sort" "$(find log -mindepth 1 -maxdepth 1 -printf '%f\n' |
-    LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+first=web1
+second=web2
+. "$tests/controller_commands.sh"
+check "... and lives" kill -0 "$acquired"
 "$dpm" stats --json log/*.sort > stats.json 2> stats.err
 check_equal "... whole" "" "$(grep -e cut -e lost stats.err)"
 says "... to a new place" 'dpm: log exists already: choose another name$' err
@@ -209,6 +93,16 @@ sleep 2
 job jobs
 check_equal "a later controller shows what both have written" "sh.2@web2: late sh@web1: late" \
     "$(grep ': late$' out | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+# one has seen the beginning of a line, and another one its end
+job newjob half && job add half localhost sh -c 'printf half; read x; echo " a line"' && job startjob half
+check_equal "a process that writes half a line starts" 0 $?
+job jobs half
+job input half sh x
+for _ in $(seq 50); do
+    [ "$(grep -c ': half a line$' out)" = 0 ] || break
+    job jobs half
+done
+check_equal "a later controller shows the whole line" "sh@$own: half a line" "$(grep ' a line$' out)"
 job filter
 kill -9 "$(awk '$2 == "default" { print $1 }' out)"
 job die
@@ -236,9 +130,35 @@ check_equal "... its log" 1 "$(find tsp.log -mindepth 1 -maxdepth 1 | wc -l)"
 sed 's/^analysis.*/analyse it/' tsp.job > wrong.job
 job run wrong.job
 check_equal "... an error in it, before anything happens" "1 1" \
-    "$? $(grep -c '^dpm: wrong.job:5: begins with none of: job filter' err)"
+    "$? $(grep -c "^dpm: wrong.job:5: 'analyse' is none of: job filter" err)"
 job die
+
+# ---- a filter with rules, on another machine ----
+
+printf 'type=termination;\n' > right.rules
+if "$dpm" filter --from none --rules right.rules 2>&1 | grep -q 'give no --from'; then
+    skip "a filter with rules" "dpm filter --from takes no rules"
+else
+    printf '%s\n' 'job selected' 'filter some web2' 'rules right.rules' 'process web1 sh -c "echo x; true"' \
+        'log selected.log' > selected.job
+    job run selected.job
+    check_equal "a job whose filter has rules, on another machine" 0 $?
+    "$dpm" dump --json selected.log/* > dump.json 2> dump.err
+    check_equal "... its log has what they select, and nothing else" "TERMINATION" \
+        "$(jq -r 'select(.sequence).event' dump.json | sort -u | grep -v DISCARDED | xargs)"
+    job die
+    cp right.rules templates
+    job filter standard
+    check "... the file templates is the standard one" grep -q "^filter standard selects by the rules in .*/templates\$" out
+    rm templates
+    job die
 fi
+fi
+
+# ---- controllers that are killed while the agent is asked ----
+
+check_equal "controllers are killed, and others go on" "" \
+    "$(mkdir killed && cd killed && timeout 120 python3 "$tests/controller_killed.py" "$dpm" 0 1 2>&1)"
 
 # ---- on a terminal ----
 

@@ -166,6 +166,48 @@ static void test_commands_of_the_paper(void **state)
     }
 }
 
+static const struct file {
+    const char *text, *says; /* NULL: it is right */
+} files[] = {
+    {"job a\nprocess web1 ./x\n", NULL},
+    {"# comment\n\n  job a \n filter f web1\nrules r\nflags send -pc\nprocess web1 ./x 'two "
+     "words'\n"
+     "acquire web1 812\nanalysis report --html x.html\nlog x",
+     NULL},
+    {"job a\nrules r\nacquire web1 812", NULL},
+    {"job a\n", "x.job: a job has a name and a process"},
+    {"", "x.job: a job has a name and a process"},
+    {"process web1 x\n", "x.job:1: the job's name comes first"},
+    {"job a\nprocess web1\n", "x.job:2: too few arguments; usage: addprocess JOB MACHINE FILE"},
+    {"job a\n\nprocess web1 'x\n", "x.job:3: a quote is not closed"},
+    {"job a\nprocess web1 x\nacquire web1 x\n", "x.job:3: acquire: 'x' is not the number"},
+    {"job a\nprocess web1 x\nflags send sned\n", "x.job:3: setflags: 'sned' is no meter flag"},
+    {"job a\nprocess web1 x\nanalysis jobs\n", "x.job:3: 'jobs' is no analysis"},
+    {"job a\nprocess web1 x\nanalysis\n", "x.job:3: analysis: a value is missing"},
+    {"job a\njob b\n", "x.job:2: job stands in line 1 already"},
+    {"job a\nprocess web1 x\nanalyse why\n", "x.job:3: 'analyse' is none of: job filter rules"},
+    {"job a;b\nprocess web1 x\n", "x.job:1: newjob: 'a;b' is no name"},
+    {"job a\nfilter a b c d e f\nprocess web1 x\n", "x.job:2: too many arguments"},
+    {"job a\nlog x y\nprocess web1 x\n", "x.job:2: too many arguments; usage: getlog"},
+};
+
+static void test_files_of_jobs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+        struct problem problem = {""};
+        const char *text = files[i].text[0] == '\0' ? "\n" : files[i].text;
+        FILE *from = fmemopen((void *)text, strlen(text), "r");
+        assert_non_null(from);
+        int result = job_file_check("x.job", from, &problem);
+        fclose(from);
+        if (result != (files[i].says == NULL ? 0 : -EINVAL) ||
+            (files[i].says != NULL &&
+             strncmp(problem.text, files[i].says, strlen(files[i].says)) != 0))
+            fail_msg("%s: %s", files[i].text, problem.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_commands_of_the_paper),
+        cmocka_unit_test(test_files_of_jobs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

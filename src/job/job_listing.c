@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_listing.c: states as the agents know them, when the controller may not: after an earlier controller, after an
+ * interrupted command, and when a machine is back that was out. See job.h.
+ *
+ *      process.list --> [{"pid": 812, "recording": "f1-sort", "command": "./sort", "state": "running"}, ...]
+ */
+#include "job/job_private.h"
+
+#define LISTING_MS 10000
+
+static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (strcmp(jobs->list[i]->recording, recording) == 0)
+            return jobs->list[i];
+    return NULL;
+}
+
+struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_machine *machine,
+                                      int64_t pid)
+{
+    for (size_t i = jobs->count; i-- > 0;)
+        for (size_t j = jobs->list[i]->count; j-- > 0;) {
+            struct job_process *process = jobs->list[i]->processes[j];
+            if (process->pid == pid && process->machine == machine)
+                return process;
+        }
+    return NULL;
+}
+
+/* One that was created just before a controller died is part of its job, too. Others were removed. */
+static struct job_process *adopt(struct job *job, struct job_machine *machine,
+                                 const struct job_listed *listed)
+{
+    if (listed->state != JOB_SAID_NEW || listed->name[0] == '\0')
+        return NULL;
+    struct job_process *process = job_new_process(job, listed->name);
+    if (process == NULL)
+        return NULL;
+    process->machine = machine;
+    process->pid = listed->pid;
+    job_note_recording(job, machine);
+    job->flags_set = false;
+    return process;
+}
+
+static void take_listed(struct jobs *jobs, struct job_machine *machine,
+                        const struct job_listed *listed)
+{
+    struct job *job = job_of_recording(jobs, listed->recording);
+    struct job_process *process = jobs_find_process(jobs, machine, listed->pid);
+
+    if (job == NULL || (process != NULL && process->job != job))
+        return;
+    if (process == NULL && (process = adopt(job, machine, listed)) == NULL)
+        return;
+    process->listed = true;
+    if (process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
+        return;
+    if (listed->state == JOB_SAID_RUNNING)
+        process->state = JOB_RUNNING;
+    else if (listed->state == JOB_SAID_STOPPED)
+        process->state = JOB_STOPPED;
+    else if (listed->state == JOB_SAID_NEW && process->state == JOB_RUNNING)
+        process->state = JOB_NEW;
+    else if (listed->state == JOB_SAID_ENDED)
+        jobs_take_end(jobs, process, &listed->end);
+    process->begun = listed->state != JOB_SAID_NEW;
+    job->changed = true;
+}
+
+/* What the agent does not know has ended with an earlier agent. */
+static void take_missing(struct jobs *jobs, struct job_process *process)
+{
+    if (process->listed || process->state == JOB_ACQUIRED || process->state == JOB_KILLED)
+        return;
+    process->state = JOB_KILLED;
+    process->status = 128 + 9;
+    process->job->changed = true;
+    jobs_tell(jobs, "%s@%s of job %s is gone: its agent ended meanwhile", process->name,
+              process->machine->name, process->job->name);
+}
+
+static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)
+{
+    struct job_listed listed;
+    struct problem problem;
+    json_t *one;
+    size_t i;
+
+    for (i = 0; i < jobs->count; i++)
+        for (size_t j = 0; j < jobs->list[i]->count; j++)
+            jobs->list[i]->processes[j]->listed = false;
+    json_array_foreach(list, i, one)
+    {
+        if (job_said_listed(one, &listed, &problem) == 0)
+            take_listed(jobs, machine, &listed);
+        else
+            jobs_distrust(jobs, machine, problem.text);
+    }
+    for (i = 0; i < jobs->count; i++)
+        for (size_t j = 0; j < jobs->list[i]->count; j++)
+            if (jobs->list[i]->processes[j]->machine == machine)
+                take_missing(jobs, jobs->list[i]->processes[j]);
+}
+
+void jobs_look_again(struct jobs *jobs)
+{
+    struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
+
+    if (answers == NULL)
+        return;
+    for (size_t i = 0; i < jobs->machine_count; i++) {
+        struct job_machine *machine = jobs->machines[i];
+        answers[i].came = true; /* nothing is asked */
+        if (!machine->unsure || machine->host == NULL || machine->host->state != REMOTE_READY)
+            continue;
+        answers[i].came = false;
+        jobs_ask_within(jobs, machine, "process.list", NULL, LISTING_MS, &answers[i]);
+    }
+    jobs_await(jobs, answers, jobs->machine_count);
+    for (size_t i = 0; i < jobs->machine_count; i++) {
+        json_t *list = json_object_get(answers[i].result, "processes");
+        if (json_is_array(list)) {
+            jobs->machines[i]->unsure = false;
+            take_listing(jobs, jobs->machines[i], list);
+        } else if (answers[i].result != NULL) {
+            jobs_distrust(jobs, jobs->machines[i], "process.list: \"processes\" is not an array");
+        }
+        json_decref(answers[i].result);
+    }
+    free(answers);
+}

@@ -1,0 +1,62 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# controller_hostile_test.sh BUILD_FOLDER: agents that are none, of another version, or hostile (hostile_agent.py): one clear line
+# for each, no crash, no hang, and nothing that a terminal obeys.
+. "$(dirname "$0")/tap.sh"
+need_programs python3 nats-server
+tests=$(realpath "$(dirname "$0")")
+dpm=$(realpath "$1/dpm")
+cd "$scratch" || exit 1
+export HOME="$scratch/home" XDG_STATE_HOME='' XDG_CONFIG_HOME=''
+mkdir "$HOME"
+
+# shellcheck disable=SC2317 # called by trap
+end_all() {
+    timeout 60 "$dpm" job --session evil die > end.out 2>&1
+    rm -rf "$scratch"
+}
+trap end_all EXIT
+
+printf '#!/bin/sh\nexec python3 %s/hostile_agent.py "$1"\n' "$tests" > rsh
+chmod +x rsh
+wrong=12 # answers to process.create
+{
+    echo 'newjob j'
+    for i in $(seq $((wrong + 1))); do
+        echo "# answer $i"
+        echo 'add j create true'
+    done
+    printf '%s\n' 'jobs j' 'newjob others' 'add others version true' 'add others reply true' 'add others noise true' \
+        'add others noise true' 'newjob n' 'add n notices true' 'startjob n' 'wait n' 'jobs n' 'removejob n' 'removejob others' \
+        'stopjob j' 'removejob j' 'die'
+} > evil
+timeout 100 "$dpm" -f evil --rsh ./rsh --session evil > out 2> err
+check_equal "it comes to its end, with an error" 1 $?
+cat > expected << 'END'
+create: the reply is not valid JSON: invalid token near 'no'
+create: the reply is not one of dpm's control protocol
+create: the reply has neither a result nor an error, or both
+create: the reply has neither a result nor an error, or both
+create: the reply is not a valid one: "error" has no code or no message
+create: ?[2Jtwo?lines
+create: the reply is to another request
+create: its agent answers what this version of dpm does not understand: "pid" is not a number, or missing
+create: its agent answers what this version of dpm does not understand: "pid" is not a number, or missing
+create: its agent answers what this version of dpm does not understand: "pid" is -1
+create: its agent answers what this version of dpm does not understand: "pid" is 99999999999999
+create: the reply is not valid JSON: maximum parsing depth reached near '['
+version: the other side speaks version 2 of dpm's control protocol, this one version 1: install the same version of dpm on both machines
+reply: the other side speaks version 2 of dpm's control protocol, this one version 1: install the same version of dpm on both machines
+noise: not dpm, but something else answers: "Welcome to evil"; does a start-up file of the remote shell print this?
+noise: not dpm, but something else answers: "Welcome to evil"; does a start-up file of the remote shell print this?
+notices: its agent says what this version of dpm does not understand: process.ended: "status" is not a number, or missing
+END
+sed -n 's/^dpm: //p' err > lines
+check "one line for each wrong answer, version and report" diff expected lines
+check_equal "... and no other" "$(wc -l < expected)" "$(wc -l < err)"
+check_equal "what is right among them counts: a process is created" 1 "$(grep -c '^process true created on create: number 4000000$' out)"
+check_equal "... and one ends" 1 "$(grep -c '^true@notices of job n ended: exit status 5$' out)"
+check_equal "... once" 1 "$(grep -c '^[0-9]* *killed *true *notices' out)"
+check_equal "nothing reaches the terminal but text" 0 "$(LC_ALL=C grep -c '[^ -~]' out err | awk -F: '{ n += $2 } END { print n }')"
+check_equal "the session ends" "" "$(find "$HOME/.local/state/dpm/sessions" -mindepth 1)"
+finish
