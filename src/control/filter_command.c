@@ -35,7 +35,8 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
-    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
+    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules_file;
+    struct rules *rules; /* with --from: what is stored; NULL: everything */
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */
@@ -131,6 +132,15 @@ static void take_signals(struct filtering *filtering)
 
 /* ---- reports ---- */
 
+static void tell_selected(const struct filter_copy *copy)
+{
+    char selected[COUNTED_SIZE], unselected[COUNTED_SIZE];
+
+    show_counted(copy->counts.selected, "event", selected);
+    show_counted(copy->counts.unselected, "event", unselected);
+    command_say("%s: %s selected, %s not selected", copy->machine, selected, unselected);
+}
+
 static void tell_copies(const struct filtering *filtering)
 {
     struct filter_copy copy;
@@ -144,6 +154,8 @@ static void tell_copies(const struct filtering *filtering)
                  copy.path == NULL ? "" : copy.path);
         command_say("%s: %s, %s%s%s", copy.machine, packets, bytes, more,
                     copy.ended || copy.path == NULL ? "" : ", not ended");
+        if (filtering->asked->rules != NULL)
+            tell_selected(&copy);
         if (copy.missing > 0)
             command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
                         copy.machine, copy.missing);
@@ -289,6 +301,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .machine_count = asked->machine_count,
         .durable = name,
         .prefix = asked->prefix,
+        .rules = asked->rules,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -343,7 +356,8 @@ static const struct command_option filter_options[] = {
     {"rules",
      'r',
      {"FILE", ARGUMENT_FILE},
-     "write what these rules select of TRACE as another trace"},
+     "store what these rules select: dpm-rules(5); with\n"
+     "TRACE: of that trace, as another trace"},
     {"output",
      'o',
      {"DIR", ARGUMENT_FILE},
@@ -389,7 +403,7 @@ static int take_option(int option, struct filter_asked *asked)
         asked->folder = optarg;
         return -1;
     case 'r':
-        asked->rules = optarg;
+        asked->rules_file = optarg;
         return -1;
     case MACHINE:
         return take_machine(asked);
@@ -427,16 +441,25 @@ static int check(const struct filter_asked *asked)
         return command_usage_error("filter",
                                    "name the session, --from SESSION, or rules and a trace: "
                                    "--rules FILE TRACE -o TRACE2");
-    if (asked->rules != NULL)
-        return command_usage_error("filter", "--rules selects from a trace: give no --from");
     if (!fabric_name_valid(asked->from))
         return command_usage_error(
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
     if (!asked->stores && asked->folder != NULL)
         return command_usage_error("filter", "--store none stores nothing: leave out --output");
+    if (!asked->stores && asked->rules_file != NULL)
+        return command_usage_error("filter", "--store none stores nothing: leave out --rules");
     if ((asked->url == NULL) != (asked->credentials == NULL))
         return command_usage_error("filter", "--fabric and --credentials go together");
     return -1;
+}
+
+static int read_rules(struct filter_asked *asked)
+{
+    struct problem problem;
+
+    if (asked->rules_file == NULL || rules_read(asked->rules_file, &asked->rules, &problem) == 0)
+        return -1;
+    return command_error("%s", problem.text);
 }
 
 static int command_filter(int argc, char **argv)
@@ -446,18 +469,21 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = take_option(option, &asked);
-    if (result < 0 && asked.rules != NULL && asked.from == NULL) {
+    if (result < 0 && asked.rules_file != NULL && asked.from == NULL) {
         free(asked.machines);
-        return filter_traces(argc, argv, asked.rules, asked.folder);
+        return filter_traces(argc, argv, asked.rules_file, asked.folder);
     }
     if (result < 0 && optind < argc)
         result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
     if (result < 0)
         result = check(&asked);
+    if (result < 0)
+        result = read_rules(&asked);
     if (result < 0) {
         signal(SIGPIPE, SIG_IGN);
         result = run(&asked);
     }
+    rules_free(asked.rules);
     free(asked.machines);
     return result;
 }
