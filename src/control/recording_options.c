@@ -186,6 +186,7 @@ static int read_rules(const char *command, struct recording_command_options *opt
     if (rules_read(optarg, &rules, &problem) < 0)
         return command_error("%s", problem.text);
     options->recording.rules = rules;
+    options->recording.meter.options.selects = true;
     return -1;
 }
 

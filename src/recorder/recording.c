@@ -424,6 +424,8 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     describe(recording);
     if (options->rules != NULL && rules_stage_new(options->rules, &recording->stage) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+    if (recording->stage != NULL)
+        rules_stage_select(recording->stage, recording->meter->selection);
     recording->last_control = recording->machine.header.time;
     recording->records = recording->flushed = 1; /* MACHINE */
     if (options->store != STORE_NONE)

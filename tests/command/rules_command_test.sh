@@ -16,14 +16,14 @@ END
 runs "rules are explained" "$dpm" rules check good.rules
 check_equal "... in words, with the line, the types and what is discarded" \
     "Rule 1, line 2: SEND
- type is SEND (type of the event) before all others
- bytes is more than 1024 (bytes of the message) for each record
- process is \"ser*\" (name or pid of the process) once for each thread
- the record has PC (user program counter); it is discarded for each record
+ type is SEND (type of the event) kernel: first
+ bytes is more than 1024 (bytes of the message) kernel: each record
+ process is \"ser*\" (name or pid of the process) kernel: each thread once
+ the record has PC (user program counter); it is discarded filter: each record
  discards PC of SEND
 
 Rule 2, line 3: RECEIVE
- type is RECEIVE (type of the event) before all others
+ type is RECEIVE (type of the event) kernel: first
 
 Rule 3, line 3: accepts nothing
  no record of DPM has the field channel never true" "$(squeeze < out | sed '/^A record/,$d; $d' | sed '$d')"
