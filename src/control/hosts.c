@@ -304,6 +304,8 @@ static json_t *open_params(struct hosts *hosts, struct metered_host *host)
     if (options->recording.meter.options.ring_size != 0)
         json_object_set_new(params, "ring_size",
                             json_integer(options->recording.meter.options.ring_size));
+    if (options->recording.rules != NULL)
+        json_object_set_new(params, "rules", hosts_rules(hosts));
     return params;
 }
 
@@ -502,6 +504,7 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
     if (hosts->copies == NULL)
         return;
     look_at_copies(hosts);
+    hosts_rules_step(hosts);
     if (hosts->shows)
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)

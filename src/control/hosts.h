@@ -35,6 +35,10 @@ struct metered_host {
     bool ended;      /* its recording */
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
+    /* the version of the rules that it has, and that was sent last ... */
+    uint32_t rules_told, rules_sent;
+    bool rules_asked;  /* ... whose answer is to come */
+    bool rules_failed; /* it was said */
     bool stored;     /* what it recorded is waited for, or has come */
     json_t *notes;   /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;
@@ -58,6 +62,8 @@ struct hosts {
     bool shows;     /* records and processes are asked for, to be shown */
     struct hosts_progress progress;
     struct hosts_live live;
+    uint32_t rules_version; /* of the file of rules; 0: as it was first read */
+    uint64_t rules_tried;   /* when hosts were last told */
     uint64_t looked; /* when states were asked for, and space was made */
     uint64_t silent; /* since when the server has not answered; 0: it answers */
     bool broken;     /* it has not for so long that the hosts were left out */
@@ -87,6 +93,12 @@ int hosts_ask(struct hosts *hosts, const char *method,
               json_t *(*params)(struct hosts *hosts, struct metered_host *host),
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
               struct problem *problem);
+
+/* hosts_rules.c. The newest rules, for a request; NULL: there are none. */
+json_t *hosts_rules(const struct hosts *hosts);
+
+/* Tells hosts of new rules if their file has changed. */
+void hosts_rules_step(struct hosts *hosts);
 
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);

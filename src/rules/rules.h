@@ -111,6 +111,9 @@ const struct rule_condition *rules_conditions(const struct rules *rules, const s
 /* The fields that the rule discards from records of this type (struct event, absent). */
 uint64_t rules_discards(const struct rules *rules, uint32_t rule, unsigned type);
 
+/* Whether any rule discards a field. */
+bool rules_discard_fields(const struct rules *rules);
+
 /* Types that some rule may accept (EVENT_FLAG). */
 uint64_t rules_types(const struct rules *rules);
 
@@ -119,6 +122,9 @@ uint64_t rules_types(const struct rules *rules);
 /* The rule as it was written, on one line. */
 const char *rules_text(const struct rules *rules, uint32_t rule);
 unsigned rules_line(const struct rules *rules, uint32_t rule);
+
+/* All of them as one text, which rules_parse takes. The caller frees it. NULL: out of memory. */
+char *rules_source(const struct rules *rules);
 
 /* The conditions as they were written: index 0, 1 ...; false after the last. `ret_words` says what it means, and
  * `ret_where` when it is evaluated: both end with a NUL. */
@@ -184,7 +190,11 @@ void rules_stage_free(struct rules_stage *stage);
  * the stage has seen MACHINE. Call it before that. `shared` must outlive the stage. */
 void rules_stage_select(struct rules_stage *stage, struct selection *shared);
 
-/* Selects by other rules from now on; after MACHINE. Their FLAGS and NAMEs, with this time, come out next. The old rules
+/* Before a change: from now on the kernel makes all records, until rules_stage_change. So those that it makes after the
+ * last record that the old rules judge are judged by the new ones alone. */
+void rules_stage_let_all_pass(struct rules_stage *stage);
+
+/* Selects by other rules from now on. Their FLAGS and NAMEs, with this time, come out next. The old rules
  * are not needed any more. Returns 0, or -ENOMEM with a line in `problem`: the rules are those from before. */
 int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uint64_t time,
                        struct problem *problem);

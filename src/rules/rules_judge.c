@@ -317,9 +317,9 @@ int rules_judge(struct rules_judge *judge, const struct event *event,
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     if (judge->selection != NULL)
         rules_selection_note(judge->selection, judge->identities, event);
-    if (!rules_decide_about(id) || rules->count == 0)
+    if (!rules_decide_about(id))
         return 0;
-    ret_verdict->accepted = false;
+    ret_verdict->accepted = rules->count == 0;
     for (uint32_t i = 0; i < rules->by_type_count[id] && !ret_verdict->accepted; i++) {
         uint32_t number = rules->by_type[id][i];
         if (!accepts(judge, number, event, &asked))

@@ -235,13 +235,20 @@ static int begin(struct rules_stage *stage, const struct machine_record *machine
     stage->machine = *machine;
     stage->meter_flags = machine->meter_flags;
     stage->kinds_left_out = machine->kinds_left_out;
-    tell_rules(stage, machine->header.time);
+    if (rules_count(stage->rules) > 0)
+        tell_rules(stage, machine->header.time);
     return select_in_kernel(stage, problem);
 }
 
 void rules_stage_select(struct rules_stage *stage, struct selection *shared)
 {
     stage->shared = shared;
+}
+
+void rules_stage_let_all_pass(struct rules_stage *stage)
+{
+    if (stage->shared != NULL)
+        __atomic_or_fetch(&stage->shared->generation, 1, __ATOMIC_SEQ_CST);
 }
 
 int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uint64_t time,
@@ -252,6 +259,8 @@ int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uin
     stage->rules = rules;
     stage->has_event = false;
     stage->before_count = stage->before_next = 0;
+    if (stage->machine.header.id == 0) /* they come into force with it */
+        return 0;
     tell_rules(stage, time);
     return select_in_kernel(stage, problem);
 }
