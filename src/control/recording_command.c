@@ -270,11 +270,12 @@ static void look_at_rules(struct recording_command *command)
     if (result < 0) {
         command_say_to(command->messages, "%s; the rules stay as they were", problem.text);
         rules_free(rules);
-        return;
+    } else {
+        rules_file_take(file, rules);
+        command_say_to(command->messages, "rules: %s has changed, and is in force from now on",
+                       file->path);
     }
-    rules_file_take(file, rules);
-    command_say_to(command->messages, "rules: %s has changed, and is in force from now on",
-                   file->path);
+    fflush(command->messages);
 }
 
 void recording_command_step(struct recording_command *command)

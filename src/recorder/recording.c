@@ -490,7 +490,7 @@ int recording_select(struct recording *recording, const struct rules *rules,
     result = recording->active ? recording_catch_up(recording, problem) : 0;
     if (result < 0)
         return result;
-    result = rules_stage_change(recording->stage, rules, last_of_all(recording), problem);
+    result = rules_stage_change(recording->stage, rules, last_of_all(recording) + 1, problem);
     return result < 0 ? result : store_selected(recording, NULL, problem);
 }
 

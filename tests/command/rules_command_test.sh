@@ -153,7 +153,5 @@ check_equal "no number is missing: each thread's events are kept, or counted as 
         | ([.[] | select(.event == "TERMINATION") | .sequence][0]) as $last
         | select($last != null and $last + 1 != ($kept | length) + ($removed // 0))
         | "stream \(.[0].stream)"')"
-fails "not with a trace of the newest" 2 'run: --rules needs all records to be kept' \
-    "$dpm" run --rules wc.rules --store newest -- true
 fails "wrong rules while recording" 1 'open.rules:2:1' "$dpm" run -r open.rules -- true
 finish
