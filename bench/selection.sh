@@ -26,7 +26,7 @@ rules 60 > "$scratch/sixty.rules"
 
 # spent: ns that the tool's hooks have taken so far.
 spent() {
-    sed -n 's/^prog_id:[[:blank:]]*//p' "/proc/$tool/fdinfo/"* | sort -u > "$scratch/programs"
+    sed -n 's/^prog_id:[[:blank:]]*//p' "/proc/$tool/fdinfo/"* 2> "$scratch/gone" | sort -u > "$scratch/programs"
     bpftool prog show | awk '
         FILENAME != "-" { ours[$1 ":"]; next }
         $1 in ours { for (i = 2; i < NF; i++) if ($i == "run_time_ns") sum += $(i + 1) }
