@@ -39,8 +39,8 @@ struct metered_host {
     uint32_t rules_told, rules_sent;
     bool rules_asked;  /* ... whose answer is to come */
     bool rules_failed; /* it was said */
-    bool stored;     /* what it recorded is waited for, or has come */
-    json_t *notes;   /* on its recording, not said yet; or NULL */
+    bool stored;       /* what it recorded is waited for, or has come */
+    json_t *notes;     /* on its recording, not said yet; or NULL */
     uint64_t processes, records, lost;
 };
 
@@ -64,10 +64,10 @@ struct hosts {
     struct hosts_live live;
     uint32_t rules_version; /* of the file of rules; 0: as it was first read */
     uint64_t rules_tried;   /* when hosts were last told */
-    uint64_t looked; /* when states were asked for, and space was made */
-    uint64_t silent; /* since when the server has not answered; 0: it answers */
-    bool broken;     /* it has not for so long that the hosts were left out */
-    void *context;   /* the command's */
+    uint64_t looked;        /* when states were asked for, and space was made */
+    uint64_t silent;        /* since when the server has not answered; 0: it answers */
+    bool broken;            /* it has not for so long that the hosts were left out */
+    void *context;          /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */
     void (*message)(struct hosts *hosts, struct metered_host *host,
                     const struct fabric_message *message);

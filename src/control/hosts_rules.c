@@ -45,11 +45,13 @@ static void take_answer(void *context, struct remote_host *remote, int error, in
 
 static void tell(struct hosts *hosts, struct metered_host *host)
 {
-    json_t *params = json_pack("{s:s, s:o}", "recording", HOSTS_RECORDING, "rules", hosts_rules(hosts));
+    json_t *params =
+        json_pack("{s:s, s:o}", "recording", HOSTS_RECORDING, "rules", hosts_rules(hosts));
 
     host->rules_asked = true;
     host->rules_sent = hosts->rules_version;
-    remote_call(hosts->remote, host->remote, "recording.rules", params, CALL_MS, take_answer, hosts);
+    remote_call(hosts->remote, host->remote, "recording.rules", params, CALL_MS, take_answer,
+                hosts);
 }
 
 /* What agents cannot do is said here, and the rules stay as they are. */

@@ -8,7 +8,7 @@
 
 struct recording_command_options {
     struct recording_options recording;
-    const char *report; /* file; NULL: standard error */
+    const char *report;     /* file; NULL: standard error */
     const char *rules_file; /* where the rules are from; NULL: there are none */
     const char *flags;
     const char *kinds;

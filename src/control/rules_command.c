@@ -88,8 +88,10 @@ static int check_rules(const char *file)
     else
         puts("\nA record is accepted if all conditions of a rule hold; the first such rule "
              "discards fields.\n"
-             "kernel: what no rule can accept is never recorded, where the kernel meter is used. filter: dpm\n"
-             "decides, before the trace is written. The kernel knows the first 63 rules one by one, and\n"
+             "kernel: what no rule can accept is never recorded, where the kernel meter is used. "
+             "filter: dpm\n"
+             "decides, before the trace is written. The kernel knows the first 63 rules one by "
+             "one, and\n"
              "only of messages, waits and wake-ups.");
     rules_free(rules);
     return EXIT_SUCCESS;

@@ -18,8 +18,8 @@ void rules_file_init(struct rules_file *file, const char *path)
         .path = path != NULL && strcmp(path, "-") != 0 ? path : NULL,
         .looked = clock_now(CLOCK_MONOTONIC),
     };
-    if (file->path != NULL && stat(file->path, &file->read) < 0)
-        file->path = NULL; /* a pipe that is gone: it was read once */
+    if (file->path != NULL && (stat(file->path, &file->read) < 0 || !S_ISREG(file->read.st_mode)))
+        file->path = NULL; /* a pipe: it was read once */
     file->seen = file->read;
 }
 
@@ -31,7 +31,8 @@ int rules_file_look(struct rules_file *file, struct rules **ret_rules, struct pr
     if (file->path == NULL || now - file->looked < LOOK_EVERY)
         return 0;
     file->looked = now;
-    if (stat(file->path, &found) < 0) /* it is being replaced, or gone: the rules stay */
+    /* it may be being replaced, or gone: then the rules stay */
+    if (stat(file->path, &found) < 0 || !S_ISREG(found.st_mode))
         return 0;
     bool stays = is_same(&found, &file->seen);
     file->seen = found;

@@ -13,19 +13,19 @@
 #include <sys/stat.h>
 
 struct rules_file {
-    const char *path; /* NULL, or "-" (standard input): there is nothing to look at */
+    const char *path; /* NULL: there is no file to look at */
     struct stat read; /* what it was when it was read ... */
     struct stat seen; /* ... and at the last look */
     uint64_t looked;
     struct rules *rules; /* the newest ones; NULL: it has not changed */
 };
 
-/* Call it when the rules have been read. */
+/* Call it when the rules have been read. `path` NULL, "-" or no file: there is nothing to look at. */
 void rules_file_init(struct rules_file *file, const char *path);
 
-/* Looks at it, once a second at most. Returns 1: it has other rules, in *ret_rules, which are valid until rules_file_take's
- * next call for others; 0: not; or a negative errno with a line in `problem`, once: it cannot be read, or they are wrong. The
- * caller gives *ret_rules to rules_file_take once they are in force, or frees them. */
+/* Looks at it, twice a second at most. Returns 1: it has other rules, in *ret_rules, which the caller gives to
+ * rules_file_take once they are in force, or frees; 0: not; or a negative errno with a line in `problem`, once: it cannot be
+ * read, or they are wrong. */
 int rules_file_look(struct rules_file *file, struct rules **ret_rules, struct problem *problem);
 
 /* They are in force: frees those from before. */

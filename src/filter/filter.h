@@ -81,7 +81,7 @@ struct filter_copy {
 size_t filter_count(const struct filter *filter);
 void filter_look(const struct filter *filter, size_t index, struct filter_copy *ret_copy);
 
-/* Closes the copies. `forget`: the server forgets the consumer, too: all is done, and with rules the copies are removed. NULL is allowed. Returns 0, or the
+/* Closes the copies. `forget`: the server forgets the consumer, too: all is done; with rules the copies are removed. NULL is allowed. Returns 0, or the
  * error of closing a copy, with a line in `problem`. */
 int filter_close(struct filter *filter, bool forget, struct problem *problem);
 

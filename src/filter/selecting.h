@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selecting.h: selection rules between a trace, finished or growing, and the trace of what they accept. Private to filter/.
+ * selecting.h: selection rules between a trace, finished or growing, and the trace of what they accept. Private to
+ * filter/.
  *
  *      source --> rules_stage --> trace writer --> output
  */

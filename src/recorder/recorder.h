@@ -74,8 +74,8 @@ struct recording_options {
     uint64_t latest;
     struct meter_choice meter;
     /* Which events are stored and analysed; NULL: all, and recording_select may not be called. Owned by the caller. With
-     * STORE_NEWEST they may discard no fields (recording_check_rules). With meter.options.selects, the kernel meter makes no
-     * other records, as far as it can tell. */
+     * STORE_NEWEST they may discard no fields (recording_check_rules). With meter.options.selects, the kernel meter makes
+     * no other records, as far as it can tell. */
     const struct rules *rules;
 };
 

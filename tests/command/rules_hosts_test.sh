@@ -70,13 +70,12 @@ for host in a b; do
     check "... and each write that they select, and no other" cmp expected found
     check "... of which most were never recorded" test \
         "$(of all/$host discarded 'select(.stream == 0) | .count' | awk '{ sum += $1 } END { print sum + 0 }')" -gt 50
-    runs_filter="$dpm filter -r filter.rules all/$host -o offline.$host"
-    check "the filter process selects what dpm filter does offline" $runs_filter
+    check "dpm filter selects the same offline" "$dpm" filter -r filter.rules "all/$host" -o "offline.$host"
     for trace in selected offline; do
         folder=$([ $trace = selected ] && echo selected/$host || echo offline.$host)
         "$dpm" dump --json --type receive "$folder" 2> err | jq -c 'del(.time)' > $trace.json
     done
-    check "... the same receives" cmp selected.json offline.json
+    check "... as the filter process has" cmp selected.json offline.json
     check "... and there are some" test -s selected.json
 done
 check_not "the packets are removed in the end" test -e selected/.packets

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * selection.bpf.h: selection rules in the kernel (meter/shared/kernel_selection.h). A record that no rule can accept is not made:
+ * selection.bpf.h: selection rules in the kernel (meter/shared/kernel_selection.h). A record that no rule can accept is
+ * not made:
  *
  *      position and number of the message --> rules --> number of the record --> ring
  *
- * So positions are those of all messages, and a number that is missing still means a loss. Without rules nothing of this
- * is in the hooks: the verifier removes it.
+ * So positions are those of all messages, and a number that is missing still means a loss. Without rules the verifier
+ * removes all of this from the hooks but one load.
  */
 #ifndef DPM_SELECTION_BPF_H
 #define DPM_SELECTION_BPF_H

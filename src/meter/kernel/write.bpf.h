@@ -594,8 +594,8 @@ static __always_inline uint32_t pid_namespace(struct task_struct *task)
     return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* STREAM. Identity records may be repeated. Instead of a sequence number it has that of its repetition. The CPU time is what the stream has used so
- * far. */
+/* STREAM. Identity records may be repeated. In place of a sequence number, this one has that of its repetition. The CPU
+ * time is what the stream has used so far. */
 static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
                                         struct task_struct *task)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel_selection.h: selection rules as the kernel meter evaluates them. Shared memory: the recorder writes it (rules_selection.c),
- * the hooks read it before a record gets its number and its place in a ring (write.bpf.h).
+ * kernel_selection.h: selection rules as the kernel meter evaluates them. Shared memory: the recorder writes it
+ * (rules_selection.c), the hooks read it before a record gets its number and its place in a ring (write.bpf.h).
  *
  *      a rule is a bit                     type     thread     path      numbers in the record
  *                              SEND        1 1 1      . .       . .         .
@@ -69,8 +69,8 @@ struct selection_counter {
 };
 
 struct selection {
-    uint64_t
-        generation; /* of the rules: 0: there are none, odd: they are being written; nothing is dropped then */
+    /* Of the rules. 0: there are none, odd: they are being written; nothing is dropped then. */
+    uint64_t generation;
     uint32_t epoch; /* entries of streams with another one are not valid any more */
     uint32_t conditions_used;
     uint32_t asks_streams, asks_paths; /* 1: some condition is on streams, on paths */
