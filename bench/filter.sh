@@ -8,6 +8,8 @@
 #   1 ...       half of them ask for a number of bytes, half for a process, and none accepts anything, so each record of
 #               a type that rules decide about is judged by all of them
 #
+# Then selection.sh: what a metered call costs whose records the kernel discards.
+#
 # Each figure is the median of RUNS runs (5), one right after the other.
 set -eu
 build=$1
@@ -45,3 +47,5 @@ row "0 rules" 2
 row "1 rule" 3
 row "10 rules" 4
 row "100 rules" 5
+
+sh "$(dirname "$0")/selection.sh" "$build"

@@ -48,6 +48,7 @@ struct agent_recording {
     char path[AGENT_PATH]; /* of the spool */
     struct agent *agent;
     struct recording_options options;
+    struct rules *rules; /* in force; none at first, unless recording.open has given some */
     struct recording recording;
     struct acquisition *acquisitions;
     json_t *notes;       /* lines for the user during a request; else NULL */
@@ -85,6 +86,8 @@ void recordings_wait(struct agent *agent, int file);
 int recordings_open(struct agent *agent, json_t *params, json_t **ret_result,
                     struct problem *problem);
 int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem);
+int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
 int recordings_end(struct agent *agent, json_t *params, json_t **ret_result,
                    struct problem *problem);

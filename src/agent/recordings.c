@@ -98,18 +98,35 @@ static int read_meter(const char *word, enum meter_wish *ret_wish, struct proble
     return problem_set(problem, -EINVAL, "meter '%s': auto, kernel or ptrace", word);
 }
 
+/* Rules that came with a request; errors name their line and column. NULL: none. */
+static int parse_rules(const char *text, struct rules **ret_rules, struct problem *problem)
+{
+    struct rules *rules;
+    int result = rules_parse("rules", text == NULL ? "" : text, text == NULL ? 0 : strlen(text),
+                             &rules, problem);
+
+    if (result == -ENOMEM)
+        return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+    if (result == 0)
+        result = recording_check_rules(STORE_NEWEST, rules, problem);
+    if (result == 0)
+        *ret_rules = rules;
+    return result;
+}
+
 static int read_options(struct agent_recording *recording, json_t *params, struct problem *problem)
 {
+    const char *rules = NULL;
     const char *flags = "all", *kinds = "all", *later_kinds = "", *meter = "auto";
     json_int_t ring = 0, size = SPOOL_SIZE, files = 0, age = 0;
     struct recording_options *options = &recording->options;
     struct meter_options *of_meter = &options->meter.options;
     json_error_t error;
 
-    if (json_unpack_ex(params, &error, 0, "{s?:s, s?:s, s?:s, s?:s, s?:I, s?:I, s?:I, s?:I}",
+    if (json_unpack_ex(params, &error, 0, "{s?:s, s?:s, s?:s, s?:s, s?:I, s?:I, s?:I, s?:I, s?:s}",
                        "flags", &flags, "kinds", &kinds, "later_kinds", &later_kinds, "meter",
                        &meter, "ring_size", &ring, "max_size", &size, "max_files", &files,
-                       "max_age", &age) < 0)
+                       "max_age", &age, "rules", &rules) < 0)
         return problem_set(problem, -EINVAL, "recording.open: %s", error.text);
     if (ring < 0 || ring > 1 << 30 || size < TRACE_SMALLEST_KEPT || files < 0 ||
         files > TRACE_FILES_MOST || age < 0)
@@ -123,6 +140,11 @@ static int read_options(struct agent_recording *recording, json_t *params, struc
         result = meter_kinds_parse(later_kinds, &of_meter->later_kinds, problem);
     if (result == 0)
         result = read_meter(meter, &options->meter.wish, problem);
+    if (result == 0)
+        result = parse_rules(rules, &recording->rules, problem);
+    options->rules = recording->rules;
+    /* without, the hooks have nothing to do with rules, and later ones are the recorder's alone */
+    of_meter->selects = rules != NULL;
     of_meter->flags |= STORE_NEWEST_FLAGS;
     of_meter->later_flags = METER_ALL_FLAGS;
     of_meter->ring_size = (uint32_t)ring;
@@ -165,6 +187,7 @@ static void remove_recording(struct agent_recording *recording)
     acquisitions_free(recording);
     publishing_close(&recording->publishing);
     recording_close(&recording->recording);
+    rules_free(recording->rules);
     free(recording);
 }
 
@@ -290,6 +313,33 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     if (result >= 0)
         *ret_result = json_pack("{s:i}", "threads", result);
     return result < 0 ? result : 0;
+}
+
+int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    const char *text = json_string_value(json_object_get(params, "rules"));
+    struct agent_recording *recording = NULL;
+    struct rules *rules = NULL;
+    int result = recordings_find_active(agent, params, &recording, problem);
+
+    if (result == 0 && text == NULL)
+        result = problem_set(problem, -EINVAL,
+                             "recording.rules: give \"rules\", a text; \"\": everything is kept");
+    if (result == 0)
+        result = parse_rules(text, &rules, problem);
+    if (result < 0)
+        return result;
+    result = recording_select(&recording->recording, rules, problem);
+    if (result < 0) {
+        rules_free(rules);
+        return result;
+    }
+    rules_free(recording->rules);
+    recording->rules = rules;
+    *ret_result = json_pack("{s:i, s:b}", "rules", (int)rules_count(rules), "kernel",
+                            recording->recording.meter->selection != NULL);
+    return 0;
 }
 
 /* ---- the end ---- */

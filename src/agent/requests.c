@@ -58,6 +58,7 @@ static const struct method {
     {"recording.open", recordings_open},
     {"recording.acquire", recordings_acquire},
     {"recording.flags", recordings_flags},
+    {"recording.rules", recordings_rules},
     {"recording.end", recordings_end},
     {"recording.state", recordings_state},
     {"recording.flush", recordings_flush},

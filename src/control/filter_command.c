@@ -126,6 +126,15 @@ static void take_signals(struct filtering *filtering)
 
 /* ---- reports ---- */
 
+static void tell_selected(const struct filter_copy *copy)
+{
+    char selected[COUNTED_SIZE], unselected[COUNTED_SIZE];
+
+    show_counted(copy->counts.selected, "event", selected);
+    show_counted(copy->counts.unselected, "event", unselected);
+    command_say("%s: %s selected, %s not selected", copy->machine, selected, unselected);
+}
+
 static void tell_copies(const struct filtering *filtering)
 {
     struct filter_copy copy;
@@ -139,6 +148,8 @@ static void tell_copies(const struct filtering *filtering)
                  copy.path == NULL ? "" : copy.path);
         command_say("%s: %s, %s%s%s", copy.machine, packets, bytes, more,
                     copy.ended || copy.path == NULL ? "" : ", not ended");
+        if (filtering->asked->rules != NULL)
+            tell_selected(&copy);
         if (copy.missing > 0)
             command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
                         copy.machine, copy.missing);
@@ -291,6 +302,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
         .durable = name,
         .prefix = asked->prefix,
         .limits = asked->limits,
+        .rules = asked->rules,
     };
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
@@ -329,12 +341,21 @@ static int run_there(const struct filter_asked *asked)
         .session = asked->from,
         .folder = asked->folder,
         .prefix = asked->prefix,
-        .rules = asked->rules,
+        .rules = asked->rules_file,
         .machines = asked->machines,
         .machine_count = asked->machine_count,
     };
 
     return filter_run_there(&asked->place, &there);
+}
+
+static int read_rules(struct filter_asked *asked)
+{
+    struct problem problem;
+
+    if (asked->rules_file == NULL || rules_read(asked->rules_file, &asked->rules, &problem) == 0)
+        return -1;
+    return command_error("%s", problem.text);
 }
 
 static int command_filter(int argc, char **argv)
@@ -344,18 +365,21 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = filter_take_option(option, &asked);
-    if (result < 0 && asked.rules != NULL && asked.from == NULL) {
+    if (result < 0 && asked.rules_file != NULL && asked.from == NULL) {
         free(asked.machines);
-        return filter_traces(argc, argv, asked.rules, asked.folder);
+        return filter_traces(argc, argv, asked.rules_file, asked.folder);
     }
     if (result < 0 && optind < argc)
         result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
     if (result < 0)
         result = filter_options_check(&asked);
+    if (result < 0 && asked.place.host == NULL)
+        result = read_rules(&asked);
     if (result < 0) {
         signal(SIGPIPE, SIG_IGN);
         result = asked.place.host != NULL ? run_there(&asked) : run(&asked);
     }
+    rules_free(asked.rules);
     free(asked.machines);
     return result;
 }

@@ -38,7 +38,8 @@ const struct command_option filter_option_rows[] = {
     {"rules",
      'r',
      {"FILE", ARGUMENT_FILE},
-     "write what these rules select of TRACE as another trace"},
+     "store what these rules select: dpm-rules(5); with\n"
+     "TRACE: of that trace, as another trace"},
     {"output",
      'o',
      {"DIR", ARGUMENT_FILE},
@@ -137,7 +138,7 @@ int filter_take_option(int option, struct filter_asked *asked)
         asked->folder = optarg;
         return -1;
     case 'r':
-        asked->rules = optarg;
+        asked->rules_file = optarg;
         return -1;
     case MACHINE:
         return take_machine(asked);
@@ -177,10 +178,7 @@ int filter_options_check(const struct filter_asked *asked)
         return command_usage_error("filter",
                                    "name the session, --from SESSION, or rules and a trace: "
                                    "--rules FILE TRACE -o TRACE2");
-    if (asked->rules != NULL)
-        return command_usage_error("filter", "--rules selects from a trace: give no --from");
-    if (asked->place.host != NULL &&
-        (asked->url != NULL || !asked->stores || asked->limits.newest))
+    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores || asked->limits.newest))
         return command_usage_error("filter",
                                    "--host is for a session of this machine, and stores all");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
@@ -190,6 +188,8 @@ int filter_options_check(const struct filter_asked *asked)
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
     if (!asked->stores && asked->folder != NULL)
         return command_usage_error("filter", "--store none stores nothing: leave out --output");
+    if (asked->rules_file != NULL && (!asked->stores || asked->limits.newest))
+        return command_usage_error("filter", "--rules goes with --store all only");
     if (asked->limits.newest != asked->bounded)
         return command_usage_error("filter",
                                    "--store newest goes with --max-size, --max-files or --max-age");

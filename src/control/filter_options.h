@@ -10,7 +10,8 @@
 
 /* What the user has asked for; all zero except `stores`: nothing yet. */
 struct filter_asked {
-    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
+    const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules_file;
+    struct rules *rules; /* with --from: what is stored; NULL: everything */
     const char **machines;
     size_t machine_count, machine_capacity;
     uint64_t interval; /* ns; 0: no reports */

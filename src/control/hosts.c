@@ -345,6 +345,8 @@ static json_t *open_params(struct hosts *hosts, struct metered_host *host)
         json_object_set_new(params, "ring_size",
                             json_integer(options->recording.meter.options.ring_size));
     hosts_set_spool(hosts, params);
+    if (options->recording.rules != NULL)
+        json_object_set_new(params, "rules", hosts_rules(hosts));
     return params;
 }
 
@@ -552,6 +554,7 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
     if (hosts->copies == NULL)
         return;
     look_at_copies(hosts);
+    hosts_rules_step(hosts);
     if (hosts->shows || hosts_only_reports(hosts))
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)

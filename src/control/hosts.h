@@ -39,6 +39,10 @@ struct metered_host {
     bool stored;     /* what it recorded is waited for, or has come */
     char *refused;   /* why it is going to be left out; or NULL */
     json_t *notes;   /* on its recording, not said yet; or NULL */
+    /* the version of the rules that it has, and that was sent last ... */
+    uint32_t rules_told, rules_sent;
+    bool rules_asked;  /* ... whose answer is to come */
+    bool rules_failed; /* it was said */
     uint64_t processes, records, lost;
 };
 
@@ -60,10 +64,12 @@ struct hosts {
     bool shows;     /* records and processes are asked for, to be shown */
     struct hosts_progress progress;
     struct hosts_live live;
-    uint64_t looked; /* when states were asked for, and space was made */
-    uint64_t silent; /* ns that passed while the server answered nothing */
-    bool broken;     /* the server has not answered for so long that the hosts were left out */
-    void *context;   /* the command's */
+    uint32_t rules_version; /* of the file of rules; 0: as it was first read */
+    uint64_t rules_tried;   /* when hosts were last told */
+    uint64_t looked;        /* when states were asked for, and space was made */
+    uint64_t silent;        /* ns that passed while the server answered nothing */
+    bool broken;   /* the server has not answered for so long that the hosts were left out */
+    void *context; /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */
     void (*message)(struct hosts *hosts, struct metered_host *host,
                     const struct fabric_message *message);
@@ -89,6 +95,12 @@ int hosts_ask(struct hosts *hosts, const char *method,
               json_t *(*params)(struct hosts *hosts, struct metered_host *host),
               void (*took)(struct hosts *hosts, struct metered_host *host, json_t *result),
               struct problem *problem);
+
+/* hosts_rules.c. The newest rules, for a request; NULL: there are none. */
+json_t *hosts_rules(const struct hosts *hosts);
+
+/* Tells hosts of new rules if their file has changed. */
+void hosts_rules_step(struct hosts *hosts);
 
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);

@@ -232,9 +232,10 @@ int hosts_options_check(const char *command, const struct hosts_options *options
     if (options->fabric == NULL &&
         (options->agent_credentials != NULL || options->authorities != NULL))
         return command_usage_error(command, "--agent-credentials and --fabric-ca need --fabric");
-    if (recording->rules != NULL)
-        return command_usage_error(command, "--rules does not work with --host: select from the "
-                                            "traces, with dpm filter --rules");
+    if (recording->rules != NULL && rules_discard_fields(recording->rules))
+        return command_usage_error(command,
+                                   "with --host, rules cannot discard fields: leave out the #, or "
+                                   "select from the traces, with dpm filter --rules");
     if (recording->meter.options.coarse_time)
         return command_usage_error(command, "--cpu-time coarse does not work with --host");
     if (recording->meter.survive)

@@ -37,6 +37,7 @@ int recording_command_init(struct recording_command *command,
         .origins = 1,
         .messages = stderr,
     };
+    rules_file_init(&command->rules_file, options->rules_file);
     if (options->report != NULL && (command->messages = fopen(options->report, "we")) == NULL) {
         command_error("cannot write the report to %s: %s", options->report, strerror(errno));
         return -1;
@@ -263,10 +264,34 @@ void recording_command_wait(struct recording_command *command, struct pollfd *fi
     (void)recording_wait(&command->recording, files, count, report < until ? report : until);
 }
 
+/* The recording goes on with the rules from before if the new ones are wrong. */
+static void look_at_rules(struct recording_command *command)
+{
+    struct rules_file *file = &command->rules_file;
+    struct problem problem;
+    struct rules *rules = NULL;
+    int result = command->recording.active ? rules_file_look(file, &rules, &problem) : 0;
+
+    if (result == 0)
+        return;
+    if (result > 0)
+        result = recording_select(&command->recording, rules, &problem);
+    if (result < 0) {
+        command_say_to(command->messages, "%s; the rules stay as they were", problem.text);
+        rules_free(rules);
+    } else {
+        rules_file_take(file, rules);
+        command_say_to(command->messages, "rules: %s has changed, and is in force from now on",
+                       file->path);
+    }
+    fflush(command->messages);
+}
+
 void recording_command_step(struct recording_command *command)
 {
     struct problem problem;
 
+    look_at_rules(command);
     if (recording_step(&command->recording, &problem) < 0)
         say_stopped(command, &problem);
     if (!command->recording.active || command->recording.live == NULL)
@@ -340,6 +365,7 @@ void recording_command_close(struct recording_command *command)
 {
     recording_command_stop_following(command);
     recording_close(&command->recording);
+    rules_file_done(&command->rules_file);
     if (command->signals >= 0)
         close(command->signals);
     if (command->messages != stderr)

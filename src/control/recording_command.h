@@ -16,6 +16,7 @@
 #define DPM_RECORDING_COMMAND_H
 
 #include "control/recording_options.h"
+#include "control/rules_file.h"
 #include "control/whole_report.h"
 
 #include "analysis/statistics/statistics.h"
@@ -26,6 +27,7 @@ struct recording_command {
     const struct recording_command_options *options;
     const char *subject; /* "the command runs on": ends the message that recording stopped */
     struct recording recording;
+    struct rules_file rules_file;
     FILE *messages; /* standard error, or the report's file */
     int signals;    /* signalfd: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
     /* analyses that follow the recording; NULL: none */

@@ -186,6 +186,8 @@ static int read_rules(const char *command, struct recording_command_options *opt
     if (rules_read(optarg, &rules, &problem) < 0)
         return command_error("%s", problem.text);
     options->recording.rules = rules;
+    options->rules_file = optarg;
+    options->recording.meter.options.selects = true;
     return -1;
 }
 
@@ -244,13 +246,13 @@ int recording_option(const char *command, int option, struct recording_command_o
 static int check_store(const char *command, struct recording_command_options *options)
 {
     struct recording_options *recording = &options->recording;
+    struct problem problem;
 
     if (!options->store_given && options->bounded)
         recording->store = STORE_NEWEST;
-    if (recording->store == STORE_NEWEST && recording->rules != NULL)
-        return command_usage_error(
-            command,
-            "--rules needs all records to be kept: leave out --store newest and --max-...");
+    if (recording->rules != NULL &&
+        recording_check_rules(recording->store, recording->rules, &problem) < 0)
+        return command_error("%s", problem.text);
     if (recording->store == STORE_NONE && recording->trace != NULL)
         return command_usage_error(command, "--store none writes no trace: leave out --output");
     if (recording->store == STORE_NONE && options->bounded)

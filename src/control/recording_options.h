@@ -8,7 +8,8 @@
 
 struct recording_command_options {
     struct recording_options recording;
-    const char *report; /* file; NULL: standard error */
+    const char *report;     /* file; NULL: standard error */
+    const char *rules_file; /* where the rules are from; NULL: there are none */
     const char *flags;
     const char *kinds;
     const char *html; /* file of the page with drawings; NULL: none */

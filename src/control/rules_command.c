@@ -4,8 +4,8 @@
  *
  *      $ dpm rules check slow.rules
  *      Rule 1, line 3: BLOCK
- *          type is BLOCK (type of the event)                          before all others
- *          duration is more than 10000000 (ns asleep, ending at time) for each record
+ *          type is BLOCK (type of the event)                          kernel: first
+ *          duration is more than 10000000 (ns asleep, ending at time) kernel: each record
  */
 #include "control/command.h"
 
@@ -88,7 +88,11 @@ static int check_rules(const char *file)
     else
         puts("\nA record is accepted if all conditions of a rule hold; the first such rule "
              "discards fields.\n"
-             "They are evaluated by dpm itself, before the trace is written.");
+             "kernel: what no rule can accept is never recorded, where the kernel meter is used. "
+             "filter: dpm\n"
+             "decides, before the trace is written. The kernel knows the first 63 rules one by "
+             "one, and\n"
+             "only of messages, waits and wake-ups.");
     rules_free(rules);
     return EXIT_SUCCESS;
 }

@@ -2,6 +2,9 @@
 /* filter.c: takes the packets of a session, and stores them. See filter.h. */
 #include "filter/filter.h"
 #include "filter/filter_copies.h"
+#include "filter/filter_selected.h"
+
+#include "base/folder.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define AGAIN_MS 5000 /* after which the server sends again what was not acknowledged */
@@ -24,6 +28,8 @@ struct expected {
 
 struct filter {
     struct filter_copies copies;
+    char packets[PATH_MAX]; /* with rules: the folder of the copies */
+    struct filter_selected selected;
     struct fabric_consumer **consumers;
     size_t consumer_count, next;
     struct received waiting; /* could not be stored, and is tried again; machine NULL: none */
@@ -104,6 +110,16 @@ static int begin(struct filter *filter, struct fabric *fabric, const struct filt
     return result;
 }
 
+/* The copies go into a folder of their own. */
+static void select_from_copies(struct filter *filter, const struct filter_options *options)
+{
+    snprintf(filter->packets, sizeof(filter->packets), "%.*s/" FILTER_PACKETS,
+             (int)sizeof(filter->packets) - 20, options->folder);
+    filter->copies.folder = filter->packets;
+    filter->selected = (struct filter_selected){.folder = options->folder, .rules = options->rules};
+    mkdir(options->folder, 0700); /* errors show with the folder in it */
+}
+
 int filter_new(struct fabric *fabric, const struct filter_options *options,
                struct filter **ret_filter, struct problem *problem)
 {
@@ -112,6 +128,8 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
     if (filter == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     filter->copies.folder = options->folder;
+    if (options->rules != NULL && options->folder != NULL)
+        select_from_copies(filter, options);
     filter->copies.prefix = options->prefix;
     filter->copies.limits = options->limits;
     int result = begin(filter, fabric, options, problem);
@@ -219,6 +237,8 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
             result = take(filter, &received, problem);
         }
     }
+    if (result >= 0)
+        result = filter_selected_step(&filter->selected, &filter->copies, problem);
     return result < 0 ? result : count;
 }
 
@@ -235,11 +255,18 @@ int filter_expect(struct filter *filter, const char *machine, const char *record
     return 0;
 }
 
-static bool has_all(const struct copy *copy)
+static bool is_selected(const struct filter *filter, const struct copy *copy)
+{
+    const struct selection *selection = filter_selected_find(&filter->selected, copy);
+
+    return filter->selected.rules == NULL || (selection != NULL && selection->ended);
+}
+
+static bool has_all(const struct filter *filter, const struct copy *copy)
 {
     if (copy->trace == NULL || copy->full)
         return true; /* nothing more is stored */
-    return trace_copy_ended(copy->trace);
+    return trace_copy_ended(copy->trace) && is_selected(filter, copy);
 }
 
 static bool is_stored(const struct filter *filter, const struct expected *expected)
@@ -247,7 +274,7 @@ static bool is_stored(const struct filter *filter, const struct expected *expect
     for (size_t i = 0; i < filter->copies.count; i++) {
         const struct copy *copy = filter->copies.list[i];
         if (strcmp(copy->machine, expected->machine) == 0 &&
-            strcmp(copy->recording, expected->recording) == 0 && has_all(copy))
+            strcmp(copy->recording, expected->recording) == 0 && has_all(filter, copy))
             return true;
     }
     return false;
@@ -314,6 +341,12 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
         .refused = copy->refused,
         .why = copy->why,
     };
+    const struct selection *selection = filter_selected_find(&filter->selected, copy);
+    if (selection != NULL) {
+        ret_copy->path = selection->path;
+        ret_copy->ended = selection->ended;
+        ret_copy->counts = selection->counts;
+    }
 }
 
 int filter_close(struct filter *filter, bool forget, struct problem *problem)
@@ -329,7 +362,11 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
             fabric_consumer_remove(filter->consumers[i], &ignored);
         fabric_consumer_free(filter->consumers[i]);
     }
-    int result = filter_copies_close(&filter->copies, problem);
+    int result = filter_selected_close(&filter->selected, problem);
+    int closed = filter_copies_close(&filter->copies, result == 0 ? problem : NULL);
+    if (forget && filter->selected.rules != NULL)
+        folder_remove(filter->packets);
+    result = result == 0 ? closed : result;
     free(filter->consumers);
     free(filter->expected);
     free(filter);

@@ -8,7 +8,8 @@
  *                                                '--> FOLDER/db1.other                       recording "other" of db1
  *      with the prefix "f1-"                          FOLDER/db1.sort                        recording "f1-sort" of db1
  *
- * All of it belongs to one thread. It stores everything; without a folder, nothing, and only counts.
+ * All of it belongs to one thread. It stores everything, or with rules the traces of what they accept
+ * (filter_selected.h); without a folder, nothing, and only counts.
  */
 #ifndef DPM_FILTER_H
 #define DPM_FILTER_H
@@ -28,6 +29,9 @@ struct filter_options {
         *prefix; /* only recordings whose names begin so; copies are called without it. NULL: all */
     const char *durable;             /* the name of the consumer at the server (filter_name) */
     struct trace_copy_limits limits; /* of each copy */
+    /* With a folder: what these accept is stored as traces there; the copies are in FOLDER/.packets meanwhile. NULL: the
+     * copies are what is stored. Must outlive the filter. */
+    const struct rules *rules;
 };
 
 struct filter;
@@ -67,7 +71,7 @@ uint64_t filter_malformed(const struct filter *filter, char why[FILTER_WHY_SIZE]
 
 struct filter_copy {
     const char *machine, *recording;
-    const char *path;        /* NULL: not stored */
+    const char *path;        /* of the copy, or of what the rules select of it; NULL: not stored */
     bool ended;              /* with its END */
     bool full;               /* it has its largest size: what comes is not stored any more */
     uint64_t packets, bytes; /* in this run */
@@ -75,12 +79,13 @@ struct filter_copy {
     uint64_t missing;        /* packets that never came */
     uint64_t refused;        /* packets that could not be stored; `why`: the last one */
     const char *why;         /* "": all could */
+    struct rules_counts counts; /* of its events, if there are rules */
 };
 
 size_t filter_count(const struct filter *filter);
 void filter_look(const struct filter *filter, size_t index, struct filter_copy *ret_copy);
 
-/* Closes the copies. `forget`: the server forgets the consumer, too: all is done. NULL is allowed. Returns 0, or the
+/* Closes the copies. `forget`: the server forgets the consumer, too: all is done; with rules the copies are removed. NULL is allowed. Returns 0, or the
  * error of closing a copy, with a line in `problem`. */
 int filter_close(struct filter *filter, bool forget, struct problem *problem);
 

@@ -193,8 +193,9 @@ enum history_rest look_why_missing(const struct look *look)
     const struct origin *origin = &look->history->origins[from->origin];
     const struct stream *sender = stream_who(look->history, from->sender);
 
-    if (origin->discards &&
-        (!origin->loses || sender == NULL || sender->discarded || !from->has_sent))
+    /* what the kernel removes by rules is counted for no stream */
+    if (origin->discards && (!origin->loses || sender == NULL || sender->discarded ||
+                             !from->has_sent || origin->recorded.rules > 0))
         return REST_UNSELECTED;
     if ((origin->sends_partly || (origin->kinds_partly & METER_KIND_OF(from->kind)) != 0) &&
         !origin->loses)

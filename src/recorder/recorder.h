@@ -73,8 +73,9 @@ struct recording_options {
      * and pipes are found once a second in any case. */
     uint64_t latest;
     struct meter_choice meter;
-    /* Which events are stored and analysed; NULL: all. Owned by the caller. Not with STORE_NEWEST, which needs all ends of
-     * streams and paths. */
+    /* Which events are stored and analysed; NULL: all, and recording_select may not be called. Owned by the caller. With
+     * STORE_NEWEST they may discard no fields (recording_check_rules). With meter.options.selects, the kernel meter makes
+     * no other records, as far as it can tell. */
     const struct rules *rules;
 };
 
@@ -135,6 +136,16 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
                    struct problem *problem);
 
 void recording_begin(struct recording *recording);
+
+/* Whether these rules can be used with this store. Returns 0, or -EINVAL with a line in `problem`. */
+int recording_check_rules(enum recording_store store, const struct rules *rules,
+                          struct problem *problem);
+
+/* Stores and analyses what other rules select, from now on; a FLAGS record and the rules' NAMEs say so. The rules must
+ * outlive the recording, or other ones. Errors: -EINVAL (recording_check_rules, or it was opened without rules); -ENOMEM;
+ * and those of recording_step, all with a line in `problem`. */
+int recording_select(struct recording *recording, const struct rules *rules,
+                     struct problem *problem);
 
 /* Waits until one of these files is ready (at most RECORDING_FILES_MOST), the time `until` (ns, CLOCK_MONOTONIC; UINT64_MAX:
  * never), or the next step: when the meter wakes us, or something is due. Sets `revents`. Returns the number of files that

@@ -58,19 +58,24 @@ static uint64_t last_of_all(const struct recording *recording)
     return recording->last_time > control ? recording->last_time : control;
 }
 
-/* Stores what the rules let through. */
-static int store_selected(struct recording *recording, struct problem *problem)
+/* Stores what the rules let through of a record that was put in; NULL: only what they say of themselves. */
+static int store_selected(struct recording *recording, const struct record_header *record,
+                          struct problem *problem)
 {
     struct event event;
+    bool removed = record != NULL;
     int result = 0;
 
     while (rules_stage_get(recording->stage, &event)) {
+        removed = removed && event.header != record;
         if (event.header->id == EVENT_MACHINE) /* is in the trace already */
             continue;
         int stored = append(recording, event.header, event.absent, result < 0 ? NULL : problem);
         live_add_event(recording->live, &event);
         result = result < 0 ? result : stored;
     }
+    if (removed && result >= 0 && recording->writer != NULL && rules_decide_about(record->id))
+        result = trace_writer_omit(recording->writer, record, problem);
     return result;
 }
 
@@ -80,7 +85,7 @@ static int select_one(struct recording *recording, const struct record_header *r
     const struct event event = {record, 0, wall_offset, 0};
     int result = rules_stage_put(recording->stage, &event, problem);
 
-    return result < 0 ? result : store_selected(recording, problem);
+    return result < 0 ? result : store_selected(recording, record, problem);
 }
 
 static int store_one(struct recording *recording, const struct record_header *record,
@@ -422,8 +427,14 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result < 0)
         return result;
     describe(recording);
+    if (options->rules != NULL)
+        result = recording_check_rules(options->store, options->rules, problem);
+    if (result < 0)
+        return result;
     if (options->rules != NULL && rules_stage_new(options->rules, &recording->stage) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+    if (recording->stage != NULL)
+        rules_stage_select(recording->stage, recording->meter->selection);
     recording->last_control = recording->machine.header.time;
     recording->records = recording->flushed = 1; /* MACHINE */
     if (options->store != STORE_NONE)
@@ -452,6 +463,35 @@ void recording_begin(struct recording *recording)
     recording->active = true;
     recording->reason = END_COMPLETE;
     recording->last_care = recording->last_flush = clock_now(CLOCK_MONOTONIC);
+}
+
+/* ---- rules ---- */
+
+int recording_check_rules(enum recording_store store, const struct rules *rules,
+                          struct problem *problem)
+{
+    if (store != STORE_NEWEST || !rules_discard_fields(rules))
+        return 0;
+    return problem_set(problem, -EINVAL,
+                       "the rules discard fields (#), which a trace that keeps only the newest "
+                       "cannot: leave out the #, or give --store all");
+}
+
+int recording_select(struct recording *recording, const struct rules *rules,
+                     struct problem *problem)
+{
+    int result = recording_check_rules(recording->options->store, rules, problem);
+
+    if (result < 0)
+        return result;
+    if (recording->stage == NULL)
+        return problem_set(problem, -EINVAL, "the recording was opened without rules");
+    rules_stage_let_all_pass(recording->stage);
+    result = recording->active ? recording_catch_up(recording, problem) : 0;
+    if (result < 0)
+        return result;
+    result = rules_stage_change(recording->stage, rules, last_of_all(recording) + 1, problem);
+    return result < 0 ? result : store_selected(recording, NULL, problem);
 }
 
 /* Of a trace that keeps only the newest, no more than this part makes room for names. */
@@ -510,7 +550,8 @@ static int tell_removed(struct recording *recording, struct problem *problem)
 {
     int result = recording->stage == NULL ? 0 : rules_stage_end(recording->stage, problem);
 
-    return result < 0 || recording->stage == NULL ? result : store_selected(recording, problem);
+    return result < 0 || recording->stage == NULL ? result
+                                                  : store_selected(recording, NULL, problem);
 }
 
 /* Closes the trace. */

@@ -92,7 +92,6 @@ static int send_program(const struct remote_asking *asking, const struct program
     json_t *params = json_pack("{s:s}", "hash", program->hash), *state = NULL;
     json_int_t before = -1; /* each piece makes it larger: else there would be no end */
     int result = asking->ask(asking->context, "program.has", params, &state, problem);
-    json_int_t before = -1; /* it grows: else this would never end */
 
     while (result == 0 && !json_is_true(json_object_get(state, "complete"))) {
         json_int_t offset = json_integer_value(json_object_get(state, "bytes"));

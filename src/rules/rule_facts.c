@@ -116,6 +116,38 @@ bool rule_stream_fact(const struct rule_fact *fact, const struct identities *ide
     return rule_compares(fact->relation, number, other, false);
 }
 
+/* Command lines are known a moment after their processes. */
+static bool process_is_known(const struct rule_fact *fact, const struct identities *identities,
+                             uint32_t origin, const struct stream_record *stream)
+{
+    const struct rule_fact equal = {
+        .fact = FACT_PROCESS, .relation = RULE_EQUAL, .text = fact->text};
+
+    return fact->relation == RULE_ANY ||
+           identities_command(identities, origin, stream->process) != NULL ||
+           process_fact(&equal, identities, origin, stream);
+}
+
+bool rule_stream_fact_known(const struct rule_fact *fact, const struct identities *identities,
+                            uint32_t origin, const struct stream_record *stream)
+{
+    switch (fact->fact) {
+    case FACT_PROCESS:
+        return process_is_known(fact, identities, origin, stream);
+    case FACT_COMMAND:
+        return identities_command(identities, origin, stream->process) != NULL;
+    case FACT_PROGRAM:
+        return identities_program(identities, origin, stream->image) != NULL;
+    case FACT_CONTAINER:
+        return identities_cgroup_name(identities, origin, stream->cgroup) != NULL;
+    case FACT_USER:
+        return fact->is_number || fact->has_other || fact->relation == RULE_ANY ||
+               identities_user_name(identities, origin, stream->user) != NULL;
+    default:
+        return true;
+    }
+}
+
 /* ---- paths ---- */
 
 static bool peer_fact(const struct rule_fact *fact, const struct path_record *path)
@@ -186,6 +218,28 @@ bool rule_path_fact(const struct rule_fact *fact, const struct path_record *path
         return file_fact(fact, path);
     default:
         return port_fact(fact, path);
+    }
+}
+
+static bool has_ports(const struct path_record *path)
+{
+    return !kind_is_internet(path->kind) || (path->local_port != 0 && path->remote_port != 0);
+}
+
+bool rule_path_fact_known(const struct rule_fact *fact, const struct path_record *path)
+{
+    char remote[ENDPOINT_SIZE];
+
+    switch (fact->fact) {
+    case FACT_KIND:
+        return true;
+    case FACT_PEER:
+        endpoint_remote(path, remote);
+        return strcmp(remote, "unknown") != 0;
+    case FACT_FILE:
+        return (path->kind != PATH_FILE && path->kind != PATH_FIFO) || path->name[0] != '\0';
+    default:
+        return has_ports(path);
     }
 }
 

@@ -92,6 +92,7 @@ struct rule {
 };
 
 struct rules;
+struct selection;
 
 /* Parses rules. `name` is the file's, for errors, which have the line, the column, the text there and what was expected:
  *      r.rules:2:14: 'sned': expected a type of event ...
@@ -110,6 +111,9 @@ const struct rule_condition *rules_conditions(const struct rules *rules, const s
 /* The fields that the rule discards from records of this type (struct event, absent). */
 uint64_t rules_discards(const struct rules *rules, uint32_t rule, unsigned type);
 
+/* Whether any rule discards a field. */
+bool rules_discard_fields(const struct rules *rules);
+
 /* Types that some rule may accept (EVENT_FLAG). */
 uint64_t rules_types(const struct rules *rules);
 
@@ -118,6 +122,9 @@ uint64_t rules_types(const struct rules *rules);
 /* The rule as it was written, on one line. */
 const char *rules_text(const struct rules *rules, uint32_t rule);
 unsigned rules_line(const struct rules *rules, uint32_t rule);
+
+/* All of them as one text, which rules_parse takes. The caller frees it. NULL: out of memory. */
+char *rules_source(const struct rules *rules);
 
 /* The conditions as they were written: index 0, 1 ...; false after the last. `ret_words` says what it means, and
  * `ret_where` when it is evaluated: both end with a NUL. */
@@ -147,6 +154,15 @@ struct rules_verdict {
 int rules_judge_new(const struct rules *rules, struct rules_judge **ret_judge);
 void rules_judge_free(struct rules_judge *judge);
 
+/* Judges by other rules from now on. Returns 0, or -ENOMEM: the rules are those from before. */
+int rules_judge_change(struct rules_judge *judge, const struct rules *rules);
+
+/* From now on the kernel meter, which has `shared` (meter/shared/kernel_selection.h), makes no records that these rules cannot
+ * accept; the judge tells it of streams and paths. To be repeated after rules_judge_change. `machine`: whose records they
+ * are. Returns 0, or -ENOMEM: the kernel drops what it has dropped before. */
+int rules_judge_select(struct rules_judge *judge, struct selection *shared,
+                       const struct machine_record *machine);
+
 /* Returns 0, or -ENOMEM with a line in `problem`. */
 int rules_judge(struct rules_judge *judge, const struct event *event,
                 struct rules_verdict *ret_verdict, struct problem *problem);
@@ -163,12 +179,25 @@ struct rules_stage;
 
 struct rules_counts {
     uint64_t selected;   /* events that the rules accepted */
-    uint64_t unselected; /* removed ones */
+    uint64_t unselected; /* removed ones, by the kernel, too */
     uint64_t reduced;    /* of the selected ones: those that have lost fields */
 };
 
 int rules_stage_new(const struct rules *rules, struct rules_stage **ret_stage);
 void rules_stage_free(struct rules_stage *stage);
+
+/* The stage's records come from a kernel meter that shares this memory: it makes no records that no rule can accept, once
+ * the stage has seen MACHINE. Call it before that. `shared` must outlive the stage. */
+void rules_stage_select(struct rules_stage *stage, struct selection *shared);
+
+/* Before a change: from now on the kernel makes all records, until rules_stage_change. So those that it makes after the
+ * last record that the old rules judge are judged by the new ones alone. */
+void rules_stage_let_all_pass(struct rules_stage *stage);
+
+/* Selects by other rules from now on. Their FLAGS and NAMEs, with this time, come out next. The old rules
+ * are not needed any more. Returns 0, or -ENOMEM with a line in `problem`: the rules are those from before. */
+int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uint64_t time,
+                       struct problem *problem);
 
 /* Puts a record in; then take everything out with rules_stage_get before the next one. Returns 0, or -ENOMEM with a
  * line in `problem`. */

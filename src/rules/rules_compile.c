@@ -10,6 +10,7 @@
 #include "rules/rules_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,6 +229,14 @@ uint64_t rules_discards(const struct rules *rules, uint32_t rule, unsigned type)
     return rules->absent[rule][type];
 }
 
+bool rules_discard_fields(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->count; i++)
+        if (rules->rules[i].discards)
+            return true;
+    return false;
+}
+
 uint64_t rules_types(const struct rules *rules)
 {
     uint64_t types = 0;
@@ -245,4 +254,18 @@ const char *rules_text(const struct rules *rules, uint32_t rule)
 unsigned rules_line(const struct rules *rules, uint32_t rule)
 {
     return rules->about[rule].line;
+}
+
+char *rules_source(const struct rules *rules)
+{
+    size_t length = 1;
+
+    for (uint32_t i = 0; i < rules->count; i++)
+        length += strlen(rules_text(rules, i)) + strlen(";\n");
+    char *text = malloc(length), *end = text;
+    for (uint32_t i = 0; text != NULL && i < rules->count; i++)
+        end += sprintf(end, "%s;\n", rules_text(rules, i));
+    if (text != NULL)
+        *end = '\0';
+    return text;
 }

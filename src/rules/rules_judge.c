@@ -28,7 +28,34 @@ struct rules_judge {
     struct identities *identities;
     uint32_t generations[RULE_PLACES]; /* bits that are older are wrong */
     struct bits *cache[RULE_PLACES];   /* [CACHED] */
+    struct rules_selection *selection; /* the kernel's part; NULL: it has none */
 };
+
+static void free_caches(struct bits *cache[RULE_PLACES])
+{
+    for (unsigned place = 0; place < RULE_PLACES; place++)
+        free(cache[place]);
+}
+
+int rules_judge_change(struct rules_judge *judge, const struct rules *rules)
+{
+    struct bits *cache[RULE_PLACES] = {0};
+
+    for (unsigned place = 0; place < RULE_PLACES; place++) {
+        if (rules->fact_counts[place] > 0)
+            cache[place] = calloc(CACHED, sizeof(struct bits));
+        if (rules->fact_counts[place] > 0 && cache[place] == NULL) {
+            free_caches(cache);
+            return -ENOMEM;
+        }
+    }
+    free_caches(judge->cache);
+    memcpy(judge->cache, cache, sizeof(cache));
+    for (unsigned place = 0; place < RULE_PLACES; place++)
+        judge->generations[place] = 1;
+    judge->rules = rules;
+    return 0;
+}
 
 int rules_judge_new(const struct rules *rules, struct rules_judge **ret_judge)
 {
@@ -36,15 +63,9 @@ int rules_judge_new(const struct rules *rules, struct rules_judge **ret_judge)
 
     if (judge == NULL)
         return -ENOMEM;
-    judge->rules = rules;
     int result = identities_new(&judge->identities);
-    for (unsigned place = 0; result == 0 && place < RULE_PLACES; place++) {
-        judge->generations[place] = 1;
-        if (rules->fact_counts[place] > 0)
-            judge->cache[place] = calloc(CACHED, sizeof(struct bits));
-        if (rules->fact_counts[place] > 0 && judge->cache[place] == NULL)
-            result = -ENOMEM;
-    }
+    if (result == 0)
+        result = rules_judge_change(judge, rules);
     if (result < 0) {
         rules_judge_free(judge);
         return result;
@@ -53,13 +74,26 @@ int rules_judge_new(const struct rules *rules, struct rules_judge **ret_judge)
     return 0;
 }
 
+int rules_judge_select(struct rules_judge *judge, struct selection *shared,
+                       const struct machine_record *machine)
+{
+    struct rules_selection *selection;
+    int result = rules_selection_new(judge->rules, shared, machine, &selection);
+
+    if (result < 0)
+        return result;
+    rules_selection_free(judge->selection);
+    judge->selection = selection;
+    return 0;
+}
+
 void rules_judge_free(struct rules_judge *judge)
 {
     if (judge == NULL)
         return;
     identities_free(judge->identities);
-    for (unsigned place = 0; place < RULE_PLACES; place++)
-        free(judge->cache[place]);
+    free_caches(judge->cache);
+    rules_selection_free(judge->selection);
     free(judge);
 }
 
@@ -218,6 +252,22 @@ static bool accepts(struct rules_judge *judge, uint32_t number, const struct eve
 
 /* ---- the verdict ---- */
 
+/* A process whose first thread has another name now: its other threads are of a process of that name. */
+static bool is_renamed(const struct rules_judge *judge, const struct event *event)
+{
+    const struct stream_record *stream = (const struct stream_record *)event->header;
+    const struct stream_record *before =
+        identities_stream(judge->identities, event->origin, stream->header.stream);
+
+    return before != NULL && memcmp(before->name, stream->name, STREAM_NAME_SIZE) != 0;
+}
+
+static bool changes_names(const struct rules_judge *judge, const struct event *event)
+{
+    return event->header->id == EVENT_NAME ||
+           (event->header->id == EVENT_STREAM && is_renamed(judge, event));
+}
+
 static int note(struct rules_judge *judge, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -261,11 +311,15 @@ int rules_judge(struct rules_judge *judge, const struct event *event,
     struct asked asked = {0};
 
     *ret_verdict = (struct rules_verdict){.accepted = true, .rule = RULES_NONE};
+    if (judge->selection != NULL && changes_names(judge, event))
+        rules_selection_names_change(judge->selection);
     if (note(judge, event) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
-    if (!rules_decide_about(id) || rules->count == 0)
+    if (judge->selection != NULL)
+        rules_selection_note(judge->selection, judge->identities, event);
+    if (!rules_decide_about(id))
         return 0;
-    ret_verdict->accepted = false;
+    ret_verdict->accepted = rules->count == 0;
     for (uint32_t i = 0; i < rules->by_type_count[id] && !ret_verdict->accepted; i++) {
         uint32_t number = rules->by_type[id][i];
         if (!accepts(judge, number, event, &asked))

@@ -10,6 +10,8 @@
 
 #include "rules/rules.h"
 
+#include "meter/shared/kernel_selection.h"
+
 /* ---- fields ---- */
 
 enum rule_value {
@@ -79,6 +81,11 @@ bool rule_stream_fact(const struct rule_fact *fact, const struct identities *ide
 bool rule_path_fact(const struct rule_fact *fact, const struct path_record *path);
 bool rule_machine_fact(const struct rule_fact *fact, const struct machine_record *machine);
 
+/* Whether that is certain: false if it may still become true, although the stream or path stays what it is. */
+bool rule_stream_fact_known(const struct rule_fact *fact, const struct identities *identities,
+                            uint32_t origin, const struct stream_record *stream);
+bool rule_path_fact_known(const struct rule_fact *fact, const struct path_record *path);
+
 bool rule_compares(enum rule_operator relation, uint64_t left, uint64_t right, bool is_signed);
 
 /* ---- the rules ---- */
@@ -115,6 +122,29 @@ struct rules {
     uint32_t *by_type[EVENT_ID_END]; /* rules that may accept the type, in order */
     uint32_t by_type_count[EVENT_ID_END];
 };
+
+/* ---- the kernel's part, rules_selection.c ---- */
+
+/* Whether the kernel meter evaluates the condition; the filter evaluates all. */
+bool rules_in_kernel(const struct rule_condition *condition);
+
+struct rules_selection;
+
+/* Puts rules in force in the kernel, for records of this machine. No rules: everything is let through. `shared` must
+ * outlive it. Returns 0 or -ENOMEM. */
+int rules_selection_new(const struct rules *rules, struct selection *shared,
+                        const struct machine_record *machine,
+                        struct rules_selection **ret_selection);
+
+/* The rules stay in force. NULL is allowed. */
+void rules_selection_free(struct rules_selection *selection);
+
+/* A record has come, which `identities` have noted: the kernel learns what its stream and its path are. */
+void rules_selection_note(struct rules_selection *selection, const struct identities *identities,
+                          const struct event *event);
+
+/* What was known of streams is not certain any more. */
+void rules_selection_names_change(struct rules_selection *selection);
 
 /* Makes the program of what is said, once all is parsed. Returns 0, -ENOMEM, or -E2BIG with a line in `problem`. */
 int rules_compile(struct rules *rules, struct problem *problem);

@@ -7,6 +7,8 @@
  */
 #include "rules/rules.h"
 
+#include "meter/shared/kernel_selection.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,10 @@ struct removed {
 struct rules_stage {
     const struct rules *rules;
     struct rules_judge *judge;
+    struct selection *shared; /* with the kernel meter; NULL: it drops nothing */
+    uint64_t dropped_told;    /* of what that has dropped */
+    uint64_t looked;          /* when, by the records' times */
+    struct machine_record machine;
     struct lookup numbers; /* stream -> index in: */
     struct pool removed;
     struct rules_counts counts;
@@ -35,6 +41,8 @@ struct rules_stage {
     unsigned before_count, before_next;
     bool has_event;
     struct event event;
+    uint64_t meter_flags; /* of all processes, as without rules */
+    uint32_t kinds_left_out;
     struct flags_record flags;
     bool has_flags;
     uint32_t names_left; /* of the rules */
@@ -157,6 +165,40 @@ static int remove_record(struct rules_stage *stage, const struct record_header *
     return 0;
 }
 
+static uint64_t dropped_in_kernel(const struct rules_stage *stage)
+{
+    uint64_t count = 0;
+
+    for (unsigned i = 0; stage->shared != NULL && i < SELECTION_COUNTERS; i++)
+        count += __atomic_load_n(&stage->shared->dropped[i].count, __ATOMIC_RELAXED);
+    return count;
+}
+
+/* What the kernel drops has no numbers, and is counted for no stream. */
+static int note_dropped(struct rules_stage *stage)
+{
+    uint64_t dropped = dropped_in_kernel(stage), more = dropped - stage->dropped_told;
+
+    if (more == 0)
+        return 0;
+    struct removed *removed = removed_of(stage, 0, true);
+    if (removed == NULL)
+        return -ENOMEM;
+    more = more < UINT32_MAX - removed->counts[RING_DATA] ? more
+                                                          : UINT32_MAX - removed->counts[RING_DATA];
+    removed->counts[RING_DATA] += (uint32_t)more;
+    stage->dropped_told += more;
+    return 0;
+}
+
+static int note_dropped_if_due(struct rules_stage *stage, uint64_t time)
+{
+    if (stage->shared == NULL || time - stage->looked < DISCARDED_EVERY)
+        return 0;
+    stage->looked = time;
+    return note_dropped(stage);
+}
+
 /* ---- which rules there are ---- */
 
 /* The flags of types that no rule accepts are off, so that no reader takes the absence of such a record for a fact. */
@@ -167,22 +209,75 @@ static uint64_t selected_flags(const struct rules_stage *stage, uint64_t flags)
     return flags & ~(METER_EVENT_FLAGS & rules_types_all() & ~rules_types(stage->rules));
 }
 
-static void tell_rules(struct rules_stage *stage, const struct machine_record *machine)
+static void tell_rules(struct rules_stage *stage, uint64_t time)
 {
     stage->flags = (struct flags_record){
-        .header = {.time = machine->header.time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
-        .meter_flags = selected_flags(stage, machine->meter_flags),
-        .kinds_left_out = machine->kinds_left_out,
+        .header = {.time = time, .id = EVENT_FLAGS, .flags = RECORD_NO_STREAM},
+        .meter_flags = selected_flags(stage, stage->meter_flags),
+        .kinds_left_out = stage->kinds_left_out,
         .rules = rules_count(stage->rules),
     };
     stage->has_flags = true;
     stage->names_left = rules_count(stage->rules);
 }
 
+static int select_in_kernel(struct rules_stage *stage, struct problem *problem)
+{
+    if (stage->shared == NULL ||
+        rules_judge_select(stage->judge, stage->shared, &stage->machine) == 0)
+        return 0;
+    return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+}
+
+static int begin(struct rules_stage *stage, const struct machine_record *machine,
+                 struct problem *problem)
+{
+    stage->machine = *machine;
+    stage->meter_flags = machine->meter_flags;
+    stage->kinds_left_out = machine->kinds_left_out;
+    if (rules_count(stage->rules) > 0)
+        tell_rules(stage, machine->header.time);
+    return select_in_kernel(stage, problem);
+}
+
+void rules_stage_select(struct rules_stage *stage, struct selection *shared)
+{
+    stage->shared = shared;
+}
+
+void rules_stage_let_all_pass(struct rules_stage *stage)
+{
+    if (stage->shared != NULL)
+        __atomic_or_fetch(&stage->shared->generation, 1, __ATOMIC_SEQ_CST);
+}
+
+int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uint64_t time,
+                       struct problem *problem)
+{
+    if (rules_judge_change(stage->judge, rules) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
+    stage->rules = rules;
+    stage->has_event = false;
+    stage->before_count = stage->before_next = 0;
+    if (stage->machine.header.id == 0) /* they come into force with it */
+        return 0;
+    tell_rules(stage, time);
+    return select_in_kernel(stage, problem);
+}
+
+static void note_flags(struct rules_stage *stage, const struct flags_record *flags)
+{
+    if (flags->process != 0)
+        return;
+    stage->meter_flags = flags->meter_flags;
+    stage->kinds_left_out = flags->kinds_left_out;
+}
+
 /* Rules that were in force before have numbers behind ours. */
 static void shift(struct rules_stage *stage, struct event *event)
 {
     if (event->header->id == EVENT_FLAGS) {
+        note_flags(stage, (const struct flags_record *)event->header);
         stage->flags = *(const struct flags_record *)event->header;
         stage->flags.rules += rules_count(stage->rules);
         stage->flags.meter_flags = selected_flags(stage, stage->flags.meter_flags);
@@ -227,18 +322,20 @@ int rules_stage_put(struct rules_stage *stage, const struct event *event, struct
         stage->event.absent |= verdict.absent;
         tell_if_due(stage, header);
     }
-    if (!verdict.accepted && remove_record(stage, header) < 0)
+    if ((!verdict.accepted && remove_record(stage, header) < 0) ||
+        note_dropped_if_due(stage, header->time) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     tell_end(stage, header);
     shift(stage, &stage->event);
-    if (header->id == EVENT_MACHINE)
-        tell_rules(stage, (const struct machine_record *)header);
-    return 0;
+    return header->id == EVENT_MACHINE
+               ? begin(stage, (const struct machine_record *)header, problem)
+               : 0;
 }
 
 int rules_stage_end(struct rules_stage *stage, struct problem *problem)
 {
-    (void)problem;
+    if (note_dropped(stage) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     stage->ending = true;
     stage->end_next = 0;
     stage->has_event = false;
@@ -293,5 +390,8 @@ bool rules_stage_get(struct rules_stage *stage, struct event *ret_event)
 
 struct rules_counts rules_stage_counts(const struct rules_stage *stage)
 {
-    return stage->counts;
+    struct rules_counts counts = stage->counts;
+
+    counts.unselected += dropped_in_kernel(stage);
+    return counts;
 }

@@ -39,13 +39,22 @@ static void value_words(const struct said *said, char *text, size_t size)
 static const char *where(const struct said *said)
 {
     static const char *const words[RULE_PLACES] = {
-        [RULE_NEVER] = "never true",        [RULE_TYPE] = "before all others",
-        [RULE_RECORD] = "for each record",  [RULE_STREAM] = "once for each thread",
-        [RULE_PATH] = "once for each path", [RULE_MACHINE] = "once",
+        [RULE_NEVER] = "never true",
+        [RULE_TYPE] = "kernel: first",
+        [RULE_RECORD] = "kernel: each record",
+        [RULE_STREAM] = "kernel: each thread once",
+        [RULE_PATH] = "kernel: each path once",
+        [RULE_MACHINE] = "kernel: once",
+    };
+    const struct rule_condition condition = {
+        .place = (uint8_t)said->field.place,
+        .left = said->field.number,
+        .right = said->has_other ? said->other.number : (struct rule_number){0},
     };
 
-    return words[said->has_other && said->other.place == RULE_NEVER ? RULE_NEVER
-                                                                    : said->field.place];
+    if (said->has_other && said->other.place == RULE_NEVER)
+        return words[RULE_NEVER];
+    return rules_in_kernel(&condition) ? words[said->field.place] : "filter: each record";
 }
 
 bool rules_explain(const struct rules *rules, uint32_t rule, uint32_t index,

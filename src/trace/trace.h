@@ -112,6 +112,11 @@ uint32_t trace_writer_files(const struct trace_writer *writer);
  * none from now on. Returns how many bytes there are; UINT64_MAX: the trace keeps everything. */
 uint64_t trace_writer_settle(struct trace_writer *writer, uint64_t bytes);
 
+/* A record that is not stored: a selection has removed it. What it says of identities counts: a stream or path that has
+ * ended is not repeated any more. Returns 0, or -ENOMEM with a line in `problem`. */
+int trace_writer_omit(struct trace_writer *writer, const struct record_header *record,
+                      struct problem *problem);
+
 /* Sets how many records of a ring the meter has lost so far. Later packets contain this number. */
 void trace_writer_lost(struct trace_writer *writer, enum ring_id ring, uint64_t total);
 

@@ -273,6 +273,14 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
     return result < 0 ? result : append(writer, type->ring, record, type->size, problem);
 }
 
+int trace_writer_omit(struct trace_writer *writer, const struct record_header *record,
+                      struct problem *problem)
+{
+    return writer->rotation == NULL || rotation_note(writer, record) == 0
+               ? 0
+               : problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
+}
+
 /* ---- records without some of their fields ---- */
 
 int writer_replace_metadata(struct trace_writer *writer, struct problem *problem)

@@ -28,7 +28,17 @@ dpm run --meter kernel --flags all -o trace -- true 2> said || {
     dpm check | grep -E '^(missing|limited)'
     exit 1
 }
-! grep -E 'not metered|goes without' said
+! grep -E 'not metered|goes without' said || exit 1
+# with rules, the hooks have the code that selects
+echo 'type=exec; type=send, bytes>1, process=nobody;' > rules
+dpm run --meter kernel --flags all -r rules -o selected -- cat rules > copy 2> said || {
+    cat said
+    exit 1
+}
+grep -q 'rules: [1-9][0-9]* events\{0,1\} selected, [1-9][0-9]* not' said || {
+    cat said
+    exit 1
+}
 END
 cat > "$root/truth" << 'END'
 mkdir log

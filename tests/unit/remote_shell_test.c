@@ -28,6 +28,8 @@ static void hear(void *context, const char *line)
     strcat(heard, "\n");
 }
 
+static const char *const agent[] = {"agent", NULL};
+
 /* The shell is `sh -c SCRIPT`, which gets the host's name and the words of dpm as its arguments. */
 static void begin(struct remote_shell *shell, const char *script)
 {
@@ -36,7 +38,7 @@ static void begin(struct remote_shell *shell, const char *script)
 
     heard[0] = '\0';
     snprintf(rsh, sizeof(rsh), "sh -c '%s'", script);
-    if (remote_shell_start(shell, rsh, "web1", "dpm", &problem) < 0)
+    if (remote_shell_start(shell, rsh, "web1", "dpm", agent, &problem) < 0)
         fail_msg("%s", problem.text);
 }
 
@@ -145,7 +147,7 @@ static void words_are_arranged(void **unused)
     (void)unused;
     heard[0] = '\0';
     assert_int_equal(remote_shell_start(&shell, "sh -c 'echo \"$0 $*\" >&2' one", "web1",
-                                        "sudo '/opt/d p/dpm'", &problem),
+                                        "sudo '/opt/d p/dpm'", agent, &problem),
                      0);
     remote_shell_connected(&shell, hear, NULL);
     read_all(&shell);
@@ -160,15 +162,16 @@ static void what_cannot_be_started_is_an_error(void **unused)
     char many[400] = "true";
 
     (void)unused;
-    assert_int_equal(remote_shell_start(&shell, "/nonexistent/ssh", "web1", "dpm", &problem),
+    assert_int_equal(remote_shell_start(&shell, "/nonexistent/ssh", "web1", "dpm", agent, &problem),
                      -ENOENT);
     assert_non_null(strstr(problem.text, "/nonexistent/ssh"));
-    assert_int_equal(remote_shell_start(&shell, "ssh 'open", "web1", "dpm", &problem), -EINVAL);
-    assert_int_equal(remote_shell_start(&shell, " ", "web1", "dpm", &problem), -EINVAL);
-    assert_int_equal(remote_shell_start(&shell, "ssh", "web1", "", &problem), -EINVAL);
+    assert_int_equal(remote_shell_start(&shell, "ssh 'open", "web1", "dpm", agent, &problem),
+                     -EINVAL);
+    assert_int_equal(remote_shell_start(&shell, " ", "web1", "dpm", agent, &problem), -EINVAL);
+    assert_int_equal(remote_shell_start(&shell, "ssh", "web1", "", agent, &problem), -EINVAL);
     for (unsigned i = 0; i < 90; i++)
         strcat(many, " x");
-    int result = remote_shell_start(&shell, "true", "web1", many, &problem);
+    int result = remote_shell_start(&shell, "true", "web1", many, agent, &problem);
     assert_int_equal(result, -E2BIG);
     assert_int_equal(shell.pid, 0);
     remote_shell_end(&shell);

@@ -4,18 +4,29 @@
  *
  *      random records --+-- recorder ------------> trace of all --+-- naive evaluator --> events
  *        (a meter)      |                                         '-- filter_trace -----> trace    all equal
- *                       '-- recorder with rules -----------------------------------------> trace
- *                                         '-- live history --> counts, as of that trace
+ *                       |-- recorder with rules -----------------------------------------> trace
+ *                       |                 '-- live history --> counts, as of that trace
+ *                       '-- kernel's part of the rules --> recorder with rules ----------> trace
+ *
+ * The kernel's part is judged twice if this user may load kernel programs: by the function here, and by the same one as a
+ * program in the kernel (selection_run.bpf.c). The recorder lags behind it by a random number of records.
  */
 #include "filter/filter.h"
 #include "recorder/recorder.h"
 #include "rules_world.h"
 
 #include "base/folder.h"
+#include "meter/shared/kernel_selection.h"
 
+#include "selection_run.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,27 +36,135 @@
 
 static char scratch[] = "/tmp/rules_places_XXXXXX";
 
+/* ---- the kernel's part ---- */
+
+static struct selection_run *kernel; /* NULL: it cannot run here */
+static struct selection *shared;     /* with it; else memory of our own */
+static unsigned dropped, judged;     /* of all rounds */
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    (void)level;
+    (void)format;
+    (void)arguments;
+    return 0;
+}
+
+static void open_kernel(void)
+{
+    libbpf_set_print(quiet);
+    kernel = selection_run__open_and_load();
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  kernel == NULL ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+                  kernel == NULL ? -1 : bpf_map__fd(kernel->maps.selections), 0);
+    assert_true(shared != MAP_FAILED);
+    if (kernel == NULL)
+        printf("# the verdict is not tried in the kernel: %s\n", strerror(errno));
+}
+
+static void close_kernel(void)
+{
+    munmap(shared, sizeof(*shared));
+    selection_run__destroy(kernel);
+}
+
+static bool may_accept(const struct selection_record *record)
+{
+    struct selection_record given = *record;
+    LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &given, .ctx_size_in = sizeof(given));
+    bool here = selection_may_accept(shared, record);
+
+    if (kernel != NULL) {
+        assert_int_equal(bpf_prog_test_run_opts(bpf_program__fd(kernel->progs.judge), &options), 0);
+        assert_int_equal(options.retval, here);
+    }
+    return here;
+}
+
 /* ---- a meter ---- */
+
+#define LAG_MOST 16u
 
 struct fake {
     struct meter_interface meter;
     struct world world;
     unsigned next;
+    /* made, and not read yet */
+    union world_record queue[LAG_MOST];
+    unsigned first, count;
+    bool waits; /* the recorder must have read all of these before anything else happens */
+    uint32_t versions[WORLD_STREAMS];
     union world_record record;
+    uint64_t seed; /* of the lag */
     bool detached;
 };
+
+/* The types that the kernel meter judges. */
+static bool is_judged(unsigned id)
+{
+    return id <= EVENT_BLOCK || id == EVENT_CONNECT || id == EVENT_SCHEDULE;
+}
+
+static bool is_dropped(const struct fake *fake, const struct record *record)
+{
+    struct selection_record given = {
+        .id = record->header.id,
+        .stream = record_is_of_stream(&record->header) ? record->header.stream : 0,
+    };
+
+    if (fake->meter.selection == NULL || !is_judged(given.id))
+        return false;
+    given.version = given.stream == 0 ? 0 : fake->versions[given.stream];
+    memcpy(&given.first, &record->message, 2 * sizeof(uint64_t));
+    /* it takes these when it makes the record, and so does not know them yet */
+    if (given.id < EVENT_MESSAGEQUEUED || given.id == EVENT_CONNECT)
+        given.second = (uint32_t)given.second;
+    judged++;
+    bool drops = !may_accept(&given);
+    dropped += drops;
+    shared->dropped[0].count += drops;
+    return drops;
+}
+
+/* What a change of these means for other threads and for paths takes effect once the recorder has read it. */
+static bool is_awaited(const union world_record *record)
+{
+    return record->header.id == EVENT_PATH || record->header.id == EVENT_NAME ||
+           (record->header.id == EVENT_STREAM && record->header.stream % 2 != 0);
+}
+
+static void make_one(struct fake *fake)
+{
+    union world_record *record = &fake->queue[(fake->first + fake->count) % LAG_MOST];
+
+    world_make(&fake->world, fake->next++, record);
+    if (record->header.id == EVENT_STREAM)
+        record->header.sequence = ++fake->versions[record->header.stream];
+    fake->waits = is_awaited(record);
+    if (!rules_decide_about(record->header.id) || !is_dropped(fake, &record->event))
+        fake->count++;
+}
 
 static int fake_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
                      struct problem *problem)
 {
     struct fake *fake = (struct fake *)source;
+    unsigned lag = 1 + (unsigned)random_below(&fake->seed, LAG_MOST);
 
     (void)problem;
-    if (fake->next == RECORDS) {
+    if (fake->count == 0)
+        fake->waits = false;
+    while (fake->next < RECORDS && fake->count < lag && !fake->waits)
+        make_one(fake);
+    if (fake->count == 0 && fake->next == RECORDS) {
         *ret_complete = fake->world.time;
         return fake->detached ? SOURCE_END : SOURCE_NONE_YET;
     }
-    world_make(&fake->world, fake->next++, &fake->record);
+    if (fake->count == 0)
+        return fake_next(source, ret_event, ret_complete, problem);
+    fake->record = fake->queue[fake->first];
+    fake->first = (fake->first + 1) % LAG_MOST;
+    fake->count--;
     *ret_event = (struct event){.header = &fake->record.header, .wall_offset = 1000000};
     return SOURCE_RECORD;
 }
@@ -67,11 +186,12 @@ static void fake_close(struct meter_interface *meter)
     (void)meter;
 }
 
-static void fake_open(struct fake *fake, uint64_t seed)
+static void fake_open(struct fake *fake, uint64_t seed, bool selects)
 {
     *fake = (struct fake){
         .meter = {.source = {.next = fake_next, .origins = 1, .states = &fake->meter.state},
                   .kinds = METER_ALL_KINDS,
+                  .selection = selects ? shared : NULL,
                   .descriptor = -1,
                   .lost = fake_lost,
                   .stop = fake_detach,
@@ -79,6 +199,7 @@ static void fake_open(struct fake *fake, uint64_t seed)
                   .close = fake_close},
         .world = {.seed = seed, .time = clock_now(CLOCK_MONOTONIC) + 1000000000},
         .next = 1, /* MACHINE is the recorder's */
+        .seed = seed,
     };
 }
 
@@ -91,7 +212,8 @@ static void must(int result, const struct problem *problem)
 }
 
 /* Records the world of this seed into a trace, and returns what a live history counts. */
-static struct history_counts record(uint64_t seed, const char *trace, const struct rules *rules)
+static struct history_counts record(uint64_t seed, const char *trace, const struct rules *rules,
+                                    bool in_kernel)
 {
     const struct recording_options options = {
         .trace = trace,
@@ -106,7 +228,8 @@ static struct history_counts record(uint64_t seed, const char *trace, const stru
     struct problem problem;
     int result;
 
-    fake_open(&fake, seed);
+    fake_open(&fake, seed, in_kernel);
+    memset(shared, 0, sizeof(*shared));
     must(recording_open(&recording, "world", 1, &problem), &problem);
     must(recording_follow(&recording, &history, &problem), &problem);
     recording_begin(&recording);
@@ -255,6 +378,16 @@ static void check_counts(struct history_counts live, struct history_counts store
 
 /* ---- rounds ---- */
 
+static uint64_t count_discarded(const struct list *list)
+{
+    uint64_t count = 0;
+
+    for (unsigned ring = 0; ring < RING_COUNT; ring++)
+        for (unsigned stream = 0; stream < WORLD_STREAMS; stream++)
+            count += list->discarded[ring][stream];
+    return count;
+}
+
 static uint64_t first_time(const struct list *list)
 {
     return list->count == 0 ? 0 : list->at[0].record.header.time;
@@ -262,11 +395,11 @@ static uint64_t first_time(const struct list *list)
 
 static void run_round(uint64_t seed, unsigned number)
 {
-    static struct list all, naive, offline, live;
+    static struct list all, naive, offline, live, kernel_first;
     struct world world = {.seed = seed};
     struct naive_rule rules_of_round[RULES_OF_ROUND];
     unsigned count = (unsigned)world_below(&world, RULES_OF_ROUND + 1);
-    char text[4096] = "", *end = text, names[3][100];
+    char text[4096] = "", *end = text, names[4][100];
     struct filter_trace_result result;
     struct problem problem;
     struct rules *rules;
@@ -281,10 +414,11 @@ static void run_round(uint64_t seed, unsigned number)
         end = naive_text(&world, &rules_of_round[i], end);
     }
     must(rules_parse("r", text, strlen(text), &rules, &problem), &problem);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 4; i++)
         snprintf(names[i], sizeof(names[i]), "%s/%u.%u", scratch, number, i);
-    record(seed + 1, names[0], NULL);
-    const struct history_counts counts = record(seed + 1, names[1], rules);
+    record(seed + 1, names[0], NULL, false);
+    const struct history_counts counts = record(seed + 1, names[1], rules, false);
+    record(seed + 1, names[3], rules, true);
     must(filter_trace(names[0], rules, names[2], &result, &problem), &problem);
     select_naively(names[0], rules_of_round, count, &naive);
     select_naively(names[0], NULL, 0, &all);
@@ -292,6 +426,12 @@ static void run_round(uint64_t seed, unsigned number)
     read_trace(names[2], &offline);
     check_equal("offline", &naive, &offline, 0, text);
     check_equal("live", &naive, &live, first_time(&live) - first_time(&naive), text);
+    read_trace(names[3], &kernel_first);
+    uint64_t later = first_time(&kernel_first) - first_time(&naive);
+    /* the kernel counts what it drops for no stream */
+    assert_int_equal(count_discarded(&kernel_first), count_discarded(&naive));
+    memcpy(kernel_first.discarded, naive.discarded, sizeof(naive.discarded));
+    check_equal("the kernel and live", &naive, &kernel_first, later, text);
     assert_int_equal(result.counts.selected, naive.count);
     assert_int_equal(result.counts.unselected, all.count - naive.count);
     check_counts(counts, count_trace(names[1]), text);
@@ -306,17 +446,22 @@ static void every_place_selects_the_same(void **state)
     (void)state;
     for (unsigned i = 0; i < rounds; i++)
         run_round(random_number(&seed), i);
+    /* it is not the recorder alone that selects */
+    printf("# the kernel's part dropped %u of %u records\n", dropped, judged);
+    assert_true(dropped > judged / 10);
 }
 
 static int make_scratch(void **state)
 {
     (void)state;
+    open_kernel();
     return mkdtemp(scratch) == NULL ? -1 : 0;
 }
 
 static int remove_scratch(void **state)
 {
     (void)state;
+    close_kernel();
     folder_remove(scratch);
     return 0;
 }

@@ -292,11 +292,15 @@ static void add_queue_row(const struct statistics *statistics, struct communicat
     add_queue(&sums->queue, &length);
 }
 
+static bool has_rules(const struct statistics *statistics, const struct endpoint *end)
+{
+    return statistics->origins[end->origin].recorded.rules > 0;
+}
+
 /* Whether every message that this end takes leaves its queue: after selection rules, any RECEIVE may be missing. */
 static bool knows_queue(const struct statistics *statistics, const struct endpoint *end)
 {
-    return endpoint_receives_are_metered(statistics, end) &&
-           statistics->origins[end->origin].recorded.rules == 0;
+    return endpoint_receives_are_metered(statistics, end) && !has_rules(statistics, end);
 }
 
 /* Adds up both ends. Whether an unmonitored peer has received its messages is unknown. */
@@ -307,6 +311,7 @@ static void sum_ends(const struct statistics *statistics, struct communication *
         const struct endpoint *end = ends[i], *other = ends[1 - i];
         if (end == NULL || (i == 1 && other == end))
             continue;
+        sums->queue.unknown = sums->queue.unknown || has_rules(statistics, end);
         if (other != NULL && knows_queue(statistics, other))
             add_queue_row(statistics, rows, &end->queue, other, sums);
         if (knows_queue(statistics, end) && end->strangers != NULL)

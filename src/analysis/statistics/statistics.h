@@ -71,6 +71,8 @@ struct queue_length {
     uint64_t
         wait; /* ns, sum over messages, while its process lived; divided by that life: the mean length over time */
     uint64_t unreceived; /* messages not received as far as is known */
+    /* selection rules may have removed receives, whose messages would seem to be there: nothing of this is known */
+    bool unknown;
 };
 
 /* How threads shared the processors with others, as SCHEDULE reports: sums over those that it reports of. A thread runs,

@@ -47,6 +47,7 @@ void add_queue(struct queue_length *sum, const struct queue_length *more)
     sum->messages_sum += more->messages_sum;
     sum->wait += more->wait;
     sum->unreceived += more->unreceived;
+    sum->unknown = sum->unknown || more->unknown;
 }
 
 void add_path_sums(struct communication_path *sum, const struct communication_path *more)

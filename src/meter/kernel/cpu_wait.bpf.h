@@ -41,15 +41,21 @@ static __always_inline uint64_t waited_for_cpu(struct task_struct *task)
 static __noinline int write_schedule(struct stream *stream, struct task_struct *task)
 {
     struct record *record;
+    uint64_t runnable;
 
     if (!kernel_knows_waits() || !tells(stream, EVENT_SCHEDULE) || is_silent_now(stream))
         return 0;
+    runnable = waited_for_cpu(task);
+    if (drops(stream, EVENT_SCHEDULE, runnable, two_words(task->nvcsw, task->nivcsw))) {
+        stream->told_runnable = runnable;
+        return 0;
+    }
     record = begin_unowned(RING_DATA, EVENT_SCHEDULE);
     if (record == NULL)
         return 0;
     record->header.stream = stream->number;
     record->header.proc_time_and_pc = time_used(task, record->header.time) & PROC_TIME_MASK;
-    record->schedule.runnable = stream->told_runnable = waited_for_cpu(task);
+    record->schedule.runnable = stream->told_runnable = runnable;
     record->schedule.voluntary = task->nvcsw;
     record->schedule.involuntary = task->nivcsw;
     submit(record);

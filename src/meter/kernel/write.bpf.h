@@ -30,6 +30,7 @@
 
 #include "meter/kernel/pc.bpf.h"
 #include "meter/kernel/reader.bpf.h"
+#include "meter/kernel/selection.bpf.h"
 #include "meter/kernel/state.bpf.h"
 
 #include "meter/shared/message.h"
@@ -316,7 +317,8 @@ static __always_inline void tell_message(struct stream *stream, struct task_stru
 {
     struct record *record;
 
-    if (!tells_on(stream, id, message->path) || silent(stream))
+    if (!tells_on(stream, id, message->path) || silent(stream) ||
+        drops(stream, id, two_words(message->path, message->offset), message->bytes))
         return;
     record = begin_record_of(stream, NULL, task, ring_of_message(id), sizeof(*record), id,
                              message->flags);
@@ -370,8 +372,11 @@ __noinline int write_process_event(struct stream *stream, uint32_t id, uint64_t 
 static __always_inline void write_block(struct stream *stream, struct task_struct *task)
 {
     struct record *record;
+    /* what rules have judged is what is recorded */
+    uint64_t judged = selects ? bpf_ktime_get_ns() - stream->blocked_at : 0;
 
-    if (!tells(stream, EVENT_BLOCK) || silent(stream))
+    if (!tells(stream, EVENT_BLOCK) || silent(stream) ||
+        drops(stream, EVENT_BLOCK, two_words(stream->block_call, stream->block_state), judged))
         return;
     record =
         begin_record(stream, task, RING_DATA, sizeof(*record), EVENT_BLOCK, stream->block_flags);
@@ -379,7 +384,7 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
         return;
     record->block.system_call = stream->block_call;
     record->block.state = stream->block_state;
-    record->block.duration = record->header.time - stream->blocked_at;
+    record->block.duration = selects ? judged : record->header.time - stream->blocked_at;
     fill_pc(&record->header, stream->blocked_pc);
     submit(record);
 }
@@ -432,7 +437,8 @@ __noinline int write_wakeup(struct stream *stream, uint32_t woken)
 {
     struct record *record;
 
-    if (stream == NULL || !tells(stream, EVENT_WAKEUP) || silent(stream))
+    if (stream == NULL || !tells(stream, EVENT_WAKEUP) || silent(stream) ||
+        drops(stream, EVENT_WAKEUP, woken, 0))
         return 0;
     record = begin_record(stream, NULL, RING_DATA, sizeof(*record), EVENT_WAKEUP, 0);
     if (record == NULL)
@@ -511,7 +517,9 @@ static __always_inline void write_queued(const struct queued *queued)
 {
     struct record *record;
 
-    if (!is_told_now_on(EVENT_MESSAGEQUEUED, queued->path))
+    if (!is_told_now_on(EVENT_MESSAGEQUEUED, queued->path) ||
+        drops(NULL, EVENT_MESSAGEQUEUED, two_words(queued->path, queued->offset),
+              two_words(queued->bytes, queued->queue)))
         return;
     record = begin_unowned(RING_DATA, EVENT_MESSAGEQUEUED);
     if (record == NULL)
@@ -586,8 +594,8 @@ static __always_inline uint32_t pid_namespace(struct task_struct *task)
     return BPF_CORE_READ(upid.ns, ns.inum);
 }
 
-/* STREAM. Identity records have no sequence number, and may be repeated. The CPU time is what the stream has used so
- * far. */
+/* STREAM. Identity records may be repeated. In place of a sequence number, this one has that of its repetition. The CPU
+ * time is what the stream has used so far. */
 static __always_inline void fill_stream(struct stream_record *record, const struct stream *stream,
                                         struct task_struct *task)
 {
@@ -595,6 +603,7 @@ static __always_inline void fill_stream(struct stream_record *record, const stru
     record->header.time = bpf_ktime_get_ns();
     record->header.id = EVENT_STREAM;
     record->header.flags = RECORD_NO_STREAM;
+    record->header.sequence = stream->version;
     record->header.proc_time_and_pc = time_used(task, record->header.time) & PROC_TIME_MASK;
     record->header.stream = stream->number;
     record->pid = process_id(task);
@@ -617,6 +626,7 @@ static __noinline int write_stream_named(struct stream *stream, struct task_stru
     struct stream_record *record =
         bpf_ringbuf_reserve(&control_ring, sizeof(struct stream_record), 0);
 
+    stream->version++;
     if (record == NULL) {
         count_lost(NULL, RING_CONTROL);
         return 0;

@@ -8,6 +8,7 @@
 #include "meter/load/libbpf_ways.h"
 #include "meter/load/mark.h"
 #include "meter/load/meter_types.h"
+#include "meter/rings/selection_memory.h"
 #include "meter/shared/survey.h"
 
 #include "meter.skel.h"
@@ -291,6 +292,8 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     meter->kernel->bss->told_now = meter->told;
     meter->kernel->bss->kinds_now = meter->kinds_told;
     meter->kernel->rodata->kinds_change = options->later_kinds != 0;
+    meter->kernel->rodata->selects = options->selects;
+    bpf_map__set_autocreate(meter->kernel->maps.selections, options->selects);
     meter->kernel->rodata->coarse_time = options->coarse_time;
     meter->kernel->rodata->first_sequence = options->first_sequence;
     meter->kernel->rodata->first_lost = options->first_lost;
@@ -312,7 +315,18 @@ static int load(struct meter *meter, const struct meter_options *options, struct
     result = options->served ? 0 : open_rings(meter);
     if (result < 0)
         return problem_set(problem, result, "cannot map the meter's rings: %s", strerror(-result));
+    if (options->selects && !options->served)
+        result = selection_map(meter_selection(&meter->interface), &meter->interface.selection);
+    if (result < 0)
+        return problem_set(problem, result, "cannot map the meter's rules: %s", strerror(-result));
     return 0;
+}
+
+int meter_selection(const struct meter_interface *interface)
+{
+    const struct meter *meter = meter_of(interface);
+
+    return meter->kernel->rodata->selects ? bpf_map__fd(meter->kernel->maps.selections) : -ENOENT;
 }
 
 uint64_t ring_lost(const struct meter *meter, enum ring_id ring)
@@ -414,6 +428,7 @@ static void close_meter(struct meter_interface *interface)
     if (meter->kernel != NULL) {
         detach(interface);
         ring_reader_close(&meter->reader);
+        selection_unmap(meter->interface.selection);
         meter_bpf__destroy(meter->kernel);
     }
     if (meter->cgroup >= 0)

@@ -28,6 +28,7 @@ struct meter_options {
     uint32_t kinds; /* METER_TCP ...: the meter ignores all other paths; 0 = all */
     /* As later_flags: kinds that `change` may set. Those above are among them. 0: it cannot change kinds. */
     uint32_t later_kinds;
+    bool selects; /* selection rules may be put in force: meter_interface.selection */
     /* Bytes of the data ring, rounded up to a power of two; 0 = 16 MiB. The control ring has a quarter of it, at least
      * 1 MiB. */
     uint32_t ring_size;
@@ -67,6 +68,9 @@ void meter_ring_sizes(uint32_t asked, uint32_t ret_sizes[RING_COUNT]);
 
 /* The descriptor of a ring, and its size in bytes. The meter owns it. It gives access to this ring only. */
 int meter_ring(const struct meter_interface *meter, enum ring_id ring, uint32_t *ret_size);
+
+/* The same of the memory that selection rules are in (selection_memory.h), or -ENOENT: it was not asked for. */
+int meter_selection(const struct meter_interface *meter);
 
 /* The records that were added since the last call. */
 struct record_queue *meter_added(struct meter_interface *meter);

@@ -17,6 +17,8 @@
 
 #include <sys/types.h>
 
+struct selection;
+
 /* A live metered process. */
 struct meter_process {
     pid_t pid;
@@ -59,6 +61,9 @@ struct meter_interface {
     uint32_t later_kinds;   /* ... and those that `change` may set; 0: it changes none */
     /* What it was asked to record but does not, and why, in one line; NULL: nothing. */
     const char *left_out;
+    /* Memory shared with the meter, which makes no records that rules there cannot accept (kernel_selection.h); NULL: the
+     * meter was not opened for that, or cannot select. */
+    struct selection *selection;
     bool holds_descendants; /* the command's descendants end when this process ends */
     /* Readable when the command has ended, and again when the last metered process has; -1: use the command's own
      * descriptor (pidfd_open). */

@@ -223,6 +223,20 @@ static void unused_is_known(const struct communication *all, const void *row,
     value->known = knows_unused(all);
 }
 
+static void process_queue_is_known(const struct communication *all, const void *row,
+                                   struct result_value *value)
+{
+    (void)all;
+    value->known = !((const struct communication_process *)row)->queue.unknown;
+}
+
+static void path_queue_is_known(const struct communication *all, const void *row,
+                                struct result_value *value)
+{
+    (void)all;
+    value->known = !((const struct communication_path *)row)->queue.unknown;
+}
+
 static void by_name(const struct communication *all, const void *row, struct result_value *value)
 {
     (void)row;
@@ -447,25 +461,28 @@ static void matching(const struct communication *all, const void *row, struct re
     }
 
 /* Mean queue length over time, and over message operations, as in the thesis. */
-#define QUEUE(OF, OVER)                                                                             \
-    {"queue.messages_max", "QUEUE MAX", RESULT_COUNT, OF(queue.messages_max), .sum = SUM_MAX},      \
-        {"queue.messages_mean", "MEAN",         RESULT_MEAN,    OF(queue.wait),                     \
-         .get = (OVER),         .sum = SUM_ADD, .detail = true, .rank = 1},                         \
-        {"queue.messages_mean_over_operations",                                                     \
-         "MEAN AT OPERATIONS",                                                                      \
-         RESULT_MEAN,                                                                               \
-         OF(queue.messages_sum),                                                                    \
-         .whole = OF(queue.operations),                                                             \
-         .detail = true,                                                                            \
-         .rank = 6},                                                                                \
-        {"queue.messages_now", "QUEUED NOW",   RESULT_COUNT,                                        \
-         OF(queue.messages),   .sum = SUM_ADD, .rank = 5},                                          \
-        {"queue.bytes_max",   "BYTES MAX",    RESULT_BYTES,                                         \
-         OF(queue.bytes_max), .sum = SUM_MAX, .rank = 3},                                           \
-        {"queue.bytes_now", "BYTES NOW", RESULT_BYTES, OF(queue.bytes), .sum = SUM_ADD, .rank = 5}, \
-    {                                                                                               \
-        "queue.unreceived", "UNRECEIVED", RESULT_COUNT, OF(queue.unreceived), .sum = SUM_ADD,       \
-                                                                              .rank = 1             \
+#define QUEUE(OF, OVER, KNOWN)                                                                     \
+    {"queue.messages_max",   "QUEUE MAX",    RESULT_COUNT,                                         \
+     OF(queue.messages_max), .get = (KNOWN), .sum = SUM_MAX},                                      \
+        {"queue.messages_mean", "MEAN",         RESULT_MEAN,    OF(queue.wait),                    \
+         .get = (OVER),         .sum = SUM_ADD, .detail = true, .rank = 1},                        \
+        {"queue.messages_mean_over_operations",                                                    \
+         "MEAN AT OPERATIONS",                                                                     \
+         RESULT_MEAN,                                                                              \
+         OF(queue.messages_sum),                                                                   \
+         .whole = OF(queue.operations),                                                            \
+         .get = (KNOWN),                                                                           \
+         .detail = true,                                                                           \
+         .rank = 6},                                                                               \
+        {"queue.messages_now", "QUEUED NOW",   RESULT_COUNT, OF(queue.messages),                   \
+         .get = (KNOWN),       .sum = SUM_ADD, .rank = 5},                                         \
+        {"queue.bytes_max", "BYTES MAX",    RESULT_BYTES, OF(queue.bytes_max),                     \
+         .get = (KNOWN),    .sum = SUM_MAX, .rank = 3},                                            \
+        {"queue.bytes_now", "BYTES NOW",    RESULT_BYTES, OF(queue.bytes),                         \
+         .get = (KNOWN),    .sum = SUM_ADD, .rank = 5},                                            \
+    {                                                                                              \
+        "queue.unreceived", "UNRECEIVED", RESULT_COUNT, OF(queue.unreceived),                      \
+            .get = (KNOWN), .sum = SUM_ADD, .rank = 1                                              \
     }
 
 #define ANSWER_TIMES(OF)                                                                           \
@@ -568,7 +585,7 @@ static const struct result_column of_process[] = {
     {"failed_calls", "FAILED", RESULT_COUNT, .get = failed_calls, .sum = SUM_ADD, .when = WHEN_SOME,
      .flags = RESULT_PEOPLE, .rank = 2},
     RATES(PROCESS, over_process_life),
-    QUEUE(PROCESS, over_process_life),
+    QUEUE(PROCESS, over_process_life, process_queue_is_known),
     ANSWER_TIMES(PROCESS),
     WAITS(PROCESS),
     {"user", NULL, RESULT_NUMBER, PROCESS(user), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
@@ -654,7 +671,7 @@ static const struct result_column of_path[] = {
     {"nagle.sent_ns", NULL, RESULT_NS, PATH(held_sent.time), .sum = SUM_ADD},
     {"nagle.received", NULL, RESULT_COUNT, PATH(held_received.messages), .sum = SUM_ADD},
     {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
-    QUEUE(PATH, NULL),
+    QUEUE(PATH, NULL, path_queue_is_known),
     ANSWER_TIMES(PATH),
     WAITS(PATH),
     {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN, .flags = RESULT_PEOPLE,

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter_selected.h: what selection rules keep of the copies in a filter's folder, each as a trace. Private to filter/.
+ *
+ *      packets --> FOLDER/.packets/web1 --selecting.h--> FOLDER/web1
+ *
+ * The copies hold all packets while the filter runs, so one that was killed selects again from the beginning. They are
+ * removed when everything is selected.
+ */
+#ifndef DPM_FILTER_SELECTED_H
+#define DPM_FILTER_SELECTED_H
+
+#include "filter/filter_copies.h"
+#include "filter/selecting.h"
+
+#define FILTER_PACKETS ".packets" /* in the folder: the copies */
+
+struct selection {
+    const struct copy *copy;
+    char *path;
+    struct selecting selecting;
+    bool begun, ended;
+    struct rules_counts counts;
+};
+
+struct filter_selected {
+    const char *folder;
+    const struct rules *rules; /* NULL: nothing is selected, the copies are all that is wanted */
+    struct selection *list;    /* by copy */
+    size_t count, capacity;
+    uint64_t flushed;
+};
+
+/* Selects what the copies have now. Errors, with a line in `problem`: of the file system (then the trace ends there);
+ * -EEXIST: there is another trace of that name. */
+int filter_selected_step(struct filter_selected *selected, const struct filter_copies *copies,
+                         struct problem *problem);
+
+/* NULL: of this copy nothing was selected yet. */
+const struct selection *filter_selected_find(const struct filter_selected *selected,
+                                             const struct copy *copy);
+
+/* Ends the traces. Returns the first error. */
+int filter_selected_close(struct filter_selected *selected, struct problem *problem);
+
+#endif
