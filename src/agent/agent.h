@@ -10,8 +10,8 @@
  *      +----------------------------+            | copied_programs.c executables copied here       |
  *                                                +----------------------------------------------------+
  *
- * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/agents/SESSION, of mode 0700. In it are the agent's socket,
- * its lock, its log, and a trace for each recording: the spool.
+ * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/agents/SESSION, of mode 0700. In it are the
+ * agent's socket, its lock, its log, and a trace for each recording: the spool.
  */
 #ifndef DPM_AGENT_H
 #define DPM_AGENT_H

@@ -2,7 +2,6 @@
 /* hosts.c: a recording on several machines: connections, questions, and what happens. See hosts.h. */
 #include "control/hosts.h"
 
-#include "base/folder.h"
 #include "show/show.h"
 
 #include <errno.h>
@@ -270,31 +269,28 @@ struct asking {
     size_t waiting;
 };
 
-/* Now that its agent has ended. */
+/* Its agent has ended. */
 static void leave_out(void *context, struct remote_host *remote, int error, int code,
                       json_t *result, const char *line)
 {
     struct asking *asking = context;
-    struct metered_host *host = remote->context;
 
     (void)error;
     (void)code;
     (void)result;
     (void)line;
     asking->waiting--;
-    remote_leave_out(asking->hosts->remote, remote, host->refused);
-    free(host->refused);
-    host->refused = NULL;
+    remote_leave_out(asking->hosts->remote, remote, NULL); /* why was said */
 }
 
 static void take_answer(void *context, struct remote_host *remote, int error, int code,
                         json_t *result, const char *line)
 {
     struct asking *asking = context;
-    struct metered_host *host = remote->context;
 
     (void)code;
-    if (error == -EREMOTEIO && (host->refused = strdup(line)) != NULL) {
+    if (error == -EREMOTEIO) {
+        hosts_say(asking->hosts, NULL, line);
         remote->ends = true; /* else it would wait for us, without anything to do */
         remote_call(asking->hosts->remote, remote, "agent.end", NULL, 5000, leave_out, asking);
         return;
@@ -303,7 +299,7 @@ static void take_answer(void *context, struct remote_host *remote, int error, in
     if (error < 0)
         remote_leave_out(asking->hosts->remote, remote, line);
     else if (asking->took != NULL)
-        asking->took(asking->hosts, host, result);
+        asking->took(asking->hosts, remote->context, result);
 }
 
 int hosts_ask(struct hosts *hosts, const char *method,
@@ -462,52 +458,6 @@ static void ask_states(struct hosts *hosts)
     }
 }
 
-/* The server may run, and yet answer nothing: nats-server does so when its disk is full. Then no notice comes either, so
- * no process seems to end. The agents end by themselves. */
-static void give_up_if_silent(struct hosts *hosts)
-{
-    uint64_t alone = hosts->options->alone;
-    uint64_t most = alone == 0 ? REMOTE_ALONE * SECOND : alone;
-    char line[PATH_MAX + 300];
-
-    most = most < FABRIC_SILENCE_USUAL ? FABRIC_SILENCE_USUAL : most;
-    if (hosts->broken || hosts->silent < most)
-        return;
-    hosts->broken = true;
-    snprintf(
-        line, sizeof(line),
-        "recording stopped: the session's server has not answered for %llu s; is its disk full "
-        "(%.*s)?",
-        most / SECOND, PATH_MAX,
-        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric);
-    hosts_say(hosts, NULL, line);
-    for (size_t i = 0; i < hosts->count; i++)
-        remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
-}
-
-/* What all filters have stored need not be kept by the server. */
-static void make_space(struct hosts *hosts)
-{
-    struct fabric *fabric = remote_fabric(hosts->remote);
-    struct fabric_usage usage;
-    struct problem problem;
-
-    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
-        fabric_trim(fabric, &problem);
-    fabric_usage_ask(fabric);
-}
-
-#define LOOK_EVERY (2 * SECOND)
-
-/* Time in which this process was stopped does not count: it would not have heard an answer. */
-static void note_silence(struct hosts *hosts, uint64_t passed)
-{
-    bool answers = fabric_silence(remote_fabric(hosts->remote)) < passed;
-
-    hosts->silent =
-        answers ? 0 : hosts->silent + (passed < 2 * LOOK_EVERY ? passed : 2 * LOOK_EVERY);
-}
-
 static void show_recording(struct hosts *hosts, const struct hosts_copies_state *state)
 {
     char line[256], processes[COUNTED_SIZE], records[COUNTED_SIZE], bytes[UNIT_SIZE];
@@ -546,6 +496,8 @@ static void look_at_copies(struct hosts *hosts)
         show_recording(hosts, &state);
 }
 
+#define LOOK_EVERY (2 * SECOND)
+
 void hosts_poll(struct hosts *hosts, int timeout_ms)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -559,10 +511,8 @@ void hosts_poll(struct hosts *hosts, int timeout_ms)
         hosts_live_step(hosts);
     if (now - hosts->looked < LOOK_EVERY)
         return;
-    note_silence(hosts, now - hosts->looked);
+    hosts_look_at_server(hosts, now - hosts->looked);
     hosts->looked = now;
     if (hosts->shows && hosts->progress.file != NULL)
         ask_states(hosts);
-    make_space(hosts);
-    give_up_if_silent(hosts);
 }

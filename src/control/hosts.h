@@ -37,7 +37,6 @@ struct metered_host {
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
-    char *refused;   /* why it is going to be left out; or NULL */
     json_t *notes;   /* on its recording, not said yet; or NULL */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
@@ -104,6 +103,10 @@ void hosts_rules_step(struct hosts *hosts);
 
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);
+
+/* hosts_server.c. Every few seconds, `passed` ns after the last time: makes space in the server's store; leaves all hosts out
+ * if it has answered nothing for too long. */
+void hosts_look_at_server(struct hosts *hosts, uint64_t passed);
 
 /* How many hosts record, and how many of them have no metered process any more. */
 size_t hosts_recording(const struct hosts *hosts);

@@ -240,7 +240,5 @@ void hosts_done(struct hosts *hosts)
     else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
     remote_free(hosts->remote);
-    for (size_t i = 0; i < hosts->count; i++)
-        free(hosts->list[i].refused);
     free(hosts->list);
 }

@@ -138,7 +138,7 @@ static int take_alone(const char *command, uint64_t *ret_alone)
     int result = option_time(command, "alone", ret_alone);
 
     if (result < 0 && (*ret_alone < ALONE_LEAST || *ret_alone > ALONE_MOST))
-        return command_usage_error(command, "--alone '%s': give a time of 1s to 7d", optarg);
+        return command_usage_error(command, "--alone '%s': give a time of 1s to 168h", optarg);
     return result;
 }
 

@@ -72,8 +72,8 @@ void found_done(struct analyses_found *found);
  *      readings_analyses  for recording_analyse, each time
  *      readings_finish    after the last event
  *
- * `origins`: how many the history has by then. A history can be read only once: `wanted` has no critical path, no picture and no selection. It, `history` and `found`
- * must outlive the readings. Errors: those of the analyses. */
+ * `origins`: how many the history has by then. A history can be read only once: `wanted` has no critical path, no picture and
+ * no selection. It, `history` and `found` must outlive the readings. Errors: those of the analyses. */
 struct readings;
 
 #define READINGS_MOST 7

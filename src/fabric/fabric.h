@@ -266,8 +266,9 @@ void fabric_usage_ask(struct fabric *fabric);
 /* What the last answer has said, of packets only, once. Returns false if none has come since the last call. */
 bool fabric_usage_answered(struct fabric *fabric, struct fabric_usage *ret_usage);
 
-/* For how long, in ns, JetStream has not answered this fabric: neither fabric_usage_ask nor fabric_listen, whose questions it
- * answers within FABRIC_SILENCE_USUAL. Since fabric_listen; before, it means nothing. Its server may accept connections all the same. It needs no permission of its own. */
+/* For how long, in ns, JetStream has not answered this fabric: neither fabric_usage_ask nor fabric_listen, whose questions
+ * it answers within FABRIC_SILENCE_USUAL. Its server may accept connections all the same. It needs no permission of its
+ * own. Before fabric_listen it means nothing. */
 #define FABRIC_SILENCE_USUAL 20000000000ull
 uint64_t fabric_silence(const struct fabric *fabric);
 

@@ -304,10 +304,10 @@ struct ptracemeter {
     struct buffer filling;
     struct buffer reading; /* the reader's own */
     bool finished;         /* no more records will come */
-    struct marked marked
-        [MARKED_MOST]; /* entries stay as they are; those that the tracer has not seized are new */
-    atomic_uint phase; /* enum phase */
-    atomic_bool kills; /* kill all tracees */
+    /* Entries stay as they are. Those that the tracer has not seized yet are new. */
+    struct marked marked[MARKED_MOST];
+    atomic_uint phase;          /* enum phase */
+    atomic_bool kills;          /* kill all tracees */
     struct meter_process *left; /* processes that were released */
     size_t left_count, left_capacity;
     atomic_uint marked_count;

@@ -16,11 +16,7 @@ sessions=$HOME/.local/state/dpm/$(hostname)/sessions
 
 # agents: process ids of the agents of this test, which have its folder in their log's path
 agents() {
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/fd/2" 2> /dev/null) in
-        "$scratch"/state/*/log) basename "$process" ;;
-        esac
-    done
+    find /proc/[0-9]*/fd/2 -maxdepth 0 -lname "$scratch/state/*/log" 2> /dev/null | cut -d / -f 3
 }
 
 # shellcheck disable=SC2317 # called by wait_for

@@ -94,7 +94,7 @@ refuses 2 "quotes are closed" run --host "a:x 'y"
 refuses 2 "--store newest goes with --max-size" filter --from none --store newest
 refuses 2 "--store newest goes with --max-size" filter --from none --max-age 1h
 refuses 2 "at least 1M" filter --from none --store newest --max-size 1K
-refuses 2 "give a time of 1s to 7d" run --alone 8d --host a true
+refuses 2 "give a time of 1s to 168h" run --alone 169h --host a true
 refuses 2 "need --host" run --rsh ssh true
 refuses 1 "there is no session 'none'" filter --from none
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* hosts_server.c: the server of a recording on several machines: is there space, does it answer? See hosts.h. */
+#include "control/hosts.h"
+
+#include <stdio.h>
+
+#define SECOND    1000000000ULL /* ns */
+#define LOOK_MOST (4 * SECOND)  /* between two looks */
+
+/* The server may run, and yet answer nothing: nats-server does so when its disk is full. Then no notice comes either, so
+ * no process seems to end. The agents end by themselves. */
+static void give_up_if_silent(struct hosts *hosts)
+{
+    uint64_t alone = hosts->options->alone;
+    uint64_t most = alone == 0 ? REMOTE_ALONE * SECOND : alone;
+    char line[PATH_MAX + 300];
+
+    most = most < FABRIC_SILENCE_USUAL ? FABRIC_SILENCE_USUAL : most;
+    if (hosts->broken || hosts->silent < most)
+        return;
+    hosts->broken = true;
+    snprintf(
+        line, sizeof(line),
+        "recording stopped: the session's server has not answered for %llu s; is its disk full "
+        "(%.*s)?",
+        most / SECOND, PATH_MAX,
+        hosts->options->fabric == NULL ? remote_folder(hosts->remote) : hosts->options->fabric);
+    hosts_say(hosts, NULL, line);
+    for (size_t i = 0; i < hosts->count; i++)
+        remote_leave_out(hosts->remote, hosts->list[i].remote, NULL);
+}
+
+/* What all filters have stored need not be kept by the server. */
+static void make_space(struct hosts *hosts)
+{
+    struct fabric *fabric = remote_fabric(hosts->remote);
+    struct fabric_usage usage;
+    struct problem problem;
+
+    if (fabric_usage_answered(fabric, &usage) && usage.packet_bytes > usage.packet_bytes_most / 4)
+        fabric_trim(fabric, &problem);
+    fabric_usage_ask(fabric);
+}
+
+/* Time in which this process was stopped does not count: it would not have heard an answer. */
+static void note_silence(struct hosts *hosts, uint64_t passed)
+{
+    bool answers = fabric_silence(remote_fabric(hosts->remote)) < passed;
+
+    hosts->silent = answers ? 0 : hosts->silent + (passed < LOOK_MOST ? passed : LOOK_MOST);
+}
+
+void hosts_look_at_server(struct hosts *hosts, uint64_t passed)
+{
+    note_silence(hosts, passed);
+    make_space(hosts);
+    give_up_if_silent(hosts);
+}
