@@ -462,8 +462,9 @@ static int check(const struct filter_asked *asked)
                                    "--rules FILE TRACE -o TRACE2");
     if (asked->rules != NULL)
         return command_usage_error("filter", "--rules selects from a trace: give no --from");
-    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores))
-        return command_usage_error("filter", "--host is for a session of this machine, and stores");
+    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores || asked->interval != 0))
+        return command_usage_error("filter", "--host is for a session of this machine: leave out "
+                                             "--fabric, --store and --interval");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
         return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))
