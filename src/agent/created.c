@@ -398,6 +398,10 @@ int created_signal(struct agent *agent, json_t *params, json_t **ret_result,
     if (kill(-created->pid, number) < 0 && kill(created->pid, number) < 0)
         return problem_set(problem, -errno, "cannot signal process %d: %s", created->pid,
                            strerror(errno));
+    /* what a tracer waits for, wait4() does not report here */
+    bool traced = created->meter != NULL && created->meter->ended != NULL;
+    if (traced && (number == SIGSTOP || number == SIGCONT))
+        tell_stopped(agent, created, number == SIGSTOP);
     return 0;
 }
 

@@ -178,9 +178,10 @@ int filter_options_check(const struct filter_asked *asked)
         return command_usage_error("filter",
                                    "name the session, --from SESSION, or rules and a trace: "
                                    "--rules FILE TRACE -o TRACE2");
-    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores || asked->limits.newest))
-        return command_usage_error("filter",
-                                   "--host is for a session of this machine, and stores all");
+    if (asked->place.host != NULL &&
+        (asked->url != NULL || !asked->stores || asked->bounded || asked->interval != 0))
+        return command_usage_error("filter", "--host is for a session of this machine: leave out "
+                                             "--fabric, --store and --interval");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
         return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))

@@ -175,6 +175,9 @@ static int analyse_copy(struct jobs *jobs, const struct job_command *command, co
 
     snprintf(folder, sizeof(folder), "%.4000s/log", remote_folder(jobs->remote));
     folder_remove(folder);
+    /* on standard error, since the results may be JSON. The copies look as if they were cut. */
+    if (job->recording_count > 0)
+        jobs_error(jobs, "job %s is still recorded: this is its state so far", job->name);
     int result = logs_copy(jobs, job->filter, folder, &problem) < 0
                      ? jobs_error(jobs, "%s", problem.text)
                      : analyse(jobs, command, job, folder);
@@ -190,7 +193,7 @@ int command_analyse(struct jobs *jobs, const struct job_command *command)
     if (job == NULL)
         return -1;
     if (job->flags == 0)
-        jobs_print(jobs, "note: no flags are set: `setflags %s all` meters everything", job->name);
+        jobs_error(jobs, "no flags are set: `setflags %s all` meters everything", job->name);
     if (jobs_bring(jobs, job, &problem) < 0 || filters_settle(jobs, job->filter, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);
     return filters_are_here(job->filter) ? analyse(jobs, command, job, job->filter->folder)

@@ -132,6 +132,35 @@ PYTHONPATH=$tests timeout 300 python3 "$tests/controller_hosts.py" "$dpm" "$shar
 check_equal "the same on a terminal, with ^D" "" "$(cat typed)"
 check_messages "typed.log/red.foo typed.log/green.foo"
 
+# ---- a filter on another machine that is killed ----
+
+elsewhere() {
+    timeout 120 "$dpm" job --rsh ./rsh --remote-dpm "$dpm" --session elsewhere "$@" > out 2> err < /dev/null
+}
+cat > "$shared/writer.sh" << 'END'
+#!/bin/sh
+i=0
+while [ $i -lt 200 ]; do
+    i=$((i + 1))
+    echo a line
+    sleep 0.01
+done
+END
+chmod +x "$shared/writer.sh"
+elsewhere filter f1 blue && elsewhere newjob foo f1 && elsewhere setflags foo all && elsewhere add foo red "$shared/writer.sh" &&
+    elsewhere startjob foo
+check_equal "a job with a filter on another machine starts" 0 $?
+"$hosts" run "$dir" blue pkill -9 -f 'filter --relayed'
+check_equal "... which is killed there" 0 $?
+elsewhere wait foo && elsewhere removejob foo && elsewhere getlog f1 elsewhere.log
+check_equal "... another one goes on in its place" 0 $?
+"$dpm" stats --json elsewhere.log/red.foo > stats.json 2> stats.err
+check_equal "... and nothing is lost" "0 0" "$(jq .trace.lost stats.json) $(grep -c -e cut -e lost stats.err)"
+"$dpm" dump --json elsewhere.log/red.foo > dump.json 2> dump.err
+check_equal "... each line of the program is recorded once" 200 \
+    "$(jq -c 'select(.event == "SEND" and .name == "writer.sh" and .bytes == 7)' dump.json | wc -l)"
+elsewhere die
+
 # ---- every command, every state ----
 
 "$hosts" run "$dir" red sh -c "sleep 1000 & echo \$!" > acquired.pid < /dev/null

@@ -166,10 +166,8 @@ def at_random():
         done = killed(*words, moment=lambda process: time.sleep(delay))
         if done and words[0] == "input":
             given.add(number)
-        if words[0] == "removeprocess":
-            ever.add(int(words[2]))
-            if done:
-                removed.add(int(words[2]))
+        if done and words[0] == "removeprocess":
+            removed.add(int(words[2]))
 
 
 ever, given = set(), set()

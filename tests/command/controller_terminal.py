@@ -5,7 +5,20 @@ import os
 import signal
 import sys
 
-from controller_pty import Terminal
+from controller_pty import DPM, Terminal
+
+
+def agent_of(machine):
+    """The process of the agent on a machine, which is a folder (controller_test.sh)."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as name, open(f"/proc/{pid}/environ", "rb") as environment:
+                if name.read() == "dpm-agent\n" and f"XDG_STATE_HOME={os.getcwd()}/{machine}\0".encode() in environment.read():
+                    return int(pid)
+        except (OSError, UnicodeDecodeError):
+            pass
+    return 0
+
 
 user = Terminal("--session", "typed")
 user.until("dpm> ")
@@ -34,7 +47,7 @@ other.until("the session typed has jobs already: dpm --attach goes on")
 if other.ended() != 1:
     print("a session that has jobs: the exit status is not 1")
 
-again = Terminal("--attach", "--session", "typed")
+again = Terminal("--attach", "--session", "typed", "--rsh", "./rsh", "--remote-dpm", DPM)
 again.until("dpm> ")
 again.type("jobs sort\r", "running", "dpm> ")
 again.type("input sort sh\r", "input> ")
@@ -43,6 +56,23 @@ again.all_of("got word", "ended: exit status 7")
 again.type(".\r", "dpm> ")
 again.type("jobs sort\r", "killed", "dpm> ")
 again.type("removejob sort\r", "sh@", ": removed", "job sort removed", "dpm> ")
+
+# a machine that cannot be reached at first
+again.type("newjob late\r", "job late created", "dpm> ")
+again.type("add late late sleep 300\r", "dpm: late: the remote shell ended with exit status 255", "dpm> ")
+with open("late.up", "w", encoding="ascii"):
+    pass
+again.type("add late late sleep 300\r", "process sleep created on late", "dpm> ")
+
+# ^C while its agent does not answer: then it does, and the state is the true one
+os.kill(agent_of("late"), signal.SIGSTOP)
+again.type("startjob late\r", "startjob late")
+again.interrupt("sleep@late: not started: interrupted; it may happen yet")
+os.kill(agent_of("late"), signal.SIGCONT)
+again.until("dpm> ")
+again.type("jobs late\r", "running", "late", "dpm> ")
+again.type("stopjob late\r", "sleep@late: stopped", "dpm> ")
+again.type("removejob late\r", "job late removed", "dpm> ")
 again.type("\x04")
 if again.ended() != 0:
     print("the end of a session: the exit status is not 0")

@@ -31,6 +31,7 @@ machine=\$1
 shift
 case \$machine in
 away) echo "no route to \$machine" >&2; exit 255 ;;
+late) [ -e $scratch/late.up ] || exit 255 ;;
 esac
 XDG_STATE_HOME=$scratch/\$machine XDG_CACHE_HOME=$scratch/\$machine exec "\$@"
 END

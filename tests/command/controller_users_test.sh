@@ -112,4 +112,9 @@ print(file.readline().strip())' "$port")"
 
 job "$anna" jobs tsp
 check_equal "the job of the first goes on as it was" "0 1" "$? $(grep -c "^$pid *running *sleep" out)"
+job "$anna" stopjob tsp && job "$anna" jobs tsp
+check_equal "... stops, as the next controller shows" "0 1 T" \
+    "$? $(grep -c "^$pid *stopped *sleep" out) $(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat" | tr t T)"
+job "$anna" removejob tsp && job "$anna" die
+check_equal "... and ends, with its agent" "0 " "$? $(find "$state/dpm/agents" "$state/dpm/sessions" -mindepth 1)"
 finish
