@@ -9,6 +9,7 @@
  * With --rules and traces instead of a session: filter_trace_command.c.
  */
 #include "control/command.h"
+#include "control/filter_raw_command.h"
 #include "control/filter_trace_command.h"
 
 #include "filter/filter.h"
@@ -35,6 +36,7 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
+    const char *descriptions; /* file; of the raw records of another system */
     const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
     const char **machines;
     size_t machine_count, machine_capacity;
@@ -328,7 +330,8 @@ enum {
     CREDENTIALS,
     AUTHORITIES,
     STORE,
-    INTERVAL
+    INTERVAL,
+    DESCRIPTIONS,
 };
 
 static const char *store_word(size_t index)
@@ -344,6 +347,10 @@ static const struct command_option filter_options[] = {
      'r',
      {"FILE", ARGUMENT_FILE},
      "write what these rules select of TRACE as another trace"},
+    {"descriptions",
+     DESCRIPTIONS,
+     {"FILE", ARGUMENT_FILE},
+     "make a trace of the raw records of another system in RAW:\ndpm-descriptions(5)"},
     {"output",
      'o',
      {"DIR", ARGUMENT_FILE},
@@ -390,6 +397,9 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case 'r':
         asked->rules = optarg;
+        return -1;
+    case DESCRIPTIONS:
+        asked->descriptions = optarg;
         return -1;
     case MACHINE:
         return take_machine(asked);
@@ -446,6 +456,10 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = take_option(option, &asked);
+    if (result < 0 && asked.descriptions != NULL && asked.from == NULL) {
+        free(asked.machines);
+        return filter_raw_file(argc, argv, asked.descriptions, asked.rules, asked.folder);
+    }
     if (result < 0 && asked.rules != NULL && asked.from == NULL) {
         free(asked.machines);
         return filter_traces(argc, argv, asked.rules, asked.folder);
@@ -466,7 +480,8 @@ const struct command filter_command = {
     .name = "filter",
     .description = "store what the machines of a session record, or select from traces",
     .usage = "--from SESSION [OPTION]...\n"
-             "       dpm filter --rules FILE TRACE... -o TRACE2",
+             "       dpm filter --rules FILE TRACE... -o TRACE2\n"
+             "       dpm filter --descriptions FILE RAW -o TRACE",
     .function = command_filter,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = filter_options,

@@ -42,6 +42,7 @@ static const char *where(const struct said *said)
         [RULE_NEVER] = "never true",        [RULE_TYPE] = "before all others",
         [RULE_RECORD] = "for each record",  [RULE_STREAM] = "once for each thread",
         [RULE_PATH] = "once for each path", [RULE_MACHINE] = "once",
+        [RULE_RAW] = "for each raw record",
     };
 
     return words[said->has_other && said->other.place == RULE_NEVER ? RULE_NEVER
