@@ -20,7 +20,8 @@ static void report(const char *raw, const char *output, bool has_rules,
                    const struct filter_raw_result *result)
 {
     const struct rules_counts *counts = &result->counts;
-    char count[COUNTED_SIZE], machines[COUNTED_SIZE], others[COUNTED_SIZE], unselected[80] = "";
+    char count[COUNTED_SIZE], machines[COUNTED_SIZE], others[COUNTED_SIZE],
+        unselected[COUNTED_SIZE + 40] = "";
 
     if (result->unknown > 0) {
         show_counted(result->unknown, "record", count);

@@ -90,7 +90,8 @@ static int note_receives(struct raw_events *events, size_t first)
         i++;
     while (result == 0 && i-- > first) {
         const struct raw_record *raw = &records->list[i];
-        if (raw->type->event == 0 || !acting(events, raw, &number, NULL))
+        if (raw->type->event == 0 || raw->type->event == EVENT_MESSAGEQUEUED ||
+            !acting(events, raw, &number, NULL))
             continue;
         uint32_t index = lookup_find(&next, number);
         if (raw->type->event == EVENT_RECEIVECALL && index != LOOKUP_NONE &&

@@ -103,6 +103,18 @@ static void print_left_out(const struct communication *communication, const char
                 communication->traces > 1 ? " in some of the traces" : "", words);
 }
 
+static void print_other_systems(const struct communication *communication, FILE *file)
+{
+    if (communication->traces_of_others > 0)
+        fprintf(file,
+                "\n%s of another system: positions of messages are counted, so a record that is "
+                "missing there shifts what is matched.\n",
+                communication->traces_of_others < communication->traces ? "Some traces are"
+                                                                        : "Records");
+    if (communication->sizes_unknown)
+        fputs("\nSizes of messages are unknown (-): records do not have them.\n", file);
+}
+
 /* The ptrace meter does not record everything; a missing record is no evidence that nothing happened. */
 static void print_meter(const struct communication *communication, FILE *file)
 {
@@ -182,6 +194,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_left_out(communication, "Events", "metered only for a time, or for some processes",
                    communication->flags_partly, 0, into);
     print_meter(communication, into);
+    print_other_systems(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
     folding_end(&folding);
 }
