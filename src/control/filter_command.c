@@ -9,6 +9,8 @@
  * With --rules and traces instead of a session: filter_trace_command.c.
  */
 #include "control/command.h"
+#include "control/custom_filter.h"
+#include "control/filter_json_command.h"
 #include "control/filter_raw_command.h"
 #include "control/filter_trace_command.h"
 
@@ -36,6 +38,8 @@
     (2 * SECOND) /* the same, when all that is expected is stored: others may have been cut off */
 
 struct filter_asked {
+    const char *custom; /* command: a custom filter */
+    bool to_json;
     const char *descriptions; /* file; of the raw records of another system */
     const char *from, *folder, *url, *credentials, *authorities, *prefix, *rules;
     const char **machines;
@@ -49,6 +53,8 @@ struct filtering {
     struct fabric_server *server;
     struct fabric *fabric;
     struct filter *filter;
+    struct feeding *custom; /* NULL: none */
+    size_t fed;             /* copies that it gets */
     int signals;
     char folder[PATH_MAX]; /* "": nothing is stored */
     bool stopped;          /* by a signal */
@@ -220,6 +226,20 @@ static int check_connection(struct filtering *filtering, struct problem *problem
                      filtering->asked->from, AWAY_MOST / SECOND);
 }
 
+/* A custom filter gets the packets of new copies, too. */
+static void feed_copies(struct filtering *filtering)
+{
+    struct filter_copy copy;
+    struct problem problem;
+
+    for (; filtering->custom != NULL && filtering->fed < filter_count(filtering->filter);
+         filtering->fed++) {
+        filter_look(filtering->filter, filtering->fed, &copy);
+        if (copy.path != NULL && feeding_add(filtering->custom, copy.path, &problem) < 0)
+            command_say("the filter does not get %s: %s", copy.path, problem.text);
+    }
+}
+
 static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
@@ -237,6 +257,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
             poll(&(struct pollfd){.fd = filtering->signals, .events = POLLIN}, 1, 500);
         take_messages(filtering);
         take_signals(filtering);
+        feed_copies(filtering);
         report_interval(filtering);
         result = check_connection(filtering, problem);
         if (result < 0)
@@ -304,6 +325,8 @@ static int run(const struct filter_asked *asked)
     filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
+        if (asked->custom != NULL)
+            filtering.custom = custom_filter_begin(asked->custom, NULL, stderr);
         result = filter_all(&filtering, &problem);
         tell_copies(&filtering);
         tell_malformed(&filtering);
@@ -312,6 +335,8 @@ static int run(const struct filter_asked *asked)
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
+    if (!custom_filter_end(filtering.custom, filtering.signals, stderr))
+        status = EXIT_FAILURE;
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
@@ -332,6 +357,8 @@ enum {
     STORE,
     INTERVAL,
     DESCRIPTIONS,
+    CUSTOM,
+    TO_JSON,
 };
 
 static const char *store_word(size_t index)
@@ -356,6 +383,14 @@ static const struct command_option filter_options[] = {
      {"DIR", ARGUMENT_FILE},
      "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
      "TRACE: the trace to write, or a directory for several"},
+    {"filter",
+     CUSTOM,
+     {"COMMAND"},
+     "a shell command that gets the packets of TRACE, or of what\nis stored"},
+    {"to-json",
+     TO_JSON,
+     {0},
+     "for such a command: write the records that come on standard\ninput as JSON, one a line"},
     {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
     {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store", STORE, {"WHAT", ARGUMENT_WORD, store_word}, "all, or none: only counts (all)"},
@@ -397,6 +432,12 @@ static int take_option(int option, struct filter_asked *asked)
         return -1;
     case 'r':
         asked->rules = optarg;
+        return -1;
+    case CUSTOM:
+        asked->custom = optarg;
+        return -1;
+    case TO_JSON:
+        asked->to_json = true;
         return -1;
     case DESCRIPTIONS:
         asked->descriptions = optarg;
@@ -442,6 +483,9 @@ static int check(const struct filter_asked *asked)
     if (!fabric_name_valid(asked->from))
         return command_usage_error(
             "filter", "--from '%s': a session's name has only a-z, 0-9 and '-'", asked->from);
+    if (!asked->stores && asked->custom != NULL)
+        return command_usage_error("filter",
+                                   "--filter reads what is stored: leave out --store none");
     if (!asked->stores && asked->folder != NULL)
         return command_usage_error("filter", "--store none stores nothing: leave out --output");
     if ((asked->url == NULL) != (asked->credentials == NULL))
@@ -460,6 +504,10 @@ static int command_filter(int argc, char **argv)
         free(asked.machines);
         return filter_raw_file(argc, argv, asked.descriptions, asked.rules, asked.folder);
     }
+    if (result < 0 && asked.to_json)
+        return filter_to_json(argc, argv);
+    if (result < 0 && asked.custom != NULL && asked.from == NULL && asked.rules == NULL)
+        return filter_by_command(argc, argv, asked.custom);
     if (result < 0 && asked.rules != NULL && asked.from == NULL) {
         free(asked.machines);
         return filter_traces(argc, argv, asked.rules, asked.folder);
@@ -481,7 +529,9 @@ const struct command filter_command = {
     .description = "store what the machines of a session record, or select from traces",
     .usage = "--from SESSION [OPTION]...\n"
              "       dpm filter --rules FILE TRACE... -o TRACE2\n"
-             "       dpm filter --descriptions FILE RAW -o TRACE",
+             "       dpm filter --descriptions FILE RAW -o TRACE\n"
+             "       dpm filter --filter COMMAND TRACE...\n"
+             "       dpm filter --to-json < PACKETS",
     .function = command_filter,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = filter_options,

@@ -238,6 +238,10 @@ int hosts_options_check(const char *command, const struct hosts_options *options
                                    "end at --max-size; --max-files and --max-age do not work");
     if (recording->store == STORE_NONE)
         return command_usage_error(command, "--store none does not work with --host");
+    if (recorder->filter != NULL)
+        return command_usage_error(command, "--filter does not work with --host: name the session "
+                                            "(--session), and give it to dpm filter --from SESSION "
+                                            "--filter COMMAND");
     if (recording->rules != NULL)
         return command_usage_error(command, "--rules does not work with --host: select from the "
                                             "traces, with dpm filter --rules");

@@ -364,7 +364,7 @@ static void detach(struct ptracemeter *meter)
             continue;
     }
     while (meter->tracee_count > 0) {
-        pid_t tid = waitpid(-1, &status, __WALL);
+        pid_t tid = waitpid(-1, &status, __WALL | __WNOTHREAD);
         if (tid < 0 && errno != EINTR)
             return;
         struct tracee *tracee = tid < 0 ? NULL : tracee_find(meter, tid);
@@ -474,7 +474,7 @@ static void at_event(struct ptracemeter *meter, const struct stop *stop)
 static int collect(struct ptracemeter *meter, struct stop stops[MOST_STOPS])
 {
     struct rusage used;
-    int count = 0, flags = __WALL;
+    int count = 0, flags = __WALL | __WNOTHREAD; /* other threads have children, too */
 
     while (count < MOST_STOPS) {
         struct stop *stop = &stops[count];
