@@ -53,7 +53,9 @@ struct feeding {
     int pipe;     /* -1: closed */
     struct fed_trace *traces[FEEDING_TRACES_MOST];
     size_t count;
-    atomic_bool ending, given_up, all_taken, done;
+    atomic_bool ending;
+    atomic_bool given_up; /* the filter is not waited for any more */
+    atomic_bool done;     /* nothing more goes to the filter */
     /* the thread's */
     uint64_t written, taken;
     uint64_t moved; /* when `taken` last grew */
@@ -109,14 +111,14 @@ static void give_up(struct feeding *feeding, const char *why)
 /* Whether the filter may still be waited for. */
 static bool is_patient(struct feeding *feeding)
 {
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
-
     note_taken(feeding);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
     if (feeding->given_up) {
         give_up(feeding, "you ended it");
     } else if (!feeding->ending) {
         feeding->moved = now; /* it has all the time there is */
     } else if (now - feeding->moved >= feeding->patience) {
+        feeding->given_up = true; /* and is not to be waited for */
         give_up(feeding, "it took nothing after the end of the recording");
     }
     return !feeding->dead;
@@ -374,15 +376,15 @@ static void await_filter(struct feeding *feeding, bool (*is_told_to_stop)(void *
     for (;;) {
         if (!feeding->given_up && is_told_to_stop != NULL && is_told_to_stop(context))
             feeding->given_up = true;
-        if (feeding->done && await_end(feeding, ASK_EVERY))
-            return;
-        if (!feeding->done)
+        if (!feeding->done) {
             (void)poll(NULL, 0, LOOK_EVERY);
+            continue;
+        }
+        if (await_end(feeding, ASK_EVERY))
+            return;
         uint64_t now = clock_now(CLOCK_MONOTONIC);
-        if (feeding->done && done == 0)
-            done = now;
-        bool stays = done != 0 && now - done >= FEEDING_FAREWELL;
-        if (feeding->done && (feeding->given_up || feeding->dead || stays))
+        done = done == 0 ? now : done;
+        if (feeding->given_up || now - done >= FEEDING_FAREWELL)
             return kill_filter(feeding);
     }
 }
