@@ -220,7 +220,11 @@ bool rule_field_raw(const struct descriptions *descriptions, const char *name,
                     struct rule_field *ret_field)
 {
     const struct description_field *found = descriptions_named(descriptions, name);
+    bool is_type = strcasecmp(name, "type") == 0 || strcasecmp(name, "traceType") == 0;
 
+    /* the papers use both names */
+    if (found == NULL && is_type)
+        found = descriptions_meaning(descriptions, NULL, MEANS_TYPE);
     if (found == NULL || found->base == BASE_TEXT || found->length > 8)
         return false;
     *ret_field = (struct rule_field){
