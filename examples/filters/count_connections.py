@@ -58,7 +58,7 @@ def main():
         while at < len(body):
             total['records'] += 1
             kind, flags = body[at + 8], body[at + 10] | body[at + 11] << 8
-            kind = classes.get((uuid, kind), kind)
+            kind = classes.get((uuid, ring, kind), kind)
             if kind in (SEND, RECEIVE):
                 path, _, size = struct.unpack_from('<3I', body, at + 32)
                 count = counts[uuid, path]
@@ -74,7 +74,7 @@ def main():
                                          endpoint(family, body[at + 88:at + 104], remote_port))
             elif kind == CLASS:
                 number_of_class, type_of_class = struct.unpack_from('<2I', body, at + 32)
-                classes[uuid, number_of_class] = type_of_class
+                classes[uuid, ring, number_of_class] = type_of_class
             at += SIZES.get(kind, 48)
     total['connections'] = [
         {'local': paths[key][0], 'remote': paths[key][1], 'sent': count[0], 'bytes_sent': count[1],

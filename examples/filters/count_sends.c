@@ -12,8 +12,8 @@ int main(void)
     uint64_t messages = 0, bytes = 0;
 
     while ((header = dpm_next(&stream)) != NULL)
-        if (header->id == EVENT_SEND && !(header->flags & RECORD_CONTINUED)) {
-            messages++;
+        if (header->id == EVENT_SEND) {
+            messages += !(header->flags & RECORD_CONTINUED); /* a call's pieces are one message */
             bytes += ((const struct record *)header)->message.bytes;
         }
     printf("%" PRIu64 " messages, %" PRIu64 " bytes\n", messages, bytes);

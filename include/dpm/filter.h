@@ -34,8 +34,8 @@ struct dpm_origin {
     uint8_t uuid[16];
     uint64_t next[RING_COUNT]; /* number of the packet that is expected */
     uint64_t lost[RING_COUNT];
-    uint8_t types[256 - EVENT_CLASS_FIRST]; /* of classes of records that lack fields */
-    uint64_t absent[256 - EVENT_CLASS_FIRST];
+    uint8_t types[RING_COUNT][256 - EVENT_CLASS_FIRST]; /* of classes of records that lack fields */
+    uint64_t absent[RING_COUNT][256 - EVENT_CLASS_FIRST];
 };
 
 /* All zero, but for `file`, before the first call. */
@@ -57,6 +57,7 @@ struct dpm_stream {
 
     /* private */
     unsigned char *packet;
+    uint32_t ring; /* of the packet */
     size_t at, end, capacity;
     struct dpm_origin *origins;
     uint32_t origin_count;
@@ -191,6 +192,7 @@ static inline int dpm_begin_packet(struct dpm_stream *stream)
     if (!dpm_find_origin(stream, packet + 4))
         return 0;
     struct dpm_origin *origin = &stream->origins[stream->origin];
+    stream->ring = ring;
     if (number > origin->next[ring])
         stream->missed += number - origin->next[ring];
     origin->next[ring] = number + 1;
@@ -246,14 +248,15 @@ static inline const struct record_header *dpm_resolve(struct dpm_stream *stream,
     return header;
 }
 
-static inline void dpm_note_class(struct dpm_origin *origin, const struct record *record)
+static inline void dpm_note_class(struct dpm_origin *origin, uint32_t ring,
+                                  const struct record *record)
 {
     uint32_t number = record->class.number - EVENT_CLASS_FIRST;
 
     if (number >= 256 - EVENT_CLASS_FIRST)
         return;
-    origin->types[number] = (uint8_t)record->class.type;
-    origin->absent[number] = record->class.absent;
+    origin->types[ring][number] = (uint8_t)record->class.type;
+    origin->absent[ring][number] = record->class.absent;
 }
 
 /* ---- reading ---- */
@@ -273,8 +276,8 @@ static inline const struct record_header *dpm_next(struct dpm_stream *stream)
 
     stream->absent = 0;
     if (id >= EVENT_CLASS_FIRST) {
-        type = origin->types[id - EVENT_CLASS_FIRST];
-        stream->absent = origin->absent[id - EVENT_CLASS_FIRST];
+        type = origin->types[stream->ring][id - EVENT_CLASS_FIRST];
+        stream->absent = origin->absent[stream->ring][id - EVENT_CLASS_FIRST];
     }
     size_t size = dpm_record_size(type);
     if (size == 0 || size > stream->end - stream->at) {
@@ -285,7 +288,7 @@ static inline const struct record_header *dpm_next(struct dpm_stream *stream)
     stream->at += size;
     stream->records++;
     if (type == EVENT_CLASS)
-        dpm_note_class(origin, (const struct record *)header);
+        dpm_note_class(origin, stream->ring, (const struct record *)header);
     return type == id ? header : dpm_resolve(stream, type, at, size);
 }
 

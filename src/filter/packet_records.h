@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 
-/* The types of a trace's classes of records, by number; all zero at first. */
+/* The types of a trace's classes of records, by ring and number; all zero at first. */
 struct packet_classes {
-    uint8_t types[256 - EVENT_CLASS_FIRST];
+    uint8_t types[RING_COUNT][256 - EVENT_CLASS_FIRST];
 };
 
 /* Counts the records of a packet of a trace, and notes CLASS records among them. Packets of the trace come in order. */

@@ -70,6 +70,10 @@ static void add_records(struct trace_writer *writer, uint64_t count, uint64_t *s
             fail_msg("%s", problem.text);
         records_written++;
     }
+    /* a class of the other ring */
+    struct record last = {.header = {.time = ++time, .id = EVENT_TERMINATION, .stream = 1}};
+    assert_int_equal(trace_writer_append_without(writer, &last.header, 1 << 6, &problem), 0);
+    records_written++;
 }
 
 static void end_trace(struct trace_writer *writer)
