@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* count_sends.c: a custom filter: counts messages and their bytes.   dpm run --filter ./count_sends -- COMMAND */
-#include <dpm/filter.h>
+#include <dpm/stream.h>
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * everything as long as it goes on taking. It misses what removes itself from a trace that keeps the newest, and what is left when
  * it has ended, or takes nothing for FEEDING_PATIENCE after the recording's end. What it misses is counted.
  *
- * The stream is described in docs/trace-format.md; include/dpm/filter.h reads it.
+ * The stream is described in docs/trace-format.md; include/dpm/stream.h reads it.
  */
 #ifndef DPM_FEEDING_H
 #define DPM_FEEDING_H

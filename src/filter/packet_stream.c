@@ -2,7 +2,7 @@
 /* packet_stream.c: see packet_stream.h. The public header does the work, as in any custom filter. */
 #include "filter/packet_stream.h"
 
-#include <dpm/filter.h>
+#include <dpm/stream.h>
 
 struct packet_stream {
     struct dpm_stream stream;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packet_stream.h: the stream of packets that a custom filter gets, as events: what include/dpm/filter.h reads.
+ * packet_stream.h: the stream of packets that a custom filter gets, as events: what include/dpm/stream.h reads.
  */
 #ifndef DPM_PACKET_STREAM_H
 #define DPM_PACKET_STREAM_H

@@ -13,8 +13,8 @@ examples=$source/examples/filters
 # ---- the installed headers ----
 
 check "the headers are installed" sh -c "DESTDIR='$scratch/root' meson install -C '$build' --no-rebuild --tags devel"
-headers=$(dirname "$(find root -path '*/include/dpm/filter.h')")/..
-check_equal "... two of them" "filter.h record.h" "$(ls "$headers/dpm" | tr '\n' ' ' | sed 's/ $//')"
+headers=$(dirname "$(find root -path '*/include/dpm/stream.h')")/..
+check_equal "... two of them" "record.h stream.h" "$(ls "$headers/dpm" | tr '\n' ' ' | sed 's/ $//')"
 check "the C example compiles with them alone, without warnings" \
     cc -std=c11 -D_POSIX_C_SOURCE=200809L -Wall -Wextra -Werror -I "$headers" -o count_sends "$examples/count_sends.c"
 

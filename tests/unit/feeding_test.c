@@ -13,7 +13,7 @@
 
 #include "seeded.h"
 
-#include <dpm/filter.h>
+#include <dpm/stream.h>
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h: reads the stream of packets that `dpm run --filter`, `dpm acquire --filter` and `dpm filter --filter` hand to a
+ * stream.h: reads the stream of packets that `dpm run --filter`, `dpm acquire --filter` and `dpm filter --filter` hand to a
  * program's standard input. It needs nothing but the C library.
  *
  *      struct dpm_stream stream = {0};
@@ -13,8 +13,8 @@
  * Records are those of dpm/record.h. They come as they stand in the trace: within each of its two rings by time, and what a record
  * refers to (STREAM, PATH ...) before it. docs/trace-format.md describes the stream.
  */
-#ifndef DPM_FILTER_STREAM_H
-#define DPM_FILTER_STREAM_H
+#ifndef DPM_STREAM_H
+#define DPM_STREAM_H
 
 #include <errno.h>
 #include <stddef.h>
