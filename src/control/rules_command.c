@@ -113,7 +113,8 @@ static int command_rules(int argc, char **argv)
     if (argc - optind == 1 && strcmp(argv[optind], "descriptions") == 0)
         return print_descriptions();
     if (argc - optind != 2 || strcmp(argv[optind], "check") != 0)
-        return command_usage_error("rules", "say what to do: check FILE, or descriptions");
+        return command_usage_error(
+            "rules", "say what to do, and name one file: check FILE (or: descriptions)");
     return check_rules(argv[optind + 1]);
 }
 

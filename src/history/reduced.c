@@ -48,7 +48,7 @@ static bool is_unsized_message(const struct history *history, const struct event
         return false;
     const struct path_record *path =
         identities_path(history->identities, event->origin, record->message.path);
-    return path != NULL && kind_counts_messages(path->kind);
+    return path != NULL && path->kind == PATH_CHANNEL;
 }
 
 struct event reduced_take(struct history *history, struct origin *origin, const struct event *event)
