@@ -493,6 +493,22 @@ static int check(const struct filter_asked *asked)
     return -1;
 }
 
+/* Each of these is a use of its own. */
+static int check_kind(const struct filter_asked *asked)
+{
+    bool has_from = asked->from != NULL, has_rules = asked->rules != NULL;
+    bool has_custom = asked->custom != NULL, describes = asked->descriptions != NULL;
+
+    if (asked->to_json && (has_from || has_rules || has_custom || describes))
+        return command_usage_error("filter", "--to-json goes with no other option");
+    if (describes && (has_from || has_custom))
+        return command_usage_error("filter", "--descriptions goes only with --rules and --output");
+    if (has_custom && has_rules && !has_from)
+        return command_usage_error("filter", "--filter or --rules: select first, then hand over "
+                                             "the trace that is written");
+    return -1;
+}
+
 static int command_filter(int argc, char **argv)
 {
     struct filter_asked asked = {.stores = true};
@@ -504,6 +520,8 @@ static int command_filter(int argc, char **argv)
         free(asked.machines);
         return filter_raw_file(argc, argv, asked.descriptions, asked.rules, asked.folder);
     }
+    if (result < 0)
+        result = check_kind(&asked);
     if (result < 0 && asked.to_json)
         return filter_to_json(argc, argv);
     if (result < 0 && asked.custom != NULL && asked.from == NULL && asked.rules == NULL)

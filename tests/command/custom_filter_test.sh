@@ -60,6 +60,10 @@ fails "JSON of a trace" 2 "filter: --to-json reads packets from standard input: 
     "$dpm" filter --to-json alpha
 fails "no trace to filter" 2 'filter: --filter reads what is stored: leave out --store none' \
     "$dpm" filter --from x --store none --filter cat
+echo 'type=send;' > send.rules
+fails "rules and a filter" 2 'filter: --filter or --rules: select first' "$dpm" filter --filter cat -r send.rules alpha -o x
+fails "JSON and a session" 2 'filter: --to-json goes with no other option' "$dpm" filter --to-json --from x
+fails "descriptions and a filter" 2 'filter: --descriptions goes only with --rules' "$dpm" filter --descriptions x --filter cat y
 fails "nothing stored" 2 'run: --filter reads the trace: give --store newest' \
     "$dpm" run --store none --filter cat -- true
 

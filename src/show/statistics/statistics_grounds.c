@@ -49,8 +49,11 @@ static void print_where(const struct communication *communication, FILE *file)
     show_bytes(communication->local.bytes, bytes[0]);
     show_counted(communication->remote.messages, "message", messages[1]);
     show_bytes(communication->remote.bytes, bytes[1]);
-    fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
-            bytes[1]);
+    if (communication->sizes_unknown)
+        fprintf(file, "\nLocal: %s; remote: %s.\n", messages[0], messages[1]);
+    else
+        fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
+                bytes[1]);
 }
 
 /* A row may stand for many connections, and ended connections look like open ones. */
