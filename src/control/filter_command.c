@@ -516,12 +516,12 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = take_option(option, &asked);
+    if (result < 0)
+        result = check_kind(&asked);
     if (result < 0 && asked.descriptions != NULL && asked.from == NULL) {
         free(asked.machines);
         return filter_raw_file(argc, argv, asked.descriptions, asked.rules, asked.folder);
     }
-    if (result < 0)
-        result = check_kind(&asked);
     if (result < 0 && asked.to_json)
         return filter_to_json(argc, argv);
     if (result < 0 && asked.custom != NULL && asked.from == NULL && asked.rules == NULL)
