@@ -524,8 +524,10 @@ static int command_filter(int argc, char **argv)
     }
     if (result < 0 && asked.to_json)
         return filter_to_json(argc, argv);
-    if (result < 0 && asked.custom != NULL && asked.from == NULL && asked.rules == NULL)
+    if (result < 0 && asked.custom != NULL && asked.from == NULL) {
+        free(asked.machines);
         return filter_by_command(argc, argv, asked.custom);
+    }
     if (result < 0 && asked.rules != NULL && asked.from == NULL) {
         free(asked.machines);
         return filter_traces(argc, argv, asked.rules, asked.folder);
