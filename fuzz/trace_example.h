@@ -22,7 +22,7 @@ static void remove_directory(void)
 }
 
 /* Returns whether it is new. */
-static bool make_directory(void)
+static inline bool make_directory(void)
 {
     if (directory[0] != '\0')
         return false;

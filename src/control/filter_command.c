@@ -9,8 +9,11 @@
  * With --rules and traces instead of a session: filter_trace_command.c. With --host: filter_elsewhere.c.
  */
 #include "control/command.h"
+#include "control/custom_filter.h"
 #include "control/filter_elsewhere.h"
+#include "control/filter_json_command.h"
 #include "control/filter_options.h"
+#include "control/filter_raw_command.h"
 #include "control/filter_trace_command.h"
 
 #include "filter/filter.h"
@@ -42,6 +45,8 @@ struct filtering {
     struct relay *relay; /* NULL: the session is this machine's, or a site's server has it */
     struct fabric *fabric;
     struct filter *filter;
+    struct feeding *custom; /* NULL: none */
+    size_t fed;             /* copies that it gets */
     int signals;
     char folder[PATH_MAX]; /* "": nothing is stored */
     bool stopped;          /* by a signal */
@@ -224,6 +229,20 @@ static int check_connection(struct filtering *filtering, struct problem *problem
                      filtering->asked->from, AWAY_MOST / SECOND);
 }
 
+/* A custom filter gets the packets of new copies, too. */
+static void feed_copies(struct filtering *filtering)
+{
+    struct filter_copy copy;
+    struct problem problem;
+
+    for (; filtering->custom != NULL && filtering->fed < filter_count(filtering->filter);
+         filtering->fed++) {
+        filter_look(filtering->filter, filtering->fed, &copy);
+        if (copy.path != NULL && feeding_add(filtering->custom, copy.path, &problem) < 0)
+            command_say("the filter does not get %s: %s", copy.path, problem.text);
+    }
+}
+
 static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
@@ -242,6 +261,7 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
             poll(&(struct pollfd){.fd = filtering->signals, .events = POLLIN}, 1, 500);
         take_messages(filtering);
         take_signals(filtering);
+        feed_copies(filtering);
         report_interval(filtering);
         result = check_connection(filtering, problem);
         if (result < 0)
@@ -316,6 +336,8 @@ static int run(const struct filter_asked *asked)
     filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
+        if (asked->custom != NULL)
+            filtering.custom = custom_filter_begin(asked->custom, NULL, stderr);
         result = filter_all(&filtering, &problem);
         tell_copies(&filtering);
         tell_malformed(&filtering);
@@ -324,6 +346,8 @@ static int run(const struct filter_asked *asked)
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
+    if (!custom_filter_end(filtering.custom, filtering.signals, stderr))
+        status = EXIT_FAILURE;
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
@@ -358,6 +382,20 @@ static int read_rules(struct filter_asked *asked)
     return command_error("%s", problem.text);
 }
 
+/* Without a session. */
+static int run_on_files(int argc, char **argv, const struct filter_asked *asked)
+{
+    if (asked->descriptions != NULL)
+        return filter_raw_file(argc, argv, asked->descriptions, asked->rules_file, asked->folder);
+    if (asked->to_json)
+        return filter_to_json(argc, argv);
+    if (asked->custom != NULL)
+        return filter_by_command(argc, argv, asked->custom);
+    if (asked->rules_file != NULL)
+        return filter_traces(argc, argv, asked->rules_file, asked->folder);
+    return filter_options_check(asked);
+}
+
 static int command_filter(int argc, char **argv)
 {
     struct filter_asked asked = {.stores = true};
@@ -365,9 +403,13 @@ static int command_filter(int argc, char **argv)
 
     while (result < 0 && (option = command_next_option(&filter_command, argc, argv)) != -1)
         result = filter_take_option(option, &asked);
-    if (result < 0 && asked.rules_file != NULL && asked.from == NULL) {
+    if (result < 0)
+        result = filter_options_check_kind(&asked);
+    if (result >= 0 || asked.from == NULL) {
+        if (result < 0)
+            result = run_on_files(argc, argv, &asked);
         free(asked.machines);
-        return filter_traces(argc, argv, asked.rules_file, asked.folder);
+        return result;
     }
     if (result < 0 && optind < argc)
         result = command_usage_error("filter", "unexpected argument '%s'", argv[optind]);
@@ -388,7 +430,10 @@ const struct command filter_command = {
     .name = "filter",
     .description = "store what the machines of a session record, or select from traces",
     .usage = "--from SESSION [OPTION]...\n"
-             "       dpm filter --rules FILE TRACE... -o TRACE2",
+             "       dpm filter --rules FILE TRACE... -o TRACE2\n"
+             "       dpm filter --descriptions FILE RAW -o TRACE\n"
+             "       dpm filter --filter COMMAND TRACE...\n"
+             "       dpm filter --to-json < PACKETS",
     .function = command_filter,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = filter_option_rows,

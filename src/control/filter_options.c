@@ -20,7 +20,10 @@ enum {
     HOST,
     RSH,
     REMOTE,
-    RELAYED
+    RELAYED,
+    DESCRIPTIONS,
+    CUSTOM,
+    TO_JSON
 };
 
 enum filter_store { FILTER_STORE_ALL, FILTER_STORE_NEWEST, FILTER_STORE_NONE };
@@ -40,11 +43,23 @@ const struct command_option filter_option_rows[] = {
      {"FILE", ARGUMENT_FILE},
      "store what these rules select: dpm-rules(5); with\n"
      "TRACE: of that trace, as another trace"},
+    {"descriptions",
+     DESCRIPTIONS,
+     {"FILE", ARGUMENT_FILE},
+     "make a trace of the raw records of another system in RAW:\ndpm-descriptions(5)"},
     {"output",
      'o',
      {"DIR", ARGUMENT_FILE},
      "store in DIR/MACHINE (./dpm-SESSION.traces); with\n"
      "TRACE: the trace to write, or a directory for several"},
+    {"filter",
+     CUSTOM,
+     {"COMMAND"},
+     "a shell command that gets the packets of TRACE, or of what\nis stored"},
+    {"to-json",
+     TO_JSON,
+     {0},
+     "for such a command: write the records that come on standard\ninput as JSON, one a line"},
     {"machine", MACHINE, {"NAME"}, "only what this machine records; repeatable"},
     {"recordings", RECORDINGS, {"PREFIX"}, "only recordings whose names begin so"},
     {"store",
@@ -140,6 +155,15 @@ int filter_take_option(int option, struct filter_asked *asked)
     case 'r':
         asked->rules_file = optarg;
         return -1;
+    case CUSTOM:
+        asked->custom = optarg;
+        return -1;
+    case TO_JSON:
+        asked->to_json = true;
+        return -1;
+    case DESCRIPTIONS:
+        asked->descriptions = optarg;
+        return -1;
     case MACHINE:
         return take_machine(asked);
     case RECORDINGS:
@@ -172,16 +196,35 @@ int filter_take_option(int option, struct filter_asked *asked)
     }
 }
 
+/* Each of these is a use of its own. */
+int filter_options_check_kind(const struct filter_asked *asked)
+{
+    bool has_from = asked->from != NULL, has_rules = asked->rules_file != NULL;
+    bool has_custom = asked->custom != NULL, describes = asked->descriptions != NULL;
+
+    if (asked->to_json && (has_from || has_rules || has_custom || describes))
+        return command_usage_error("filter", "--to-json goes with no other option");
+    if (describes && (has_from || has_custom))
+        return command_usage_error("filter", "--descriptions goes only with --rules and --output");
+    if (has_custom && has_rules)
+        return command_usage_error("filter", "--filter or --rules: select first, then hand over "
+                                             "the trace that is written");
+    return -1;
+}
+
 int filter_options_check(const struct filter_asked *asked)
 {
     if (asked->from == NULL)
         return command_usage_error("filter",
                                    "name the session, --from SESSION, or rules and a trace: "
                                    "--rules FILE TRACE -o TRACE2");
-    if (asked->place.host != NULL &&
-        (asked->url != NULL || !asked->stores || asked->bounded || asked->interval != 0))
+    if (asked->place.host != NULL && (asked->url != NULL || !asked->stores || asked->bounded ||
+                                      asked->interval != 0 || asked->custom != NULL))
         return command_usage_error("filter", "--host is for a session of this machine: leave out "
-                                             "--fabric, --store and --interval");
+                                             "--fabric, --filter, --store and --interval");
+    if (asked->custom != NULL && (!asked->stores || asked->limits.newest))
+        return command_usage_error("filter", "--filter reads what is stored: it goes with --store "
+                                             "all only");
     if (asked->place.relayed != NULL && !fabric_name_valid(asked->place.relayed))
         return command_usage_error("filter", "--relayed: only --host starts such a filter");
     if (!fabric_name_valid(asked->from))

@@ -19,12 +19,18 @@ struct filter_asked {
     struct trace_copy_limits limits; /* `newest`: of --store newest */
     bool bounded;                    /* a --max-... option was given */
     struct filter_place place;
+    const char *custom; /* command: a custom filter */
+    bool to_json;
+    const char *descriptions; /* file; of the raw records of another system */
 };
 
 extern const struct command_option filter_option_rows[];
 
 /* Handles one of them. Returns as option_number does. */
 int filter_take_option(int option, struct filter_asked *asked);
+
+/* Whether the options belong to one use of the command. Returns as the next one does. */
+int filter_options_check_kind(const struct filter_asked *asked);
 
 /* After the last one, without traces as operands. Returns -1, or the exit status after a usage error. */
 int filter_options_check(const struct filter_asked *asked);

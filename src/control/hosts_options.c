@@ -236,6 +236,10 @@ int hosts_options_check(const char *command, const struct hosts_options *options
         return command_usage_error(command,
                                    "with --host, rules cannot discard fields: leave out the #, or "
                                    "select from the traces, with dpm filter --rules");
+    if (recorder->filter != NULL)
+        return command_usage_error(command, "--filter does not work with --host: name the session "
+                                            "(--session), and give it to dpm filter --from SESSION "
+                                            "--filter COMMAND");
     if (recording->meter.options.coarse_time)
         return command_usage_error(command, "--cpu-time coarse does not work with --host");
     if (recording->meter.survive)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lacking.c: fields that selection rules have removed, and results therefore miss. See lacking.h.
+ * lacking.c: fields that selection rules have removed, or another system does not record, and results therefore miss. See
+ * lacking.h.
  *
  *      dpm: x.trace: 200 SEND lack procTime, removed by rule 1, 'type=send, procTime=#*': ...
  */
@@ -15,9 +16,11 @@
 
 #define ABSENT_PROC_TIME (1ull << 5)
 #define ABSENT_UNKNOWN   (1ull << 2 | 1ull << 6) /* load, PC */
+#define ABSENT_BYTES     EVENT_BODY_FIELD_BIT(2)
 
 #define FIELDS_SIZE 120
 #define RULES_SIZE  260
+#define REASON_SIZE (RULES_SIZE + 16)
 
 static void add(char *text, size_t size, const char *more, const char *separator)
 {
@@ -66,8 +69,40 @@ static void name_rules(const struct history *history, uint32_t origin, unsigned 
         snprintf(one, sizeof(one), "rule %" PRIu32 ", '%s'", i, rule);
         add(text, RULES_SIZE, one, "; ");
     }
-    if (text[0] == '\0')
-        snprintf(text, RULES_SIZE, "a selection");
+}
+
+/* Why the fields are not there; "": the other system never has them, and that is no news. */
+static void reason(const struct history *history, uint32_t origin, unsigned type,
+                   char text[REASON_SIZE])
+{
+    const struct machine_record *machine = identities_machine(history_identities(history), origin);
+    uint64_t absent = history_lacking(history, origin)->absent[type];
+    char rules[RULES_SIZE];
+
+    name_rules(history, origin, type, absent, rules);
+    if (rules[0] != '\0')
+        snprintf(text, REASON_SIZE, "removed by %s", rules);
+    else if (machine == NULL || machine->meter != METER_OTHER)
+        strcpy(text, "removed by a selection");
+    else
+        strcpy(text, (absent & ~ABSENT_UNKNOWN) != 0 ? "which that system does not record" : "");
+}
+
+/* What follows for results. */
+static const char *consequence(const struct history_lacking *lacking, unsigned type)
+{
+    uint64_t absent = lacking->absent[type] & ~ABSENT_UNKNOWN;
+
+    if (lacking->unsized[type] == lacking->records[type])
+        absent &= ~ABSENT_BYTES;
+    if ((absent & ~ABSENT_PROC_TIME) != 0)
+        return lacking->unsized[type] > 0
+                   ? "results are without these events, or without the sizes of messages"
+                   : "results are without these events";
+    if (lacking->unsized[type] > 0)
+        return "sizes of messages are unknown in results";
+    return absent != 0 ? "CPU time counts with the thread's next event that has it"
+                       : "it is unknown in results";
 }
 
 void report_lacking(const struct history *history, uint32_t origin, const char *name)
@@ -75,19 +110,16 @@ void report_lacking(const struct history *history, uint32_t origin, const char *
     const struct history_lacking *lacking = history_lacking(history, origin);
 
     for (unsigned type = 1; type < EVENT_ID_END; type++) {
-        char fields[FIELDS_SIZE], rules[RULES_SIZE], count[UNIT_SIZE];
+        char fields[FIELDS_SIZE], why[REASON_SIZE], count[UNIT_SIZE];
         uint64_t absent = lacking->absent[type];
         if (absent == 0)
             continue;
+        reason(history, origin, type, why);
+        if (why[0] == '\0')
+            continue;
         name_fields(type, absent, fields);
-        name_rules(history, origin, type, absent, rules);
         show_count(lacking->records[type], count);
-        command_say("%s: %s %s lack %s, removed by %s: %s", name, count, event_type(type)->name,
-                    fields, rules,
-                    (absent & ~(ABSENT_PROC_TIME | ABSENT_UNKNOWN)) != 0
-                        ? "results are without these events"
-                    : absent & ABSENT_PROC_TIME
-                        ? "CPU time counts with the thread's next event that has it"
-                        : "it is unknown in results");
+        command_say("%s: %s %s lack %s, %s: %s", name, count, event_type(type)->name, fields, why,
+                    consequence(lacking, type));
     }
 }

@@ -2,6 +2,7 @@
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
 
+#include "control/custom_filter.h"
 #include "control/report_so_far.h"
 #include "control/view_display.h"
 #include "show/show.h"
@@ -125,6 +126,9 @@ void recording_command_announce(const struct recording_command *command, const c
 void recording_command_begin(struct recording_command *command)
 {
     recording_begin(&command->recording);
+    if (command->options->filter != NULL)
+        command->filter = custom_filter_begin(command->options->filter, command->recording.path,
+                                              command->messages);
     command->last_report = clock_now(CLOCK_MONOTONIC);
 }
 
@@ -334,6 +338,13 @@ static void name_the_living(struct recording_command *command, const char *hint)
     free(list);
 }
 
+static void end_filter(struct recording_command *command)
+{
+    fflush(command->messages);
+    custom_filter_end(command->filter, command->signals, command->messages);
+    command->filter = NULL;
+}
+
 int recording_command_end(struct recording_command *command, const char *name_the_rest)
 {
     struct problem problem;
@@ -346,6 +357,7 @@ int recording_command_end(struct recording_command *command, const char *name_th
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);
+    end_filter(command);
     return result;
 }
 
@@ -364,6 +376,7 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 void recording_command_close(struct recording_command *command)
 {
     recording_command_stop_following(command);
+    end_filter(command); /* the command was not started */
     recording_close(&command->recording);
     rules_file_done(&command->rules_file);
     if (command->signals >= 0)

@@ -21,6 +21,7 @@
 
 #include "analysis/statistics/statistics.h"
 
+struct feeding;
 struct view_display;
 
 struct recording_command {
@@ -28,8 +29,9 @@ struct recording_command {
     const char *subject; /* "the command runs on": ends the message that recording stopped */
     struct recording recording;
     struct rules_file rules_file;
-    FILE *messages; /* standard error, or the report's file */
-    int signals;    /* signalfd: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    FILE *messages;         /* standard error, or the report's file */
+    int signals;            /* signalfd: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD */
+    struct feeding *filter; /* --filter; NULL: none */
     /* analyses that follow the recording; NULL: none */
     struct history *history;
     struct statistics *statistics; /* for interval reports */

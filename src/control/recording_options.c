@@ -58,6 +58,10 @@ const struct command_option recording_options[] = {
      'r',
      {"FILE", ARGUMENT_FILE},
      "record only events that the rules in FILE select: dpm-rules(5)"},
+    {"filter",
+     RECORDING_FILTER,
+     {"COMMAND"},
+     "a shell command that gets the packets of the trace while it is recorded"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
     {"views",
      RECORDING_VIEWS,
@@ -199,6 +203,9 @@ int recording_option(const char *command, int option, struct recording_command_o
         return -1;
     case 'r':
         return read_rules(command, options);
+    case RECORDING_FILTER:
+        options->filter = optarg;
+        return -1;
     case RECORDING_FLAGS:
         options->flags = optarg;
         return -1;
@@ -253,6 +260,10 @@ static int check_store(const char *command, struct recording_command_options *op
     if (recording->rules != NULL &&
         recording_check_rules(recording->store, recording->rules, &problem) < 0)
         return command_error("%s", problem.text);
+    if (recording->store == STORE_NONE && options->filter != NULL)
+        return command_usage_error(command,
+                                   "--filter reads the trace: give --store newest, which can be "
+                                   "small (--max-size 1M), not --store none");
     if (recording->store == STORE_NONE && recording->trace != NULL)
         return command_usage_error(command, "--store none writes no trace: leave out --output");
     if (recording->store == STORE_NONE && options->bounded)

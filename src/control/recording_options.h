@@ -16,8 +16,9 @@ struct recording_command_options {
     unsigned parts;   /* of the report (whole_report.h); 0: what the size of the recording allows */
     bool store_given; /* --store */
     bool bounded;     /* one of --max-size, --max-files, --max-age */
-    uint64_t interval; /* ns between interval reports; 0: none */
-    const char *views; /* file of views, which interval reports evaluate; NULL: they are tables */
+    uint64_t interval;  /* ns between interval reports; 0: none */
+    const char *filter; /* command that gets the packets of the trace; NULL: none */
+    const char *views;  /* file of views, which interval reports evaluate; NULL: they are tables */
 };
 
 enum recording_option_value {
@@ -35,6 +36,7 @@ enum recording_option_value {
     RECORDING_CPU_TIME,
     RECORDING_LATENCY,
     RECORDING_VIEWS,
+    RECORDING_FILTER,
     RECORDING_OPTION_END, /* a command's own options begin here */
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rules_command.c: `dpm rules check`: explains selection rules in words. See dpm-rules(5).
+ * rules_command.c: `dpm rules check`: explains selection rules in words. See dpm-rules(5). `dpm rules descriptions`
+ * prints the fields of DPM's own records: dpm-descriptions(5).
  *
  *      $ dpm rules check slow.rules
  *      Rule 1, line 3: BLOCK
@@ -97,6 +98,14 @@ static int check_rules(const char *file)
     return EXIT_SUCCESS;
 }
 
+static int print_descriptions(void)
+{
+    struct problem problem;
+
+    descriptions_print_own(stdout);
+    return command_flush_output(&problem) < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
 static int command_rules(int argc, char **argv)
 {
     int option = command_next_option(&rules_command, argc, argv);
@@ -105,15 +114,19 @@ static int command_rules(int argc, char **argv)
         return command_help("rules");
     if (option != -1)
         return command_usage_error("rules", NULL);
+    if (argc - optind == 1 && strcmp(argv[optind], "descriptions") == 0)
+        return print_descriptions();
     if (argc - optind != 2 || strcmp(argv[optind], "check") != 0)
-        return command_usage_error("rules", "say what to do, and name one file: check FILE");
+        return command_usage_error(
+            "rules", "say what to do, and name one file: check FILE (or: descriptions)");
     return check_rules(argv[optind + 1]);
 }
 
 const struct command rules_command = {
     .name = "rules",
-    .description = "explain selection rules in words",
-    .usage = "check FILE",
+    .description = "explain selection rules in words, or list all fields",
+    .usage = "check FILE\n"
+             "       dpm rules descriptions",
     .function = command_rules,
     .operand = {"FILE", ARGUMENT_FILE},
 };

@@ -11,7 +11,7 @@
  *   that is older than its metering does not know them.
  * - A loopback address means another host on each machine and in each network namespace.
  * - UDP has no beginning: its positions are all 0. Of several ends with the same addresses the latest counts.
- * - Cookies are unique on one machine; those of pipes are unique in one recording.
+ * - Cookies are unique on one machine; those of pipes are unique in one recording, those of channels everywhere.
  *
  * Every end is entered under the keys by which its partner will search for it:
  *
@@ -125,8 +125,10 @@ static bool is_of_its_meter(const struct path_end *end)
 static struct key unix_key(const struct path_end *end, enum key_purpose purpose, uint64_t one,
                            uint64_t other)
 {
-    struct key key = {.purpose = purpose, .machine = end->machine + 1, .kind = end->record->kind};
+    struct key key = {.purpose = purpose, .kind = end->record->kind};
 
+    if (!kind_is_channel(end->record->kind))
+        key.machine = end->machine + 1;
     if (is_of_its_meter(end))
         key.origin = end->origin + 1;
 
@@ -218,7 +220,8 @@ static enum match match_unix(const struct path_end *a, const struct path_end *b)
     bool a_knows = a->record->peer == b->record->cookie;
     bool b_knows = b->record->peer == a->record->cookie;
 
-    if (a->machine != b->machine || (is_of_its_meter(a) && a->origin != b->origin))
+    if ((a->machine != b->machine && !kind_is_channel(a->record->kind)) ||
+        (is_of_its_meter(a) && a->origin != b->origin))
         return NO_MATCH;
     if ((a_knows && knows_its_only_peer(a)) || (b_knows && knows_its_only_peer(b)))
         return PROBABLE;

@@ -21,6 +21,8 @@ const char *path_kind_name(unsigned kind)
         [PATH_FILE] = "file",
         [PATH_MQ_SYSV] = "mq-sysv",
         [PATH_MQ_POSIX] = "mq-posix",
+        [PATH_CHANNEL] = "channel",
+        [PATH_BYTE_CHANNEL] = "byte-channel",
     };
     return kind < PATH_KIND_END && names[kind] != NULL ? names[kind] : "unknown";
 }
@@ -131,7 +133,7 @@ static bool common_endpoint(const struct path_record *path, char text[ENDPOINT_S
         pipe_endpoint(path, text);
     else if (kind_is_mq(path->kind))
         queue_endpoint(path, text);
-    else if (path->kind == PATH_FILE)
+    else if (path->kind == PATH_FILE || kind_is_channel(path->kind))
         file_endpoint(path, text);
     else
         return false;

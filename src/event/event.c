@@ -238,7 +238,8 @@ static const struct event_field path_fields[] = {
     U(path_record, path, "path", "number of the path"),
     U(path_record, kind, "kind",
       "1 TCP, 2 UNIX stream, 3 UNIX datagram, 4 UNIX seqpacket, 5 UDP, 6 pipe, 7 FIFO, 8 file, "
-      "9 System V message queue, 10 POSIX message queue"),
+      "9 System V message queue, 10 POSIX message queue, 11 channel of messages of another system, "
+      "12 of bytes"),
     U(path_record, family, "family", "address family: 1 UNIX, 2 IPv4, 10 IPv6; 0 of pipes"),
     U(path_record, role, "role",
       "0 not known, 1 this end connected, 2 was accepted, 5 listens; of a pipe 3 it is written, "
@@ -302,8 +303,9 @@ static const struct event_field machine_fields[] = {
         "kinds of paths that are not metered: 1 TCP, 2 UDP, 4 UNIX, 8 pipes, 16 files, 32 message "
         "queues"),
     FIELD(machine_record, cpus, FIELD_UNSIGNED, "cpus", "processors in use; 0: not known"),
-    FIELD(machine_record, meter, FIELD_UNSIGNED, "meter",
-          "which meter made the records: 0 the kernel meter, 1 the ptrace meter"),
+    FIELD(
+        machine_record, meter, FIELD_UNSIGNED, "meter",
+        "which meter made the records: 0 the kernel meter, 1 the ptrace meter, 2 another system's"),
     FIELD(machine_record, name, FIELD_TEXT, "name", "host name"),
     FIELD(machine_record, system, FIELD_TEXT, "system", "kernel and architecture"),
     FIELD(machine_record, addresses, FIELD_TEXT, "addresses", "separated by blanks"),

@@ -445,6 +445,12 @@ static inline bool path_may_have_name(const struct path_record *path)
     return !kind_is_internet(path->kind) || path->family == AF_UNIX;
 }
 
+/* Of another system. */
+static inline bool kind_is_channel(unsigned kind)
+{
+    return kind == PATH_CHANNEL || kind == PATH_BYTE_CHANNEL;
+}
+
 /* Named (FIFO) or not. */
 static inline bool kind_is_pipe(unsigned kind)
 {
@@ -461,7 +467,7 @@ enum path_side path_side(const struct path_record *path, bool *ret_guessed);
 static inline bool kind_counts_messages(unsigned kind)
 {
     return kind == PATH_UDP || kind == PATH_UNIX_DATAGRAM || kind == PATH_UNIX_SEQPACKET ||
-           kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX;
+           kind == PATH_MQ_SYSV || kind == PATH_MQ_POSIX || kind == PATH_CHANNEL;
 }
 
 /* A key for a number that is unique only within its recording. */

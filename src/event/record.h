@@ -316,7 +316,10 @@ enum path_kind {
     PATH_FILE = 8,      /* a file of a file system, or a device */
     PATH_MQ_SYSV = 9,   /* a System V message queue: its messages of one type */
     PATH_MQ_POSIX = 10, /* a POSIX message queue: its messages of one priority */
-    PATH_KIND_END = 11, /* not a kind */
+    /* of other systems, whose raw records were converted: joined by cookies, on all machines of the system */
+    PATH_CHANNEL = 11,      /* of messages */
+    PATH_BYTE_CHANNEL = 12, /* of bytes */
+    PATH_KIND_END = 13,     /* not a kind */
 };
 
 /* The number of the bit METER_TCP ... to whose kind a path belongs. */
@@ -447,6 +450,8 @@ struct name_record {
 enum meter_kind {
     METER_KERNEL = 0,
     METER_PTRACE = 1, /* offsets are counted when calls end; there is no MESSAGEQUEUED */
+    METER_OTHER =
+        2, /* that of another system; its raw records were converted, their offsets counted */
 };
 
 #define MACHINE_NAME_SIZE      64

@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "fabric/fabric.h"
+#include "rules/descriptions.h"
 #include "rules/rules.h"
 #include "trace/packets.h"
 
@@ -101,5 +102,24 @@ struct filter_trace_result {
  * those of trace_open and of the writer; nothing is left of the output then. */
 int filter_trace(const char *trace, const struct rules *rules, const char *output,
                  struct filter_trace_result *ret_result, struct problem *problem);
+
+/* ---- raw records of other systems ---- */
+
+struct filter_raw_result {
+    struct rules_counts counts;
+    uint32_t
+        machines; /* 1: the output is a trace; else a folder with a trace of each, named by its number */
+    uint64_t
+        left_out; /* records of described types that DPM has no event for, or that name too little; ... */
+    char some_left_out[64]; /* ... a type of them */
+    uint64_t unknown;       /* records of types without a description */
+    uint64_t some_unknown;  /* ... a number of them */
+    size_t cut;             /* bytes of a partial record at the end */
+};
+
+/* Makes a trace of the raw records in the file `path` ("-": standard input): `output`, which must not exist. `rules` are as of
+ * rules_read_raw; NULL: everything is selected. Errors, with a line in `problem`; nothing is left of the output then. */
+int filter_raw(const char *path, const struct descriptions *descriptions, const struct rules *rules,
+               const char *output, struct filter_raw_result *ret_result, struct problem *problem);
 
 #endif

@@ -39,7 +39,7 @@ void arrivals_free(struct arrivals *arrivals)
 
 bool end_receives_from_elsewhere(const struct history *history, const struct end *end)
 {
-    return kind_is_internet(end->kind) &&
+    return (kind_is_internet(end->kind) || kind_is_channel(end->kind)) &&
            (end->partner == NULL ||
             !history_have_one_clock(history, end->origin, end->partner->origin));
 }

@@ -226,11 +226,13 @@ struct identities *history_share_identities(struct history *history);
 
 void history_counts(const struct history *history, struct history_counts *ret_counts);
 
-/* Records that lack fields, because a selection has removed these. PC and load are then unknown; the CPU time used is that
- * of the stream's record before; of records that lack anything else, nothing is known: they are among `discarded`. */
+/* Records that lack fields, because a selection has removed these, or another system does not record them. PC and load
+ * are then unknown; the CPU time used is that of the stream's record before; the size of a message in a channel of
+ * another system is unknown; of records that lack anything else, nothing is known: they are among `discarded`. */
 struct history_lacking {
     uint64_t absent[EVENT_ID_END]; /* fields that records of a type lack (struct event) */
     uint64_t records[EVENT_ID_END];
+    uint64_t unsized[EVENT_ID_END]; /* of these, messages of unknown size */
 };
 
 const struct history_lacking *history_lacking(const struct history *history, uint32_t origin);

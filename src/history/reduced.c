@@ -7,6 +7,7 @@
 #define ABSENT_LOAD      (1ull << 2)
 #define ABSENT_PROC_TIME (1ull << 5)
 #define ABSENT_PC        (1ull << 6)
+#define ABSENT_BYTES     EVENT_BODY_FIELD_BIT(2) /* of a message */
 
 /* The CPU time that the stream has used as far as is known. */
 static uint64_t known_proc_time(const struct history *history, uint32_t origin, uint32_t number)
@@ -36,6 +37,20 @@ static struct record discarded(const struct record *record)
     };
 }
 
+/* Whether the record is a message whose place is known without its size. */
+static bool is_unsized_message(const struct history *history, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    unsigned id = record->header.id;
+
+    if (!(event->absent & ABSENT_BYTES) || (id != EVENT_SEND && id != EVENT_SENDCALL &&
+                                            id != EVENT_RECEIVE && id != EVENT_MESSAGEQUEUED))
+        return false;
+    const struct path_record *path =
+        identities_path(history->identities, event->origin, record->message.path);
+    return path != NULL && path->kind == PATH_CHANNEL;
+}
+
 struct event reduced_take(struct history *history, struct origin *origin, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -46,10 +61,14 @@ struct event reduced_take(struct history *history, struct origin *origin, const 
         return taken;
     origin->lacking.absent[id] |= event->absent;
     origin->lacking.records[id]++;
-    if ((event->absent & ~(ABSENT_LOAD | ABSENT_PROC_TIME | ABSENT_PC)) != 0) {
+    uint64_t bearable = ABSENT_LOAD | ABSENT_PROC_TIME | ABSENT_PC;
+    if (is_unsized_message(history, event))
+        bearable |= ABSENT_BYTES;
+    if ((event->absent & ~bearable) != 0) {
         origin->reduced = discarded(record);
     } else {
         origin->reduced = *record;
+        origin->lacking.unsized[id] += (event->absent & ABSENT_BYTES & bearable) != 0;
         if (event->absent & ABSENT_PROC_TIME)
             set_proc_time(&origin->reduced.header,
                           known_proc_time(history, event->origin, record->header.stream));

@@ -4,6 +4,7 @@
  *
  *      lacks procTime        it gets the CPU time that its stream had used before, so none is made up
  *      lacks PC, load        they are 0, which means unknown there
+ *      lacks bytes           of another system (PATH_CHANNEL): its size is unknown, its bytes are 0
  *      lacks anything else   nothing can be said of the event: it counts as a removed one (DISCARDED)
  */
 #ifndef DPM_REDUCED_H

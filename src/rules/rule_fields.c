@@ -200,6 +200,48 @@ bool rule_field_find(const char *name, struct rule_field *ret_field)
     return false;
 }
 
+/* ---- fields of raw records ---- */
+
+/* What is discarded of the record with the field of the raw one. */
+static void find_discarded(enum meaning meaning, struct rule_field *field)
+{
+    static const char *const names[MEANINGS] = {
+        [MEANS_CPU_TIME] = "procTime", [MEANS_PC] = "PC", [MEANS_BYTES] = "bytes"};
+    struct rule_field own;
+
+    field->is_kept = meaning != MEANS_NOTHING && names[meaning] == NULL;
+    if (names[meaning] == NULL || !rule_field_find(names[meaning], &own))
+        return;
+    field->discards = own.number.offset;
+    field->discards_of = own.types;
+}
+
+bool rule_field_raw(const struct descriptions *descriptions, const char *name,
+                    struct rule_field *ret_field)
+{
+    const struct description_field *found = descriptions_named(descriptions, name);
+    bool is_type = strcasecmp(name, "type") == 0 || strcasecmp(name, "traceType") == 0;
+
+    /* the papers use both names */
+    if (found == NULL && is_type)
+        found = descriptions_meaning(descriptions, NULL, MEANS_TYPE);
+    if (found == NULL || found->base == BASE_TEXT || found->length > 8)
+        return false;
+    *ret_field = (struct rule_field){
+        .name = found->name,
+        .meaning = "a field of the raw record",
+        .place = RULE_RAW,
+        .value = found->meaning == MEANS_TYPE ? VALUE_RAW_TYPE : VALUE_NUMBER,
+        .base = found->base,
+        .number = {.offset = (uint8_t)found->index, .size = 8, .is_signed = found->is_signed},
+        .types = rules_types_all(),
+    };
+    find_discarded(found->meaning, ret_field);
+    return true;
+}
+
+/* ---- discarded ---- */
+
 uint64_t rule_absent_bit(unsigned type, unsigned offset)
 {
     const struct event_field *fields = event_type(type)->fields;

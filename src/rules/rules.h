@@ -19,6 +19,7 @@
 #define DPM_RULES_H
 
 #include "event/event.h"
+#include "rules/descriptions.h"
 
 #include <stdio.h>
 
@@ -57,6 +58,7 @@ enum rule_place {
     RULE_STREAM,  /* a bit of the record's stream */
     RULE_PATH,    /* a bit of its path */
     RULE_MACHINE, /* a bit of its machine */
+    RULE_RAW,     /* a number of the raw record that it was made from (descriptions.h) */
     RULE_PLACES,
 };
 
@@ -70,7 +72,7 @@ enum rule_presence {
 
 /* A number in a record, from its byte `offset` on. */
 struct rule_number {
-    uint8_t offset;
+    uint8_t offset;   /* RULE_RAW: index in raw_values */
     uint8_t size;     /* bytes, 1 to 8; 0: there is none */
     uint8_t presence; /* enum rule_presence */
     bool is_signed;
@@ -78,9 +80,9 @@ struct rule_number {
 };
 
 struct rule_condition {
-    uint8_t place;                  /* RULE_RECORD, RULE_STREAM, RULE_PATH, RULE_MACHINE */
-    uint8_t relation;               /* RULE_RECORD: enum rule_operator */
-    uint16_t bit;                   /* of the stream, path or machine */
+    uint8_t place;    /* RULE_RECORD, RULE_STREAM, RULE_PATH, RULE_MACHINE, RULE_RAW */
+    uint8_t relation; /* RULE_RECORD, RULE_RAW: enum rule_operator */
+    uint16_t bit;     /* of the stream, path or machine */
     struct rule_number left, right; /* right.size 0: `value` instead */
     uint64_t value;                 /* signed if `left` is */
 };
@@ -103,6 +105,14 @@ int rules_parse(const char *name, const char *text, size_t length, struct rules 
 /* Reads them from a file; "-": standard input. */
 int rules_read(const char *path, struct rules **ret_rules, struct problem *problem);
 void rules_free(struct rules *rules);
+
+/* The same for records that are made from raw ones: rules may name the fields and types of these descriptions, too,
+ * which come before DPM's own of the same name. */
+int rules_parse_raw(const char *name, const char *text, size_t length,
+                    const struct descriptions *descriptions, struct rules **ret_rules,
+                    struct problem *problem);
+int rules_read_raw(const char *path, const struct descriptions *descriptions,
+                   struct rules **ret_rules, struct problem *problem);
 
 uint32_t rules_count(const struct rules *rules);
 const struct rule *rules_at(const struct rules *rules, uint32_t rule);
@@ -162,6 +172,8 @@ int rules_judge_change(struct rules_judge *judge, const struct rules *rules);
  * are. Returns 0, or -ENOMEM: the kernel drops what it has dropped before. */
 int rules_judge_select(struct rules_judge *judge, struct selection *shared,
                        const struct machine_record *machine);
+/* As rules_stage_raw. */
+void rules_judge_raw(struct rules_judge *judge, const struct raw_values *values);
 
 /* Returns 0, or -ENOMEM with a line in `problem`. */
 int rules_judge(struct rules_judge *judge, const struct event *event,
@@ -198,6 +210,9 @@ void rules_stage_let_all_pass(struct rules_stage *stage);
  * are not needed any more. Returns 0, or -ENOMEM with a line in `problem`: the rules are those from before. */
 int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uint64_t time,
                        struct problem *problem);
+/* The numbers of the raw record that the next records are made from; NULL: none. They must stay where they are until
+ * these are judged. */
+void rules_stage_raw(struct rules_stage *stage, const struct raw_values *values);
 
 /* Puts a record in; then take everything out with rules_stage_get before the next one. Returns 0, or -ENOMEM with a
  * line in `problem`. */

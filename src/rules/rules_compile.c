@@ -90,7 +90,7 @@ static int compile_condition(struct rules *rules, const struct said *said, struc
 
     if (said->field.place == RULE_NEVER || said->field.place == RULE_TYPE)
         return 0;
-    if (said->field.place != RULE_RECORD)
+    if (said->field.place != RULE_RECORD && said->field.place != RULE_RAW)
         result = fact_bit(rules, said, &condition.bit, problem);
     if (result < 0)
         return result;
@@ -103,11 +103,20 @@ static int compile_condition(struct rules *rules, const struct said *said, struc
 
 static void note_discard(const struct said *said, uint64_t types, uint64_t absent[EVENT_ID_END])
 {
+    if (said->discards && said->field.discards != 0)
+        for (unsigned id = 1; id < EVENT_ID_END; id++)
+            if ((types & said->field.discards_of) >> id & 1)
+                absent[id] |= rule_absent_bit(id, said->field.discards);
     if (!said->discards || said->field.place != RULE_RECORD || said->field.is_kept)
         return;
     for (unsigned id = 1; id < EVENT_ID_END; id++)
         if (types >> id & 1)
             absent[id] |= rule_absent_bit(id, said->field.number.offset);
+}
+
+static bool is_number_of_record(const struct said *said)
+{
+    return said->field.place == RULE_RECORD || said->field.place == RULE_RAW;
 }
 
 /* Conditions on the record come first: they are the cheapest. */
@@ -124,7 +133,7 @@ static int compile_rule(struct rules *rules, uint32_t index, struct problem *pro
         note_discard(&said[i], rule.types, rules->absent[index]);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t i = 0; result == 0 && i < about->count; i++)
-            if ((said[i].field.place == RULE_RECORD) == (pass == 0))
+            if (is_number_of_record(&said[i]) == (pass == 0))
                 result = compile_condition(rules, &said[i], problem);
     rule.count = rules->condition_count - rule.first;
     for (unsigned id = 1; id < EVENT_ID_END; id++)

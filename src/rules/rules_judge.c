@@ -26,6 +26,7 @@ struct bits {
 struct rules_judge {
     const struct rules *rules;
     struct identities *identities;
+    const struct raw_values *raw;      /* NULL: none */
     uint32_t generations[RULE_PLACES]; /* bits that are older are wrong */
     struct bits *cache[RULE_PLACES];   /* [CACHED] */
     struct rules_selection *selection; /* the kernel's part; NULL: it has none */
@@ -220,6 +221,18 @@ static bool record_holds(const struct rule_condition *condition, const struct ev
                          left->is_signed);
 }
 
+static bool raw_holds(const struct rule_condition *condition, const struct raw_values *raw)
+{
+    unsigned left = condition->left.offset, right = condition->right.offset;
+    bool has_other = condition->right.size != 0;
+
+    if (raw == NULL || !raw->has[left] || (has_other && !raw->has[right]))
+        return false;
+    return rule_compares(condition->relation, raw->value[left],
+                         has_other ? raw->value[right] : condition->value,
+                         condition->left.is_signed);
+}
+
 static bool path_is_absent(const struct event *event)
 {
     return event->absent != 0 && (event->absent & EVENT_BODY_FIELD_BIT(0)) != 0;
@@ -232,6 +245,8 @@ static bool holds(struct rules_judge *judge, const struct rule_condition *condit
 
     if (place == RULE_RECORD)
         return record_holds(condition, event);
+    if (place == RULE_RAW)
+        return raw_holds(condition, judge->raw);
     if ((place == RULE_STREAM && !record_is_of_stream(event->header)) ||
         (place == RULE_PATH && path_is_absent(event)))
         return false;
@@ -251,6 +266,11 @@ static bool accepts(struct rules_judge *judge, uint32_t number, const struct eve
 }
 
 /* ---- the verdict ---- */
+
+void rules_judge_raw(struct rules_judge *judge, const struct raw_values *values)
+{
+    judge->raw = values;
+}
 
 /* A process whose first thread has another name now: its other threads are of a process of that name. */
 static bool is_renamed(const struct rules_judge *judge, const struct event *event)

@@ -10,171 +10,48 @@
  * `#` anywhere else begins a comment, which ends with the line.
  */
 #include "rules/rules_private.h"
+#include "rules/rules_tokens.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define WORD_MOST 200 /* bytes */
 
 struct parser {
-    const char *name;
-    const char *text, *end, *at;
+    struct tokens tokens;
     const char *counted; /* lines up to here: `line` */
     unsigned line;
     struct rules *rules;
-    struct problem *problem;
+    const struct descriptions *descriptions; /* NULL: of DPM's own records only */
 };
 
-struct token {
-    const char *begin;
-    char text[WORD_MOST + 1];
-    bool quoted;
-};
-
-/* ---- errors ---- */
-
-static unsigned line_of(const struct parser *parser, const char *at)
-{
-    unsigned line = 1;
-
-    for (const char *from = parser->text; from < at; from++)
-        line += *from == '\n';
-    return line;
-}
-
-/* What stands there: a word, or one character. */
-static int length_there(const struct parser *parser, const char *at)
-{
-    int length = 0;
-
-    while (at + length < parser->end && length < 40 &&
-           strchr(" \t\r\n,;=!<>#\"", at[length]) == NULL)
-        length++;
-    return length == 0 ? 1 : length;
-}
-
-static int refuse(const struct parser *parser, const char *at, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int refuse(const struct parser *parser, const char *at, const char *format, ...)
-{
-    const char *begin = at;
-    char expected[300];
-    va_list arguments;
-
-    while (begin > parser->text && begin[-1] != '\n')
-        begin--;
-    va_start(arguments, format);
-    vsnprintf(expected, sizeof(expected), format, arguments);
-    va_end(arguments);
-    unsigned line = line_of(parser, at), column = (unsigned)(at - begin) + 1;
-    if (at >= parser->end)
-        return problem_set(parser->problem, -EINVAL, "%.100s:%u:%u: the text ends: expected %s",
-                           parser->name, line, column, expected);
-    return problem_set(parser->problem, -EINVAL, "%.100s:%u:%u: '%.*s': expected %s", parser->name,
-                       line, column, length_there(parser, at), at, expected);
-}
+/* An error there; its line is in `problem`. */
+#define refuse(parser, at, ...) tokens_refuse(&(parser)->tokens, at, __VA_ARGS__)
 
 static int no_memory(const struct parser *parser)
 {
-    return problem_set(parser->problem, -ENOMEM, "%.100s: out of memory", parser->name);
+    return tokens_no_memory(&parser->tokens);
 }
 
-/* ---- tokens ---- */
-
-static void skip_blanks(struct parser *parser)
-{
-    while (parser->at < parser->end && isspace((unsigned char)*parser->at))
-        parser->at++;
-}
-
-static void skip_comments(struct parser *parser)
-{
-    for (skip_blanks(parser); parser->at < parser->end && *parser->at == '#'; skip_blanks(parser))
-        while (parser->at < parser->end && *parser->at != '\n')
-            parser->at++;
-}
-
-static bool accepts(struct parser *parser, char wanted)
-{
-    if (parser->at >= parser->end || *parser->at != wanted)
-        return false;
-    parser->at++;
-    return true;
-}
-
-static bool is_of_word(char character)
-{
-    return (unsigned char)character > ' ' && character != 127 &&
-           strchr(",;=!<>#\"", character) == NULL;
-}
-
-static int add_to_token(const struct parser *parser, struct token *token, size_t *length,
-                        char character)
-{
-    if (*length == WORD_MOST)
-        return refuse(parser, token->begin, "at most %d bytes", WORD_MOST);
-    token->text[(*length)++] = character;
-    token->text[*length] = '\0';
-    return 0;
-}
-
-/* In quotes, a backslash stands before '"' and '\'. */
-static int take_quoted(struct parser *parser, struct token *token)
-{
-    size_t length = 0;
-    int result = 0;
-
-    token->quoted = true;
-    while (result == 0 && parser->at < parser->end && *parser->at != '"' && *parser->at != '\n') {
-        if (*parser->at == '\\' && parser->end - parser->at > 1 &&
-            (parser->at[1] == '"' || parser->at[1] == '\\'))
-            parser->at++;
-        if (*parser->at == '\0')
-            return refuse(parser, parser->at, "text without NUL");
-        result = add_to_token(parser, token, &length, *parser->at++);
-    }
-    if (result == 0 && !accepts(parser, '"'))
-        return refuse(parser, parser->at, "'\"', which ends the text that begins in line %u",
-                      line_of(parser, token->begin));
-    return result;
-}
-
-static int take_token(struct parser *parser, struct token *token, const char *expected)
-{
-    size_t length = 0;
-    int result = 0;
-
-    *token = (struct token){.begin = parser->at};
-    if (accepts(parser, '"'))
-        return take_quoted(parser, token);
-    while (result == 0 && parser->at < parser->end && is_of_word(*parser->at))
-        result = add_to_token(parser, token, &length, *parser->at++);
-    return result < 0 || length > 0 ? result : refuse(parser, parser->at, "%s", expected);
-}
+/* ---- operators ---- */
 
 static int take_operator(struct parser *parser, enum rule_operator *ret_operator)
 {
-    if (accepts(parser, '=')) {
-        accepts(parser, '=');
+    if (tokens_accept(&parser->tokens, '=')) {
+        tokens_accept(&parser->tokens, '=');
         *ret_operator = RULE_EQUAL;
-    } else if (accepts(parser, '!')) {
-        if (!accepts(parser, '='))
-            return refuse(parser, parser->at - 1, "'!='");
+    } else if (tokens_accept(&parser->tokens, '!')) {
+        if (!tokens_accept(&parser->tokens, '='))
+            return refuse(parser, parser->tokens.at - 1, "'!='");
         *ret_operator = RULE_UNEQUAL;
-    } else if (accepts(parser, '<')) {
-        *ret_operator = accepts(parser, '=')   ? RULE_AT_MOST
-                        : accepts(parser, '>') ? RULE_UNEQUAL
-                                               : RULE_LESS;
-    } else if (accepts(parser, '>')) {
-        *ret_operator = accepts(parser, '=') ? RULE_AT_LEAST : RULE_GREATER;
+    } else if (tokens_accept(&parser->tokens, '<')) {
+        *ret_operator = tokens_accept(&parser->tokens, '=')   ? RULE_AT_MOST
+                        : tokens_accept(&parser->tokens, '>') ? RULE_UNEQUAL
+                                                              : RULE_LESS;
+    } else if (tokens_accept(&parser->tokens, '>')) {
+        *ret_operator = tokens_accept(&parser->tokens, '=') ? RULE_AT_LEAST : RULE_GREATER;
     } else {
-        return refuse(parser, parser->at, "=, !=, <, >, <= or >=");
+        return refuse(parser, parser->tokens.at, "=, !=, <, >, <= or >=");
     }
     return 0;
 }
@@ -208,14 +85,33 @@ static bool read_number(const struct rule_field *field, const char *text, uint64
     char *end;
 
     digits += hexadecimal ? 2 : 0;
-    if (!isxdigit((unsigned char)digits[0]))
+    if (!isalnum((unsigned char)digits[0]))
         return false;
     errno = 0;
-    uint64_t number = strtoull(digits, &end, hexadecimal || field->base == 16 ? 16 : 10);
+    uint64_t number = strtoull(digits, &end, hexadecimal ? 16 : (int)field->base);
     if (errno != 0 || end == digits || !apply_unit(end, field->unit, &number))
         return false;
     *ret_number = negative ? 0 - number : number;
     return true;
+}
+
+/* Fields of raw records come first. */
+static bool find_field(const struct parser *parser, const char *name, struct rule_field *field)
+{
+    return (parser->descriptions != NULL && rule_field_raw(parser->descriptions, name, field)) ||
+           rule_field_find(name, field);
+}
+
+static int take_raw_type(const struct parser *parser, const struct token *token, struct said *said)
+{
+    const struct description *type = descriptions_type_named(parser->descriptions, token->text);
+
+    if (type != NULL)
+        said->number = type->number;
+    else if (!read_number(&said->field, token->text, &said->number))
+        return refuse(parser, token->begin, "a type that the descriptions name, or a number");
+    said->is_number = true;
+    return 0;
 }
 
 static int take_type(const struct parser *parser, const struct token *token, struct said *said)
@@ -244,6 +140,7 @@ static bool has_one_number(const struct rule_field *field)
 {
     switch (field->place) {
     case RULE_RECORD:
+    case RULE_RAW:
         return field->value == VALUE_NUMBER;
     case RULE_STREAM:
         return field->fact == FACT_PID || field->fact == FACT_TID || field->fact == FACT_USER;
@@ -264,7 +161,7 @@ static int take_number(const struct parser *parser, const struct token *token, s
         said->is_number = true;
         return 0;
     }
-    bool is_field = !token->quoted && rule_field_find(token->text, &said->other);
+    bool is_field = !token->quoted && find_field(parser, token->text, &said->other);
     if (!is_field)
         return refuse(parser, token->begin, "a number%s%s, '*' or the name of another field",
                       said->field.base == 16 ? " in base 16" : "",
@@ -307,7 +204,7 @@ static int take_user(const struct parser *parser, const struct token *token, str
 static int take_value(struct parser *parser, struct said *said)
 {
     struct token token;
-    int result = take_token(parser, &token, "a value: a number, a name, '*' or \"text\"");
+    int result = tokens_take(&parser->tokens, &token, "a value: a number, a name, '*' or \"text\"");
 
     if (result < 0)
         return result;
@@ -324,6 +221,8 @@ static int take_value(struct parser *parser, struct said *said)
     switch (said->field.value) {
     case VALUE_TYPE:
         return take_type(parser, &token, said);
+    case VALUE_RAW_TYPE:
+        return take_raw_type(parser, &token, said);
     case VALUE_NUMBER:
         return take_number(parser, &token, said);
     case VALUE_KIND:
@@ -342,9 +241,9 @@ static int take_value(struct parser *parser, struct said *said)
 static int take_field(struct parser *parser, struct rule_field *field)
 {
     struct token token;
-    int result = take_token(parser, &token, "the name of a field");
+    int result = tokens_take(&parser->tokens, &token, "the name of a field");
 
-    if (result < 0 || rule_field_find(token.text, field))
+    if (result < 0 || find_field(parser, token.text, field))
         return result;
     return refuse(parser, token.begin,
                   "the name of a field, e.g. type, process, bytes, duration (dpm-rules(5))");
@@ -358,17 +257,17 @@ static int take_condition(struct parser *parser)
 
     if (result < 0)
         return result;
-    skip_comments(parser);
+    tokens_skip_comments(&parser->tokens);
     result = take_operator(parser, &said.relation);
     if (result < 0)
         return result;
-    skip_blanks(parser);
-    const char *hash = parser->at;
-    said.discards = accepts(parser, '#');
+    tokens_skip_blanks(&parser->tokens);
+    const char *hash = parser->tokens.at;
+    said.discards = tokens_accept(&parser->tokens, '#');
     if (said.discards && said.field.identifies != NULL)
         return refuse(parser, hash, "a value without '#': %s cannot be discarded: %s",
                       said.field.name, said.field.identifies);
-    skip_blanks(parser);
+    tokens_skip_blanks(&parser->tokens);
     result = take_value(parser, &said);
     if (result < 0)
         return result;
@@ -411,7 +310,7 @@ static const char *squeeze(struct parser *parser, const char *from, const char *
 static int take_rule(struct parser *parser)
 {
     struct rules *rules = parser->rules;
-    const char *begin = parser->at;
+    const char *begin = parser->tokens.at;
     struct rule_about about = {.first = rules->said_count};
     int result;
 
@@ -419,18 +318,18 @@ static int take_rule(struct parser *parser)
         parser->line += *parser->counted == '\n';
     about.line = parser->line;
     do {
-        skip_comments(parser);
+        tokens_skip_comments(&parser->tokens);
         if (about.count++ == RULES_CONDITIONS_MOST)
-            return refuse(parser, parser->at, "';': a rule has at most %u conditions",
+            return refuse(parser, parser->tokens.at, "';': a rule has at most %u conditions",
                           RULES_CONDITIONS_MOST);
         result = take_condition(parser);
         if (result < 0)
             return result;
-        skip_comments(parser);
-    } while (accepts(parser, ','));
-    const char *end = parser->at;
-    if (!accepts(parser, ';'))
-        return refuse(parser, parser->at, "',' and another condition, or ';'");
+        tokens_skip_comments(&parser->tokens);
+    } while (tokens_accept(&parser->tokens, ','));
+    const char *end = parser->tokens.at;
+    if (!tokens_accept(&parser->tokens, ';'))
+        return refuse(parser, parser->tokens.at, "',' and another condition, or ';'");
     if (rules->count == RULES_MOST)
         return refuse(parser, begin, "the end: there are at most %u rules", RULES_MOST);
     about.text = squeeze(parser, begin, end);
@@ -441,16 +340,19 @@ static int take_rule(struct parser *parser)
     return 0;
 }
 
-int rules_parse(const char *name, const char *text, size_t length, struct rules **ret_rules,
-                struct problem *problem)
+int rules_parse_raw(const char *name, const char *text, size_t length,
+                    const struct descriptions *descriptions, struct rules **ret_rules,
+                    struct problem *problem)
 {
     struct rules *rules = calloc(1, sizeof(*rules));
-    struct parser parser = {name, text, text + length, text, text, 1, rules, problem};
+    struct parser parser = {
+        {name, text, text + length, text, problem}, text, 1, rules, descriptions};
     int result = 0;
 
     if (rules == NULL)
         return no_memory(&parser);
-    for (skip_comments(&parser); result == 0 && parser.at < parser.end; skip_comments(&parser))
+    for (tokens_skip_comments(&parser.tokens); result == 0 && parser.tokens.at < parser.tokens.end;
+         tokens_skip_comments(&parser.tokens))
         result = take_rule(&parser);
     if (result == 0)
         result = rules_compile(rules, problem);
@@ -464,45 +366,28 @@ int rules_parse(const char *name, const char *text, size_t length, struct rules 
     return 0;
 }
 
-/* ---- files ---- */
-
-static int read_all(const char *path, int file, char *text, size_t *ret_length,
-                    struct problem *problem)
+int rules_parse(const char *name, const char *text, size_t length, struct rules **ret_rules,
+                struct problem *problem)
 {
-    size_t length = 0;
-    ssize_t got;
+    return rules_parse_raw(name, text, length, NULL, ret_rules, problem);
+}
 
-    while ((got = read(file, text + length, RULES_TEXT_MOST + 1 - length)) != 0) {
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return problem_set(problem, -errno, "%s: cannot be read: %s", path, strerror(errno));
-        length += (size_t)got;
-        if (length > RULES_TEXT_MOST)
-            return problem_set(problem, -EFBIG, "%s: rules have at most 1 MiB", path);
-    }
-    *ret_length = length;
-    return 0;
+int rules_read_raw(const char *path, const struct descriptions *descriptions,
+                   struct rules **ret_rules, struct problem *problem)
+{
+    size_t length;
+    char *text;
+    int result = tokens_read_file(path, "rules", &text, &length, problem);
+
+    if (result < 0)
+        return result;
+    result = rules_parse_raw(strcmp(path, "-") == 0 ? "standard input" : path, text, length,
+                             descriptions, ret_rules, problem);
+    free(text);
+    return result;
 }
 
 int rules_read(const char *path, struct rules **ret_rules, struct problem *problem)
 {
-    bool is_input = strcmp(path, "-") == 0;
-    int file = is_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    char *text = malloc(RULES_TEXT_MOST + 1);
-    size_t length = 0;
-    int result;
-
-    if (file < 0)
-        result = problem_set(problem, -errno, "%s: cannot be opened: %s", path, strerror(errno));
-    else if (text == NULL)
-        result = problem_set(problem, -ENOMEM, "%s: out of memory", path);
-    else
-        result = read_all(path, file, text, &length, problem);
-    if (file >= 0 && !is_input)
-        close(file);
-    if (result == 0)
-        result = rules_parse(is_input ? "standard input" : path, text, length, ret_rules, problem);
-    free(text);
-    return result;
+    return rules_read_raw(path, NULL, ret_rules, problem);
 }

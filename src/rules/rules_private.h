@@ -16,11 +16,12 @@
 
 enum rule_value {
     VALUE_NUMBER,
-    VALUE_TYPE, /* the name or number of a type of event */
-    VALUE_TEXT, /* a pattern, as for glob(7) */
-    VALUE_KIND, /* the name, pattern or number of a kind of paths */
-    VALUE_USER, /* a name or number */
-    VALUE_NONE, /* of a field that no record has: whatever */
+    VALUE_TYPE,     /* the name or number of a type of event */
+    VALUE_TEXT,     /* a pattern, as for glob(7) */
+    VALUE_KIND,     /* the name, pattern or number of a kind of paths */
+    VALUE_USER,     /* a name or number */
+    VALUE_NONE,     /* of a field that no record has: whatever */
+    VALUE_RAW_TYPE, /* the name or number of a type of raw records */
 };
 
 enum rule_unit { UNIT_NONE, UNIT_TIME, UNIT_BYTES };
@@ -55,10 +56,16 @@ struct rule_field {
     uint64_t types;            /* that may have it */
     bool is_kept;              /* discarding it has no effect: a record cannot do without it */
     const char *identifies;    /* why it may not be discarded; NULL: it may */
+    unsigned discards;    /* RULE_RAW: offset of the record's field that goes with it; 0: none */
+    uint64_t discards_of; /* ... from these types */
 };
 
 /* Ignores case. Returns false if there is no such field. */
 bool rule_field_find(const char *name, struct rule_field *ret_field);
+
+/* The same for a number of raw records. */
+bool rule_field_raw(const struct descriptions *descriptions, const char *name,
+                    struct rule_field *ret_field);
 
 /* The bit of the number at `offset` in `absent` masks of this type; 0: it has none there. */
 uint64_t rule_absent_bit(unsigned type, unsigned offset);

@@ -49,6 +49,8 @@ static bool kernel_has(const struct rule_number *number)
 
 bool rules_in_kernel(const struct rule_condition *condition)
 {
+    if (condition->place == RULE_RAW)
+        return false;
     return condition->place != RULE_RECORD ||
            (kernel_has(&condition->left) &&
             (condition->right.size == 0 || kernel_has(&condition->right)));

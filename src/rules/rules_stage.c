@@ -303,6 +303,11 @@ static void make_name(struct rules_stage *stage)
 
 /* ---- in and out ---- */
 
+void rules_stage_raw(struct rules_stage *stage, const struct raw_values *values)
+{
+    rules_judge_raw(stage->judge, values);
+}
+
 int rules_stage_put(struct rules_stage *stage, const struct event *event, struct problem *problem)
 {
     const struct record_header *header = event->header;

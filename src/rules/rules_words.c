@@ -54,6 +54,8 @@ static const char *where(const struct said *said)
 
     if (said->has_other && said->other.place == RULE_NEVER)
         return words[RULE_NEVER];
+    if (condition.place == RULE_RAW)
+        return "filter: each raw record";
     return rules_in_kernel(&condition) ? words[said->field.place] : "filter: each record";
 }
 

@@ -326,10 +326,15 @@ static int class_number(struct trace_writer *writer, enum ring_id ring,
                         struct problem *problem)
 {
     struct classes *classes = &writer->classes[ring];
+    const struct classes *others =
+        &writer->classes[ring == RING_CONTROL ? RING_DATA : RING_CONTROL];
     unsigned index = 0;
 
-    while (index < CLASSES_MOST && classes->at[index].type != 0 &&
-           (classes->at[index].type != record->id || classes->at[index].absent != absent))
+    /* both files are one CTF stream class, so an ID means the same in both */
+    while (index < CLASSES_MOST &&
+           (others->at[index].type != 0 ||
+            (classes->at[index].type != 0 &&
+             (classes->at[index].type != record->id || classes->at[index].absent != absent))))
         index++;
     if (index == CLASSES_MOST)
         return problem_set(problem, -E2BIG,

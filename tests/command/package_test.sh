@@ -39,6 +39,8 @@ check 'the sums of the files are right' sh -c 'cd unpacked && md5sum --quiet -c 
 
 check_equal 'the files' "$({
     echo bin/dpm
+    echo include/dpm/record.h
+    echo include/dpm/stream.h
     (cd "$source/man" && ls ./*.[178]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
     echo sbin/dpmd
     echo lib/systemd/system/dpmd.service

@@ -52,7 +52,8 @@ static void describe_end(struct causality_analysis *analysis, struct causality_e
     end->number = path->path;
     end->side = (uint8_t)side_of(analysis, path);
     end->is_pipe = kind_is_pipe(path->kind);
-    end->is_bytes = end->is_pipe || path->kind == PATH_TCP || path->kind == PATH_UNIX_STREAM;
+    end->is_bytes = end->is_pipe || path->kind == PATH_TCP || path->kind == PATH_UNIX_STREAM ||
+                    path->kind == PATH_BYTE_CHANNEL;
     end->older = (path->header.flags & RECORD_OLDER) != 0;
 }
 

@@ -276,6 +276,7 @@ static void add_meter(struct communication *result, const struct statistics_orig
         result->flags_partly |= left_out & origin->recorded.ever;
     }
     result->traces_of_ptrace += origin->meter == METER_PTRACE;
+    result->traces_of_others += origin->meter == METER_OTHER;
 }
 
 /* Begins the totals with ended connections. */
@@ -317,6 +318,9 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->lost += state->lost;
         result->skipped += state->skipped;
         result->complete = result->complete && source_is_whole(state);
+        for (unsigned id = 0; id < EVENT_ID_END; id++)
+            result->sizes_unknown =
+                result->sizes_unknown || history_lacking(statistics->history, i)->unsized[id] > 0;
     }
     result->matched = true;
     history_counts(statistics->history, &result->matching);

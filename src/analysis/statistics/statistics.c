@@ -150,7 +150,8 @@ static int add_path(struct statistics *statistics, const struct history_event *e
     endpoint->known = true;
     endpoint->kind = record->kind;
     endpoint->role = likely_role(record);
-    endpoint->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM;
+    endpoint->byte_stream = record->kind == PATH_TCP || record->kind == PATH_UNIX_STREAM ||
+                            record->kind == PATH_BYTE_CHANNEL;
     endpoint->numbered = kind_counts_messages(record->kind);
     endpoint->travels = kind_is_internet(record->kind);
     endpoint->unconnected = record->role == PATH_ROLE_LISTENS;

@@ -1092,6 +1092,17 @@ static void read_field(const struct result_column *column, const void *row,
     }
 }
 
+/* Whether the value depends on the sizes of messages. */
+static bool is_of_bytes(const struct result_column *column)
+{
+    static const char *const shares[] = {"share.bytes", "share", "bytes_share_of_all"};
+
+    for (size_t i = 0; column->unit == RESULT_SHARE && i < ARRAY_SIZE(shares); i++)
+        if (strcmp(column->key, shares[i]) == 0)
+            return true;
+    return column->unit == RESULT_BYTES || column->unit == RESULT_BYTE_RATE;
+}
+
 void result_value(const struct result_column *column, const struct communication *all,
                   const void *row, struct result_value *value)
 {
@@ -1111,8 +1122,11 @@ void result_value(const struct result_column *column, const struct communication
         value->known = false;
     if (!value->known && (column->flags & RESULT_LACKS) != 0)
         value->amount = 0;
+    if (all->sizes_unknown && is_of_bytes(column))
+        value->known = false;
     if (column->unit == RESULT_PROCESS)
         value->known = value->amount != NO_PROCESS;
     if (column->unit == RESULT_SIZES || column->unit == RESULT_TIMES)
-        value->known = histogram_bars(value->object) > 0;
+        value->known = histogram_bars(value->object) > 0 &&
+                       !(all->sizes_unknown && column->unit == RESULT_SIZES);
 }

@@ -49,8 +49,11 @@ static void print_where(const struct communication *communication, FILE *file)
     show_bytes(communication->local.bytes, bytes[0]);
     show_counted(communication->remote.messages, "message", messages[1]);
     show_bytes(communication->remote.bytes, bytes[1]);
-    fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
-            bytes[1]);
+    if (communication->sizes_unknown)
+        fprintf(file, "\nLocal: %s; remote: %s.\n", messages[0], messages[1]);
+    else
+        fprintf(file, "\nLocal: %s, %s; remote: %s, %s.\n", messages[0], bytes[0], messages[1],
+                bytes[1]);
 }
 
 /* A row may stand for many connections, and ended connections look like open ones. */
@@ -101,6 +104,18 @@ static void print_left_out(const struct communication *communication, const char
     if (words[0] != '\0')
         fprintf(file, "\n%s of these kinds were %s%s: %s.\n", what, how,
                 communication->traces > 1 ? " in some of the traces" : "", words);
+}
+
+static void print_other_systems(const struct communication *communication, FILE *file)
+{
+    if (communication->traces_of_others > 0)
+        fprintf(file,
+                "\n%s of another system: positions of messages are counted, so a record that is "
+                "missing there shifts what is matched.\n",
+                communication->traces_of_others < communication->traces ? "Some traces are"
+                                                                        : "Records");
+    if (communication->sizes_unknown)
+        fputs("\nSizes of messages are unknown (-): records do not have them.\n", file);
 }
 
 /* The ptrace meter does not record everything; a missing record is no evidence that nothing happened. */
@@ -182,6 +197,7 @@ void print_statistics_grounds(const struct communication *communication, FILE *f
     print_left_out(communication, "Events", "metered only for a time, or for some processes",
                    communication->flags_partly, 0, into);
     print_meter(communication, into);
+    print_other_systems(communication, into);
     print_own_cost(&communication->matching.own_cost, communication->duration, into);
     folding_end(&folding);
 }

@@ -1,0 +1,115 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# descriptions_test.sh BUILD_FOLDER: `dpm filter --descriptions` from outside: the two layouts of the papers with their synthesised raw
+# traces, whose contents synthesise.py knows without DPM; rules on their own fields; mistakes; and hostile raw files.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/sample.sh"
+examples=$(cd "$(dirname "$OLDPWD/$0")/../../examples/descriptions" 2> cd.err && pwd) ||
+    examples=$(cd "$(dirname "$0")/../../examples/descriptions" && pwd)
+demos=$examples/demos.descriptions
+bsd=$examples/bsd.descriptions
+/usr/bin/python3 "$examples/synthesise.py" . > truth
+truth() {
+    sed -n "s/^$1 $2 //p" truth
+}
+for system in demos bsd; do
+    check "the raw trace of $system is what the script writes" cmp $system.raw "$examples/$system.raw"
+done
+check "both descriptions say that parts are synthesised" \
+    test "$(grep -l synthesised "$demos" "$bsd" | wc -l)" = 2
+
+# ---- figure 3.3: no length ----
+
+runs "raw records of figure 3.3" "$dpm" filter --descriptions "$demos" demos.raw -o demos
+check_equal "... are converted" "dpm: demos.raw: 162 events, 2 machines; written to demos" \
+    "$(sed 's/16[0-9] events/162 events/' err)"
+check_equal "... one trace for each machine" "3 4" "$(ls demos | tr '\n' ' ' | sed 's/ $//')"
+"$dpm" stats --json demos > stats.json 2> err
+check_equal "all sends are those that were synthesised" "$(truth demos sends)" \
+    "$(jq '[.pairs[].messages] | add' stats.json)"
+check_equal "all receives are matched, as inferred" "$(truth demos receives)" \
+    "$("$dpm" stats demos 2> stats.err | sed -n 's/^Matched receives: \([0-9]*\) inferred\.$/\1/p')"
+check_equal "the server's CPU time" "$(truth demos server_cpu_ms)000000" \
+    "$(jq '.processes[] | select(.pid == 131075) | .cpu_ns' stats.json)"
+check_equal "sizes are unknown, not 0" "null" "$(jq -c '[.pairs[].bytes] | unique | .[]' stats.json)"
+check "... and the report says so" grep -q 'SEND lack PC, bytes, which that system does not record: sizes of messages are unknown' err
+check_equal "each request was answered in 5 ms" '[5000000,5000000]' \
+    "$(jq -c '[.processes[] | select(.pid == 131075) | .response_ns | .min, .max]' stats.json)"
+check_equal "causality: a path of length 1 for each request" "A 20" \
+    "$("$dpm" causality demos 2> err | awk '/^STRING/ { getline; print $1, $2 }')"
+for command in report why path parallelism graph dump; do
+    runs "dpm $command reads it" "$dpm" $command demos/3 demos/4
+done
+if command -v babeltrace2 > babel; then
+    check "babeltrace2 reads it" babeltrace2 demos/3
+fi
+
+# ---- 4.2BSD: streams of bytes ----
+
+runs "raw records of 4.2BSD" "$dpm" filter --descriptions "$bsd" bsd.raw -o bsd
+check "... types without a meaning are counted" grep -q 'bsd.raw: 3 records left out: .*DESTSOCKET$' err
+"$dpm" stats --json bsd > stats.json 2> err
+check_equal "bytes" "$(truth bsd bytes)" "$(jq '[.pairs[].bytes] | add' stats.json)"
+check_equal "receives of parts of messages are matched" "$(truth bsd receives)" \
+    "$("$dpm" stats bsd 2> stats.err | sed -n 's/^Matched receives: \([0-9]*\) inferred\.$/\1/p')"
+check_equal "the date is the system's" "1984-05-02" "$("$dpm" dump bsd 2> err | head -n 1 | cut -c 1-10)"
+check_equal "the fork" "101" "$("$dpm" dump --json bsd 2> err | jq 'select(.event == "CREATEPROCESS") | .pid')"
+
+# ---- rules ----
+
+cat > figures.rules << 'END'
+machine=3, traceType=1, time>10000;
+machine=1, type=1, fromTask=20003, toTask=30003, channel=0;
+machine=*, traceType=1, time=#*, procTime=#*, code=#*;
+traceType=Receive, channel=#*, code=#*, passLink=#*;
+END
+runs "rules of the figures on the system's own fields" \
+    "$dpm" filter --descriptions "$demos" --rules figures.rules demos.raw -o selected
+check_equal "... accept sends and receives" "RECEIVE SEND " \
+    "$("$dpm" dump --json selected 2> err | jq -r .event | grep -E '^(SEND|RECEIVE|RECEIVECALL|MESSAGEQUEUED|TERMINATION)$' | sort -u | tr '\n' ' ')"
+check_equal "... discard what they say" "40" \
+    "$("$dpm" dump --type send selected 2> err | grep -c 'without procTime')"
+echo 'fromTask=0x30003, type=sendmessage;' > one.rules
+runs "numbers are in the field's base" "$dpm" filter --descriptions "$demos" -r one.rules demos.raw -o one
+check_equal "... and select" 10 "$("$dpm" dump --type send one 2> err | wc -l)"
+echo 'fromTask=30003, process=20003;' > none.rules
+runs "DPM's own fields work, too" "$dpm" filter --descriptions "$demos" -r none.rules demos.raw -o none
+check_equal "... of the process that acts" "10" "$("$dpm" dump --type receive none 2> err | wc -l)"
+echo 'nosuch=3;' > wrong.rules
+fails "an unknown field" 1 "wrong.rules:1:1: 'nosuch': expected the name of a field" \
+    "$dpm" filter --descriptions "$demos" -r wrong.rules demos.raw -o x
+
+# ---- mistakes ----
+
+fails "no output" 2 'filter: name the trace to write: -o TRACE' "$dpm" filter --descriptions "$demos" demos.raw
+fails "no raw file" 2 'filter: --descriptions: name one file of raw records' "$dpm" filter --descriptions "$demos" -o x
+fails "an output that exists" 1 'demos: cannot be created: File exists' \
+    "$dpm" filter --descriptions "$demos" demos.raw -o demos
+sed 's/fromTask,0,4,16/fromTask,0,4/' "$demos" > wrong.descriptions
+fails "a mistake in descriptions has a place" 1 \
+    "wrong.descriptions:11:31: 'toTask': expected ',' and the field's number base" \
+    "$dpm" filter --descriptions wrong.descriptions demos.raw -o x
+grep -v timeUnit "$demos" > no.descriptions
+fails "no unit of time" 1 "no.descriptions: nothing says in which unit times are: add 'set timeUnit=ms;'" \
+    "$dpm" filter --descriptions no.descriptions demos.raw -o x
+fails "the layout of another system" 1 "demos.raw: byte 0: the record has 1 bytes, a header needs 24 to" \
+    "$dpm" filter --descriptions "$bsd" demos.raw -o x
+printf 'abcdefghijklmnopqrstuvwxyz' > text.raw
+fails "no raw records at all" 1 'text.raw: byte 0: no description of type 1751606885' \
+    "$dpm" filter --descriptions "$demos" text.raw -o x
+: > empty.raw
+fails "an empty file" 1 'empty.raw: has no whole record of a described type' \
+    "$dpm" filter --descriptions "$demos" empty.raw -o x
+check "nothing is left of them" test ! -e x
+head -c 1000 bsd.raw > cut.raw
+runs "a file that was cut" "$dpm" filter --descriptions "$bsd" cut.raw -o cut
+check "... is read up to there" grep -q 'the file ends inside a record: its [0-9]* bytes are left out' err
+runs "from standard input" sh -c "'$dpm' filter --descriptions '$bsd' - -o input < bsd.raw"
+check_equal "... the same" "$("$dpm" dump bsd 2> err)" "$("$dpm" dump input 2> err)"
+
+# ---- DPM's own ----
+
+runs "descriptions of DPM's own records" "$dpm" rules descriptions
+check "... have all types" sh -c "grep -q '^SEND 1:none' out && grep -q '^BEGIN 40:none' out"
+cannot_print "rules descriptions" "$dpm" rules descriptions
+finish
