@@ -55,9 +55,9 @@ static int compile_node(struct compiler *compiler, const struct c_expression *no
 static int compile_number(struct compiler *compiler, const struct c_expression *node, unsigned to,
                           struct operand *ret_operand)
 {
-    const struct type *type = node->is_unsigned           ? &type_unsigned_long
-                              : node->number <= INT32_MAX ? &type_int
-                                                          : &type_long;
+    const struct type *type = node->is_long ? node->is_unsigned ? &type_unsigned_long : &type_long
+                              : node->is_unsigned ? &type_unsigned
+                                                  : &type_int;
     uint64_t number = node->number;
 
     if (node->kind == C_REAL) {

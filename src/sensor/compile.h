@@ -6,8 +6,9 @@
 #include "sensor/kernel/sensor_code.h"
 #include "sensor/types.h"
 
-/* An argument of a USDT probe: 4 bytes, signed, in memory at a register + 8. */
+/* An argument of a USDT probe: 4 bytes, signed, in memory at a register + 8, or at a symbol + 8. */
 struct usdt_argument {
+    char symbol[64]; /* "": none */
     uint8_t size;
     bool is_signed;
     bool is_constant, is_memory;

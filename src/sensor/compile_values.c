@@ -83,8 +83,10 @@ int compile_value(struct compiler *compiler, const struct c_expression *where, u
     }
     case TYPE_UNTYPED:
         return compile_problem(compiler, where, -EINVAL,
-                               "there is no debug information for this symbol; give its type by a "
-                               "cast: *(int *)&SYMBOL");
+                               "there is no debug information for %s; give its type by a cast: "
+                               "*(int *)&%s",
+                               where->kind == C_NAME ? where->name : "this symbol",
+                               where->kind == C_NAME ? where->name : "SYMBOL");
     case TYPE_STRUCT:
     case TYPE_VOID:
         return compile_problem(compiler, where, -EINVAL, "%s is no value; name a member",

@@ -116,16 +116,16 @@ static int check_variable(void *context, struct lookup *lookup)
     return rank == 3;
 }
 
-int lookup_variable(struct sensor_program *program, Dwarf_Die *unit, const char *name,
-                    struct lookup *ret_lookup, struct nearest *nearest,
-                    char others[LOOKUP_OTHERS_SIZE])
+int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit,
+                    const char *name, struct lookup *ret_lookup,
+                    struct nearest *nearest, char others[LOOKUP_OTHERS_SIZE])
 {
+    size_t end = libraries ? program->module_count : 1;
     struct variable_search search = {
         .name = name, .unit = unit, .nearest = nearest, .others = others};
 
     others[0] = '\0';
-    /* the program's own before those of its libraries */
-    for (size_t i = 0; i < program->module_count && search.rank == 0; i++)
+    for (size_t i = libraries ? 1 : 0; i < end && search.rank == 0; i++)
         lookup_each(program, program->modules[i], check_variable, &search);
     if (search.rank == 0)
         return -ENOENT;
@@ -217,7 +217,7 @@ bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t
 {
     struct enumerator_search search = {.name = name};
 
-    if (lookup_each(program, NULL, check_enumerators, &search) == 0)
+    if (lookup_each(program, program->modules[0], check_enumerators, &search) == 0)
         return false;
     *ret_value = search.value;
     return true;

@@ -183,7 +183,7 @@ static bool has_ended(int process)
     return poll(&descriptor, 1, 0) > 0;
 }
 
-int sensor_program_state(struct sensor_program *program, struct problem *problem)
+int program_check(const struct sensor_program *program, struct problem *problem)
 {
     char vector[sizeof(program->vector)];
 
@@ -196,7 +196,14 @@ int sensor_program_state(struct sensor_program *program, struct problem *problem
                    : problem_set(problem, -ESTALE,
                                  "process %d executes another program now; open it again",
                                  program->pid);
-    return hash_mappings(program->pid) != program->mapped;
+    return 0;
+}
+
+int sensor_program_state(struct sensor_program *program, struct problem *problem)
+{
+    int result = program_check(program, problem);
+
+    return result < 0 ? result : hash_mappings(program->pid) != program->mapped;
 }
 
 /* ---- modules ---- */
@@ -292,8 +299,8 @@ int sensor_program_open(pid_t pid, struct sensor_program **ret_program, struct p
         result = program->dwfl == NULL ? problem_set(problem, -ENOMEM, "out of memory")
                                        : sensor_program_refresh(program, problem);
     }
-    if (result == 0 && (result = sensor_program_state(program, problem)) > 0)
-        result = 0;
+    if (result == 0)
+        result = program_check(program, problem);
     if (result < 0)
         sensor_program_close(program);
     else

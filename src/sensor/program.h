@@ -30,6 +30,9 @@ bool program_file_offset(Dwfl_Module *module, uint64_t address, uint64_t *ret_of
 bool program_memory(const struct sensor_program *program, uint64_t address, void *bytes,
                     size_t size);
 
+/* As sensor_program_state, without a look at libraries: 0, -ESRCH or -ESTALE. */
+int program_check(const struct sensor_program *program, struct problem *problem);
+
 const char *program_module_name(Dwfl_Module *module);
 
 #endif

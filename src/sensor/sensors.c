@@ -172,8 +172,8 @@ static int look_at_programs(struct sensors *sensors, struct sensor_record *ret_r
         struct watched_program *watched = &sensors->programs[i];
         if (watched->reported || watched->sensors == 0)
             continue;
-        int state = sensor_program_state(watched->program, NULL);
-        if (state >= 0)
+        int state = program_check(watched->program, NULL);
+        if (state == 0)
             continue;
         watched->reported = true;
         epoll_ctl(sensors->waiting, EPOLL_CTL_DEL, watched->program->process, NULL);
