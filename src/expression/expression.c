@@ -265,8 +265,7 @@ static int read_character(struct c_reader *reader, uint64_t *ret_number)
 
 static bool is_suffix(const char *suffix)
 {
-    static const char *const suffixes[] = {"",   "u",  "l",   "ul",  "lu", "ll",
-                                           "ull", "llu", NULL};
+    static const char *const suffixes[] = {"", "u", "l", "ul", "lu", "ll", "ull", "llu", NULL};
 
     for (size_t i = 0; suffixes[i] != NULL; i++)
         if (strcasecmp(suffix, suffixes[i]) == 0)
@@ -401,7 +400,7 @@ static int read_unary(struct c_reader *reader, struct c_expression **ret_node)
     static const struct {
         const char *sign;
         enum c_kind kind;
-    } signs[] = {{"-", C_NEGATE},     {"+", C_PLUS},          {"!", C_NOT},
+    } signs[] = {{"-", C_NEGATE},     {"+", C_PLUS},        {"!", C_NOT},
                  {"~", C_COMPLEMENT}, {"*", C_DEREFERENCE}, {"&", C_ADDRESS}};
     struct c_expression **place = ret_node;
 
@@ -435,12 +434,12 @@ static const struct binary {
     const char *sign;
     enum c_kind kind;
     unsigned binds; /* the greater, the tighter */
-} binaries[] = {{"*", C_MULTIPLY, 10},     {"/", C_DIVIDE, 10},      {"%", C_REMAINDER, 10},
-                {"+", C_ADD, 9},           {"-", C_SUBTRACT, 9},     {"<<", C_SHIFT_LEFT, 8},
-                {">>", C_SHIFT_RIGHT, 8},  {"<", C_LESS, 7},         {">", C_GREATER, 7},
-                {"<=", C_LESS_EQUAL, 7},   {">=", C_GREATER_EQUAL, 7}, {"==", C_EQUAL, 6},
-                {"!=", C_NOT_EQUAL, 6},    {"&", C_BIT_AND, 5},      {"^", C_BIT_EXCLUSIVE, 4},
-                {"|", C_BIT_OR, 3},        {"&&", C_AND, 2},         {"||", C_OR, 1}};
+} binaries[] = {{"*", C_MULTIPLY, 10},    {"/", C_DIVIDE, 10},        {"%", C_REMAINDER, 10},
+                {"+", C_ADD, 9},          {"-", C_SUBTRACT, 9},       {"<<", C_SHIFT_LEFT, 8},
+                {">>", C_SHIFT_RIGHT, 8}, {"<", C_LESS, 7},           {">", C_GREATER, 7},
+                {"<=", C_LESS_EQUAL, 7},  {">=", C_GREATER_EQUAL, 7}, {"==", C_EQUAL, 6},
+                {"!=", C_NOT_EQUAL, 6},   {"&", C_BIT_AND, 5},        {"^", C_BIT_EXCLUSIVE, 4},
+                {"|", C_BIT_OR, 3},       {"&&", C_AND, 2},           {"||", C_OR, 1}};
 
 static const struct binary *find_binary(const struct c_reader *reader)
 {

@@ -88,7 +88,7 @@ static inline __attribute__((always_inline)) void note_change(int amount)
     DTRACE_PROBE2(sensed, changed, queue_size, (long)amount * 1000);
 }
 
-__attribute__((noinline)) int enqueue(queue_t *queue, int amount, const char *why)
+__attribute__((noinline)) static int enqueue(queue_t *queue, int amount, const char *why)
 {
     int before = queue_size;
 
