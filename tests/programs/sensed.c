@@ -80,6 +80,7 @@ volatile int queue_size;
 static volatile long only_here = -123456789012;
 unsigned long limit = 24;
 _Thread_local int of_thread = 5;
+static volatile int result;
 
 /* A change at two places, as the compiler inlines it. */
 static inline __attribute__((always_inline)) void note_change(int amount)
@@ -88,7 +89,8 @@ static inline __attribute__((always_inline)) void note_change(int amount)
     DTRACE_PROBE2(sensed, changed, queue_size, (long)amount * 1000);
 }
 
-__attribute__((noinline)) static int enqueue(queue_t *queue, int amount, const char *why)
+/* Called as it is written, so that a test can name its arguments by register, too. */
+__attribute__((noipa)) static int enqueue(queue_t *queue, int amount, const char *why)
 {
     int before = queue_size;
 
@@ -144,7 +146,7 @@ static void obey(const char *line, char **arguments)
 
     if (sscanf(line, "change %u", &one) == 1) {
         for (unsigned i = 0; i < one; i++) {
-            enqueue(&queues[0], amount_of(i), NULL);
+            result = enqueue(&queues[0], amount_of(i), NULL);
             printf("change %d\n", queue_size);
         }
     } else if (sscanf(line, "threads %u %u", &one, &other) == 2) {
