@@ -48,6 +48,7 @@ order() {
 
 # sense ARGUMENT...: begins to sense, into the files seen and said
 sense() {
+    rm -f seen said
     "$dpm" view sense --json "$@" > seen 2> said 3>&- &
     sensing=$!
     wait_for 20 is_on_or_over
@@ -144,9 +145,7 @@ end
 # ---- the variable itself ----
 
 begin "$programs/sensed-2"
-"$dpm" view sense --json "$sensed" - queue_size > seen 2> said 3>&- &
-sensing=$!
-wait_for 20 is_on_or_over
+sense "$sensed" - queue_size
 if grep -q 'hardware watchpoints do not work on this machine' said; then
     wait $sensing
     sensing=
