@@ -9,7 +9,7 @@
  *      nothing at this place         optimized away here
  */
 #include "sensor/compile.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

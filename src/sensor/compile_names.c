@@ -10,7 +10,7 @@
  *      a symbol without debug information
  */
 #include "sensor/compile.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sensors.c: the kernel programs, their ring and tables, and records. See sensor.h. */
+#include "sensor/sensor_values.h"
 #include "sensor/sensors_private.h"
-#include "sensor/values.h"
 
 #include "sensor.skel.h"
 

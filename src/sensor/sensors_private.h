@@ -3,7 +3,7 @@
 #ifndef DPM_SENSORS_PRIVATE_H
 #define DPM_SENSORS_PRIVATE_H
 
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include <bpf/libbpf.h>
 

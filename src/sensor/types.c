@@ -3,7 +3,7 @@
 #include "sensor/types.h"
 
 #include "base/nearest.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <string.h>

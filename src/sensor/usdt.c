@@ -8,7 +8,7 @@
  * semaphore is a counter in the program, which the kernel raises while a sensor is there: some programs skip the probe
  * when it is 0.
  */
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include "base/nearest.h"
 

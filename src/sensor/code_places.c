@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c: places in the code of a running program.
+ * code_places.c: places in the code of a running program.
  *
  *      "enqueue"       its entry, and that of each copy that the compiler has inlined
  *      "queue.c:123"   in each function (and inlined copy) that has code of this line: its first instruction
  */
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include "base/nearest.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

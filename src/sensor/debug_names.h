@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup.h: finds names in debug information and symbol tables. Private to sensor/. */
-#ifndef DPM_SENSOR_LOOKUP_H
-#define DPM_SENSOR_LOOKUP_H
+/* debug_names.h: finds names in debug information and symbol tables. Private to sensor/. */
+#ifndef DPM_SENSOR_DEBUG_NAMES_H
+#define DPM_SENSOR_DEBUG_NAMES_H
 
 #include "base/nearest.h"
 #include "sensor/program.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup.c: finds names in debug information and symbol tables. See lookup.h. */
-#include "sensor/lookup.h"
+/* debug_names.c: finds names in debug information and symbol tables. See debug_names.h. */
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <libiberty/demangle.h>
