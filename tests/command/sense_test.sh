@@ -144,7 +144,7 @@ begin "$programs/sensed-2"
 sense "$sensed" enqueue queue_size
 echo execute >&3
 wait "$sensing"
-check_equal "the program executes another: sensing fails" 1 $?
+check_equal "a process that executes another program: sensing fails" 1 $?
 sensing=
 check "... and says so" grep -q "process $sensed executes another program now" said
 end

@@ -5,7 +5,8 @@
  *
  *      change N         N changes of queue_size by enqueue(), each reported: "change VALUE"
  *      threads T N      the same in T threads, N each; reported by their sum only
- *      quiet N          N changes, reported by their number only
+ *      quiet N          N changes, reported by the last value and the ns that they took
+ *      busy N           the same, with some 50 us of computing before each
  *      same N           stores the same value N times
  *      kernel           lets the kernel write into queue_size, by read(2)
  *      execute          executes itself anew
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sdt.h>
+#include <time.h>
 #include <unistd.h>
 
 enum phase {
@@ -128,6 +130,22 @@ static void change_in_threads(unsigned threads, unsigned count)
     printf("threads %d\n", queue_size);
 }
 
+static void change_for_measuring(unsigned count, unsigned work)
+{
+    struct timespec begin, now;
+    volatile unsigned computed = 1;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < work; k++)
+            computed = computed * 5 + 1;
+        enqueue(&queues[0], 1, NULL);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    printf("quiet %d %ld\n", queue_size,
+           (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec);
+}
+
 static void let_kernel_write(void)
 {
     int pipe_ends[2], value = 4711;
@@ -151,10 +169,8 @@ static void obey(const char *line, char **arguments)
         }
     } else if (sscanf(line, "threads %u %u", &one, &other) == 2) {
         change_in_threads(one, other);
-    } else if (sscanf(line, "quiet %u", &one) == 1) {
-        for (unsigned i = 0; i < one; i++)
-            enqueue(&queues[0], 1, NULL);
-        printf("quiet %d\n", queue_size);
+    } else if (sscanf(line, "quiet %u", &one) == 1 || sscanf(line, "busy %u", &one) == 1) {
+        change_for_measuring(one, line[0] == 'b' ? 20000 : 0);
     } else if (sscanf(line, "same %u", &one) == 1) {
         for (unsigned i = 0; i < one; i++)
             queue_size = queue_size + 0;
