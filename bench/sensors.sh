@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# sensors.sh BUILD_FOLDER: what sensors cost a program: each hit, and the elapsed time of one that computes for some 50 us
-# before each change, as a ratio to the same program without sensor. Rounds with and without alternate; the median counts.
+# sensors.sh BUILD_FOLDER: what sensors cost a program: its CPU time for each hit, and that of one that computes for some
+# 50 us before each change, as a ratio to the same program without sensor. Rounds with and without alternate; the median
+# counts. It is CPU time, so other load on the machine disturbs little.
 set -eu
 dpm=$1/dpm
 program=$1/tests/programs/sensed-2
