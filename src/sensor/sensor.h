@@ -55,7 +55,7 @@ struct sensor_value {
 /* As views see it. A text stays the sensor_value's. Integers beyond 2^53 are rounded, as in all views. */
 struct view_value sensor_value_of_view(const struct sensor_value *value);
 
-/* "-12", "0x7ffc0010" is not made: plain decimal; texts in quotes; "unknown". Returns what snprintf would. */
+/* "-12", "2.5", "\"a text\"", "unknown"; pointers are decimal numbers. Returns what snprintf would. */
 int sensor_value_text(const struct sensor_value *value, char *text, size_t size);
 
 /* ---- a running program ---- */
@@ -144,8 +144,8 @@ struct sensor_wish {
     const struct sensor_source *sources; /* [value_count], or NULL */
     size_t value_count;                  /* 1 to SENSOR_VALUES_MOST */
     enum sensor_collection collection;
-    /* Only if a value differs from the sensor's last record or, with a condition, from the last time there. Always so
-     * for a variable itself: a store of the same value is no change. */
+    /* Only if a value differs from the last time that the program was there. Always so for a variable itself, if it is
+     * traced: a store of the same value is no change. */
     bool changes_only;
     /* The paper's notification: the descriptor becomes readable with each record. false, message: the caller looks now
      * and then. */
@@ -222,8 +222,5 @@ int sensors_descriptor(const struct sensors *sensors);
 /* Returns 1 with the next record, in the order in which the kernel made them; 0: none now; or a negative errno. Records
  * of sensors that have been removed are skipped. */
 int sensors_next(struct sensors *sensors, struct sensor_record *ret_record);
-
-/* Notices that did not fit into the ring. */
-uint64_t sensors_lost_notices(const struct sensors *sensors);
 
 #endif

@@ -139,13 +139,14 @@ void sensor_settle(struct sensor *sensor)
 
 /* ---- records ---- */
 
-static int make_record(struct sensors *sensors, struct sensor_record *ret_record)
+/* Returns whether the event is a record of a sensor that exists. */
+static bool make_record(struct sensors *sensors, struct sensor_record *ret_record)
 {
     const struct sensor_event_record *event = &sensors->event;
     struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
 
     if (sensor == NULL || event->generation != sensors->generations[event->sensor])
-        return 0;
+        return false;
     *ret_record = (struct sensor_record){.command = SENSOR_NEW_VAL,
                                          .sensor = event->sensor,
                                          .time = event->time,
@@ -157,58 +158,57 @@ static int make_record(struct sensors *sensors, struct sensor_record *ret_record
             value_of_bits(&sensor->values[i], event->values[i], (event->known >> i & 1) != 0);
     if (sensor->sampled && !sensor->state->armed) /* and not asked again */
         sensor_detach(sensor);
-    return 1;
+    return true;
 }
 
-/* Programs that have ended, or execute others. */
-static int look_at_programs(struct sensors *sensors, struct sensor_record *ret_record)
+/* Looks now and then for programs that have ended, or execute others. Returns whether there is one: its notice. */
+static bool find_notice(struct sensors *sensors)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
+    struct epoll_event ready;
 
-    if (now < sensors->next_look)
-        return 0;
+    /* readable, though the ring is empty: a program has ended */
+    if (now < sensors->next_look && epoll_wait(sensors->waiting, &ready, 1, 0) <= 0)
+        return false;
     for (size_t i = 0; i < sensors->program_count; i++) {
         struct watched_program *watched = &sensors->programs[i];
-        if (watched->reported || watched->sensors == 0)
-            continue;
-        int state = program_check(watched->program, NULL);
+        int state = watched->reported ? 0 : program_check(watched->program, NULL);
         if (state == 0)
             continue;
         watched->reported = true;
         epoll_ctl(sensors->waiting, EPOLL_CTL_DEL, watched->program->process, NULL);
-        *ret_record =
+        sensors->notice =
             (struct sensor_record){.command = state == -ESRCH ? SENSOR_ENDED : SENSOR_EXECUTED,
                                    .time = now,
                                    .pid = watched->program->pid};
-        return 1;
+        return true;
     }
     sensors->next_look = now + LOOK_EVERY;
-    return 0;
+    return false;
+}
+
+/* The next record in the ring. Returns 1, 0 or a negative errno. */
+static int next_in_ring(struct sensors *sensors, struct sensor_record *ret_record)
+{
+    for (;;) {
+        sensors->has_event = false;
+        int result = ring_buffer__consume(sensors->ring);
+        if (!sensors->has_event)
+            return result < 0 && result != -EINTR ? result : 0;
+        if (make_record(sensors, ret_record))
+            return 1;
+    }
 }
 
 int sensors_next(struct sensors *sensors, struct sensor_record *ret_record)
 {
-    struct epoll_event ready;
+    int result = next_in_ring(sensors, ret_record);
 
-    for (;;) {
-        sensors->has_event = false;
-        int result = ring_buffer__consume(sensors->ring);
-        if (!sensors->has_event) {
-            if (result < 0 && result != -EINTR)
-                return result;
-            break;
-        }
-        if (make_record(sensors, ret_record) > 0)
-            return 1;
-    }
-    /* readable, though the ring is empty: a program has ended */
-    if (epoll_wait(sensors->waiting, &ready, 1, 0) > 0)
-        sensors->next_look = 0;
-    return look_at_programs(sensors, ret_record);
-}
-
-uint64_t sensors_lost_notices(const struct sensors *sensors)
-{
-    (void)sensors;
-    return 0; /* notices do not go through the ring */
+    if (result == 0 && sensors->notice.command == 0 && find_notice(sensors))
+        result = next_in_ring(sensors, ret_record); /* what it did before it ended comes first */
+    if (result != 0 || sensors->notice.command == 0)
+        return result;
+    *ret_record = sensors->notice;
+    sensors->notice = (struct sensor_record){0};
+    return 1;
 }

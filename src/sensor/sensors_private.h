@@ -58,7 +58,8 @@ struct sensors {
     /* the record that ring_buffer__consume has just taken */
     struct sensor_event_record event;
     bool has_event;
-    uint64_t next_look; /* at the programs: whether they execute others */
+    struct sensor_record notice; /* to report when the ring is empty; command 0: none */
+    uint64_t next_look;          /* at the programs: whether they execute others */
 };
 
 /* sensor_attach.c */

@@ -3,6 +3,7 @@
  * sensor_test.c: sensors at places of this test itself, which counts what it does. Property: the kernel passes on
  * exactly what view_filter_passes would, for random conditions over random values.
  */
+#define _SDT_HAS_SEMAPHORES 1
 #include "sensor/sensor.h"
 
 #include <errno.h>
@@ -17,6 +18,10 @@
 #include <cmocka.h>
 
 #include "seeded.h"
+
+/* The counter of the probe: what the paper calls a status word in the program. */
+__extension__ volatile unsigned short sensor_test_reached_semaphore
+    __attribute__((unused, section(".probes")));
 
 struct deep {
     int depth;
@@ -150,10 +155,13 @@ static void usdt_probe(void **state)
         skip();
     struct sensor *sensor =
         add_to(sensors, "sensor_test:reached", values, 2, (struct sensor_wish){0});
+    assert_int_equal(0, sensor_test_reached_semaphore);
     turn(sensor, true);
+    assert_int_equal(1, sensor_test_reached_semaphore);
     one = -77;
     reach(0, -5000000000);
     turn(sensor, false);
+    assert_int_equal(0, sensor_test_reached_semaphore);
     assert_int_equal(1, sensors_next(sensors, &record));
     assert_int_equal(-77, record.values[0].number);
     assert_int_equal(-5000000000, record.values[1].number);

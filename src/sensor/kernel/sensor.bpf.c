@@ -77,6 +77,10 @@ struct sensor_state states[SENSORS];
 #define WATCHES 64
 struct sensor_watch watches[WATCHES];
 
+/* Where every machine begins. Verifiers before Linux 6.7 look at one step only, and remove branches that cannot be taken in
+ * it. So the machine is read from here by a helper: then they know nothing of its state, and the one step is any. */
+const volatile struct sensor_machine first_state = {0};
+
 struct run {
     struct sensor_machine machine;
     uint64_t registers[SENSOR_REGISTERS];
@@ -156,8 +160,8 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
         return;
     }
     uint64_t task = bpf_get_current_pid_tgid();
-    record->event = SENSOR_EVENT_VALUES;
     record->sensor = code->sensor;
+    record->spare = 0;
     record->time = bpf_ktime_get_ns();
     record->pid = task >> 32;
     record->tid = (uint32_t)task;
@@ -165,7 +169,7 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
     record->generation = state->generation;
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
         record->values[i] = machine->values[i];
-    bpf_ringbuf_submit(record, state->notify ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_submit(record, state->notify ? 0 : BPF_RB_NO_WAKEUP);
     __sync_fetch_and_add(&state->passed, 1);
 }
 
@@ -183,6 +187,7 @@ static __attribute__((always_inline)) void judge(struct sensor_state *state, str
 {
     uint32_t count = run->code->count;
 
+    bpf_probe_read_kernel(&run->machine, sizeof(run->machine), (const void *)&first_state);
     bpf_loop(count > SENSOR_STEPS ? SENSOR_STEPS : count, run_step, run, 0);
     if (state->changes_only && !is_changed(state, &run->machine, run->code->values))
         __sync_fetch_and_add(&state->unchanged, 1);
@@ -236,7 +241,7 @@ static __attribute__((always_inline)) struct sensor_state *find(struct run *run,
 SEC("uprobe")
 int sensor_at_place(struct pt_regs *registers)
 {
-    struct run run = {0};
+    struct run run;
     struct sensor_state *state = find(&run, bpf_get_attach_cookie(registers));
 
     if (state != NULL) {
@@ -262,12 +267,14 @@ static __attribute__((always_inline)) int find_watch(uint64_t address)
 SEC("perf_event")
 int sensor_at_variable(struct perf_event_data *data)
 {
-    struct run run = {0};
+    struct run run;
     int code = find_watch(data->addr);
     struct sensor_state *state = code < 0 ? NULL : find(&run, (uint32_t)code);
 
-    if (state != NULL)
-        judge(state, &run); /* its values are variables, so it needs no registers */
+    if (state != NULL) {
+        COPY_REGISTERS(run.registers, &data->regs);
+        judge(state, &run);
+    }
     return 0;
 }
 

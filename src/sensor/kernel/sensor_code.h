@@ -106,14 +106,9 @@ struct sensor_machine {
 
 /* ---- the ring ---- */
 
-enum sensor_event {
-    SENSOR_EVENT_VALUES = 1,
-    SENSOR_EVENT_EXECUTED,
-};
-
 struct sensor_event_record {
-    uint32_t event;
     uint32_t sensor;
+    uint32_t spare;
     uint64_t time;
     uint32_t pid, tid;
     uint32_t known;
