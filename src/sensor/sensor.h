@@ -116,7 +116,6 @@ struct sensor;
 
 #define SENSORS_MOST        256
 #define SENSOR_VALUES_MOST  8
-#define SENSOR_WATCHES_MOST 4 /* hardware watchpoints of a process */
 
 /* Loads the kernel programs. Needs CAP_BPF and CAP_PERFMON, or root; else -EPERM with a line that says so.
  * `ring_size`: bytes, a power of two; 0: 1 MiB. */
