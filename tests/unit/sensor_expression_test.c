@@ -204,7 +204,7 @@ static void calculates_as_c_does(void **state)
     NUMBER(u64 > s64);
     NUMBER(u64 >> 60);
     NUMBER(s64 >> 60);
-    NUMBER(s64 << 3 ^ 5);
+    NUMBER(u64 << 3 ^ 5);
     NUMBER(1 << 4 | 3);
     NUMBER(7 & 12 ^ 1);
     NUMBER(1 + 2 == 3 && 4 < 5 || 0);
