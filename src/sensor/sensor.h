@@ -114,8 +114,8 @@ const char *sensor_probe_type(const struct sensor_probe *probe);
 struct sensors; /* kernel programs and a ring, for any number of programs */
 struct sensor;
 
-#define SENSORS_MOST        256
-#define SENSOR_VALUES_MOST  8
+#define SENSORS_MOST       256
+#define SENSOR_VALUES_MOST 8
 
 /* Loads the kernel programs. Needs CAP_BPF and CAP_PERFMON, or root; else -EPERM with a line that says so.
  * `ring_size`: bytes, a power of two; 0: 1 MiB. */

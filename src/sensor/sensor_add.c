@@ -185,6 +185,8 @@ int sensor_add(struct sensors *sensors, const struct sensor_wish *wish, struct s
     sensor->state->sampled = sensor->sampled;
     sensor->state->changes_only = wish->changes_only || (sensor->watches && !sensor->sampled);
     sensor->state->notify = wish->notify;
+    if (!wish->notify)
+        sensors->bpf->bss->has_messages = 1;
     result = note_program(sensors, wish->program, problem);
     if (result == 0)
         result = fill(sensor, wish, problem);

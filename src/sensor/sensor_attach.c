@@ -44,6 +44,12 @@ static int attach_place(struct sensor *sensor, struct sensor_place *place, struc
         return problem_set(problem, -EPERM,
                            "the kernel refuses a uprobe in process %d; run dpm as root",
                            sensor->program->pid);
+    if (error == EINVAL)
+        return problem_set(
+            problem, -error,
+            "process %d: the kernel refuses a sensor in '%s': perhaps a function and a "
+            "USDT probe begin at the same instruction, and only one can be sensed",
+            sensor->program->pid, program_module_name(place->place.module));
     return problem_set(problem, -error, "process %d: cannot place a sensor in '%s': %s",
                        sensor->program->pid, program_module_name(place->place.module),
                        strerror(error));

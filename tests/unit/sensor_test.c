@@ -7,6 +7,7 @@
 #include "sensor/sensor.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +167,38 @@ static void usdt_probe(void **state)
     assert_int_equal(-77, record.values[0].number);
     assert_int_equal(-5000000000, record.values[1].number);
     sensor_remove(sensor);
+}
+
+static void *reach_later(void *context)
+{
+    (void)context;
+    usleep(100000); /* most likely the reader waits by then; the test holds in any case */
+    reach(0, 0);
+    return NULL;
+}
+
+/* A notification wakes who waits, also behind a message, which does not. */
+static void wakes_for_notifications(void **state)
+{
+    struct sensor_record record;
+    pthread_t thread;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *message = add_to(sensors, "reach", plain_values, 1, (struct sensor_wish){0});
+    struct sensor *notification =
+        add_to(sensors, "reach", plain_values, 1, (struct sensor_wish){.notify = true});
+    turn(message, true);
+    turn(notification, true);
+    assert_int_equal(0, drain(sensors, &record));
+    pthread_create(&thread, NULL, reach_later, NULL);
+    struct pollfd ready = {.fd = sensors_descriptor(sensors), .events = POLLIN};
+    assert_int_equal(1, poll(&ready, 1, 60000));
+    pthread_join(thread, NULL);
+    assert_int_equal(2, drain(sensors, &record));
+    sensor_remove(message);
+    sensor_remove(notification);
 }
 
 static void sampled_once_for_each_request(void **state)
@@ -581,6 +614,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reports_each_hit_in_order),
         cmocka_unit_test(usdt_probe),
+        cmocka_unit_test(wakes_for_notifications),
         cmocka_unit_test(sampled_once_for_each_request),
         cmocka_unit_test(only_changes),
         cmocka_unit_test(counts_what_is_lost),

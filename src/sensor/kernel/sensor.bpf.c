@@ -73,6 +73,7 @@ struct {
 } ring SEC(".maps");
 
 struct sensor_state states[SENSORS];
+uint32_t has_messages; /* some sensor makes records without waking the reader */
 
 #define WATCHES 64
 struct sensor_watch watches[WATCHES];
@@ -149,6 +150,14 @@ static __attribute__((always_inline)) bool is_accepted(struct sensor_state *stat
     return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
 }
 
+/* By itself the kernel wakes a reader only if it has read all before: so not after records that woke nobody. */
+static __attribute__((always_inline)) uint64_t wake_flags(const struct sensor_state *state)
+{
+    if (!state->notify)
+        return BPF_RB_NO_WAKEUP;
+    return has_messages ? BPF_RB_FORCE_WAKEUP : 0;
+}
+
 static __attribute__((always_inline)) void put_record(struct sensor_state *state,
                                                       const struct sensor_code *code,
                                                       const struct sensor_machine *machine)
@@ -169,7 +178,7 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
     record->generation = state->generation;
     for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
         record->values[i] = machine->values[i];
-    bpf_ringbuf_submit(record, state->notify ? 0 : BPF_RB_NO_WAKEUP);
+    bpf_ringbuf_submit(record, wake_flags(state));
     __sync_fetch_and_add(&state->passed, 1);
 }
 
