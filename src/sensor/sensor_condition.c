@@ -176,8 +176,11 @@ static int add_with_fraction(const struct conditions *conditions,
     struct view_expression constant = *where;
     bool above = kind == VIEW_GREATER || kind == VIEW_GREATER_EQUAL;
 
-    if (kind == VIEW_EQUAL)
-        return add(conditions, where, STEP_CONSTANT, to, 0, true);
+    if (kind == VIEW_EQUAL) {
+        /* refused if it has fractions itself */
+        int result = add_number(conditions, left, to);
+        return result < 0 ? result : add(conditions, where, STEP_CONSTANT, to, 0, true);
+    }
     if (kind == VIEW_NOT_EQUAL)
         return add_two(conditions, where, VIEW_EQUAL, left, left, to);
     constant.kind = VIEW_NUMBER;
