@@ -6,8 +6,8 @@
  *      "o:", {"output", required_argument, NULL, 'o'}         what getopt_long gets
  *      -o, --output TRACE  record into ...                    what --help prints
  */
+#include "base/nearest.h"
 #include "control/command.h"
-#include "control/nearest.h"
 #include "control/selection.h"
 
 #include <assert.h>

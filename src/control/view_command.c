@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
 #include "control/view_explain.h"
+#include "control/view_probe.h"
 #include "control/view_watch.h"
 #include "view/model.h"
 
@@ -40,7 +41,15 @@ static int view_sql(const char *file, const char *query)
 
 /* ---- options ---- */
 
-enum { OPTION_COSTS = OPTION_HELP + 1, OPTION_EVERY, OPTION_JSON, OPTION_SAVE };
+enum {
+    OPTION_COSTS = OPTION_HELP + 1,
+    OPTION_EVERY,
+    OPTION_JSON,
+    OPTION_SAVE,
+    OPTION_WHEN,
+    OPTION_CHANGES,
+    OPTION_COUNT,
+};
 
 #define OPTION_BIT(option) (1u << ((option)-OPTION_COSTS))
 
@@ -52,11 +61,17 @@ static const struct command_option view_options[] = {
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "watch: length of the intervals whose figures views see (1s)"},
+     "watch: length of the intervals whose figures views see (1s); probe: read again and again"},
     {"save",
      OPTION_SAVE,
      {"FILE", ARGUMENT_FILE, NULL},
      "watch: write the database of the last interval to FILE, for dpm view sql"},
+    {"when",
+     OPTION_WHEN,
+     {"PREDICATE", ARGUMENT_OTHER, NULL},
+     "sense: only when this holds, as in 'sensor.value1 > 24'"},
+    {"changes", OPTION_CHANGES, {0}, "sense: only when a value has changed"},
+    {"count", OPTION_COUNT, {"NUMBER", ARGUMENT_OTHER, NULL}, "sense: end after so many lines"},
     {"json", OPTION_JSON, {0}, "print a JSON object for each line"},
     {0},
 };
@@ -94,8 +109,28 @@ static int watch(char **operands, size_t count, size_t words,
     return view_watch_command(operands[0], operands + 1, count - 1, options);
 }
 
+/* Values of a running process. */
+static int look(const char *action, char **operands, int count, unsigned given,
+                struct view_probe_options *options)
+{
+    bool probe = strcmp(action, "probe") == 0;
+    int status = refuse_options(action, given, probe ? "every json" : "when changes count json");
+
+    if (status >= 0)
+        return status;
+    if ((given & OPTION_BIT(OPTION_EVERY)) == 0)
+        options->every = 0;
+    if (probe && count < 2)
+        return command_usage_error("view", "probe: give a process and C expressions");
+    if (!probe && count < 3)
+        return command_usage_error("view", "sense: give a process, a place and C expressions");
+    return probe ? view_probe(operands[0], operands + 1, (size_t)count - 1, options)
+                 : view_sense(operands[0], operands[1], operands + 2, (size_t)count - 2, options);
+}
+
 static int run_action(int argc, char **argv, size_t words, unsigned given,
-                      const struct view_watch_options *options, const char *costs)
+                      const struct view_watch_options *options, const char *costs,
+                      struct view_probe_options *probe_options)
 {
     const char *action = optind < argc ? argv[optind] : "";
     int count = argc - optind - 1, status;
@@ -119,12 +154,15 @@ static int run_action(int argc, char **argv, size_t words, unsigned given,
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
     }
-    return command_usage_error("view", "'%s': say watch, explain or sql", action);
+    if (strcmp(action, "probe") == 0 || strcmp(action, "sense") == 0)
+        return look(action, operands, count, given, probe_options);
+    return command_usage_error("view", "'%s': say watch, explain, sql, probe or sense", action);
 }
 
 static int command_view(int argc, char **argv)
 {
     struct view_watch_options options = {.every = 1000000000u};
+    struct view_probe_options probe_options = {0};
     const char *costs = NULL;
     size_t words = words_after_dashes(argc, argv); /* before getopt changes the order */
     unsigned given = 0;
@@ -145,7 +183,16 @@ static int command_view(int argc, char **argv)
             options.save = optarg;
             break;
         case OPTION_JSON:
-            options.json = true;
+            options.json = probe_options.json = true;
+            break;
+        case OPTION_WHEN:
+            probe_options.when = optarg;
+            break;
+        case OPTION_CHANGES:
+            probe_options.changes = true;
+            break;
+        case OPTION_COUNT:
+            status = option_number("view", "count", 1, UINT64_MAX, &probe_options.count);
             break;
         case OPTION_HELP:
             status = command_help("view");
@@ -154,14 +201,17 @@ static int command_view(int argc, char **argv)
             status = command_usage_error("view", NULL);
         }
     }
-    return status < 0 ? run_action(argc, argv, words, given, &options, costs) : status;
+    probe_options.every = options.every;
+    return status < 0 ? run_action(argc, argv, words, given, &options, costs, &probe_options)
+                      : status;
 }
 
 const struct command view_command = {
     .name = "view",
     .description = "conditions over a running program, and plans to find out when they hold",
     .usage = "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       explain "
-             "VIEWFILE | sql FILE QUERY",
+             "VIEWFILE | sql FILE QUERY | probe PID EXPRESSION... |\n       sense PID PLACE "
+             "EXPRESSION...",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

@@ -43,6 +43,9 @@ ask() {
 }
 check "the server answers" wait_for 30 ask "select 1"
 bench -h 127.0.0.1 -i -q > init.out 2>&1
+# it has no debug information, but exports its variables
+check_equal "its variables are what it says itself" "$server $(ask "show max_connections") 0" "$("$dpm" view probe --json $server \
+    '*(int *)&MyProcPid' '*(int *)&MaxConnections' '*(bool *)&IsUnderPostmaster' | jq .value | paste -sd ' ')"
 
 # ---- acquired while connections of both kinds are in use ----
 
