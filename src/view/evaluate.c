@@ -122,6 +122,18 @@ void view_entity_text(const struct view_entity *entity, char text[VIEW_ENTITY_SI
     }
 }
 
+void view_receiver_text(const struct view *view, char text[VIEW_RECEIVER_SIZE])
+{
+    if (view->command != NULL)
+        snprintf(text, VIEW_RECEIVER_SIZE, "command '%s'", view->command);
+    else if (view->subject != NULL)
+        snprintf(text, VIEW_RECEIVER_SIZE, "subject '%s' of %s", view->subject, view->host);
+    else if (view->notifies)
+        snprintf(text, VIEW_RECEIVER_SIZE, "%s port %u", view->host, view->port);
+    else
+        text[0] = '\0';
+}
+
 /* What is written of a text that grows: as far as it fits. */
 struct written {
     char *text;
