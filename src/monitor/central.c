@@ -26,7 +26,9 @@ struct known_instance {
 
 struct central_row {
     struct central *central;
-    uint32_t number, view;
+    uint32_t
+        number; /* of its shares: its place, and a multiple of MONITOR_ROWS_MOST that changes with the plan */
+    uint32_t view;
     uint64_t each; /* id of the instance that [*] stands for; 0: the view has none */
     char name[NAME_SIZE];
     struct view_plan plan;
@@ -54,6 +56,7 @@ struct central {
     struct known_instance *instances; /* that live */
     size_t instance_count, instance_capacity;
     uint64_t last_id;
+    uint32_t generation; /* of the numbers of rows */
     struct numbered {
         const char *object;
         uint32_t last;
@@ -240,7 +243,10 @@ static void set_row(struct central_row *row, bool active, uint64_t time,
 
 static struct central_row *row_at(const struct central *central, uint32_t row)
 {
-    return row < central->row_count ? central->rows[row] : NULL;
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct central_row *at = place < central->row_count ? central->rows[place] : NULL;
+
+    return at != NULL && at->number == row ? at : NULL; /* else of an earlier plan */
 }
 
 void central_changed(struct central *central, uint32_t number, bool active, bool edge,
@@ -441,6 +447,7 @@ static void plan_row(struct central_row *row)
     if (line[0] != '\0')
         note(central, line);
     row->planned = true;
+    row->number = row->number % MONITOR_ROWS_MOST + ++central->generation * MONITOR_ROWS_MOST;
     central->plans[row->view] = &row->plan;
     if (row->plan.top == VIEW_IN_CENTRAL &&
         (row->monitor = view_monitor_new(&central->conditions[row->view], &row->plan, &calls)) ==
@@ -558,7 +565,7 @@ static void add_row(struct central *central, uint32_t view, const struct known_i
 
     while (number < central->row_count && central->rows[number] != NULL)
         number++;
-    if (number == CENTRAL_ROWS_MOST) {
+    if (number == MONITOR_ROWS_MOST) {
         note(central, "views have more than 10000 rows: what comes now is left out");
         return;
     }
@@ -585,7 +592,7 @@ static void remove_row(struct central *central, struct central_row *row)
     close_shares(row);
     if (central->plans[row->view] == &row->plan)
         central->plans[row->view] = NULL;
-    central->rows[row->number] = NULL;
+    central->rows[row->number % MONITOR_ROWS_MOST] = NULL;
     free_row(row);
 }
 

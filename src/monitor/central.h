@@ -16,8 +16,6 @@
 
 struct central;
 
-#define CENTRAL_ROWS_MOST 10000
-
 /* A resident monitor, as the central one sees it. Nothing here waits for an answer. */
 struct central_link {
     void *self;

@@ -18,6 +18,8 @@
 
 #include <sys/types.h>
 
+#define MONITOR_ROWS_MOST 10000 /* of all views together */
+
 /* What was delivered to a receiver. */
 struct monitor_notified {
     const char *name; /* "operator@example.org port 119" */

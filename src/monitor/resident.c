@@ -66,6 +66,8 @@ struct resident {
     size_t gone_count;
 };
 
+static void close_share(struct resident *resident, size_t place);
+
 /* ---- construction ---- */
 
 static void learn_wall(struct resident *resident)
@@ -188,7 +190,7 @@ void resident_free(struct resident *resident)
     if (resident == NULL)
         return;
     for (size_t i = 0; i < resident->share_capacity; i++)
-        resident_close(resident, (uint32_t)i);
+        close_share(resident, i);
     collectors_free(resident->collectors, resident->options.collector_count);
     for (size_t i = 0; resident->conditions != NULL && i < resident->options.file->view_count; i++)
         view_conditions_done(&resident->conditions[i]);
@@ -208,7 +210,17 @@ struct instances *resident_instances(struct resident *resident)
 
 static struct share *share_of(const struct resident *resident, uint32_t row)
 {
-    return row < resident->share_capacity ? resident->shares[row] : NULL;
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct share *share = place < resident->share_capacity ? resident->shares[place] : NULL;
+
+    return share != NULL && share->row == row ? share : NULL;
+}
+
+int64_t resident_view_of(const struct resident *resident, uint32_t row)
+{
+    const struct share *share = share_of(resident, row);
+
+    return share == NULL ? -ENOENT : (int64_t)share->view;
 }
 
 /* ---- values ---- */
@@ -456,34 +468,6 @@ static void monitor_changed(void *context, bool active, bool edge, uint64_t time
     calls->changed(calls->context, share->row, active, edge, time, targets);
 }
 
-int resident_open(struct resident *resident, uint32_t row, uint32_t view,
-                  const struct view_plan *plan, struct problem *problem)
-{
-    if (row >= RESIDENT_ROWS_MOST)
-        return problem_set(problem, -ENOSPC, "view %s: views have more than %d rows",
-                           resident->options.file->views[view].name, RESIDENT_ROWS_MOST);
-    struct share *share = calloc(1, sizeof(*share));
-    if (share == NULL || array_reserve(&resident->shares, &resident->share_capacity,
-                                       (size_t)row + 1, sizeof(struct share *)) < 0) {
-        free(share);
-        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
-    }
-    resident_close(resident, row);
-    *share = (struct share){.resident = resident, .row = row, .view = view, .plan = *plan};
-    for (uint32_t i = 0; i < VIEW_ENTITIES_MOST; i++)
-        share->parts[i] = (struct part){.share = share, .entity = i};
-    const struct view_monitor_calls calls = {share, monitor_probe, monitor_release,
-                                             monitor_changed};
-    if (plan->top != VIEW_IN_CENTRAL &&
-        (share->monitor = view_monitor_new(&resident->conditions[view], &share->plan, &calls)) ==
-            NULL) {
-        free(share);
-        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
-    }
-    resident->shares[row] = share;
-    return 0;
-}
-
 static void close_part(struct part *part)
 {
     switch_off(part);
@@ -495,9 +479,9 @@ static void close_part(struct part *part)
     part->last = NULL;
 }
 
-void resident_close(struct resident *resident, uint32_t row)
+static void close_share(struct resident *resident, size_t place)
 {
-    struct share *share = share_of(resident, row);
+    struct share *share = resident->shares[place];
 
     if (share == NULL)
         return;
@@ -505,7 +489,40 @@ void resident_close(struct resident *resident, uint32_t row)
         close_part(&share->parts[i]);
     view_monitor_free(share->monitor);
     free(share);
-    resident->shares[row] = NULL;
+    resident->shares[place] = NULL;
+}
+
+void resident_close(struct resident *resident, uint32_t row)
+{
+    if (share_of(resident, row) != NULL)
+        close_share(resident, row % MONITOR_ROWS_MOST);
+}
+
+int resident_open(struct resident *resident, uint32_t row, uint32_t view,
+                  const struct view_plan *plan, struct problem *problem)
+{
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct share *share = calloc(1, sizeof(*share));
+
+    if (share == NULL || array_reserve(&resident->shares, &resident->share_capacity,
+                                       (size_t)place + 1, sizeof(struct share *)) < 0) {
+        free(share);
+        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
+    }
+    close_share(resident, place);
+    *share = (struct share){.resident = resident, .row = row, .view = view, .plan = *plan};
+    for (uint32_t i = 0; i < VIEW_ENTITIES_MOST; i++)
+        share->parts[i] = (struct part){.share = share, .entity = i};
+    const struct view_monitor_calls calls = {share, monitor_probe, monitor_release,
+                                             monitor_changed};
+    if (plan->top != VIEW_IN_CENTRAL &&
+        (share->monitor = view_monitor_new(&resident->conditions[view], &share->plan, &calls)) ==
+            NULL) {
+        free(share);
+        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
+    }
+    resident->shares[place] = share;
+    return 0;
 }
 
 static const struct collector *collector_for(const struct resident *resident, const char *object)
@@ -537,6 +554,7 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
     struct resident *resident = share->resident;
     const struct view *view = view_of(share);
     const struct view_part_plan *plan = &share->plan.parts[part->entity];
+    const struct view_entity_conditions *of = &resident->conditions[share->view].of[part->entity];
     const struct collect_wish wish = {
         .file = resident->options.file,
         .file_name = resident->options.file_name,
@@ -544,8 +562,7 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
         .entity = part->entity,
         .pid = pid,
         .traced = plan->collection != VIEW_SAMPLED,
-        .filter = plan->evaluates == VIEW_IN_SENSOR &&
-                  resident->conditions[share->view].of[part->entity].count > 0,
+        .filter = plan->evaluates == VIEW_IN_SENSOR && of->count > 0 && !of->raw,
         .prompt = true,
     };
 

@@ -17,7 +17,6 @@
 struct resident;
 
 #define RESIDENT_COLLECTORS 2
-#define RESIDENT_ROWS_MOST  10000
 
 struct resident_calls {
     void *context;
@@ -46,10 +45,14 @@ void resident_free(struct resident *resident);
 
 struct instances *resident_instances(struct resident *resident);
 
-/* Opens a share of a row. `plan` is copied. Returns 0 or a negative errno with a line in `problem`. */
+/* Opens a share of a row. Numbers of rows that differ by a multiple of MONITOR_ROWS_MOST take the same place, one after
+ * the other: so what still comes of an earlier one is not taken for the later one's. `plan` is copied. Returns 0 or a negative errno with a line in `problem`. */
 int resident_open(struct resident *resident, uint32_t row, uint32_t view,
                   const struct view_plan *plan, struct problem *problem);
 void resident_close(struct resident *resident, uint32_t row);
+
+/* The view of a row; -ENOENT: it is not open. */
+int64_t resident_view_of(const struct resident *resident, uint32_t row);
 
 /* The process that an entity of the row is; and that it is none any more: its values are then unknown. What cannot be
  * collected is a note. */

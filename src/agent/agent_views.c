@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent_views.c: the resident monitor of this machine, for a central monitor at the controller. Requests and notices
+ * view.*; see docs/control-protocol.md.
+ */
+#include "agent/agent_private.h"
+
+#include "monitor/collector.h"
+#include "monitor/resident.h"
+#include "monitor/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct agent_views {
+    struct agent *agent;
+    struct view_file *file;
+    char *name;
+    struct resident *resident;
+};
+
+/* ---- notices ---- */
+
+static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
+                      const struct view_value *values)
+{
+    struct agent_views *views = context;
+    uint64_t view = resident_view_of(views->resident, row);
+
+    agent_notice(views->agent, "view.record",
+                 json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity",
+                           (json_int_t)entity, "time", (json_int_t)time, "values",
+                           wire_values(values, views->file->views[view].reference_count)));
+}
+
+static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
+                      const struct view_value *targets)
+{
+    struct agent_views *views = context;
+    uint64_t view = resident_view_of(views->resident, row);
+    size_t count = active ? views->file->views[view].target_count : 0;
+
+    (void)edge;
+    agent_notice(views->agent, "view.result",
+                 json_pack("{s:I, s:b, s:I, s:o}", "row", (json_int_t)row, "active", active, "time",
+                           (json_int_t)time, "values", wire_values(targets, count)));
+}
+
+static void tell_instance(struct agent_views *views, const char *method,
+                          const struct instance_seen *seen)
+{
+    json_t *program = json_string(seen->program);
+
+    agent_notice(views->agent, method,
+                 json_pack("{s:s, s:i, s:o}", "object", seen->object, "pid", (int)seen->pid,
+                           "program", program != NULL ? program : json_string("?")));
+}
+
+static void on_appeared(void *context, const struct instance_seen *seen)
+{
+    tell_instance(context, "view.appeared", seen);
+}
+
+static void on_ended(void *context, const struct instance_seen *seen)
+{
+    tell_instance(context, "view.ended", seen);
+}
+
+static void on_note(void *context, const char *line)
+{
+    struct agent_views *views = context;
+    json_t *text = json_string(line);
+
+    agent_notice(views->agent, "view.note",
+                 json_pack("{s:o}", "text", text != NULL ? text : json_string("?")));
+}
+
+/* ---- begin and end ---- */
+
+void agent_views_free(struct agent_views *views)
+{
+    if (views == NULL)
+        return;
+    resident_free(views->resident);
+    view_file_free(views->file);
+    free(views->name);
+    free(views);
+}
+
+static int add_objects(struct agent_views *views, json_t *objects, struct problem *problem)
+{
+    struct instances *instances = resident_instances(views->resident);
+    json_t *object;
+    size_t i;
+    int result = 0;
+
+    for (size_t v = 0; v < views->file->view_count; v++)
+        for (size_t k = 0; k < views->file->views[v].entity_count; k++)
+            if (instances_object(instances, views->file->views[v].entities[k].object) < 0)
+                return problem_set(problem, -ENOMEM, "out of memory for objects");
+    json_array_foreach(objects, i, object)
+    {
+        const char *text = json_string_value(object);
+        if (result == 0)
+            result = text == NULL ? problem_set(problem, -EINVAL, "view.begin: objects are strings")
+                                  : instances_define(instances, text, problem);
+    }
+    return result;
+}
+
+static int fill(struct agent_views *views, json_t *params, struct problem *problem)
+{
+    const char *text = NULL, *name = NULL;
+    json_t *objects = NULL;
+    json_int_t every = 0;
+    json_error_t error;
+    struct collector collector;
+    const struct resident_calls calls = {views,       on_record, on_result,
+                                         on_appeared, on_ended,  on_note};
+
+    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s:I, s:o}", "name", &name, "text", &text,
+                       "every", &every, "objects", &objects) < 0)
+        return problem_set(problem, -EINVAL, "view.begin: %s", error.text);
+    if (every <= 0)
+        return problem_set(problem, -EINVAL, "view.begin: every %lld is not possible",
+                           (long long)every);
+    if ((views->name = strdup(name)) == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for views");
+    int result = view_parse(views->name, text, strlen(text), &views->file, problem);
+    if (result == 0)
+        result = collector_sensors_new(&collector, problem);
+    if (result < 0)
+        return result;
+    const struct resident_options options = {.file = views->file,
+                                             .file_name = views->name,
+                                             .every = (uint64_t)every,
+                                             .collectors = &collector,
+                                             .collector_count = 1};
+    result = resident_new(&options, &calls, &views->resident, problem);
+    return result < 0 ? result : add_objects(views, objects, problem);
+}
+
+int agent_views_begin(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem)
+{
+    struct agent_views *views = calloc(1, sizeof(*views));
+
+    if (views == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for views");
+    views->agent = agent;
+    int result = fill(views, params, problem);
+    if (result < 0) {
+        agent_views_free(views);
+        return result;
+    }
+    agent_views_free(agent->views);
+    agent->views = views;
+    *ret_result = json_pack("{s:I}", "time", (json_int_t)clock_now(CLOCK_REALTIME));
+    return 0;
+}
+
+int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
+                    struct problem *problem)
+{
+    struct monitor_counts counts = {0};
+
+    (void)params;
+    (void)problem;
+    if (agent->views != NULL)
+        resident_count(agent->views->resident, &counts);
+    agent_views_free(agent->views);
+    agent->views = NULL;
+    *ret_result =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits, "records",
+                  (json_int_t)counts.records, "refused", (json_int_t)counts.refused, "lost",
+                  (json_int_t)counts.lost, "reads", (json_int_t)counts.reads, "unread",
+                  (json_int_t)counts.unread, "filtered", (json_int_t)counts.filtered);
+    return 0;
+}
+
+int agent_views_time(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    (void)agent;
+    (void)params;
+    (void)problem;
+    *ret_result = json_pack("{s:I}", "time", (json_int_t)clock_now(CLOCK_REALTIME));
+    return 0;
+}
+
+/* ---- rows ---- */
+
+static int take_row(struct agent *agent, json_t *params, uint32_t *ret_row, struct problem *problem)
+{
+    uint64_t row;
+
+    if (agent->views == NULL)
+        return problem_set(problem, -ENOENT, "no views have begun: view.begin first");
+    if (wire_take_number(params, "row", UINT32_MAX, &row) < 0)
+        return problem_set(problem, -EINVAL, "row: a whole number");
+    *ret_row = (uint32_t)row;
+    return 0;
+}
+
+int agent_views_open(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    struct view_plan plan;
+    uint64_t view;
+    uint32_t row;
+    int result = take_row(agent, params, &row, problem);
+
+    (void)ret_result;
+    if (result < 0)
+        return result;
+    if (agent->views->file->view_count == 0 ||
+        wire_take_number(params, "view", agent->views->file->view_count - 1, &view) < 0)
+        return problem_set(problem, -EINVAL, "view.open: there is no such view");
+    if (wire_take_plan(json_object_get(params, "plan"), &agent->views->file->views[view], &plan) <
+        0)
+        return problem_set(problem, -EINVAL, "view.open: the plan is not one of this view");
+    return resident_open(agent->views->resident, row, (uint32_t)view, &plan, problem);
+}
+
+int agent_views_close(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem)
+{
+    uint32_t row;
+    int result = take_row(agent, params, &row, problem);
+
+    (void)ret_result;
+    if (result == 0)
+        resident_close(agent->views->resident, row);
+    return result;
+}
+
+/* A row and one of its instances. */
+static int take_part(struct agent *agent, json_t *params, uint32_t *ret_row, uint32_t *ret_entity,
+                     struct problem *problem)
+{
+    uint64_t entity;
+    int result = take_row(agent, params, ret_row, problem);
+
+    if (result < 0)
+        return result;
+    int64_t view = resident_view_of(agent->views->resident, *ret_row);
+    if (view < 0)
+        return problem_set(problem, -ENOENT, "row %u is not open", *ret_row);
+    if (wire_take_number(params, "entity", agent->views->file->views[view].entity_count - 1,
+                         &entity) < 0)
+        return problem_set(problem, -EINVAL, "entity: the view has no such instance");
+    *ret_entity = (uint32_t)entity;
+    return 0;
+}
+
+int agent_views_bind(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    uint32_t row, entity;
+    uint64_t pid;
+    int result = take_part(agent, params, &row, &entity, problem);
+
+    (void)ret_result;
+    if (result < 0)
+        return result;
+    if (wire_take_number(params, "pid", INT32_MAX, &pid) < 0)
+        return problem_set(problem, -EINVAL, "view.bind: pid: a process id");
+    if (pid == 0)
+        resident_unbind(agent->views->resident, row, entity);
+    else
+        resident_bind(agent->views->resident, row, entity, (pid_t)pid);
+    return 0;
+}
+
+static int switch_part(struct agent *agent, json_t *params, struct problem *problem,
+                       void (*turn)(struct resident *resident, uint32_t row, uint32_t entity))
+{
+    uint32_t row, entity;
+    int result = take_part(agent, params, &row, &entity, problem);
+
+    if (result == 0)
+        turn(agent->views->resident, row, entity);
+    return result;
+}
+
+int agent_views_probe(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem)
+{
+    (void)ret_result;
+    return switch_part(agent, params, problem, resident_probe);
+}
+
+int agent_views_release(struct agent *agent, json_t *params, json_t **ret_result,
+                        struct problem *problem)
+{
+    (void)ret_result;
+    return switch_part(agent, params, problem, resident_release);
+}
+
+/* ---- the loop ---- */
+
+int agent_views_descriptor(const struct agent *agent)
+{
+    return agent->views == NULL ? -1 : resident_descriptor(agent->views->resident);
+}
+
+int agent_views_timeout(const struct agent *agent, int most)
+{
+    if (agent->views == NULL)
+        return most;
+    int timeout = poll_timeout(resident_next(agent->views->resident), clock_now(CLOCK_MONOTONIC));
+    return timeout < 0 || timeout > most ? most : timeout;
+}
+
+void agent_views_work(struct agent *agent)
+{
+    struct problem problem = {""};
+
+    if (agent->views != NULL && resident_work(agent->views->resident, &problem) < 0)
+        on_note(agent->views, problem.text);
+}
