@@ -208,7 +208,7 @@ int agent_views_open(struct agent *agent, json_t *params, json_t **ret_result,
 {
     struct view_plan plan;
     uint64_t view;
-    uint32_t row;
+    uint32_t row = 0;
     int result = take_row(agent, params, &row, problem);
 
     (void)ret_result;
@@ -226,7 +226,7 @@ int agent_views_open(struct agent *agent, json_t *params, json_t **ret_result,
 int agent_views_close(struct agent *agent, json_t *params, json_t **ret_result,
                       struct problem *problem)
 {
-    uint32_t row;
+    uint32_t row = 0;
     int result = take_row(agent, params, &row, problem);
 
     (void)ret_result;
@@ -257,7 +257,7 @@ static int take_part(struct agent *agent, json_t *params, uint32_t *ret_row, uin
 int agent_views_bind(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
-    uint32_t row, entity;
+    uint32_t row = 0, entity = 0;
     uint64_t pid;
     int result = take_part(agent, params, &row, &entity, problem);
 
@@ -276,7 +276,7 @@ int agent_views_bind(struct agent *agent, json_t *params, json_t **ret_result,
 static int switch_part(struct agent *agent, json_t *params, struct problem *problem,
                        void (*turn)(struct resident *resident, uint32_t row, uint32_t entity))
 {
-    uint32_t row, entity;
+    uint32_t row = 0, entity = 0;
     int result = take_part(agent, params, &row, &entity, problem);
 
     if (result == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the program dpm: the table of its commands, and functions that they share. See command.h. */
 #include "control/command.h"
-#include "control/nearest.h"
+#include "base/nearest.h"
 
 #include "launch/launch.h"
 #include "show/show.h"

@@ -7,7 +7,7 @@
  *      -o, --output TRACE  record into ...                    what --help prints
  */
 #include "control/command.h"
-#include "control/nearest.h"
+#include "base/nearest.h"
 #include "control/selection.h"
 
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
 #include "control/view_explain.h"
+#include "control/view_run.h"
 #include "control/view_watch.h"
 #include "view/model.h"
 
@@ -40,7 +41,14 @@ static int view_sql(const char *file, const char *query)
 
 /* ---- options ---- */
 
-enum { OPTION_COSTS = OPTION_HELP + 1, OPTION_EVERY, OPTION_JSON, OPTION_SAVE };
+enum {
+    OPTION_COSTS = OPTION_HELP + 1,
+    OPTION_EVERY,
+    OPTION_FOR,
+    OPTION_JSON,
+    OPTION_OBJECT,
+    OPTION_SAVE
+};
 
 #define OPTION_BIT(option) (1u << ((option)-OPTION_COSTS))
 
@@ -48,15 +56,21 @@ static const struct command_option view_options[] = {
     {"costs",
      OPTION_COSTS,
      {"FILE", ARGUMENT_FILE, NULL},
-     "explain: costs of messages, sensors ..., and where instances are; see dpm-view(5)"},
+     "explain, run: costs of messages, sensors ..., and where instances are; see dpm-view(5)"},
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "watch: length of the intervals whose figures views see (1s)"},
+     "watch: length of the intervals whose figures views see (1s)\n"
+     "run: how often values are read that cannot be traced (100ms)"},
+    {"for", OPTION_FOR, {"TIME", ARGUMENT_OTHER, NULL}, "run: end after this time"},
+    {"object",
+     OPTION_OBJECT,
+     {"NAME=PROGRAM,PID...", ARGUMENT_OTHER, NULL},
+     "run: which processes are instances of an object (those with its name); repeatable"},
     {"save",
      OPTION_SAVE,
      {"FILE", ARGUMENT_FILE, NULL},
-     "watch: write the database of the last interval to FILE, for dpm view sql"},
+     "watch, run: write the database to FILE at the end, for dpm view sql"},
     {"json", OPTION_JSON, {0}, "print a JSON object for each line"},
     {0},
 };
@@ -94,74 +108,122 @@ static int watch(char **operands, size_t count, size_t words,
     return view_watch_command(operands[0], operands + 1, count - 1, options);
 }
 
-static int run_action(int argc, char **argv, size_t words, unsigned given,
-                      const struct view_watch_options *options, const char *costs)
+/* What the command line says. */
+struct given {
+    struct view_watch_options watch;
+    struct view_run_options run;
+    unsigned options; /* OPTION_BIT of each */
+    size_t words;     /* behind "--" */
+};
+
+#define WATCH_EVERY 1000000000u
+#define RUN_EVERY   100000000u
+
+static int run(char **operands, size_t count, struct given *given)
+{
+    if (count == 0 || given->words != count - 1)
+        return command_usage_error("view", "run: give a file of views, and maybe -- and a command");
+    if ((given->options & OPTION_BIT(OPTION_EVERY)) == 0)
+        given->run.every = RUN_EVERY;
+    return view_run(operands[0], count > 1 ? operands + 1 : NULL, &given->run);
+}
+
+static int run_action(int argc, char **argv, struct given *given)
 {
     const char *action = optind < argc ? argv[optind] : "";
-    int count = argc - optind - 1, status;
+    size_t count = (size_t)(argc - optind - 1);
     char **operands = argv + optind + 1;
+    int status;
 
     if (strcmp(action, "watch") == 0) {
-        status = refuse_options(action, given, "every save json");
-        return status < 0 ? watch(operands, (size_t)count, words, options) : status;
+        status = refuse_options(action, given->options, "every save json");
+        return status < 0 ? watch(operands, count, given->words, &given->watch) : status;
+    }
+    if (strcmp(action, "run") == 0) {
+        status = refuse_options(action, given->options, "costs every for object save json");
+        return status < 0 ? run(operands, count, given) : status;
     }
     if (strcmp(action, "explain") == 0) {
-        if ((status = refuse_options(action, given, "costs json")) >= 0)
+        if ((status = refuse_options(action, given->options, "costs json")) >= 0)
             return status;
         if (count != 1)
             return command_usage_error("view", "explain: give one file of views");
-        return view_explain(operands[0], costs, options->json);
+        return view_explain(operands[0], given->run.costs, given->run.json);
     }
     if (strcmp(action, "sql") == 0) {
-        if ((status = refuse_options(action, given, "")) >= 0)
+        if ((status = refuse_options(action, given->options, "")) >= 0)
             return status;
         if (count != 2)
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
     }
-    return command_usage_error("view", "'%s': say watch, explain or sql", action);
+    return command_usage_error("view", "'%s': say watch, run, explain or sql", action);
+}
+
+static int take_time(const char *name, uint64_t *ret_time)
+{
+    int status = option_time("view", name, ret_time);
+
+    return status < 0 && *ret_time == 0
+               ? command_usage_error("view", "--%s 0: give a time greater than 0", name)
+               : status;
+}
+
+static int take_object(struct given *given)
+{
+    if (given->run.object_count == VIEW_RUN_OBJECTS_MOST)
+        return command_usage_error("view", "--object: at most %d", VIEW_RUN_OBJECTS_MOST);
+    given->run.objects[given->run.object_count++] = optarg;
+    return -1;
+}
+
+/* Returns -1, or the exit status. */
+static int take_option(int option, struct given *given)
+{
+    given->options |= option >= OPTION_COSTS ? OPTION_BIT(option) : 0;
+    switch (option) {
+    case OPTION_COSTS:
+        given->run.costs = optarg;
+        return -1;
+    case OPTION_EVERY: {
+        int status = take_time("every", &given->watch.every);
+        given->run.every = given->watch.every;
+        return status;
+    }
+    case OPTION_FOR:
+        return take_time("for", &given->run.limit);
+    case OPTION_OBJECT:
+        return take_object(given);
+    case OPTION_SAVE:
+        given->watch.save = given->run.save = optarg;
+        return -1;
+    case OPTION_JSON:
+        given->watch.json = given->run.json = true;
+        return -1;
+    case OPTION_HELP:
+        return command_help("view");
+    default:
+        return command_usage_error("view", NULL);
+    }
 }
 
 static int command_view(int argc, char **argv)
 {
-    struct view_watch_options options = {.every = 1000000000u};
-    const char *costs = NULL;
-    size_t words = words_after_dashes(argc, argv); /* before getopt changes the order */
-    unsigned given = 0;
+    struct given given = {.watch = {.every = WATCH_EVERY}};
     int option, status = -1;
 
-    while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1) {
-        given |= option >= OPTION_COSTS ? OPTION_BIT(option) : 0;
-        switch (option) {
-        case OPTION_COSTS:
-            costs = optarg;
-            break;
-        case OPTION_EVERY:
-            status = option_time("view", "every", &options.every);
-            if (status < 0 && options.every == 0)
-                status = command_usage_error("view", "--every 0: give a time greater than 0");
-            break;
-        case OPTION_SAVE:
-            options.save = optarg;
-            break;
-        case OPTION_JSON:
-            options.json = true;
-            break;
-        case OPTION_HELP:
-            status = command_help("view");
-            break;
-        default:
-            status = command_usage_error("view", NULL);
-        }
-    }
-    return status < 0 ? run_action(argc, argv, words, given, &options, costs) : status;
+    given.words = words_after_dashes(argc, argv); /* before getopt changes the order */
+    while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1)
+        status = take_option(option, &given);
+    return status < 0 ? run_action(argc, argv, &given) : status;
 }
 
 const struct command view_command = {
     .name = "view",
     .description = "conditions over a running program, and plans to find out when they hold",
-    .usage = "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       explain "
-             "VIEWFILE | sql FILE QUERY",
+    .usage =
+        "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       run VIEWFILE "
+        "[-- COMMAND] | explain VIEWFILE | sql FILE QUERY",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

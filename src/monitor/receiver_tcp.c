@@ -24,6 +24,7 @@ struct receiver_address {
     struct addrinfo hints;
     struct gaicb request;
     bool asked;
+    const struct addrinfo *next; /* of the host's addresses, to be tried */
 };
 
 /* "seventh@cis.ohio-state.edu": the user is not needed to connect. */
@@ -60,6 +61,8 @@ static int look_up(struct receiver *receiver)
     if (state == EAI_INPROGRESS)
         return -EAGAIN;
     address->asked = state == 0; /* else it is asked again, later */
+    if (state == 0 && address->next == NULL)
+        address->next = address->request.ar_result;
     return state == 0 ? 0 : -EHOSTUNREACH;
 }
 
@@ -90,15 +93,18 @@ void receiver_tcp_done(struct receiver *receiver)
 static void failed(struct receiver *receiver, uint64_t now)
 {
     receiver_tcp_close(receiver);
+    if (receiver->address != NULL)
+        receiver->address->next = NULL;
     receiver->counts.failed++;
     receiver->retry = now + RECEIVER_RETRY;
 }
 
-/* Tries the addresses of the host until one can be begun with. */
+/* Tries the addresses of the host, from the next one on, until one can be begun with. */
 static int begin_connecting(struct receiver *receiver)
 {
-    for (const struct addrinfo *to = receiver->address->request.ar_result; to != NULL;
-         to = to->ai_next) {
+    while (receiver->address->next != NULL) {
+        const struct addrinfo *to = receiver->address->next;
+        receiver->address->next = to->ai_next;
         receiver->descriptor = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (receiver->descriptor < 0)
             continue;
@@ -126,11 +132,16 @@ static int connecting(struct receiver *receiver)
         return result < 0 ? result : (result = begin_connecting(receiver)) < 0 ? result : -EAGAIN;
     }
     getsockopt(receiver->descriptor, SOL_SOCKET, SO_ERROR, &error, &error_size);
-    if (error != 0)
-        return -error;
+    if (error != 0) {
+        receiver_tcp_close(receiver);
+        return receiver->address->next == NULL  ? -error
+               : begin_connecting(receiver) < 0 ? -error
+                                                : -EAGAIN;
+    }
     if (getpeername(receiver->descriptor, (struct sockaddr *)&peer, &size) < 0)
         return errno == ENOTCONN ? -EAGAIN : -errno;
     receiver->connected = true;
+    receiver->address->next = NULL; /* the next connection begins with the first one again */
     receiver_watch(receiver, false);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* language.c: the parser of attributes and views: a function for each rule of the grammar. See view.h. */
-#include "view/c_expression.h"
+#include "expression/expression.h"
 #include "view/tokens.h"
 #include "view/view_expressions.h"
 
@@ -104,18 +104,17 @@ struct variables {
     struct view_attribute *attribute;
 };
 
-static int add_variable(void *context, const char *name, size_t size)
+static int add_variable(void *context, const char *name)
 {
     const struct variables *variables = context;
     struct view_attribute *attribute = variables->attribute;
 
     for (size_t i = 0; i < attribute->variable_count; i++)
-        if (strlen(attribute->variables[i]) == size &&
-            memcmp(attribute->variables[i], name, size) == 0)
+        if (strcmp(attribute->variables[i], name) == 0)
             return 0;
     const char **grown = parser_grow(variables->parser, (const void *)attribute->variables,
                                      attribute->variable_count, sizeof(*attribute->variables));
-    const char *copy = parser_keep(variables->parser, name, size);
+    const char *copy = parser_keep(variables->parser, name, strlen(name));
     if (grown == NULL || copy == NULL)
         return parser_no_memory(variables->parser);
     grown[attribute->variable_count++] = copy;
@@ -161,6 +160,8 @@ static int body_problem(struct view_parser *parser, const struct token *body,
 static int read_attribute(struct view_parser *parser, struct view_attribute *attribute)
 {
     struct variables variables = {parser, attribute};
+    struct c_expression *expression = NULL;
+    struct arena memory = {0};
     struct c_fault fault;
 
     *attribute = (struct view_attribute){0};
@@ -170,11 +171,14 @@ static int read_attribute(struct view_parser *parser, struct view_attribute *att
     const struct token body = tokens_body(&parser->tokens);
     attribute->line = body.line;
     attribute->column = body.column;
-    result = c_expression_check(body.start, body.size, add_variable, &variables, &fault);
+    result = c_expression_parse(body.start, body.size, &memory, &expression, &fault);
+    if (result == 0)
+        result = c_expression_each_name(expression, add_variable, &variables);
+    arena_done(&memory);
     if (result == -EINVAL)
         return body_problem(parser, &body, &fault);
     attribute->body = plain_body(parser, &body);
-    if (result == 0 && attribute->body == NULL)
+    if (result == -ENOMEM || attribute->body == NULL)
         result = parser_no_memory(parser);
     return result < 0 ? result : parser_expect(parser, ";");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nearest.h: which known word a user may have meant. Private to control/. */
+/* nearest.h: which known word a user may have meant. */
 #ifndef DPM_NEAREST_H
 #define DPM_NEAREST_H
 

@@ -5,7 +5,7 @@
  *      prarllelism -> parallelism    2 letters: one removed, one inserted
  *      staats      -> stats          1 letter
  */
-#include "control/nearest.h"
+#include "base/nearest.h"
 
 #include "base/base.h"
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compile_names.c: what a name in an expression stands for. The first of:
+ *
+ *      a local variable or argument of the place's function, from the innermost block outwards
+ *      a variable of the place's file, then of the program, then of its libraries
+ *      a constant of an enum
+ *      a symbol without debug information
+ *      arg1 ... of the function or USDT probe, a register
+ */
+#include "sensor/compile.h"
+#include "sensor/lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- local variables ---- */
+
+static bool find_in_scope(Dwarf_Die *scope, const char *name, Dwarf_Die *ret_die,
+                          struct nearest *nearest)
+{
+    Dwarf_Die child;
+
+    if (dwarf_child(scope, &child) != 0)
+        return false;
+    do {
+        int tag = dwarf_tag(&child);
+        const char *found = dwarf_diename(&child);
+        if ((tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) || found == NULL)
+            continue;
+        if (strcmp(found, name) == 0 && !dwarf_hasattr(&child, DW_AT_declaration)) {
+            *ret_die = child;
+            return true;
+        }
+        nearest_add(nearest, found);
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return false;
+}
+
+static bool find_local(const struct compiler *compiler, const char *name, Dwarf_Die *ret_die,
+                       struct nearest *nearest)
+{
+    for (int i = 0; i < compiler->scope_count; i++) {
+        Dwarf_Die scope = compiler->scopes[i];
+        if (dwarf_tag(&scope) == DW_TAG_compile_unit)
+            return false;
+        if (find_in_scope(&scope, name, ret_die, nearest))
+            return true;
+    }
+    return false;
+}
+
+/* ---- variables of the program ---- */
+
+/* A program that uses a variable of a library has a copy of its own, which both use. */
+static bool find_copy(struct compiler *compiler, const struct lookup *lookup, const char *name,
+                      uint64_t *ret_address)
+{
+    Dwfl_Module *module;
+    uint64_t size;
+    struct nearest nearest = {.typed = name, .length = SIZE_MAX};
+    Dwarf_Attribute attribute;
+    Dwarf_Die die = lookup->die;
+
+    return lookup->module != compiler->program->modules[0] &&
+           dwarf_attr_integrate(&die, DW_AT_external, &attribute) != NULL &&
+           lookup_symbol(compiler->program, name, false, ret_address, &size, &module, &nearest) &&
+           module == compiler->program->modules[0];
+}
+
+static int compile_variable(struct compiler *compiler, const struct c_expression *name,
+                            struct lookup *lookup, unsigned to, struct operand *ret_operand)
+{
+    uint64_t address;
+
+    if (!find_copy(compiler, lookup, name->name, &address))
+        return compile_location(compiler, name, &lookup->die, lookup->bias, false, to, ret_operand);
+    *ret_operand =
+        (struct operand){.type = type_of(compiler->program, &lookup->die), .in_memory = true};
+    if (ret_operand->type == NULL)
+        return problem_set(compiler->problem, -ENOMEM, "out of memory");
+    return compile_step(compiler, name,
+                        (struct sensor_step){.operation = STEP_CONSTANT,
+                                             .to = (uint8_t)to,
+                                             .constant = (int64_t)address});
+}
+
+/* ---- registers ---- */
+
+static const char *const register_names[SENSOR_REGISTERS] = {
+    "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+    "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
+
+static int compile_usdt(struct compiler *compiler, const struct c_expression *name,
+                        const struct usdt_argument *argument, unsigned to,
+                        struct operand *ret_operand)
+{
+    int result;
+
+    *ret_operand = (struct operand){.type = argument->is_signed ? &type_long : &type_unsigned_long};
+    if (argument->is_constant)
+        return compile_step(compiler, name,
+                            (struct sensor_step){.operation = STEP_CONSTANT,
+                                                 .to = (uint8_t)to,
+                                                 .constant = argument->constant});
+    result = compile_step(compiler, name,
+                          (struct sensor_step){.operation = STEP_REGISTER,
+                                               .to = (uint8_t)to,
+                                               .constant = argument->from});
+    if (result == 0 && argument->has_index) {
+        const struct sensor_step steps[] = {
+            {.operation = STEP_REGISTER, .to = (uint8_t)(to + 1), .constant = argument->index},
+            {.operation = STEP_CONSTANT, .to = (uint8_t)(to + 2), .constant = argument->scale},
+            {.operation = STEP_MULTIPLY, .to = (uint8_t)(to + 1)},
+            {.operation = STEP_ADD, .to = (uint8_t)to}};
+        for (size_t i = 0; result == 0 && i < ARRAY_SIZE(steps); i++)
+            result = compile_step(compiler, name, steps[i]);
+    }
+    return result < 0 ? result
+                      : compile_step(compiler, name,
+                                     (struct sensor_step){
+                                         .operation = argument->is_memory ? STEP_LOAD : STEP_EXTEND,
+                                         .to = (uint8_t)to,
+                                         .size = argument->size,
+                                         .is_signed = argument->is_signed,
+                                         .constant = argument->is_memory ? argument->constant : 0});
+}
+
+/* arg1 ... arg6, of a USDT probe arg1 ... arg12. Returns 1 if it is one, 0, or an error. */
+static int compile_argument(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                            struct operand *ret_operand)
+{
+    static const uint8_t registers[] = {5, 4, 1, 2, 8, 9};
+    const struct place *place = compiler->place;
+    char *end;
+
+    if (strncmp(name->name, "arg", 3) != 0 || name->name[3] < '1' || name->name[3] > '9')
+        return 0;
+    unsigned long number = strtoul(name->name + 3, &end, 10);
+    if (*end != '\0')
+        return 0;
+    if (place == NULL || (!place->usdt && !place->entry))
+        return compile_problem(compiler, name, -EINVAL,
+                               "'%s' is known only at the entry of a function and at a USDT probe",
+                               name->name);
+    size_t most = place->usdt ? place->argument_count : ARRAY_SIZE(registers);
+    if (number > most)
+        return compile_problem(compiler, name, -EINVAL,
+                               "there are only %zu arguments that can be "
+                               "read here",
+                               most);
+    int result;
+    if (place->usdt) {
+        result = compile_usdt(compiler, name, &place->arguments[number - 1], to, ret_operand);
+    } else {
+        *ret_operand = (struct operand){.type = &type_long};
+        result = compile_step(compiler, name,
+                              (struct sensor_step){.operation = STEP_REGISTER,
+                                                   .to = (uint8_t)to,
+                                                   .constant = registers[number - 1]});
+    }
+    return result < 0 ? result : 1;
+}
+
+static int compile_register(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                            struct operand *ret_operand)
+{
+    for (unsigned i = 0; compiler->place != NULL && i < SENSOR_REGISTERS; i++) {
+        if (strcmp(name->name, register_names[i]) != 0)
+            continue;
+        *ret_operand = (struct operand){.type = &type_long};
+        int result = compile_step(compiler, name,
+                                  (struct sensor_step){.operation = STEP_REGISTER,
+                                                       .to = (uint8_t)to,
+                                                       .constant = (int64_t)i});
+        return result < 0 ? result : 1;
+    }
+    return 0;
+}
+
+/* ---- all ---- */
+
+static int compile_symbol(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                          struct operand *ret_operand, struct nearest *nearest)
+{
+    Dwfl_Module *module;
+    uint64_t address, size;
+    int64_t number;
+
+    if (lookup_enumerator(compiler->program, name->name, &number)) {
+        *ret_operand = (struct operand){.type = number == (int32_t)number ? &type_int : &type_long};
+        address = (uint64_t)number;
+    } else if (lookup_symbol(compiler->program, name->name, false, &address, &size, &module,
+                             nearest)) {
+        *ret_operand = (struct operand){.type = &type_untyped, .in_memory = true};
+    } else {
+        return 0;
+    }
+    int result = compile_step(compiler, name,
+                              (struct sensor_step){.operation = STEP_CONSTANT,
+                                                   .to = (uint8_t)to,
+                                                   .constant = (int64_t)address});
+    return result < 0 ? result : 1;
+}
+
+static int compile_unknown(struct compiler *compiler, const struct c_expression *name,
+                           const struct nearest *nearest)
+{
+    char text[NEAREST_TEXT_SIZE];
+    Dwarf_Addr bias;
+    bool described = dwfl_module_getdwarf(compiler->program->modules[0], &bias) != NULL;
+
+    nearest_text(nearest, "", text);
+    return compile_problem(compiler, name, -ENOENT, "process %d has no variable '%s'%s%s%s",
+                           compiler->program->pid, name->name,
+                           compiler->place == NULL ? "" : " here", text,
+                           described ? "" : "; its program has no debug information, only symbols");
+}
+
+/* A C++ reference stands for what it refers to. */
+static int follow_reference(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                            struct operand *operand)
+{
+    int result = 0;
+
+    if (operand->type->kind != TYPE_REFERENCE)
+        return 0;
+    if (operand->in_memory)
+        result = compile_step(
+            compiler, name,
+            (struct sensor_step){
+                .operation = STEP_LOAD, .to = (uint8_t)to, .size = 8, .constant = operand->offset});
+    const struct type *target = type_target(compiler->program, operand->type);
+    if (target == NULL)
+        return problem_set(compiler->problem, -ENOMEM, "out of memory");
+    *operand = (struct operand){.type = target, .in_memory = true};
+    return result;
+}
+
+int compile_name(struct compiler *compiler, const struct c_expression *name, unsigned to,
+                 struct operand *ret_operand)
+{
+    struct nearest nearest = {.typed = name->name, .length = strlen(name->name)};
+    char others[LOOKUP_OTHERS_SIZE];
+    struct lookup lookup;
+    Dwarf_Die die;
+    int result;
+
+    if (find_local(compiler, name->name, &die, &nearest)) {
+        result = compile_location(compiler, name, &die, compiler->bias, true, to, ret_operand);
+        return result < 0 ? result : follow_reference(compiler, name, to, ret_operand);
+    }
+    result = lookup_variable(compiler->program, compiler->has_unit ? &compiler->unit : NULL,
+                             name->name, &lookup, &nearest, others);
+    if (result == 0) {
+        result = compile_variable(compiler, name, &lookup, to, ret_operand);
+        return result < 0 ? result : follow_reference(compiler, name, to, ret_operand);
+    }
+    if (result == -EEXIST)
+        return compile_problem(
+            compiler, name, -EINVAL,
+            "several files have a variable '%s': %s; use a place in the one that "
+            "is meant",
+            name->name, others);
+    result = compile_argument(compiler, name, to, ret_operand);
+    if (result == 0)
+        result = compile_symbol(compiler, name, to, ret_operand, &nearest);
+    if (result == 0)
+        result = compile_register(compiler, name, to, ret_operand);
+    return result == 0 ? compile_unknown(compiler, name, &nearest) : result < 0 ? result : 0;
+}

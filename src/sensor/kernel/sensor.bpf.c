@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sensor.bpf.c: what runs in the kernel when a program reaches a sensor's place.
+ *
+ *      uprobe, USDT probe ---- cookie ----> codes[cookie] --> values --> unchanged? --> condition --> ring
+ *      hardware watchpoint --- cookie --'        |
+ *                                                '--> states[sensor]: on, counts, what was seen last
+ *
+ * It reads the registers and the memory of the program that it runs in, and writes nothing there.
+ */
+#define __VMLINUX_H__
+#define DPM_KERNEL_SIDE
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#include "sensor/kernel/sensor_code.h"
+
+#include <bpf/bpf_helpers.h>
+/* in this order */
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define SENSORS 256
+#define CODES   512
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct pt_regs {
+    unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip;
+    unsigned short cs;
+    unsigned long flags, sp;
+};
+
+struct mm_struct {
+    unsigned long start_stack;
+};
+
+struct task_struct {
+    struct mm_struct *mm;
+};
+
+#pragma clang attribute pop
+
+/* As the kernel shows it to programs: no CO-RE. */
+struct perf_event_data {
+    struct {
+        unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip,
+            cs, flags, sp, ss;
+    } regs;
+    __u64 sample_period;
+    __u64 addr;
+};
+
+struct code_map {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __uint(key_size, sizeof(uint32_t));
+    __uint(value_size, sizeof(struct sensor_code));
+};
+
+/* A new code is a new map, which the kernel puts in place at once. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, CODES);
+    __type(key, uint32_t);
+    __array(values, struct code_map);
+} codes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+struct sensor_state states[SENSORS];
+
+#define WATCHES 64
+struct sensor_watch watches[WATCHES];
+
+struct run {
+    struct sensor_machine machine;
+    uint64_t registers[SENSOR_REGISTERS];
+    const struct sensor_code *code;
+};
+
+static __attribute__((always_inline)) void read_memory(struct sensor_machine *machine,
+                                                       const struct sensor_step *step, uint32_t to)
+{
+    const void *address = (const void *)(machine->to[to] + (uint64_t)step->constant);
+    uint64_t value = 0;
+    long result;
+
+    if (step->size == 1)
+        result = bpf_probe_read_user(&value, 1, address);
+    else if (step->size == 2)
+        result = bpf_probe_read_user(&value, 2, address);
+    else if (step->size == 4)
+        result = bpf_probe_read_user(&value, 4, address);
+    else
+        result = bpf_probe_read_user(&value, 8, address);
+    machine->to[to] = sensor_extend(value, step->size * 8u, step->is_signed);
+    if (result != 0)
+        sensor_mark(&machine->unknown, to, 1);
+}
+
+static long run_step(uint32_t index, struct run *run)
+{
+    const struct sensor_step *step = &run->code->steps[index & (SENSOR_STEPS - 1)];
+    uint32_t to = step->to & (SENSOR_DEPTH - 1);
+
+    if (step->operation == STEP_LOAD) {
+        read_memory(&run->machine, step, to);
+    } else if (step->operation == STEP_REGISTER) {
+        uint64_t number = (uint64_t)step->constant;
+        run->machine.to[to] = number < SENSOR_REGISTERS ? run->registers[number] : 0;
+        sensor_mark(&run->machine.unknown, to, 0);
+    } else {
+        sensor_run(&run->machine, step);
+    }
+    return 0;
+}
+
+static __attribute__((always_inline)) bool is_changed(struct sensor_state *state,
+                                                      const struct sensor_machine *machine,
+                                                      uint32_t values)
+{
+    bool changed = __sync_lock_test_and_set(&state->has_last, 1) == 0;
+
+    if (__sync_lock_test_and_set(&state->last_known, machine->known) != machine->known)
+        changed = true;
+    for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++) {
+        if (i >= values)
+            break;
+        if (__sync_lock_test_and_set(&state->last[i], machine->values[i]) != machine->values[i])
+            changed = true;
+    }
+    return changed;
+}
+
+/* struct view_filter: what is true, and the first one after that. */
+static __attribute__((always_inline)) bool is_accepted(struct sensor_state *state,
+                                                       const struct sensor_machine *machine)
+{
+    uint32_t now = (machine->unknown & 1) == 0 && machine->to[0] != 0;
+
+    return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
+}
+
+static __attribute__((always_inline)) void put_record(struct sensor_state *state,
+                                                      const struct sensor_code *code,
+                                                      const struct sensor_machine *machine)
+{
+    struct sensor_event_record *record = bpf_ringbuf_reserve(&ring, sizeof(*record), 0);
+
+    if (record == NULL) {
+        __sync_fetch_and_add(&state->lost, 1);
+        return;
+    }
+    uint64_t task = bpf_get_current_pid_tgid();
+    record->event = SENSOR_EVENT_VALUES;
+    record->sensor = code->sensor;
+    record->time = bpf_ktime_get_ns();
+    record->pid = task >> 32;
+    record->tid = (uint32_t)task;
+    record->known = machine->known;
+    record->generation = state->generation;
+    for (uint32_t i = 0; i < SENSOR_VALUE_MOST; i++)
+        record->values[i] = machine->values[i];
+    bpf_ringbuf_submit(record, state->notify ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+    __sync_fetch_and_add(&state->passed, 1);
+}
+
+static __attribute__((always_inline)) bool is_its_program(struct sensor_state *state)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+
+    if (task->mm != NULL && task->mm->start_stack == state->stack)
+        return true;
+    __sync_fetch_and_add(&state->foreign, 1);
+    return false;
+}
+
+static __attribute__((always_inline)) void judge(struct sensor_state *state, struct run *run)
+{
+    uint32_t count = run->code->count;
+
+    bpf_loop(count > SENSOR_STEPS ? SENSOR_STEPS : count, run_step, run, 0);
+    if (state->changes_only && !is_changed(state, &run->machine, run->code->values))
+        __sync_fetch_and_add(&state->unchanged, 1);
+    else if (run->code->conditional && !is_accepted(state, &run->machine))
+        __sync_fetch_and_add(&state->refused, 1);
+    else if (state->sampled && __sync_lock_test_and_set(&state->armed, 0) == 0)
+        __sync_fetch_and_add(&state->refused, 1);
+    else
+        put_record(state, run->code, &run->machine);
+}
+
+/* The state of the sensor of this code, if it makes records. */
+static __attribute__((always_inline)) struct sensor_state *find(struct run *run, uint64_t cookie)
+{
+    uint32_t number = (uint32_t)cookie, first = 0;
+    void *map = bpf_map_lookup_elem(&codes, &number);
+
+    if (map == NULL)
+        return NULL;
+    run->code = bpf_map_lookup_elem(map, &first);
+    if (run->code == NULL)
+        return NULL;
+    struct sensor_state *state = &states[run->code->sensor & (SENSORS - 1)];
+    if (!state->on || (state->sampled && !state->armed) || !is_its_program(state))
+        return NULL;
+    __sync_fetch_and_add(&state->hits, 1);
+    return state;
+}
+
+#define COPY_REGISTERS(to, from)                                                                   \
+    do {                                                                                           \
+        (to)[0] = (from)->ax;                                                                      \
+        (to)[1] = (from)->dx;                                                                      \
+        (to)[2] = (from)->cx;                                                                      \
+        (to)[3] = (from)->bx;                                                                      \
+        (to)[4] = (from)->si;                                                                      \
+        (to)[5] = (from)->di;                                                                      \
+        (to)[6] = (from)->bp;                                                                      \
+        (to)[7] = (from)->sp;                                                                      \
+        (to)[8] = (from)->r8;                                                                      \
+        (to)[9] = (from)->r9;                                                                      \
+        (to)[10] = (from)->r10;                                                                    \
+        (to)[11] = (from)->r11;                                                                    \
+        (to)[12] = (from)->r12;                                                                    \
+        (to)[13] = (from)->r13;                                                                    \
+        (to)[14] = (from)->r14;                                                                    \
+        (to)[15] = (from)->r15;                                                                    \
+        (to)[16] = (from)->ip;                                                                     \
+    } while (0)
+
+SEC("uprobe")
+int sensor_at_place(struct pt_regs *registers)
+{
+    struct run run = {0};
+    struct sensor_state *state = find(&run, bpf_get_attach_cookie(registers));
+
+    if (state != NULL) {
+        COPY_REGISTERS(run.registers, registers);
+        judge(state, &run);
+    }
+    return 0;
+}
+
+static __attribute__((always_inline)) int find_watch(uint64_t address)
+{
+    struct task_struct *task = (struct task_struct *)bpf_get_current_task_btf();
+
+    if (task->mm == NULL)
+        return -1;
+    uint64_t stack = task->mm->start_stack;
+    for (uint32_t i = 0; i < WATCHES; i++)
+        if (watches[i].used && watches[i].address == address && watches[i].stack == stack)
+            return (int)watches[i].code;
+    return -1;
+}
+
+SEC("perf_event")
+int sensor_at_variable(struct perf_event_data *data)
+{
+    struct run run = {0};
+    int code = find_watch(data->addr);
+    struct sensor_state *state = code < 0 ? NULL : find(&run, (uint32_t)code);
+
+    if (state != NULL)
+        judge(state, &run); /* its values are variables, so it needs no registers */
+    return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* lookup.c: finds names in debug information and symbol tables. See lookup.h. */
+#include "sensor/lookup.h"
+
+#include <errno.h>
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- all that stands at the top ---- */
+
+struct visit {
+    int (*found)(void *context, struct lookup *lookup);
+    void *context;
+    struct lookup lookup;
+};
+
+static int visit_children(struct visit *visit, Dwarf_Die *parent, unsigned depth)
+{
+    Dwarf_Die child;
+    int result = 0;
+
+    if (dwarf_child(parent, &child) != 0)
+        return 0;
+    do {
+        visit->lookup.die = child;
+        result = visit->found(visit->context, &visit->lookup);
+        if (result == 0 && dwarf_tag(&child) == DW_TAG_namespace && depth < 8)
+            result = visit_children(visit, &child, depth + 1);
+    } while (result == 0 && dwarf_siblingof(&child, &child) == 0);
+    return result;
+}
+
+static int visit_module(struct visit *visit, Dwfl_Module *module)
+{
+    Dwarf *dwarf = dwfl_module_getdwarf(module, &visit->lookup.bias);
+    Dwarf_CU *unit = NULL;
+    uint8_t type;
+    int result = 0;
+
+    visit->lookup.module = module;
+    while (result == 0 && dwarf != NULL &&
+           dwarf_get_units(dwarf, unit, &unit, NULL, &type, &visit->lookup.unit, NULL) == 0)
+        if (type == DW_UT_compile || type == DW_UT_type)
+            result = visit_children(visit, &visit->lookup.unit, 0);
+    return result;
+}
+
+int lookup_each(struct sensor_program *program, Dwfl_Module *module,
+                int (*found)(void *context, struct lookup *lookup), void *context)
+{
+    struct visit visit = {.found = found, .context = context};
+    int result = 0;
+
+    if (module != NULL)
+        return visit_module(&visit, module);
+    for (size_t i = 0; result == 0 && i < program->module_count; i++)
+        result = visit_module(&visit, program->modules[i]);
+    return result;
+}
+
+/* ---- variables ---- */
+
+struct variable_search {
+    const char *name;
+    Dwarf_Die *unit;
+    struct lookup found;
+    struct nearest *nearest;
+    unsigned rank;  /* of what was found: 0: nothing, 1: static, 2: global, 3: of the unit */
+    unsigned count; /* of that rank */
+    char *others;
+};
+
+static void note_other(struct variable_search *search, Dwarf_Die *unit)
+{
+    const char *file = dwarf_diename(unit);
+    const char *slash = file == NULL ? NULL : strrchr(file, '/');
+    size_t used = strlen(search->others);
+
+    if (file != NULL)
+        snprintf(search->others + used, LOOKUP_OTHERS_SIZE - used, "%s%s", used > 0 ? ", " : "",
+                 slash == NULL ? file : slash + 1);
+}
+
+static int check_variable(void *context, struct lookup *lookup)
+{
+    struct variable_search *search = context;
+    Dwarf_Attribute attribute;
+    bool external = false;
+
+    if (dwarf_tag(&lookup->die) != DW_TAG_variable)
+        return 0;
+    const char *name = dwarf_diename(&lookup->die);
+    if (name == NULL || dwarf_attr_integrate(&lookup->die, DW_AT_location, &attribute) == NULL)
+        return 0;
+    if (strcmp(name, search->name) != 0) {
+        nearest_add(search->nearest, name);
+        return 0;
+    }
+    if (dwarf_attr_integrate(&lookup->die, DW_AT_external, &attribute) != NULL)
+        dwarf_formflag(&attribute, &external);
+    bool own =
+        search->unit != NULL && dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
+    unsigned rank = own ? 3 : external ? 2 : 1;
+    if (rank == search->rank && rank == 1) {
+        search->count++;
+        note_other(search, &lookup->unit);
+    }
+    if (rank > search->rank) {
+        search->rank = rank;
+        search->count = 1;
+        search->found = *lookup;
+        search->others[0] = '\0';
+        note_other(search, &lookup->unit);
+    }
+    return rank == 3;
+}
+
+int lookup_variable(struct sensor_program *program, Dwarf_Die *unit, const char *name,
+                    struct lookup *ret_lookup, struct nearest *nearest,
+                    char others[LOOKUP_OTHERS_SIZE])
+{
+    struct variable_search search = {
+        .name = name, .unit = unit, .nearest = nearest, .others = others};
+
+    others[0] = '\0';
+    /* the program's own before those of its libraries */
+    for (size_t i = 0; i < program->module_count && search.rank == 0; i++)
+        lookup_each(program, program->modules[i], check_variable, &search);
+    if (search.rank == 0)
+        return -ENOENT;
+    if (search.count > 1)
+        return -EEXIST;
+    *ret_lookup = search.found;
+    return 0;
+}
+
+/* ---- types and enumerators ---- */
+
+struct type_search {
+    const char *name;
+    int tag; /* 0: a typedef, or any without tag */
+    Dwarf_Die die;
+};
+
+static int check_type(void *context, struct lookup *lookup)
+{
+    struct type_search *search = context;
+    int tag = dwarf_tag(&lookup->die);
+    const char *name;
+
+    if (tag == DW_TAG_class_type)
+        tag = DW_TAG_structure_type;
+    if (search->tag == 0
+            ? tag != DW_TAG_typedef && tag != DW_TAG_base_type && tag != DW_TAG_structure_type
+            : tag != search->tag)
+        return 0;
+    name = dwarf_diename(&lookup->die);
+    if (name == NULL || strcmp(name, search->name) != 0 ||
+        dwarf_hasattr(&lookup->die, DW_AT_declaration))
+        return 0;
+    search->die = lookup->die;
+    return 1;
+}
+
+bool lookup_type(struct sensor_program *program, const char *name, Dwarf_Die *ret_die)
+{
+    static const struct {
+        const char *word;
+        int tag;
+    } tags[] = {{"struct ", DW_TAG_structure_type},
+                {"union ", DW_TAG_union_type},
+                {"enum ", DW_TAG_enumeration_type}};
+    struct type_search search = {.name = name};
+
+    for (size_t i = 0; i < ARRAY_SIZE(tags); i++) {
+        if (strncmp(name, tags[i].word, strlen(tags[i].word)) != 0)
+            continue;
+        search.tag = tags[i].tag;
+        search.name = name + strlen(tags[i].word);
+        search.name += strspn(search.name, " \t\n");
+    }
+    if (lookup_each(program, NULL, check_type, &search) == 0)
+        return false;
+    *ret_die = search.die;
+    return true;
+}
+
+struct enumerator_search {
+    const char *name;
+    int64_t value;
+};
+
+static int check_enumerators(void *context, struct lookup *lookup)
+{
+    struct enumerator_search *search = context;
+    Dwarf_Attribute attribute;
+    Dwarf_Die child;
+    Dwarf_Sword value;
+
+    if (dwarf_tag(&lookup->die) != DW_TAG_enumeration_type ||
+        dwarf_child(&lookup->die, &child) != 0)
+        return 0;
+    do {
+        const char *name = dwarf_diename(&child);
+        if (name == NULL || strcmp(name, search->name) != 0 ||
+            dwarf_attr(&child, DW_AT_const_value, &attribute) == NULL ||
+            dwarf_formsdata(&attribute, &value) != 0)
+            continue;
+        search->value = value;
+        return 1;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return 0;
+}
+
+bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t *ret_value)
+{
+    struct enumerator_search search = {.name = name};
+
+    if (lookup_each(program, NULL, check_enumerators, &search) == 0)
+        return false;
+    *ret_value = search.value;
+    return true;
+}
+
+/* ---- symbols ---- */
+
+/* "queue::push(int)" is "queue::push", and "queue::push::h0123456789abcdef" of Rust, too. */
+static bool is_name_of(const char *demangled, const char *name)
+{
+    size_t size = strlen(name);
+
+    if (strncmp(demangled, name, size) != 0)
+        return false;
+    return demangled[size] == '\0' || demangled[size] == '(' ||
+           (strncmp(demangled + size, "::h", 3) == 0 &&
+            strspn(demangled + size + 3, "0123456789abcdef") == 16 && demangled[size + 19] == '\0');
+}
+
+bool lookup_same_function(const char *symbol, const char *name)
+{
+    if (strcmp(symbol, name) == 0)
+        return true;
+    if (symbol[0] != '_')
+        return false;
+    char *demangled = cplus_demangle(symbol, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+    if (demangled == NULL)
+        return false;
+    bool same = is_name_of(demangled, name);
+    free(demangled);
+    return same;
+}
+
+static bool is_kind(const GElf_Sym *symbol, bool function)
+{
+    unsigned type = GELF_ST_TYPE(symbol->st_info);
+
+    if (symbol->st_shndx == SHN_UNDEF)
+        return false;
+    return function ? type == STT_FUNC : type == STT_OBJECT || type == STT_NOTYPE;
+}
+
+bool lookup_symbol(struct sensor_program *program, const char *name, bool function,
+                   uint64_t *ret_address, uint64_t *ret_size, Dwfl_Module **ret_module,
+                   struct nearest *nearest)
+{
+    for (size_t i = 0; i < program->module_count; i++) {
+        Dwfl_Module *module = program->modules[i];
+        int count = dwfl_module_getsymtab(module);
+        for (int k = 0; k < count; k++) {
+            GElf_Sym symbol;
+            GElf_Addr address;
+            const char *found =
+                dwfl_module_getsym_info(module, k, &symbol, &address, NULL, NULL, NULL);
+            if (found == NULL || !is_kind(&symbol, function))
+                continue;
+            if (function ? lookup_same_function(found, name) : strcmp(found, name) == 0) {
+                *ret_address = address;
+                *ret_size = symbol.st_size;
+                *ret_module = module;
+                return true;
+            }
+            nearest_add(nearest, found);
+        }
+    }
+    return false;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* lookup.h: finds names in debug information and symbol tables. Private to sensor/. */
+#ifndef DPM_SENSOR_LOOKUP_H
+#define DPM_SENSOR_LOOKUP_H
+
+#include "base/nearest.h"
+#include "sensor/program.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
+/* A description in the debug information of a module. */
+struct lookup {
+    Dwfl_Module *module;
+    Dwarf_Addr bias; /* added to its addresses */
+    Dwarf_Die unit;  /* of compilation */
+    Dwarf_Die die;
+};
+
+/* Calls `found` for each description at the top of a unit (also in namespaces), until it returns a value other than 0,
+ * which is returned. `module` NULL: of all modules. */
+int lookup_each(struct sensor_program *program, Dwfl_Module *module,
+                int (*found)(void *context, struct lookup *lookup), void *context);
+
+/* A global or static variable with a place in memory. `unit`: preferred, if not NULL. Returns 0, -ENOENT, or -EEXIST:
+ * several files have one, of which *ret_others lists some. */
+#define LOOKUP_OTHERS_SIZE 160
+int lookup_variable(struct sensor_program *program, Dwarf_Die *unit, const char *name,
+                    struct lookup *ret_lookup, struct nearest *nearest,
+                    char others[LOOKUP_OTHERS_SIZE]);
+
+/* "struct request", "request_t". */
+bool lookup_type(struct sensor_program *program, const char *name, Dwarf_Die *ret_die);
+
+/* A constant of an enum. */
+bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t *ret_value);
+
+/* A symbol: of a variable (STT_OBJECT, STT_TLS: not), or of a function. `from`: the number of modules to skip. */
+bool lookup_symbol(struct sensor_program *program, const char *name, bool function,
+                   uint64_t *ret_address, uint64_t *ret_size, Dwfl_Module **ret_module,
+                   struct nearest *nearest);
+
+/* Whether a name of the program is the one that the user gave: also that of a C++ or Rust function without its
+ * arguments and hash. */
+bool lookup_same_function(const char *symbol, const char *name);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* sensors.c: the kernel programs, their ring and tables, and records. See sensor.h. */
+#include "sensor/sensors_private.h"
+#include "sensor/values.h"
+
+#include "sensor.skel.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define LOOK_EVERY 200000000u /* ns between two looks at what programs execute */
+
+/* ---- loading ---- */
+
+/* libbpf reports errors on standard error, but libraries must not print. DPM_DEBUG=1 shows them. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+    return level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL
+               ? 0
+               : vfprintf(stderr, format, arguments);
+}
+
+static int take_event(void *context, void *data, size_t size)
+{
+    struct sensors *sensors = context;
+
+    if (size < sizeof(sensors->event))
+        return 0;
+    memcpy(&sensors->event, data, sizeof(sensors->event));
+    sensors->has_event = true;
+    return -EINTR; /* one at a time: the ring counts it as read */
+}
+
+static int cannot_load(int error, struct problem *problem)
+{
+    if (error == -EPERM || error == -EACCES)
+        return problem_set(problem, -EPERM,
+                           "sensors need CAP_BPF and CAP_PERFMON; run dpm as root, e.g. with sudo");
+    return problem_set(
+        problem, error,
+        "the kernel does not load the programs of sensors, which need Linux 6.1: %s; "
+        "DPM_DEBUG=1 shows its reasons",
+        strerror(-error));
+}
+
+static int load(struct sensors *sensors, uint32_t ring_size, struct problem *problem)
+{
+    libbpf_set_print(print_libbpf);
+    sensors->bpf = sensor_bpf__open();
+    if (sensors->bpf == NULL)
+        return cannot_load(-errno, problem);
+    if (ring_size != 0 && bpf_map__set_max_entries(sensors->bpf->maps.ring, ring_size) < 0)
+        return problem_set(problem, -EINVAL, "a ring of %u bytes is not possible", ring_size);
+    int result = sensor_bpf__load(sensors->bpf);
+    if (result < 0)
+        return cannot_load(result, problem);
+    sensors->ring =
+        ring_buffer__new(bpf_map__fd(sensors->bpf->maps.ring), take_event, sensors, NULL);
+    sensors->waiting = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (sensors->ring == NULL || sensors->waiting < 0 ||
+        epoll_ctl(sensors->waiting, EPOLL_CTL_ADD, bpf_map__fd(sensors->bpf->maps.ring), &event) <
+            0)
+        return problem_set(problem, -errno, "cannot read the ring of sensors: %s", strerror(errno));
+    return 0;
+}
+
+int sensors_open(uint32_t ring_size, struct sensors **ret_sensors, struct problem *problem)
+{
+    struct sensors *sensors = calloc(1, sizeof(*sensors));
+
+    if (sensors == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    sensors->waiting = -1;
+    int result = load(sensors, ring_size, problem);
+    if (result < 0)
+        sensors_close(sensors);
+    else
+        *ret_sensors = sensors;
+    return result;
+}
+
+void sensors_close(struct sensors *sensors)
+{
+    if (sensors == NULL)
+        return;
+    for (size_t i = 0; i < SENSORS_MOST; i++)
+        sensor_remove(sensors->list[i]);
+    ring_buffer__free(sensors->ring);
+    if (sensors->waiting >= 0)
+        close(sensors->waiting);
+    sensor_bpf__destroy(sensors->bpf);
+    free(sensors->programs);
+    free(sensors);
+}
+
+int sensors_descriptor(const struct sensors *sensors)
+{
+    return sensors->waiting;
+}
+
+/* ---- codes ---- */
+
+static int put_map(struct sensors *sensors, int slot, const struct sensor_code *code)
+{
+    uint32_t first = 0, number = (uint32_t)slot;
+    int map =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "sensor_code", sizeof(first), sizeof(*code), 1, NULL);
+
+    if (map < 0)
+        return map;
+    int result = bpf_map_update_elem(map, &first, code, 0);
+    if (result == 0) /* the kernel waits for programs that use the old one */
+        result = bpf_map_update_elem(bpf_map__fd(sensors->bpf->maps.codes), &number, &map, BPF_ANY);
+    close(map);
+    return result;
+}
+
+int sensor_put_code(struct sensor *sensor, struct sensor_place *place, struct problem *problem)
+{
+    int result = put_map(sensor->sensors, place->slot, place->code);
+
+    return result == 0 ? 0
+                       : problem_set(problem, result, "cannot hand a sensor to the kernel: %s",
+                                     strerror(-result));
+}
+
+void sensor_settle(struct sensor *sensor)
+{
+    if (sensor->place_count > 0) /* the kernel waits when one is replaced, if by the same */
+        put_map(sensor->sensors, sensor->places[0].slot, sensor->places[0].code);
+}
+
+/* ---- records ---- */
+
+static int make_record(struct sensors *sensors, struct sensor_record *ret_record)
+{
+    const struct sensor_event_record *event = &sensors->event;
+    struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
+
+    if (sensor == NULL || event->generation != sensors->generations[event->sensor])
+        return 0;
+    *ret_record = (struct sensor_record){.command = SENSOR_NEW_VAL,
+                                         .sensor = event->sensor,
+                                         .time = event->time,
+                                         .pid = sensor->program->pid,
+                                         .tid = (pid_t)event->tid,
+                                         .value_count = (uint32_t)sensor->value_count};
+    for (size_t i = 0; i < sensor->value_count; i++)
+        ret_record->values[i] =
+            value_of_bits(&sensor->values[i], event->values[i], (event->known >> i & 1) != 0);
+    if (sensor->sampled && !sensor->state->armed) /* and not asked again */
+        sensor_detach(sensor);
+    return 1;
+}
+
+/* Programs that have ended, or execute others. */
+static int look_at_programs(struct sensors *sensors, struct sensor_record *ret_record)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    if (now < sensors->next_look)
+        return 0;
+    for (size_t i = 0; i < sensors->program_count; i++) {
+        struct watched_program *watched = &sensors->programs[i];
+        if (watched->reported || watched->sensors == 0)
+            continue;
+        int state = sensor_program_state(watched->program, NULL);
+        if (state >= 0)
+            continue;
+        watched->reported = true;
+        epoll_ctl(sensors->waiting, EPOLL_CTL_DEL, watched->program->process, NULL);
+        *ret_record =
+            (struct sensor_record){.command = state == -ESRCH ? SENSOR_ENDED : SENSOR_EXECUTED,
+                                   .time = now,
+                                   .pid = watched->program->pid};
+        return 1;
+    }
+    sensors->next_look = now + LOOK_EVERY;
+    return 0;
+}
+
+int sensors_next(struct sensors *sensors, struct sensor_record *ret_record)
+{
+    struct epoll_event ready;
+
+    for (;;) {
+        sensors->has_event = false;
+        int result = ring_buffer__consume(sensors->ring);
+        if (!sensors->has_event) {
+            if (result < 0 && result != -EINTR)
+                return result;
+            break;
+        }
+        if (make_record(sensors, ret_record) > 0)
+            return 1;
+    }
+    /* readable, though the ring is empty: a program has ended */
+    if (epoll_wait(sensors->waiting, &ready, 1, 0) > 0)
+        sensors->next_look = 0;
+    return look_at_programs(sensors, ret_record);
+}
+
+uint64_t sensors_lost_notices(const struct sensors *sensors)
+{
+    (void)sensors;
+    return 0; /* notices do not go through the ring */
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* types.c: types of C, from debug information and from casts. See types.h. */
+#include "sensor/types.h"
+
+#include "base/nearest.h"
+#include "sensor/lookup.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct type type_int = {.kind = TYPE_INTEGER, .is_signed = true, .size = 4, .name = "int"};
+const struct type type_unsigned = {.kind = TYPE_INTEGER, .size = 4, .name = "unsigned int"};
+const struct type type_long = {.kind = TYPE_INTEGER, .is_signed = true, .size = 8, .name = "long"};
+const struct type type_unsigned_long = {.kind = TYPE_INTEGER, .size = 8, .name = "unsigned long"};
+const struct type type_double = {.kind = TYPE_REAL, .is_signed = true, .size = 8, .name = "double"};
+const struct type type_untyped = {.kind = TYPE_UNTYPED, .name = "symbol without type"};
+static const struct type type_void = {.kind = TYPE_VOID, .name = "void"};
+
+static uint64_t number_attribute(Dwarf_Die *die, unsigned name, uint64_t otherwise)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+
+    return dwarf_attr_integrate(die, name, &attribute) != NULL &&
+                   dwarf_formudata(&attribute, &value) == 0
+               ? value
+               : otherwise;
+}
+
+static void set_base(struct type *type, Dwarf_Die *die, uint64_t encoding)
+{
+    const char *name = dwarf_diename(die);
+
+    type->kind = encoding == DW_ATE_float ? TYPE_REAL : TYPE_INTEGER;
+    type->is_bool = encoding == DW_ATE_boolean;
+    type->is_signed =
+        encoding == DW_ATE_signed || encoding == DW_ATE_signed_char || encoding == DW_ATE_float;
+    type->is_char = name != NULL && strcmp(name, "char") == 0;
+    if (encoding == DW_ATE_complex_float || encoding == DW_ATE_decimal_float || type->size == 0 ||
+        type->size > 8)
+        type->kind = TYPE_STRUCT; /* no number that the machine knows */
+}
+
+static void set_kind(struct type *type, Dwarf_Die *die)
+{
+    Dwarf_Die underlying;
+    Dwarf_Attribute attribute;
+
+    type->size = number_attribute(die, DW_AT_byte_size, 0);
+    switch (dwarf_tag(die)) {
+    case DW_TAG_base_type:
+        set_base(type, die, number_attribute(die, DW_AT_encoding, DW_ATE_unsigned));
+        break;
+    case DW_TAG_enumeration_type:
+        type->kind = TYPE_INTEGER;
+        if (dwarf_attr(die, DW_AT_type, &attribute) != NULL &&
+            dwarf_formref_die(&attribute, &underlying) != NULL &&
+            dwarf_peel_type(&underlying, &underlying) == 0)
+            type->is_signed =
+                number_attribute(&underlying, DW_AT_encoding, DW_ATE_unsigned) == DW_ATE_signed;
+        break;
+    case DW_TAG_pointer_type:
+        type->kind = TYPE_POINTER;
+        type->size = 8;
+        break;
+    case DW_TAG_reference_type:
+    case DW_TAG_rvalue_reference_type:
+        type->kind = TYPE_REFERENCE;
+        type->size = 8;
+        break;
+    case DW_TAG_array_type:
+        type->kind = TYPE_ARRAY;
+        dwarf_aggregate_size(die, &type->size);
+        break;
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_class_type:
+        type->kind = TYPE_STRUCT;
+        break;
+    default:
+        type->kind = TYPE_VOID;
+    }
+}
+
+static const struct type *type_of_die(struct sensor_program *program, Dwarf_Die *die)
+{
+    struct type *type = arena_allocate(&program->memory, sizeof(*type));
+
+    if (type == NULL)
+        return NULL;
+    *type = (struct type){.name = dwarf_diename(die)};
+    if (dwarf_peel_type(die, &type->die) != 0)
+        return &type_void;
+    set_kind(type, &type->die);
+    if (type->kind == TYPE_STRUCT && dwarf_hasattr_integrate(&type->die, DW_AT_declaration)) {
+        type->die = type_complete(program, type->die);
+        type->size = number_attribute(&type->die, DW_AT_byte_size, 0);
+    }
+    return type;
+}
+
+const struct type *type_of(struct sensor_program *program, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die named;
+
+    if (dwarf_attr_integrate(die, DW_AT_type, &attribute) == NULL ||
+        dwarf_formref_die(&attribute, &named) == NULL)
+        return &type_void;
+    return type_of_die(program, &named);
+}
+
+/* The rows of an array of several dimensions: the same type without its first dimension. */
+static unsigned count_dimensions(const struct type *type, uint64_t *ret_first)
+{
+    Dwarf_Die die = type->die, child;
+    unsigned count = 0;
+
+    if (dwarf_child(&die, &child) != 0)
+        return 0;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_subrange_type)
+            continue;
+        if (count++ == 0)
+            *ret_first = number_attribute(&child, DW_AT_count,
+                                          number_attribute(&child, DW_AT_upper_bound, 0) + 1);
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return count;
+}
+
+const struct type *type_target(struct sensor_program *program, const struct type *type)
+{
+    uint64_t first = 0;
+    Dwarf_Die die = type->die;
+
+    if (type->to != NULL)
+        return type->to;
+    const struct type *target = type_of(program, &die);
+    if (target == NULL || type->kind != TYPE_ARRAY)
+        return target;
+    unsigned dimensions = count_dimensions(type, &first);
+    if (dimensions < 2 || dimensions > 2 || first == 0 || type->size == 0)
+        return target;
+    struct type *row = arena_allocate(&program->memory, sizeof(*row));
+    if (row != NULL)
+        *row = (struct type){.kind = TYPE_ARRAY, .size = type->size / first, .to = target};
+    return row;
+}
+
+const struct type *type_pointer_to(struct sensor_program *program, const struct type *type)
+{
+    struct type *pointer = arena_allocate(&program->memory, sizeof(*pointer));
+
+    if (pointer != NULL)
+        *pointer = (struct type){.kind = TYPE_POINTER, .size = 8, .to = type};
+    return pointer;
+}
+
+/* ---- casts ---- */
+
+static const struct type *basic_type(struct sensor_program *program, const struct c_type *cast)
+{
+    static const char *const names[2][9] = {
+        {[1] = "unsigned char",
+         [2] = "unsigned short",
+         [4] = "unsigned int",
+         [8] = "unsigned long"},
+        {[1] = "char", [2] = "short", [4] = "int", [8] = "long"}};
+    struct type *type = arena_allocate(&program->memory, sizeof(*type));
+
+    if (type == NULL)
+        return NULL;
+    *type =
+        (struct type){.kind = cast->kind == C_TYPE_REAL ? TYPE_REAL : TYPE_INTEGER,
+                      .is_signed = cast->is_signed,
+                      .size = cast->size,
+                      .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 && cast->is_signed,
+                      .name = names[cast->is_signed][cast->size]};
+    if (cast->kind == C_TYPE_REAL)
+        type->name = cast->size == 4 ? "float" : "double";
+    return type;
+}
+
+const struct type *type_of_cast(struct sensor_program *program, const struct c_type *cast,
+                                int *ret_result)
+{
+    const struct type *type = NULL;
+    Dwarf_Die die;
+
+    *ret_result = -ENOMEM;
+    if (cast->kind == C_TYPE_VOID) {
+        type = &type_void;
+    } else if (cast->kind != C_TYPE_NAMED) {
+        type = basic_type(program, cast);
+    } else if (lookup_type(program, cast->name, &die)) {
+        type = type_of_die(program, &die);
+    } else {
+        *ret_result = -ENOENT;
+    }
+    for (unsigned i = 0; type != NULL && i < cast->pointers; i++)
+        type = type_pointer_to(program, type);
+    return type;
+}
+
+const char *type_name(struct sensor_program *program, const struct type *type)
+{
+    const char *inner = NULL, *format = "%s";
+
+    if (type->name != NULL && type->kind != TYPE_STRUCT)
+        return type->name;
+    if (type->kind == TYPE_POINTER || type->kind == TYPE_REFERENCE || type->kind == TYPE_ARRAY) {
+        const struct type *target = type_target(program, type);
+        inner = target == NULL ? NULL : type_name(program, target);
+        bool stars = inner != NULL && inner[0] != '\0' && inner[strlen(inner) - 1] == '*';
+        format = type->kind == TYPE_ARRAY       ? "%s []"
+                 : type->kind == TYPE_REFERENCE ? "%s &"
+                 : stars                        ? "%s*"
+                                                : "%s *";
+    } else if (type->kind == TYPE_STRUCT) {
+        Dwarf_Die die = type->die;
+        inner = type->name;
+        format = inner != NULL && dwarf_tag(&die) == DW_TAG_structure_type &&
+                         dwarf_diename(&die) == type->name
+                     ? "struct %s"
+                     : "%s";
+    }
+    if (inner == NULL)
+        inner = type->kind == TYPE_STRUCT ? "struct" : "?";
+    size_t size = strlen(inner) + 16;
+    char *text = arena_allocate(&program->memory, size);
+    if (text == NULL)
+        return "?";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    snprintf(text, size, format, inner);
+#pragma GCC diagnostic pop
+    return text;
+}
+
+Dwarf_Die type_complete(struct sensor_program *program, Dwarf_Die die)
+{
+    const char *name = dwarf_diename(&die);
+    char text[256];
+    Dwarf_Die found;
+
+    if (name == NULL)
+        return die;
+    snprintf(text, sizeof(text), "%s %s", dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct",
+             name);
+    return lookup_type(program, text, &found) ? found : die;
+}
+
+/* ---- members ---- */
+
+static void set_bits(Dwarf_Die *die, struct type_member *member)
+{
+    uint64_t size = number_attribute(die, DW_AT_bit_size, 0);
+    uint64_t bits = number_attribute(die, DW_AT_data_bit_offset, UINT64_MAX);
+
+    if (size == 0 || size > 64 || member->type->size == 0)
+        return;
+    if (bits == UINT64_MAX) { /* DWARF 2 and 3 count from the most significant bit */
+        uint64_t from_top = number_attribute(die, DW_AT_bit_offset, 0);
+        uint64_t storage = number_attribute(die, DW_AT_byte_size, member->type->size) * 8;
+        bits = member->offset * 8 + (storage - size - from_top);
+    }
+    member->offset = bits / (member->type->size * 8) * member->type->size;
+    member->bit_shift = (uint32_t)(bits - member->offset * 8);
+    member->bit_size = (uint32_t)size;
+}
+
+static int found_member(struct sensor_program *program, Dwarf_Die *die, uint64_t offset,
+                        struct type_member *ret_member)
+{
+    struct type_member member = {.type = type_of(program, die), .offset = offset};
+
+    if (member.type == NULL)
+        return -ENOMEM;
+    set_bits(die, &member);
+    *ret_member = member;
+    return 0;
+}
+
+/* Anonymous structs have members of their own, as have base classes. */
+static int find_inside(struct sensor_program *program, Dwarf_Die *die, uint64_t offset,
+                       const char *name, struct type_member *ret_member, struct nearest *nearest)
+{
+    const struct type *inner = type_of(program, die);
+    int result = inner == NULL ? -ENOMEM : -ENOENT;
+
+    if (inner != NULL && inner->kind == TYPE_STRUCT)
+        result = type_find_member(program, inner, name, ret_member, nearest);
+    if (result == 0)
+        ret_member->offset += offset;
+    return result;
+}
+
+int type_find_member(struct sensor_program *program, const struct type *type, const char *name,
+                     struct type_member *ret_member, struct nearest *nearest)
+{
+    Dwarf_Die die = type->die, child;
+
+    if (dwarf_child(&die, &child) != 0)
+        return -ENOENT;
+    do {
+        int tag = dwarf_tag(&child), result = -ENOENT;
+        const char *found = dwarf_diename(&child);
+        if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
+            continue;
+        uint64_t offset = number_attribute(&child, DW_AT_data_member_location, 0);
+        if (found != NULL && strcmp(found, name) == 0)
+            return found_member(program, &child, offset, ret_member);
+        if (found != NULL)
+            nearest_add(nearest, found);
+        if (found == NULL || tag == DW_TAG_inheritance)
+            result = find_inside(program, &child, offset, name, ret_member, nearest);
+        if (result != -ENOENT)
+            return result;
+    } while (dwarf_siblingof(&child, &child) == 0);
+    return -ENOENT;
+}
