@@ -285,7 +285,12 @@ static int read_number(struct c_reader *reader, struct c_expression *node)
     errno = 0;
     node->number = strtoull(text, &end, 0);
     if (errno == 0 && is_suffix(end)) {
+        bool decimal = text[0] != '0';
         node->is_unsigned = strpbrk(end, "uU") != NULL || node->number > INT64_MAX;
+        node->is_long = strpbrk(end, "lL") != NULL ||
+                        node->number > (node->is_unsigned || !decimal ? UINT32_MAX : INT32_MAX);
+        if (!decimal && !node->is_long && node->number > INT32_MAX)
+            node->is_unsigned = true; /* 0xffffffff */
         return 0;
     }
     node->kind = C_REAL;

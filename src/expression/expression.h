@@ -63,7 +63,7 @@ struct c_expression {
     struct c_expression *left, *right, *other;
     const char *name; /* C_NAME, C_MEMBER */
     uint64_t number;  /* C_NUMBER */
-    bool is_unsigned; /* C_NUMBER: of type unsigned long; else long or, if it fits, int */
+    bool is_unsigned, is_long; /* C_NUMBER: its type, also by its size */
     double real;
     struct c_type type; /* C_CAST */
 };

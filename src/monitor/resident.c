@@ -338,6 +338,35 @@ static void read_part(struct part *part)
     part->share->resident->unread += result < 0 && result != -ENOTSUP;
 }
 
+/* How often to read what is not traced: so that a value is never older than the view allows. */
+static uint64_t period_of(const struct part *part)
+{
+    const struct share *share = part->share;
+    const struct view *view = view_of(share);
+    uint64_t every = share->resident->options.every;
+
+    if (share->plan.period > 0 && share->plan.period < (double)every)
+        every = (uint64_t)share->plan.period;
+    if (view->has_correct && view->correct / 2 < every)
+        every = view->correct / 2;
+    return every < 1000000 ? 1000000 : every;
+}
+
+/* Reads periodically from now on. `why`: what was wished for is not possible; "": this is what the plan says. */
+static void sample_instead(struct part *part, const char *why)
+{
+    const struct view *view = view_of(part->share);
+    char name[VIEW_ENTITY_SIZE];
+
+    part->how.traced = part->how.filtered = false;
+    part->period = period_of(part);
+    view_entity_text(&view->entities[part->entity], name);
+    if (why[0] != '\0')
+        note(part->share->resident,
+             "view %s: %s, process %d: read every %.3g ms, changes in between are missed: %s",
+             view->name, name, part->pid, (double)part->period / 1e6, why);
+}
+
 /* First the sensor, then the value, so that no change between them is missed. */
 static void switch_on(struct part *part)
 {
@@ -350,8 +379,7 @@ static void switch_on(struct part *part)
     part->filter = (struct view_filter){false};
     if (part->how.traced && !part->on &&
         part->collector->turn(part->collector->self, part->collection, true, &problem) < 0)
-        note(resident, "view %s: a sensor cannot be switched on: %s", view_of(part->share)->name,
-             problem.text);
+        sample_instead(part, problem.text);
     part->on = true;
     part->sample = part->period == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + part->period;
     if (part->period != 0 && part->sample < resident->next)
@@ -534,20 +562,6 @@ static const struct collector *collector_for(const struct resident *resident, co
     return NULL;
 }
 
-/* How often to read what is not traced: so that a value is never older than the view allows. */
-static uint64_t period_of(const struct part *part)
-{
-    const struct share *share = part->share;
-    const struct view *view = view_of(share);
-    uint64_t every = share->resident->options.every;
-
-    if (share->plan.period > 0 && share->plan.period < (double)every)
-        every = (uint64_t)share->plan.period;
-    if (view->has_correct && view->correct / 2 < every)
-        every = view->correct / 2;
-    return every < 1000000 ? 1000000 : every;
-}
-
 static int open_part(struct part *part, pid_t pid, struct problem *problem)
 {
     struct share *share = part->share;
@@ -575,7 +589,9 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
     part->how = (struct collected_how){0};
     int result = part->collector->open(part->collector->self, &wish, values_came, part,
                                        &part->collection, &part->how, problem);
-    part->period = result < 0 || part->how.traced ? 0 : period_of(part);
+    part->period = 0;
+    if (result == 0 && !part->how.traced)
+        sample_instead(part, part->how.why);
     return result;
 }
 
@@ -598,11 +614,6 @@ void resident_bind(struct resident *resident, uint32_t row, uint32_t entity, pid
              problem.text);
         return;
     }
-    if (part->how.why[0] != '\0' && !part->how.traced)
-        note(resident,
-             "view %s: %s, process %d is read every %.3g ms, changes in between are "
-             "missed: %s",
-             view_of(share)->name, name, pid, (double)part->period / 1e6, part->how.why);
     if (is_wanted(part))
         switch_on(part);
 }

@@ -3,10 +3,11 @@
  * compile_names.c: what a name in an expression stands for. The first of:
  *
  *      a local variable or argument of the place's function, from the innermost block outwards
- *      a variable of the place's file, then of the program, then of its libraries
- *      a constant of an enum
- *      a symbol without debug information
+ *      a variable of the place's file, then of the program
  *      arg1 ... of the function or USDT probe, a register
+ *      a constant of an enum
+ *      a variable of a library
+ *      a symbol without debug information
  */
 #include "sensor/compile.h"
 #include "sensor/lookup.h"
@@ -76,8 +77,8 @@ static int compile_variable(struct compiler *compiler, const struct c_expression
 
     if (!find_copy(compiler, lookup, name->name, &address))
         return compile_location(compiler, name, &lookup->die, lookup->bias, false, to, ret_operand);
-    *ret_operand =
-        (struct operand){.type = type_of(compiler->program, &lookup->die), .in_memory = true};
+    *ret_operand = (struct operand){.type = type_of(compiler->program, &lookup->die),
+                                    .in_memory = true};
     if (ret_operand->type == NULL)
         return problem_set(compiler->problem, -ENOMEM, "out of memory");
     return compile_step(compiler, name,
@@ -92,6 +93,30 @@ static const char *const register_names[SENSOR_REGISTERS] = {
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
     "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
 
+/* Where an argument is, or begins to be. */
+static int compile_usdt_base(struct compiler *compiler, const struct c_expression *name,
+                             const struct usdt_argument *argument, unsigned to)
+{
+    struct nearest nearest = {.typed = argument->symbol, .length = SIZE_MAX};
+    Dwfl_Module *module;
+    uint64_t address, size;
+
+    if (argument->symbol[0] == '\0')
+        return compile_step(compiler, name,
+                            (struct sensor_step){.operation = STEP_REGISTER,
+                                                 .to = (uint8_t)to,
+                                                 .constant = argument->from});
+    if (!lookup_symbol(compiler->program, argument->symbol, false, &address, &size, &module,
+                       &nearest))
+        return compile_problem(compiler, name, -ENOENT,
+                               "'%s' is the variable '%s', which has no symbol", name->name,
+                               argument->symbol);
+    return compile_step(compiler, name,
+                        (struct sensor_step){.operation = STEP_CONSTANT,
+                                             .to = (uint8_t)to,
+                                             .constant = (int64_t)address});
+}
+
 static int compile_usdt(struct compiler *compiler, const struct c_expression *name,
                         const struct usdt_argument *argument, unsigned to,
                         struct operand *ret_operand)
@@ -104,10 +129,7 @@ static int compile_usdt(struct compiler *compiler, const struct c_expression *na
                             (struct sensor_step){.operation = STEP_CONSTANT,
                                                  .to = (uint8_t)to,
                                                  .constant = argument->constant});
-    result = compile_step(compiler, name,
-                          (struct sensor_step){.operation = STEP_REGISTER,
-                                               .to = (uint8_t)to,
-                                               .constant = argument->from});
+    result = compile_usdt_base(compiler, name, argument, to);
     if (result == 0 && argument->has_index) {
         const struct sensor_step steps[] = {
             {.operation = STEP_REGISTER, .to = (uint8_t)(to + 1), .constant = argument->index},
@@ -117,14 +139,15 @@ static int compile_usdt(struct compiler *compiler, const struct c_expression *na
         for (size_t i = 0; result == 0 && i < ARRAY_SIZE(steps); i++)
             result = compile_step(compiler, name, steps[i]);
     }
-    return result < 0 ? result
-                      : compile_step(compiler, name,
-                                     (struct sensor_step){
-                                         .operation = argument->is_memory ? STEP_LOAD : STEP_EXTEND,
-                                         .to = (uint8_t)to,
-                                         .size = argument->size,
-                                         .is_signed = argument->is_signed,
-                                         .constant = argument->is_memory ? argument->constant : 0});
+    return result < 0
+               ? result
+               : compile_step(compiler, name,
+                              (struct sensor_step){
+                                  .operation = argument->is_memory ? STEP_LOAD : STEP_EXTEND,
+                                  .to = (uint8_t)to,
+                                  .size = argument->size,
+                                  .is_signed = argument->is_signed,
+                                  .constant = argument->is_memory ? argument->constant : 0});
 }
 
 /* arg1 ... arg6, of a USDT probe arg1 ... arg12. Returns 1 if it is one, 0, or an error. */
@@ -146,10 +169,8 @@ static int compile_argument(struct compiler *compiler, const struct c_expression
                                name->name);
     size_t most = place->usdt ? place->argument_count : ARRAY_SIZE(registers);
     if (number > most)
-        return compile_problem(compiler, name, -EINVAL,
-                               "there are only %zu arguments that can be "
-                               "read here",
-                               most);
+        return compile_problem(compiler, name, -EINVAL, "there are only %zu arguments that can be "
+                               "read here", most);
     int result;
     if (place->usdt) {
         result = compile_usdt(compiler, name, &place->arguments[number - 1], to, ret_operand);
@@ -181,22 +202,30 @@ static int compile_register(struct compiler *compiler, const struct c_expression
 
 /* ---- all ---- */
 
+static int compile_enumerator(struct compiler *compiler, const struct c_expression *name,
+                              unsigned to, struct operand *ret_operand)
+{
+    int64_t number;
+
+    if (!lookup_enumerator(compiler->program, name->name, &number))
+        return 0;
+    *ret_operand = (struct operand){.type = number == (int32_t)number ? &type_int : &type_long};
+    int result = compile_step(
+        compiler, name,
+        (struct sensor_step){
+            .operation = STEP_CONSTANT, .to = (uint8_t)to, .constant = number});
+    return result < 0 ? result : 1;
+}
+
 static int compile_symbol(struct compiler *compiler, const struct c_expression *name, unsigned to,
                           struct operand *ret_operand, struct nearest *nearest)
 {
     Dwfl_Module *module;
     uint64_t address, size;
-    int64_t number;
 
-    if (lookup_enumerator(compiler->program, name->name, &number)) {
-        *ret_operand = (struct operand){.type = number == (int32_t)number ? &type_int : &type_long};
-        address = (uint64_t)number;
-    } else if (lookup_symbol(compiler->program, name->name, false, &address, &size, &module,
-                             nearest)) {
-        *ret_operand = (struct operand){.type = &type_untyped, .in_memory = true};
-    } else {
+    if (!lookup_symbol(compiler->program, name->name, false, &address, &size, &module, nearest))
         return 0;
-    }
+    *ret_operand = (struct operand){.type = &type_untyped, .in_memory = true};
     int result = compile_step(compiler, name,
                               (struct sensor_step){.operation = STEP_CONSTANT,
                                                    .to = (uint8_t)to,
@@ -227,10 +256,11 @@ static int follow_reference(struct compiler *compiler, const struct c_expression
     if (operand->type->kind != TYPE_REFERENCE)
         return 0;
     if (operand->in_memory)
-        result = compile_step(
-            compiler, name,
-            (struct sensor_step){
-                .operation = STEP_LOAD, .to = (uint8_t)to, .size = 8, .constant = operand->offset});
+        result = compile_step(compiler, name,
+                              (struct sensor_step){.operation = STEP_LOAD,
+                                                   .to = (uint8_t)to,
+                                                   .size = 8,
+                                                   .constant = operand->offset});
     const struct type *target = type_target(compiler->program, operand->type);
     if (target == NULL)
         return problem_set(compiler->problem, -ENOMEM, "out of memory");
@@ -238,12 +268,34 @@ static int follow_reference(struct compiler *compiler, const struct c_expression
     return result;
 }
 
+/* Returns 1 if the program, or one of its libraries, has this variable, 0, or an error. */
+static int compile_program_variable(struct compiler *compiler, const struct c_expression *name,
+                                    bool libraries, unsigned to, struct operand *ret_operand,
+                                    struct nearest *nearest)
+{
+    char others[LOOKUP_OTHERS_SIZE];
+    struct lookup lookup;
+    int result = lookup_variable(compiler->program, libraries,
+                                 compiler->has_unit ? &compiler->unit : NULL, name->name, &lookup,
+                                 nearest, others);
+
+    if (result == -ENOENT)
+        return 0;
+    if (result == -EEXIST)
+        return compile_problem(compiler, name, -EINVAL,
+                               "several files have a variable '%s': %s; use a place in the one that "
+                               "is meant",
+                               name->name, others);
+    result = compile_variable(compiler, name, &lookup, to, ret_operand);
+    if (result == 0)
+        result = follow_reference(compiler, name, to, ret_operand);
+    return result < 0 ? result : 1;
+}
+
 int compile_name(struct compiler *compiler, const struct c_expression *name, unsigned to,
                  struct operand *ret_operand)
 {
     struct nearest nearest = {.typed = name->name, .length = strlen(name->name)};
-    char others[LOOKUP_OTHERS_SIZE];
-    struct lookup lookup;
     Dwarf_Die die;
     int result;
 
@@ -251,22 +303,16 @@ int compile_name(struct compiler *compiler, const struct c_expression *name, uns
         result = compile_location(compiler, name, &die, compiler->bias, true, to, ret_operand);
         return result < 0 ? result : follow_reference(compiler, name, to, ret_operand);
     }
-    result = lookup_variable(compiler->program, compiler->has_unit ? &compiler->unit : NULL,
-                             name->name, &lookup, &nearest, others);
-    if (result == 0) {
-        result = compile_variable(compiler, name, &lookup, to, ret_operand);
-        return result < 0 ? result : follow_reference(compiler, name, to, ret_operand);
-    }
-    if (result == -EEXIST)
-        return compile_problem(
-            compiler, name, -EINVAL,
-            "several files have a variable '%s': %s; use a place in the one that "
-            "is meant",
-            name->name, others);
-    result = compile_argument(compiler, name, to, ret_operand);
+    result = compile_program_variable(compiler, name, false, to, ret_operand, &nearest);
     if (result == 0)
-        result = compile_symbol(compiler, name, to, ret_operand, &nearest);
+        result = compile_argument(compiler, name, to, ret_operand);
     if (result == 0)
         result = compile_register(compiler, name, to, ret_operand);
+    if (result == 0)
+        result = compile_enumerator(compiler, name, to, ret_operand);
+    if (result == 0)
+        result = compile_program_variable(compiler, name, true, to, ret_operand, &nearest);
+    if (result == 0)
+        result = compile_symbol(compiler, name, to, ret_operand, &nearest);
     return result == 0 ? compile_unknown(compiler, name, &nearest) : result < 0 ? result : 0;
 }

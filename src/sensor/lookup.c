@@ -99,8 +99,8 @@ static int check_variable(void *context, struct lookup *lookup)
     }
     if (dwarf_attr_integrate(&lookup->die, DW_AT_external, &attribute) != NULL)
         dwarf_formflag(&attribute, &external);
-    bool own =
-        search->unit != NULL && dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
+    bool own = search->unit != NULL &&
+               dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
     unsigned rank = own ? 3 : external ? 2 : 1;
     if (rank == search->rank && rank == 1) {
         search->count++;
@@ -116,16 +116,16 @@ static int check_variable(void *context, struct lookup *lookup)
     return rank == 3;
 }
 
-int lookup_variable(struct sensor_program *program, Dwarf_Die *unit, const char *name,
-                    struct lookup *ret_lookup, struct nearest *nearest,
-                    char others[LOOKUP_OTHERS_SIZE])
+int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit,
+                    const char *name, struct lookup *ret_lookup,
+                    struct nearest *nearest, char others[LOOKUP_OTHERS_SIZE])
 {
+    size_t end = libraries ? program->module_count : 1;
     struct variable_search search = {
         .name = name, .unit = unit, .nearest = nearest, .others = others};
 
     others[0] = '\0';
-    /* the program's own before those of its libraries */
-    for (size_t i = 0; i < program->module_count && search.rank == 0; i++)
+    for (size_t i = libraries ? 1 : 0; i < end && search.rank == 0; i++)
         lookup_each(program, program->modules[i], check_variable, &search);
     if (search.rank == 0)
         return -ENOENT;
@@ -151,9 +151,9 @@ static int check_type(void *context, struct lookup *lookup)
 
     if (tag == DW_TAG_class_type)
         tag = DW_TAG_structure_type;
-    if (search->tag == 0
-            ? tag != DW_TAG_typedef && tag != DW_TAG_base_type && tag != DW_TAG_structure_type
-            : tag != search->tag)
+    if (search->tag == 0 ? tag != DW_TAG_typedef && tag != DW_TAG_base_type &&
+                               tag != DW_TAG_structure_type
+                         : tag != search->tag)
         return 0;
     name = dwarf_diename(&lookup->die);
     if (name == NULL || strcmp(name, search->name) != 0 ||
@@ -217,7 +217,7 @@ bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t
 {
     struct enumerator_search search = {.name = name};
 
-    if (lookup_each(program, NULL, check_enumerators, &search) == 0)
+    if (lookup_each(program, program->modules[0], check_enumerators, &search) == 0)
         return false;
     *ret_value = search.value;
     return true;

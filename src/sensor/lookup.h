@@ -22,20 +22,21 @@ struct lookup {
 int lookup_each(struct sensor_program *program, Dwfl_Module *module,
                 int (*found)(void *context, struct lookup *lookup), void *context);
 
-/* A global or static variable with a place in memory. `unit`: preferred, if not NULL. Returns 0, -ENOENT, or -EEXIST:
- * several files have one, of which *ret_others lists some. */
+/* A global or static variable with a place in memory: of the program, or of its `libraries`, whose debug information
+ * can take a second to read. `unit`: preferred, if not NULL. Returns 0, -ENOENT, or -EEXIST: several files have one,
+ * which `others` lists. */
 #define LOOKUP_OTHERS_SIZE 160
-int lookup_variable(struct sensor_program *program, Dwarf_Die *unit, const char *name,
+int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit, const char *name,
                     struct lookup *ret_lookup, struct nearest *nearest,
                     char others[LOOKUP_OTHERS_SIZE]);
 
 /* "struct request", "request_t". */
 bool lookup_type(struct sensor_program *program, const char *name, Dwarf_Die *ret_die);
 
-/* A constant of an enum. */
+/* A constant of an enum of the program. */
 bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t *ret_value);
 
-/* A symbol: of a variable (STT_OBJECT, STT_TLS: not), or of a function. `from`: the number of modules to skip. */
+/* A symbol: of a variable that is not thread-local, or of a function. */
 bool lookup_symbol(struct sensor_program *program, const char *name, bool function,
                    uint64_t *ret_address, uint64_t *ret_size, Dwfl_Module **ret_module,
                    struct nearest *nearest);

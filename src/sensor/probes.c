@@ -21,12 +21,12 @@ int sensor_probe_new(struct sensor_program *program, const char *expression,
                      struct problem *problem)
 {
     struct sensor_probe *probe = calloc(1, sizeof(*probe));
-    int result = sensor_program_state(program, problem);
+    int result = program_check(program, problem);
 
     if (probe == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     probe->program = program;
-    if (result >= 0)
+    if (result == 0)
         result = compile_expression(program, NULL, expression, source, false, 0, &probe->code,
                                     &probe->compiled, problem);
     if (result < 0) {
@@ -195,7 +195,7 @@ int sensor_probe_read(struct sensor_probe *probe, struct sensor_value *ret_value
         value = value_of_bits(&probe->compiled, machine.values[0], known);
     uint64_t time = clock_now(CLOCK_MONOTONIC);
     /* what was read may be another execution's memory */
-    int result = sensor_program_state(probe->program, problem);
+    int result = program_check(probe->program, problem);
     if (result < 0)
         return result;
     *ret_value = value;

@@ -90,7 +90,8 @@ static int find_file(Dwfl_Module *module, void **data, const char *name, Dwarf_A
                      char **ret_name, Elf **ret_elf)
 {
     const struct sensor_program *program = *data;
-    int file = program != NULL && name[0] == '/' ? program_open_file(program, base) : -ENOENT;
+    int file =
+        program != NULL && name[0] == '/' ? program_open_file(program, base) : -ENOENT;
 
     if (file < 0) /* the vdso */
         return dwfl_linux_proc_find_elf(module, data, name, base, ret_name, ret_elf);
@@ -182,7 +183,7 @@ static bool has_ended(int process)
     return poll(&descriptor, 1, 0) > 0;
 }
 
-int sensor_program_state(struct sensor_program *program, struct problem *problem)
+int program_check(const struct sensor_program *program, struct problem *problem)
 {
     char vector[sizeof(program->vector)];
 
@@ -195,7 +196,14 @@ int sensor_program_state(struct sensor_program *program, struct problem *problem
                    : problem_set(problem, -ESTALE,
                                  "process %d executes another program now; open it again",
                                  program->pid);
-    return hash_mappings(program->pid) != program->mapped;
+    return 0;
+}
+
+int sensor_program_state(struct sensor_program *program, struct problem *problem)
+{
+    int result = program_check(program, problem);
+
+    return result < 0 ? result : hash_mappings(program->pid) != program->mapped;
 }
 
 /* ---- modules ---- */
@@ -246,11 +254,10 @@ int sensor_program_refresh(struct sensor_program *program, struct problem *probl
 
 static int may_not(pid_t pid, struct problem *problem)
 {
-    return problem_set(
-        problem, -EPERM,
-        "process %d: reading its memory needs the right to ptrace it; run dpm as its "
-        "user or as root",
-        pid);
+    return problem_set(problem, -EPERM,
+                       "process %d: reading its memory needs the right to ptrace it; run dpm as its "
+                       "user or as root",
+                       pid);
 }
 
 static int open_execution(struct sensor_program *program, struct problem *problem)
@@ -292,8 +299,8 @@ int sensor_program_open(pid_t pid, struct sensor_program **ret_program, struct p
         result = program->dwfl == NULL ? problem_set(problem, -ENOMEM, "out of memory")
                                        : sensor_program_refresh(program, problem);
     }
-    if (result == 0 && (result = sensor_program_state(program, problem)) > 0)
-        result = 0;
+    if (result == 0)
+        result = program_check(program, problem);
     if (result < 0)
         sensor_program_close(program);
     else

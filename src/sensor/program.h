@@ -13,7 +13,7 @@ struct sensor_program {
     Dwfl *dwfl;
     Dwfl_Module **modules; /* the program first */
     size_t module_count, module_capacity;
-    uint64_t stack;    /* where the stack of this execution began: the kernel compares it */
+    uint64_t stack; /* where the stack of this execution began: the kernel compares it */
     char vector[1024]; /* the auxiliary vector of this execution: random addresses */
     size_t vector_size;
     uint64_t mapped;     /* hash of what is mapped */
@@ -29,6 +29,9 @@ bool program_file_offset(Dwfl_Module *module, uint64_t address, uint64_t *ret_of
 /* Reads memory of the process. Returns whether all of it could be read. */
 bool program_memory(const struct sensor_program *program, uint64_t address, void *bytes,
                     size_t size);
+
+/* As sensor_program_state, without a look at libraries: 0, -ESRCH or -ESTALE. */
+int program_check(const struct sensor_program *program, struct problem *problem);
 
 const char *program_module_name(Dwfl_Module *module);
 

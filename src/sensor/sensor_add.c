@@ -87,9 +87,9 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
     const struct place *at = sensor->watches ? NULL : &place->place;
 
     for (size_t i = 0; i < wish->value_count; i++) {
-        int result = compile_expression(wish->program, at, wish->values[i],
-                                        wish->sources == NULL ? NULL : &wish->sources[i], true,
-                                        (unsigned)i, place->code, &sensor->values[i], problem);
+        int result = compile_expression(
+            wish->program, at, wish->values[i], wish->sources == NULL ? NULL : &wish->sources[i],
+            true, (unsigned)i, place->code, &sensor->values[i], problem);
         if (result < 0)
             return result;
         sensor->types[i] = type_name(wish->program, sensor->values[i].type);
@@ -142,7 +142,7 @@ static int set_watch(struct sensor *sensor, struct problem *problem)
 static int fill(struct sensor *sensor, const struct sensor_wish *wish, struct problem *problem)
 {
     struct places *places = NULL;
-    int result = sensor_program_state(wish->program, problem);
+    int result = program_check(wish->program, problem);
 
     if (result < 0)
         return result;
@@ -153,8 +153,6 @@ static int fill(struct sensor *sensor, const struct sensor_wish *wish, struct pr
         result = places_find(wish->program, wish->place, places, problem);
     }
     size_t count = places == NULL ? 1 : places->count;
-    if (result >= 0)
-        result = 0;
     sensor->places = calloc(count, sizeof(*sensor->places));
     if (sensor->places == NULL)
         result = problem_set(problem, -ENOMEM, "out of memory");

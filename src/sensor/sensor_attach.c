@@ -28,14 +28,13 @@ static int attach_place(struct sensor *sensor, struct sensor_place *place, struc
     int file = program_open_file(sensor->program, place->place.address);
 
     if (file < 0)
-        return problem_set(
-            problem, -ENOENT,
-            "process %d: the file of '%s' that it executes cannot be opened any more",
-            sensor->program->pid, program_module_name(place->place.module));
+        return problem_set(problem, -ENOENT,
+                           "process %d: the file of '%s' that it executes cannot be opened any more",
+                           sensor->program->pid, program_module_name(place->place.module));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    place->link =
-        bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
-                                        sensor->program->pid, path, place->place.offset, &options);
+    place->link = bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
+                                                  sensor->program->pid, path, place->place.offset,
+                                                  &options);
     int error = errno;
     close(file);
     if (place->link != NULL)
@@ -50,6 +49,27 @@ static int attach_place(struct sensor *sensor, struct sensor_place *place, struc
 }
 
 /* ---- variables ---- */
+
+/* A virtual machine may accept watchpoints and never report one. So one is tried, on a variable of our own. */
+static bool watchpoints_work(void)
+{
+    static volatile uint64_t tried;
+    struct perf_event_attr attributes = {.type = PERF_TYPE_BREAKPOINT,
+                                         .size = sizeof(attributes),
+                                         .bp_type = HW_BREAKPOINT_W,
+                                         .bp_addr = (uintptr_t)&tried,
+                                         .bp_len = sizeof(tried),
+                                         .sample_period = 1};
+    uint64_t count = 0;
+    int event = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    if (event < 0)
+        return true; /* the real attempt says why */
+    tried = 1;
+    bool counted = read(event, &count, sizeof(count)) == sizeof(count) && count > 0;
+    close(event);
+    return counted;
+}
 
 static int take_watch(struct sensor *sensor, struct problem *problem)
 {
@@ -87,9 +107,10 @@ static int attach_thread(struct sensor *sensor, pid_t thread, struct problem *pr
     if (event < 0 && errno == ESRCH)
         return 0; /* it has ended */
     if (event < 0)
-        return problem_set(
-            problem, -errno, "process %d: cannot watch a variable: %s", sensor->program->pid,
-            errno == ENOSPC ? "all 4 watchpoints of the processor are in use" : strerror(errno));
+        return problem_set(problem, -errno, "process %d: cannot watch a variable: %s",
+                           sensor->program->pid,
+                           errno == ENOSPC ? "all 4 watchpoints of the processor are in use"
+                                           : strerror(errno));
     struct bpf_link *link =
         bpf_program__attach_perf_event(sensor->sensors->bpf->progs.sensor_at_variable, event);
     if (link == NULL) {
@@ -142,7 +163,12 @@ static int attach_variable(struct sensor *sensor, struct problem *problem)
 {
     struct threads threads = {0};
     size_t done = 0;
-    int result = take_watch(sensor, problem), found;
+    int found, result =
+                   watchpoints_work()
+                       ? take_watch(sensor, problem)
+                       : problem_set(problem, -ENOTSUP,
+                                     "hardware watchpoints do not work on this machine (a virtual "
+                                     "one?); give a place in the code");
 
     while (result == 0 && (found = find_threads(sensor->program->pid, &threads)) != 0) {
         if (found < 0)
@@ -173,7 +199,7 @@ static void note_value(struct sensor *sensor)
 
 int sensor_attach(struct sensor *sensor, struct problem *problem)
 {
-    int result = sensor_program_state(sensor->program, problem);
+    int result = program_check(sensor->program, problem);
 
     if (result < 0)
         return result;
@@ -183,8 +209,8 @@ int sensor_attach(struct sensor *sensor, struct problem *problem)
     for (size_t i = 0; result == 0 && !sensor->watches && i < sensor->place_count; i++)
         result = attach_place(sensor, &sensor->places[i], problem);
     /* the process may have executed another program meanwhile */
-    if (result == 0 && (result = sensor_program_state(sensor->program, problem)) > 0)
-        result = 0;
+    if (result == 0)
+        result = program_check(sensor->program, problem);
     if (result < 0)
         sensor_detach(sensor);
     return result;

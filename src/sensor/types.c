@@ -33,8 +33,8 @@ static void set_base(struct type *type, Dwarf_Die *die, uint64_t encoding)
 
     type->kind = encoding == DW_ATE_float ? TYPE_REAL : TYPE_INTEGER;
     type->is_bool = encoding == DW_ATE_boolean;
-    type->is_signed =
-        encoding == DW_ATE_signed || encoding == DW_ATE_signed_char || encoding == DW_ATE_float;
+    type->is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ||
+                      encoding == DW_ATE_float;
     type->is_char = name != NULL && strcmp(name, "char") == 0;
     if (encoding == DW_ATE_complex_float || encoding == DW_ATE_decimal_float || type->size == 0 ||
         type->size > 8)
@@ -82,13 +82,28 @@ static void set_kind(struct type *type, Dwarf_Die *die)
     }
 }
 
+/* The name behind const, volatile ... */
+static const char *name_of(Dwarf_Die die)
+{
+    Dwarf_Attribute attribute;
+    const char *name;
+
+    while ((name = dwarf_diename(&die)) == NULL &&
+           (dwarf_tag(&die) == DW_TAG_const_type || dwarf_tag(&die) == DW_TAG_volatile_type ||
+            dwarf_tag(&die) == DW_TAG_restrict_type || dwarf_tag(&die) == DW_TAG_atomic_type) &&
+           dwarf_attr(&die, DW_AT_type, &attribute) != NULL &&
+           dwarf_formref_die(&attribute, &die) != NULL)
+        ;
+    return name;
+}
+
 static const struct type *type_of_die(struct sensor_program *program, Dwarf_Die *die)
 {
     struct type *type = arena_allocate(&program->memory, sizeof(*type));
 
     if (type == NULL)
         return NULL;
-    *type = (struct type){.name = dwarf_diename(die)};
+    *type = (struct type){.name = name_of(*die)};
     if (dwarf_peel_type(die, &type->die) != 0)
         return &type_void;
     set_kind(type, &type->die);
@@ -161,21 +176,18 @@ const struct type *type_pointer_to(struct sensor_program *program, const struct 
 static const struct type *basic_type(struct sensor_program *program, const struct c_type *cast)
 {
     static const char *const names[2][9] = {
-        {[1] = "unsigned char",
-         [2] = "unsigned short",
-         [4] = "unsigned int",
-         [8] = "unsigned long"},
+        {[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int", [8] = "unsigned long"},
         {[1] = "char", [2] = "short", [4] = "int", [8] = "long"}};
     struct type *type = arena_allocate(&program->memory, sizeof(*type));
 
     if (type == NULL)
         return NULL;
-    *type =
-        (struct type){.kind = cast->kind == C_TYPE_REAL ? TYPE_REAL : TYPE_INTEGER,
-                      .is_signed = cast->is_signed,
-                      .size = cast->size,
-                      .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 && cast->is_signed,
-                      .name = names[cast->is_signed][cast->size]};
+    *type = (struct type){.kind = cast->kind == C_TYPE_REAL ? TYPE_REAL : TYPE_INTEGER,
+                          .is_signed = cast->is_signed,
+                          .size = cast->size,
+                          .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 &&
+                                     cast->is_signed,
+                          .name = names[cast->is_signed][cast->size]};
     if (cast->kind == C_TYPE_REAL)
         type->name = cast->size == 4 ? "float" : "double";
     return type;
@@ -202,38 +214,49 @@ const struct type *type_of_cast(struct sensor_program *program, const struct c_t
     return type;
 }
 
+/* "struct ", "enum ", or "" before the name of a typedef or of C++'s classes. */
+static const char *tag_of(const struct type *type)
+{
+    Dwarf_Die die = type->die;
+    const char *own = die.addr == NULL ? NULL : dwarf_diename(&die);
+
+    if (own == NULL || type->name == NULL || strcmp(own, type->name) != 0)
+        return "";
+    switch (dwarf_tag(&die)) {
+    case DW_TAG_structure_type:
+        return "struct ";
+    case DW_TAG_union_type:
+        return "union ";
+    case DW_TAG_enumeration_type:
+        return "enum ";
+    default:
+        return "";
+    }
+}
+
 const char *type_name(struct sensor_program *program, const struct type *type)
 {
-    const char *inner = NULL, *format = "%s";
+    const char *before = "", *name = type->name, *behind = "";
 
-    if (type->name != NULL && type->kind != TYPE_STRUCT)
-        return type->name;
-    if (type->kind == TYPE_POINTER || type->kind == TYPE_REFERENCE || type->kind == TYPE_ARRAY) {
+    if (name != NULL) {
+        before = tag_of(type);
+        if (before[0] == '\0')
+            return name;
+    } else if (type->kind == TYPE_POINTER || type->kind == TYPE_REFERENCE ||
+               type->kind == TYPE_ARRAY) {
         const struct type *target = type_target(program, type);
-        inner = target == NULL ? NULL : type_name(program, target);
-        bool stars = inner != NULL && inner[0] != '\0' && inner[strlen(inner) - 1] == '*';
-        format = type->kind == TYPE_ARRAY       ? "%s []"
-                 : type->kind == TYPE_REFERENCE ? "%s &"
-                 : stars                        ? "%s*"
-                                                : "%s *";
-    } else if (type->kind == TYPE_STRUCT) {
-        Dwarf_Die die = type->die;
-        inner = type->name;
-        format = inner != NULL && dwarf_tag(&die) == DW_TAG_structure_type &&
-                         dwarf_diename(&die) == type->name
-                     ? "struct %s"
-                     : "%s";
+        name = target == NULL ? "?" : type_name(program, target);
+        behind = type->kind == TYPE_ARRAY ? " []" : type->kind == TYPE_REFERENCE ? " &" : " *";
+        if (type->kind == TYPE_POINTER && name[strlen(name) - 1] == '*')
+            behind = "*";
+    } else {
+        return type->kind == TYPE_STRUCT ? "struct" : type->kind == TYPE_INTEGER ? "enum" : "void";
     }
-    if (inner == NULL)
-        inner = type->kind == TYPE_STRUCT ? "struct" : "?";
-    size_t size = strlen(inner) + 16;
+    size_t size = strlen(before) + strlen(name) + strlen(behind) + 1;
     char *text = arena_allocate(&program->memory, size);
     if (text == NULL)
         return "?";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(text, size, format, inner);
-#pragma GCC diagnostic pop
+    snprintf(text, size, "%s%s%s", before, name, behind);
     return text;
 }
 
@@ -245,8 +268,8 @@ Dwarf_Die type_complete(struct sensor_program *program, Dwarf_Die die)
 
     if (name == NULL)
         return die;
-    snprintf(text, sizeof(text), "%s %s", dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct",
-             name);
+    snprintf(text, sizeof(text), "%s %s",
+             dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct", name);
     return lookup_type(program, text, &found) ? found : die;
 }
 

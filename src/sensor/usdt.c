@@ -23,15 +23,15 @@
 static const struct {
     const char *names[4];
 } registers[SENSOR_REGISTERS] = {
-    {{"rax", "eax", "ax", "al"}},      {{"rdx", "edx", "dx", "dl"}},
-    {{"rcx", "ecx", "cx", "cl"}},      {{"rbx", "ebx", "bx", "bl"}},
-    {{"rsi", "esi", "si", "sil"}},     {{"rdi", "edi", "di", "dil"}},
-    {{"rbp", "ebp", "bp", "bpl"}},     {{"rsp", "esp", "sp", "spl"}},
-    {{"r8", "r8d", "r8w", "r8b"}},     {{"r9", "r9d", "r9w", "r9b"}},
-    {{"r10", "r10d", "r10w", "r10b"}}, {{"r11", "r11d", "r11w", "r11b"}},
-    {{"r12", "r12d", "r12w", "r12b"}}, {{"r13", "r13d", "r13w", "r13b"}},
-    {{"r14", "r14d", "r14w", "r14b"}}, {{"r15", "r15d", "r15w", "r15b"}},
-    {{"rip", "eip", "ip", "rip"}}};
+    {{"rax", "eax", "ax", "al"}},       {{"rdx", "edx", "dx", "dl"}},
+    {{"rcx", "ecx", "cx", "cl"}},       {{"rbx", "ebx", "bx", "bl"}},
+    {{"rsi", "esi", "si", "sil"}},      {{"rdi", "edi", "di", "dil"}},
+    {{"rbp", "ebp", "bp", "bpl"}},      {{"rsp", "esp", "sp", "spl"}},
+    {{"r8", "r8d", "r8w", "r8b"}},      {{"r9", "r9d", "r9w", "r9b"}},
+    {{"r10", "r10d", "r10w", "r10b"}},  {{"r11", "r11d", "r11w", "r11b"}},
+    {{"r12", "r12d", "r12w", "r12b"}},  {{"r13", "r13d", "r13w", "r13b"}},
+    {{"r14", "r14d", "r14w", "r14b"}},  {{"r15", "r15d", "r15w", "r15b"}},
+    {{"rip", "eip", "ip", "ip"}}};
 
 static const char *read_register(const char *at, uint32_t *ret_register)
 {
@@ -50,12 +50,36 @@ static const char *read_register(const char *at, uint32_t *ret_register)
     return NULL;
 }
 
+/* queue_size(%rip), 8+queues(%rip), queues+8(%rip): a variable. */
+static const char *read_variable(const char *at, struct usdt_argument *argument)
+{
+    char *end = (char *)(uintptr_t)at;
+
+    argument->is_memory = true;
+    if (*at == '-' || (*at >= '0' && *at <= '9')) {
+        argument->constant = strtoll(at, &end, 0);
+        end += *end == '+';
+    }
+    size_t size = strcspn(end, "+-(% ");
+    if (size == 0 || size >= sizeof(argument->symbol))
+        return NULL;
+    memcpy(argument->symbol, end, size);
+    argument->symbol[size] = '\0';
+    end += size;
+    if (*end == '+' || *end == '-')
+        argument->constant += strtoll(end, &end, 0);
+    return strncmp(end, "(%rip)", 6) == 0 ? end + 6 : NULL;
+}
+
 /* 8(%rbp), -4(%rax,%rcx,8), (%rsi) */
 static const char *read_memory(const char *at, struct usdt_argument *argument)
 {
     char *end;
     uint32_t scale = 1;
+    size_t size = strcspn(at, " ");
 
+    if (memmem(at, size, "(%rip)", 6) != NULL)
+        return read_variable(at, argument);
     argument->is_memory = true;
     argument->constant = strtoll(at, &end, 0);
     if (*end != '(' || (at = read_register(end + 1, &argument->from)) == NULL)
@@ -70,7 +94,7 @@ static const char *read_memory(const char *at, struct usdt_argument *argument)
         }
         argument->scale = scale;
     }
-    return *at == ')' && argument->from != 16 ? at + 1 : NULL;
+    return *at == ')' ? at + 1 : NULL;
 }
 
 /* -4@%eax, 8@$16, 4@-8(%rbp). Returns what follows, or NULL. */
