@@ -105,12 +105,13 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
 static int start_command(struct view_run *run, char *const *words, struct problem *problem)
 {
     const struct launch_options options = {.arguments = words, .signal_mask = &run->mask};
-    int result = launch_suspended(&options, &run->command, problem);
+    struct problem why = {""};
+    int result = launch_suspended(&options, &run->command, &why);
 
     if (result == 0)
-        result = launch_release(&run->command, problem);
+        result = launch_release(&run->command, &why);
     run->has_command = result == 0;
-    return result;
+    return result < 0 ? problem_set(problem, result, "%s: %s", words[0], why.text) : 0;
 }
 
 /* ---- until it ends ---- */
