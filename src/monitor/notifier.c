@@ -44,6 +44,8 @@ static void free_receiver(struct receiver *receiver)
         receiver_take(receiver);
     if (receiver->view->command != NULL)
         receiver_command_done(receiver);
+    else if (receiver->view->subject != NULL)
+        receiver_subject_done(receiver);
     else
         receiver_tcp_done(receiver);
     free(receiver->lines);
@@ -163,8 +165,9 @@ void notifier_work(struct notifier *notifier, uint64_t now)
     notifier->next = UINT64_MAX;
     for (size_t i = 0; i < notifier->count; i++) {
         struct receiver *receiver = notifier->receivers[i];
-        uint64_t next = receiver->view->command != NULL ? receiver_command_work(receiver, now)
-                                                        : receiver_tcp_work(receiver, now);
+        uint64_t next = receiver->view->command != NULL   ? receiver_command_work(receiver, now)
+                        : receiver->view->subject != NULL ? receiver_subject_work(receiver, now)
+                                                          : receiver_tcp_work(receiver, now);
         if (next < notifier->next)
             notifier->next = next;
     }

@@ -4,6 +4,7 @@
  *
  *      line --queue of its receiver, until it is due--> TCP connection: a line
  *                        |                              command: a line on standard input
+ *                        |                              subject of NATS: a message
  *                        '-- full: the oldest is dropped, and counted
  *
  * All times are of CLOCK_MONOTONIC, in ns.

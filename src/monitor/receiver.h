@@ -31,6 +31,8 @@ struct receiver {
     bool connected;
     /* a command */
     pid_t pid;
+    /* a subject of NATS */
+    struct fabric_subject *subject;
 };
 
 /* Removes the first line. */
@@ -39,11 +41,13 @@ void receiver_take(struct receiver *receiver);
 /* Sends what is due. Each returns when to be called again at the latest. */
 uint64_t receiver_tcp_work(struct receiver *receiver, uint64_t now);
 uint64_t receiver_command_work(struct receiver *receiver, uint64_t now);
+uint64_t receiver_subject_work(struct receiver *receiver, uint64_t now);
 
 /* Ends the connection. A command that runs goes on. */
 void receiver_tcp_close(struct receiver *receiver);
 void receiver_tcp_done(struct receiver *receiver);
 void receiver_command_done(struct receiver *receiver);
+void receiver_subject_done(struct receiver *receiver);
 
 /* Registers `descriptor` with the notifier's epoll; `out`: also for when it can be written. */
 void receiver_watch(const struct receiver *receiver, bool out);

@@ -154,6 +154,52 @@ echo quit >&8
 exec 8>&-
 wait $one
 
+# ---- a subject of NATS ----
+
+if command -v nats-server > /dev/null; then
+    port=$(free_port)
+    nats-server -a 127.0.0.1 -p "$port" > nats.log 2>&1 &
+    server=$!
+    cat > subscriber.py << 'EOF_'
+import socket, sys
+while True:
+    try:
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        break
+    except OSError:
+        pass
+connection.sendall(b"CONNECT {}\r\nSUB queue.full 1\r\nPING\r\n")
+lines = connection.makefile("rb")
+for line in lines:
+    if line.startswith(b"PONG"):
+        open("subscribed", "w").close()
+    if line.startswith(b"MSG"):
+        open("message", "wb").write(lines.readline())
+        break
+EOF_
+    python3 subscriber.py "$port" &
+    subscriber=$!
+    wait_for 30 test -e subscribed
+    { cat object; cat << EOF_; } > subject.view
+VIEW DEF There (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 0;
+    NOTIFY SUBJECT "queue.full" OF me@127.0.0.1:$port WITHIN 2 S;
+END VIEW DEF
+EOF_
+    mkfifo third
+    "$dpm" view --object QueueManager=queue-manager run subject.view -- "$manager" < third > out 2> err &
+    monitor=$!
+    exec 9> third
+    wait $subscriber
+    check_equal "a subject of NATS gets a notification" There "$(jq -r .view message)"
+    echo quit >&9
+    exec 9>&-
+    wait $monitor
+    kill $server
+    wait $server
+else
+    skip "a subject of NATS gets a notification" "nats-server is not installed"
+fi
+
 # ---- errors ----
 
 echo 'VIEW DEF V (a: Q.n) ACTIVE WHEN Q.n > 1; END VIEW DEF' > none.view
