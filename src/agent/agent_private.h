@@ -228,16 +228,8 @@ int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
                     struct problem *problem);
 int agent_views_time(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem);
-int agent_views_open(struct agent *agent, json_t *params, json_t **ret_result,
-                     struct problem *problem);
-int agent_views_close(struct agent *agent, json_t *params, json_t **ret_result,
+int agent_views_steps(struct agent *agent, json_t *params, json_t **ret_result,
                       struct problem *problem);
-int agent_views_bind(struct agent *agent, json_t *params, json_t **ret_result,
-                     struct problem *problem);
-int agent_views_probe(struct agent *agent, json_t *params, json_t **ret_result,
-                      struct problem *problem);
-int agent_views_release(struct agent *agent, json_t *params, json_t **ret_result,
-                        struct problem *problem);
 
 /* Readable when agent_views_work has something to do; negative: never. */
 int agent_views_descriptor(const struct agent *agent);

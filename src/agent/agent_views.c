@@ -18,7 +18,14 @@ struct agent_views {
     struct view_file *file;
     char *name;
     struct resident *resident;
+    json_int_t begin; /* number of view.begin: with all notices */
 };
+
+static void notice(struct agent_views *views, const char *method, json_t *params)
+{
+    json_object_set_new(params, "begin", json_integer(views->begin));
+    agent_notice(views->agent, method, params);
+}
 
 /* ---- notices ---- */
 
@@ -28,10 +35,10 @@ static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t tim
     struct agent_views *views = context;
     uint64_t view = resident_view_of(views->resident, row);
 
-    agent_notice(views->agent, "view.record",
-                 json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity",
-                           (json_int_t)entity, "time", (json_int_t)time, "values",
-                           wire_values(values, views->file->views[view].reference_count)));
+    notice(views, "view.record",
+           json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity", (json_int_t)entity,
+                     "time", (json_int_t)time, "values",
+                     wire_values(values, views->file->views[view].reference_count)));
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
@@ -42,9 +49,9 @@ static void on_result(void *context, uint32_t row, bool active, bool edge, uint6
     size_t count = active ? views->file->views[view].target_count : 0;
 
     (void)edge;
-    agent_notice(views->agent, "view.result",
-                 json_pack("{s:I, s:b, s:I, s:o}", "row", (json_int_t)row, "active", active, "time",
-                           (json_int_t)time, "values", wire_values(targets, count)));
+    notice(views, "view.result",
+           json_pack("{s:I, s:b, s:I, s:o}", "row", (json_int_t)row, "active", active, "time",
+                     (json_int_t)time, "values", wire_values(targets, count)));
 }
 
 static void tell_instance(struct agent_views *views, const char *method,
@@ -52,9 +59,9 @@ static void tell_instance(struct agent_views *views, const char *method,
 {
     json_t *program = json_string(seen->program);
 
-    agent_notice(views->agent, method,
-                 json_pack("{s:s, s:i, s:o}", "object", seen->object, "pid", (int)seen->pid,
-                           "program", program != NULL ? program : json_string("?")));
+    notice(views, method,
+           json_pack("{s:s, s:i, s:o}", "object", seen->object, "pid", (int)seen->pid, "program",
+                     program != NULL ? program : json_string("?")));
 }
 
 static void on_appeared(void *context, const struct instance_seen *seen)
@@ -72,8 +79,7 @@ static void on_note(void *context, const char *line)
     struct agent_views *views = context;
     json_t *text = json_string(line);
 
-    agent_notice(views->agent, "view.note",
-                 json_pack("{s:o}", "text", text != NULL ? text : json_string("?")));
+    notice(views, "view.note", json_pack("{s:o}", "text", text != NULL ? text : json_string("?")));
 }
 
 /* ---- begin and end ---- */
@@ -119,8 +125,8 @@ static int fill(struct agent_views *views, json_t *params, struct problem *probl
     const struct resident_calls calls = {views,       on_record, on_result,
                                          on_appeared, on_ended,  on_note};
 
-    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s:I, s:o}", "name", &name, "text", &text,
-                       "every", &every, "objects", &objects) < 0)
+    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s:I, s:I, s:o}", "name", &name, "text", &text,
+                       "begin", &views->begin, "every", &every, "objects", &objects) < 0)
         return problem_set(problem, -EINVAL, "view.begin: %s", error.text);
     if (every <= 0)
         return problem_set(problem, -EINVAL, "view.begin: every %lld is not possible",
@@ -191,111 +197,117 @@ int agent_views_time(struct agent *agent, json_t *params, json_t **ret_result,
 
 /* ---- rows ---- */
 
-static int take_row(struct agent *agent, json_t *params, uint32_t *ret_row, struct problem *problem)
+/* ["open", row, view, plan] */
+static int do_open(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
 {
-    uint64_t row;
+    uint64_t view = (uint64_t)json_integer_value(json_array_get(step, 2));
+    struct view_plan plan;
 
-    if (agent->views == NULL)
-        return problem_set(problem, -ENOENT, "no views have begun: view.begin first");
-    if (wire_take_number(params, "row", UINT32_MAX, &row) < 0)
-        return problem_set(problem, -EINVAL, "row: a whole number");
-    *ret_row = (uint32_t)row;
+    if (view >= views->file->view_count ||
+        wire_take_plan(json_array_get(step, 3), &views->file->views[view], &plan) < 0)
+        return problem_set(problem, -EINVAL, "open: no such view, or the plan is not one of it");
+    return resident_open(views->resident, row, (uint32_t)view, &plan, problem);
+}
+
+static int do_close(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
+{
+    (void)step;
+    (void)problem;
+    resident_close(views->resident, row);
     return 0;
 }
 
-int agent_views_open(struct agent *agent, json_t *params, json_t **ret_result,
-                     struct problem *problem)
+/* [..., row, entity, ...] of a row that is open. */
+static int take_entity(struct agent_views *views, json_t *step, uint32_t row, uint32_t *ret_entity,
+                       struct problem *problem)
 {
-    struct view_plan plan;
-    uint64_t view;
-    uint32_t row = 0;
-    int result = take_row(agent, params, &row, problem);
+    json_int_t entity = json_integer_value(json_array_get(step, 2));
+    int64_t view = resident_view_of(views->resident, row);
 
-    (void)ret_result;
-    if (result < 0)
-        return result;
-    if (agent->views->file->view_count == 0 ||
-        wire_take_number(params, "view", agent->views->file->view_count - 1, &view) < 0)
-        return problem_set(problem, -EINVAL, "view.open: there is no such view");
-    if (wire_take_plan(json_object_get(params, "plan"), &agent->views->file->views[view], &plan) <
-        0)
-        return problem_set(problem, -EINVAL, "view.open: the plan is not one of this view");
-    return resident_open(agent->views->resident, row, (uint32_t)view, &plan, problem);
-}
-
-int agent_views_close(struct agent *agent, json_t *params, json_t **ret_result,
-                      struct problem *problem)
-{
-    uint32_t row = 0;
-    int result = take_row(agent, params, &row, problem);
-
-    (void)ret_result;
-    if (result == 0)
-        resident_close(agent->views->resident, row);
-    return result;
-}
-
-/* A row and one of its instances. */
-static int take_part(struct agent *agent, json_t *params, uint32_t *ret_row, uint32_t *ret_entity,
-                     struct problem *problem)
-{
-    uint64_t entity;
-    int result = take_row(agent, params, ret_row, problem);
-
-    if (result < 0)
-        return result;
-    int64_t view = resident_view_of(agent->views->resident, *ret_row);
-    if (view < 0)
-        return problem_set(problem, -ENOENT, "row %u is not open", *ret_row);
-    if (wire_take_number(params, "entity", agent->views->file->views[view].entity_count - 1,
-                         &entity) < 0)
-        return problem_set(problem, -EINVAL, "entity: the view has no such instance");
+    if (view < 0 || entity < 0 || (uint64_t)entity >= views->file->views[view].entity_count)
+        return problem_set(problem, -EINVAL, "row %u is not open, or has no such instance", row);
     *ret_entity = (uint32_t)entity;
     return 0;
 }
 
-int agent_views_bind(struct agent *agent, json_t *params, json_t **ret_result,
-                     struct problem *problem)
+/* ["bind", row, entity, pid]; 0: none any more */
+static int do_bind(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
 {
-    uint32_t row = 0, entity = 0;
-    uint64_t pid;
-    int result = take_part(agent, params, &row, &entity, problem);
+    json_int_t pid = json_integer_value(json_array_get(step, 3));
+    uint32_t entity = 0;
+    int result = take_entity(views, step, row, &entity, problem);
 
-    (void)ret_result;
-    if (result < 0)
-        return result;
-    if (wire_take_number(params, "pid", INT32_MAX, &pid) < 0)
-        return problem_set(problem, -EINVAL, "view.bind: pid: a process id");
-    if (pid == 0)
-        resident_unbind(agent->views->resident, row, entity);
-    else
-        resident_bind(agent->views->resident, row, entity, (pid_t)pid);
-    return 0;
-}
-
-static int switch_part(struct agent *agent, json_t *params, struct problem *problem,
-                       void (*turn)(struct resident *resident, uint32_t row, uint32_t entity))
-{
-    uint32_t row = 0, entity = 0;
-    int result = take_part(agent, params, &row, &entity, problem);
-
-    if (result == 0)
-        turn(agent->views->resident, row, entity);
+    if (result == 0 && (pid < 0 || pid > INT32_MAX))
+        result = problem_set(problem, -EINVAL, "bind: %lld is no process id", (long long)pid);
+    if (result == 0 && pid == 0)
+        resident_unbind(views->resident, row, entity);
+    else if (result == 0)
+        resident_bind(views->resident, row, entity, (pid_t)pid);
     return result;
 }
 
-int agent_views_probe(struct agent *agent, json_t *params, json_t **ret_result,
-                      struct problem *problem)
+static int do_probe(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
 {
-    (void)ret_result;
-    return switch_part(agent, params, problem, resident_probe);
+    uint32_t entity = 0;
+    int result = take_entity(views, step, row, &entity, problem);
+
+    if (result == 0)
+        resident_probe(views->resident, row, entity);
+    return result;
 }
 
-int agent_views_release(struct agent *agent, json_t *params, json_t **ret_result,
-                        struct problem *problem)
+static int do_release(struct agent_views *views, json_t *step, uint32_t row,
+                      struct problem *problem)
 {
+    uint32_t entity = 0;
+    int result = take_entity(views, step, row, &entity, problem);
+
+    if (result == 0)
+        resident_release(views->resident, row, entity);
+    return result;
+}
+
+static int do_step(struct agent_views *views, json_t *step, struct problem *problem)
+{
+    static const struct {
+        const char *name;
+        int (*run)(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem);
+    } steps[] = {{"open", do_open},
+                 {"close", do_close},
+                 {"bind", do_bind},
+                 {"probe", do_probe},
+                 {"release", do_release}};
+    const char *name = json_string_value(json_array_get(step, 0));
+    json_int_t row = json_integer_value(json_array_get(step, 1));
+
+    if (name == NULL || row < 0 || row > UINT32_MAX)
+        return problem_set(problem, -EINVAL, "view.steps: a step is [name, row, ...]");
+    for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+        if (strcmp(steps[i].name, name) == 0)
+            return steps[i].run(views, step, (uint32_t)row, problem);
+    return problem_set(problem, -EINVAL, "view.steps: there is no step '%s'", name);
+}
+
+/* All steps are done, in order; the first that failed is the answer. */
+int agent_views_steps(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem)
+{
+    json_t *steps = json_object_get(params, "steps"), *step;
+    struct problem other;
+    size_t i;
+    int result = 0;
+
     (void)ret_result;
-    return switch_part(agent, params, problem, resident_release);
+    if (agent->views == NULL)
+        return problem_set(problem, -ENOENT, "no views have begun: view.begin first");
+    if (!json_is_array(steps))
+        return problem_set(problem, -EINVAL, "view.steps: steps: an array");
+    json_array_foreach(steps, i, step)
+    {
+        int done = do_step(agent->views, step, result == 0 ? problem : &other);
+        result = result < 0 ? result : done;
+    }
+    return result;
 }
 
 /* ---- the loop ---- */

@@ -72,11 +72,7 @@ static const struct method {
     {"view.begin", agent_views_begin},
     {"view.end", agent_views_end},
     {"view.time", agent_views_time},
-    {"view.open", agent_views_open},
-    {"view.close", agent_views_close},
-    {"view.bind", agent_views_bind},
-    {"view.probe", agent_views_probe},
-    {"view.release", agent_views_release},
+    {"view.steps", agent_views_steps},
     {"agent.end", serve_end},
 };
 

@@ -47,7 +47,8 @@ enum {
     OPTION_FOR,
     OPTION_JSON,
     OPTION_OBJECT,
-    OPTION_SAVE
+    OPTION_SAVE,
+    OPTION_HOSTS, /* any of those that several commands share */
 };
 
 #define OPTION_BIT(option) (1u << ((option)-OPTION_COSTS))
@@ -89,7 +90,9 @@ static int refuse_options(const char *action, unsigned given, const char *takes)
     for (const struct command_option *option = view_options; option->name != NULL; option++)
         if ((given & OPTION_BIT(option->value)) != 0 && strstr(takes, option->name) == NULL)
             return command_usage_error("view", "%s does not take --%s", action, option->name);
-    return -1;
+    return (given & OPTION_BIT(OPTION_HOSTS)) != 0 && strstr(takes, "host") == NULL
+               ? command_usage_error("view", "%s does not take --host", action)
+               : -1;
 }
 
 static int watch(char **operands, size_t count, size_t words,
@@ -123,6 +126,11 @@ static int run(char **operands, size_t count, struct given *given)
 {
     if (count == 0 || given->words != count - 1)
         return command_usage_error("view", "run: give a file of views, and maybe -- and a command");
+    if (given->run.hosts.count > 0 && count > 1)
+        return command_usage_error("view",
+                                   "run: a command is for this machine only, not for --host");
+    if (given->run.hosts.count == 0 && (given->options & OPTION_BIT(OPTION_HOSTS)) != 0)
+        return command_usage_error("view", "run: give hosts: --host HOST");
     if ((given->options & OPTION_BIT(OPTION_EVERY)) == 0)
         given->run.every = RUN_EVERY;
     return view_run(operands[0], count > 1 ? operands + 1 : NULL, &given->run);
@@ -140,7 +148,7 @@ static int run_action(int argc, char **argv, struct given *given)
         return status < 0 ? watch(operands, count, given->words, &given->watch) : status;
     }
     if (strcmp(action, "run") == 0) {
-        status = refuse_options(action, given->options, "costs every for object save json");
+        status = refuse_options(action, given->options, "costs every for object save json host");
         return status < 0 ? run(operands, count, given) : status;
     }
     if (strcmp(action, "explain") == 0) {
@@ -180,7 +188,7 @@ static int take_object(struct given *given)
 /* Returns -1, or the exit status. */
 static int take_option(int option, struct given *given)
 {
-    given->options |= option >= OPTION_COSTS ? OPTION_BIT(option) : 0;
+    given->options |= option >= OPTION_COSTS && option < OPTION_HOSTS ? OPTION_BIT(option) : 0;
     switch (option) {
     case OPTION_COSTS:
         given->run.costs = optarg;
@@ -203,7 +211,9 @@ static int take_option(int option, struct given *given)
     case OPTION_HELP:
         return command_help("view");
     default:
-        return command_usage_error("view", NULL);
+        return hosts_has_option(option) ? (given->options |= OPTION_BIT(OPTION_HOSTS),
+                                           hosts_take_option("view", option, &given->run.hosts))
+                                        : command_usage_error("view", NULL);
     }
 }
 
@@ -215,7 +225,10 @@ static int command_view(int argc, char **argv)
     given.words = words_after_dashes(argc, argv); /* before getopt changes the order */
     while (status < 0 && (option = command_next_option(&view_command, argc, argv)) != -1)
         status = take_option(option, &given);
-    return status < 0 ? run_action(argc, argv, &given) : status;
+    if (status < 0)
+        status = run_action(argc, argv, &given);
+    hosts_options_done(&given.run.hosts);
+    return status;
 }
 
 const struct command view_command = {
@@ -227,4 +240,5 @@ const struct command view_command = {
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,
+    .shared_options = hosts_option_rows,
 };

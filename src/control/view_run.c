@@ -2,6 +2,7 @@
 /* view_run.c: `dpm view run`: carries out views on this machine. See dpm-view(1). */
 #include "control/view_run.h"
 
+#include "control/view_hosts.h"
 #include "control/view_line.h"
 
 #include "base/process.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,9 @@ struct view_run {
     struct view_file *file;
     struct view_costs costs;
     struct monitor *monitor;
+    struct view_hosts *hosts; /* NULL: this machine */
+    struct monitor_counts of_hosts;
+    int ready; /* epoll, if there are hosts: the monitor and signals */
     char machine[VIEW_NAME_MOST + 1];
     uint64_t begin; /* wall clock, ns */
     uint64_t end;   /* CLOCK_MONOTONIC, ns */
@@ -72,7 +77,8 @@ static int make_monitor(struct view_run *run, const char *file, struct problem *
 {
     struct collector collector;
     const struct monitor_calls calls = {run, changed, note};
-    int result = collector_sensors_new(&collector, problem);
+    bool here = run->hosts == NULL;
+    int result = here ? collector_sensors_new(&collector, problem) : 0;
 
     if (result < 0)
         return result;
@@ -82,10 +88,41 @@ static int make_monitor(struct view_run *run, const char *file, struct problem *
                                             .machine = run->machine,
                                             .every = run->options->every,
                                             .collectors = &collector,
-                                            .collector_count = 1};
+                                            .collector_count = here ? 1 : 0};
     result = monitor_new(&options, &calls, &run->monitor, problem);
     for (size_t i = 0; i < run->options->object_count && result == 0; i++)
         result = monitor_object(run->monitor, run->options->objects[i], problem);
+    if (result == 0 && !here)
+        result = view_hosts_link(run->hosts, run->monitor, problem);
+    return result < 0 ? result : monitor_begin(run->monitor, problem);
+}
+
+static int watch(struct view_run *run, int descriptor, struct problem *problem)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(run->ready, EPOLL_CTL_ADD, descriptor, &event) < 0
+               ? problem_set(problem, -errno, "epoll: %s", strerror(errno))
+               : 0;
+}
+
+static int begin_hosts(struct view_run *run, const char *file, struct problem *problem)
+{
+    const struct view_hosts_options options = {.hosts = &run->options->hosts,
+                                               .file = run->file,
+                                               .file_name = file,
+                                               .objects = run->options->objects,
+                                               .object_count = run->options->object_count,
+                                               .every = run->options->every,
+                                               .descriptor = run->ready};
+    double clocks = 0;
+    int result = watch(run, run->signals, problem);
+
+    if (result == 0)
+        result = view_hosts_begin(&options, &run->hosts, &clocks, problem);
+    if (result == 0 && clocks > run->costs.clocks)
+        run->costs.clocks =
+            clocks; /* it is added to the window of each plan over several machines */
     return result;
 }
 
@@ -97,9 +134,18 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
     if (result == 0 && run->options->costs != NULL)
         result = view_costs_read(&run->costs, run->options->costs, problem);
     gethostname(run->machine, sizeof(run->machine) - 1);
+    run->ready = epoll_create1(EPOLL_CLOEXEC);
     if (result == 0)
         result = open_signals(run, problem);
-    return result < 0 ? result : make_monitor(run, file, problem);
+    if (result == 0) {
+        const struct monitor_options options = {.file = run->file, .file_name = file};
+        result = monitor_check(&options, problem);
+    }
+    if (result == 0 && run->options->hosts.count > 0)
+        result = begin_hosts(run, file, problem);
+    if (result == 0)
+        result = make_monitor(run, file, problem);
+    return result < 0 ? result : watch(run, monitor_descriptor(run->monitor), problem);
 }
 
 static int start_command(struct view_run *run, char *const *words, struct problem *problem)
@@ -136,18 +182,27 @@ static void look_at_command(struct view_run *run)
         run->command_ended = process_has_ended(run->command.pid, &run->status);
 }
 
+static void wait_for_something(struct view_run *run)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC), next = monitor_next(run->monitor);
+    int timeout = poll_timeout(next < run->end ? next : run->end, now);
+    struct pollfd ready[] = {{.fd = monitor_descriptor(run->monitor), .events = POLLIN},
+                             {.fd = run->signals, .events = POLLIN},
+                             {.fd = run->has_command ? run->command.pid_fd : -1, .events = POLLIN}};
+
+    if (run->hosts == NULL)
+        poll(ready, ARRAY_SIZE(ready), timeout);
+    else
+        view_hosts_poll(run->hosts, timeout < 0 || timeout > 1000 ? 1000 : timeout);
+}
+
 static int loop(struct view_run *run, struct problem *problem)
 {
     int result = 0;
     bool over = false;
 
     while (result == 0 && !over) {
-        uint64_t now = clock_now(CLOCK_MONOTONIC), next = monitor_next(run->monitor);
-        struct pollfd ready[] = {
-            {.fd = monitor_descriptor(run->monitor), .events = POLLIN},
-            {.fd = run->signals, .events = POLLIN},
-            {.fd = run->has_command ? run->command.pid_fd : -1, .events = POLLIN}};
-        poll(ready, ARRAY_SIZE(ready), poll_timeout(next < run->end ? next : run->end, now));
+        wait_for_something(run);
         look_at_command(run); /* before: what it has done up to its end is still evaluated */
         result = monitor_work(run->monitor, problem);
         over = take_signal(run) || run->command_ended || clock_now(CLOCK_MONOTONIC) >= run->end ||
@@ -193,12 +248,24 @@ static int report_json(const struct view_run *run, const struct monitor_counts *
     return result;
 }
 
+static void add_counts(struct monitor_counts *to, const struct monitor_counts *from)
+{
+    to->hits += from->hits;
+    to->records += from->records;
+    to->refused += from->refused;
+    to->lost += from->lost;
+    to->reads += from->reads;
+    to->unread += from->unread;
+    to->filtered += from->filtered;
+}
+
 static int report(struct view_run *run, struct problem *problem)
 {
     struct monitor_counts counts;
     struct monitor_notified notified;
 
     monitor_count(run->monitor, &counts);
+    add_counts(&counts, &run->of_hosts);
     if (run->options->json && report_json(run, &counts) < 0)
         run->failed = true;
     for (size_t i = 0; !run->options->json && monitor_notified(run->monitor, i, &notified); i++)
@@ -228,6 +295,8 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
         result = loop(run, problem);
     if (result < 0)
         return result;
+    view_hosts_end(run->hosts, &run->of_hosts);
+    run->hosts = NULL;
     monitor_finish(run->monitor, FINISH_MOST);
     result = report(run, problem);
     return result < 0 ? result : command_flush_output(problem);
@@ -235,15 +304,18 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
 
 int view_run(const char *file, char *const *command, const struct view_run_options *options)
 {
-    struct view_run run = {.options = options, .signals = -1};
+    struct view_run run = {.options = options, .signals = -1, .ready = -1};
     struct problem problem = {""};
     int result = carry_out(&run, file, command, &problem);
 
+    view_hosts_end(run.hosts, NULL);
     monitor_free(run.monitor);
     view_costs_done(&run.costs);
     view_file_free(run.file);
     if (run.signals >= 0)
         close(run.signals);
+    if (run.ready >= 0)
+        close(run.ready);
     if (run.has_command)
         close(run.command.pid_fd);
     if (result < 0)

@@ -3,7 +3,7 @@
 #ifndef DPM_VIEW_RUN_H
 #define DPM_VIEW_RUN_H
 
-#include "control/command.h"
+#include "control/hosts_options.h"
 
 #define VIEW_RUN_OBJECTS_MOST 256
 
@@ -15,6 +15,7 @@ struct view_run_options {
     uint64_t limit;   /* ns after which it ends; 0: none */
     const char *save; /* file for the model at the end; NULL: none */
     bool json;
+    struct hosts_options hosts; /* none: this machine */
 };
 
 /* Carries out the views of a file until a signal comes, `limit` has passed, or the command has ended. `command`: its words,

@@ -249,14 +249,13 @@ static struct central_row *row_at(const struct central *central, uint32_t row)
     return at != NULL && at->number == row ? at : NULL; /* else of an earlier plan */
 }
 
-void central_changed(struct central *central, uint32_t number, bool active, bool edge,
-                     uint64_t time, const struct view_value *targets)
+void central_result(struct central *central, uint32_t number, bool active, uint64_t time,
+                    const struct view_value *targets, size_t count)
 {
     struct central_row *row = row_at(central, number);
 
-    (void)edge; /* a share that was opened anew does not know that the row is active already */
     central->passed++;
-    if (row != NULL)
+    if (row != NULL && row->monitor == NULL && (!active || count == view_of(row)->target_count))
         set_row(row, active, time, targets);
 }
 
@@ -296,12 +295,13 @@ static void store_values(struct central_row *row, uint32_t entity, uint64_t time
 }
 
 void central_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
-                    const struct view_value *values)
+                    const struct view_value *values, size_t count)
 {
     struct central_row *row = row_at(central, number);
 
     central->passed++;
-    if (row == NULL || entity >= view_of(row)->entity_count)
+    if (row == NULL || entity >= view_of(row)->entity_count ||
+        count != view_of(row)->reference_count)
         return;
     store_values(row, entity, time, values);
     if (row->monitor != NULL &&
@@ -381,6 +381,11 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
     central->requests++;
     link->unbind(link->self, row->number, entity);
     row->bound[entity] = 0;
+    /* the resident monitor may be gone, too */
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+    if (row->monitor != NULL &&
+        view_monitor_record(row->monitor, entity, clock_now(CLOCK_REALTIME), look, unknown) < 0)
+        out_of_memory(central);
 }
 
 static void close_shares(struct central_row *row)
@@ -680,17 +685,9 @@ void central_appeared(struct central *central, int link, const char *object, pid
     bind_all(central);
 }
 
-void central_ended(struct central *central, int link, const char *object, pid_t pid)
+static void end_instance(struct central *central, size_t at)
 {
     struct problem problem = {""};
-    size_t at = 0;
-
-    while (at < central->instance_count &&
-           !(central->instances[at].link == link && central->instances[at].pid == pid &&
-             view_same_name(central->instances[at].object, object)))
-        at++;
-    if (at == central->instance_count)
-        return;
     const struct known_instance gone = central->instances[at];
     for (size_t i = 0; i < central->row_count; i++)
         if (central->rows[i] != NULL && central->rows[i]->each == gone.id)
@@ -700,4 +697,36 @@ void central_ended(struct central *central, int link, const char *object, pid_t 
     central->instance_count--;
     failed(central, view_model_end(central->model, gone.stored, true, &problem), &problem);
     bind_all(central);
+}
+
+void central_ended(struct central *central, int link, const char *object, pid_t pid)
+{
+    for (size_t i = central->instance_count; i-- > 0;) {
+        const struct known_instance *instance = &central->instances[i];
+        if (instance->link == link && instance->pid == pid &&
+            view_same_name(instance->object, object)) {
+            end_instance(central, i);
+            return;
+        }
+    }
+}
+
+/* What a resident monitor has evaluated is unknown without it. */
+static void lose_results(struct central *central, int link)
+{
+    for (size_t i = 0; i < central->row_count; i++) {
+        struct central_row *row = central->rows[i];
+        for (size_t k = 0; row != NULL && row->monitor == NULL && k < view_of(row)->entity_count;
+             k++)
+            if (row->bound[k] != 0 && row->links[k] == link)
+                set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
+    }
+}
+
+void central_lost(struct central *central, int link)
+{
+    lose_results(central, link);
+    for (size_t i = central->instance_count; i-- > 0;)
+        if (central->instances[i].link == link)
+            end_instance(central, i);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * central.h: the central monitor: numbers instances, makes a row for each view (with [*], for each instance), plans it,
- * tells resident monitors what to do, evaluates what concerns several of them, and keeps the model. Private to
- * monitor/.
+ * tells resident monitors what to do, evaluates what concerns several of them, and keeps the model.
  *
  *      appeared, ended ----> instances --resolve--> rows --plan--> open, bind, probe ... ----> resident monitors
  *      record, changed ----> rows --view_monitor--> active or not ----> model, changed, notifier
@@ -47,6 +46,9 @@ void central_free(struct central *central);
 /* Adds a resident monitor. Returns its number or -ENOMEM. */
 int central_add_link(struct central *central, const struct central_link *link);
 
+/* A resident monitor is not there any more: its instances have ended, as far as one can see. */
+void central_lost(struct central *central, int link);
+
 /* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
 int central_begin(struct central *central, struct problem *problem);
 
@@ -54,10 +56,12 @@ int central_begin(struct central *central, struct problem *problem);
 void central_appeared(struct central *central, int link, const char *object, pid_t pid,
                       const char *program);
 void central_ended(struct central *central, int link, const char *object, pid_t pid);
+/* `count`: of the values, or targets, if a row is active; what does not fit the row is ignored, as that of an earlier
+ * plan of it. */
 void central_record(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
-                    const struct view_value *values);
-void central_changed(struct central *central, uint32_t row, bool active, bool edge, uint64_t time,
-                     const struct view_value *targets);
+                    const struct view_value *values, size_t count);
+void central_result(struct central *central, uint32_t row, bool active, uint64_t time,
+                    const struct view_value *targets, size_t count);
 
 /* An error that nothing could return: out of memory, or of the database. 0: none; else with a line in `problem`. */
 int central_failed(const struct central *central, struct problem *problem);

@@ -59,16 +59,29 @@ static void link_release(void *self, uint32_t row, uint32_t entity)
 
 /* ---- from the resident monitor to the central one ---- */
 
+/* The view of a row of the resident monitor. */
+static const struct view *view_of(const struct monitor *monitor, uint32_t row)
+{
+    return &monitor->options.file->views[resident_view_of(monitor->resident, row)];
+}
+
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
                       const struct view_value *values)
 {
-    central_record(((struct monitor *)context)->central, row, entity, time, values);
+    struct monitor *monitor = context;
+
+    central_record(monitor->central, row, entity, time, values,
+                   view_of(monitor, row)->reference_count);
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
                       const struct view_value *targets)
 {
-    central_changed(((struct monitor *)context)->central, row, active, edge, time, targets);
+    struct monitor *monitor = context;
+
+    (void)edge; /* a share that was opened anew does not know that the row is active already */
+    central_result(monitor->central, row, active, time, targets,
+                   active ? view_of(monitor, row)->target_count : 0);
 }
 
 static void on_appeared(void *context, const struct instance_seen *seen)
@@ -127,20 +140,6 @@ static int watch(const struct monitor *monitor, int descriptor)
     return epoll_ctl(monitor->epoll, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
 }
 
-static int make_resident(struct monitor *monitor, struct problem *problem)
-{
-    const struct resident_options options = {.file = monitor->options.file,
-                                             .file_name = monitor->options.file_name,
-                                             .every = monitor->options.every,
-                                             .collectors = monitor->options.collectors,
-                                             .collector_count = monitor->options.collector_count};
-    const struct resident_calls calls = {monitor,     on_record, on_result,
-                                         on_appeared, on_ended,  on_note};
-
-    monitor->options.collector_count = 0; /* they are the resident monitor's now */
-    return resident_new(&options, &calls, &monitor->resident, problem);
-}
-
 /* Every object that views speak of, and that is a program. */
 static int add_objects(struct monitor *monitor, struct problem *problem)
 {
@@ -154,32 +153,54 @@ static int add_objects(struct monitor *monitor, struct problem *problem)
     return 0;
 }
 
-static int make_parts(struct monitor *monitor, struct problem *problem)
+static int make_resident(struct monitor *monitor, struct problem *problem)
 {
-    const struct central_calls calls = {monitor, on_changed, on_note, on_notify};
-    const struct central_link link = {.machine = monitor->options.machine,
+    const struct resident_options options = {.file = monitor->options.file,
+                                             .file_name = monitor->options.file_name,
+                                             .every = monitor->options.every,
+                                             .collectors = monitor->options.collectors,
+                                             .collector_count = monitor->options.collector_count};
+    const struct resident_calls calls = {monitor,     on_record, on_result,
+                                         on_appeared, on_ended,  on_note};
+
+    monitor->options.collector_count = 0; /* they are the resident monitor's now */
+    int result = resident_new(&options, &calls, &monitor->resident, problem);
+    if (result < 0 || (result = add_objects(monitor, problem)) < 0)
+        return result;
+    const struct central_link link = {.self = monitor->resident,
+                                      .machine = monitor->options.machine,
                                       .open = link_open,
                                       .close = link_close,
                                       .bind = link_bind,
                                       .unbind = link_unbind,
                                       .probe = link_probe,
                                       .release = link_release};
+    monitor->link = central_add_link(monitor->central, &link);
+    return watch(monitor, resident_descriptor(monitor->resident)) < 0
+               ? problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno))
+               : 0;
+}
+
+static int make_parts(struct monitor *monitor, struct problem *problem)
+{
+    const struct central_calls calls = {monitor, on_changed, on_note, on_notify};
     int result = central_new(&monitor->options, &calls, &monitor->central, problem);
 
     if (result == 0)
         result = notifier_new(&monitor->notifier, problem);
-    if (result == 0)
-        result = make_resident(monitor, problem);
-    if (result == 0)
-        result = add_objects(monitor, problem);
-    if (result < 0)
-        return result;
-    struct central_link here = link;
-    here.self = monitor->resident;
-    monitor->link = central_add_link(monitor->central, &here);
-    if (watch(monitor, resident_descriptor(monitor->resident)) < 0 ||
-        watch(monitor, notifier_descriptor(monitor->notifier)) < 0)
-        return problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno));
+    if (result == 0 && watch(monitor, notifier_descriptor(monitor->notifier)) < 0)
+        result = problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno));
+    return result < 0 || monitor->options.collector_count == 0 ? result
+                                                               : make_resident(monitor, problem);
+}
+
+struct central *monitor_central(struct monitor *monitor)
+{
+    return monitor->central;
+}
+
+int monitor_begin(struct monitor *monitor, struct problem *problem)
+{
     return central_begin(monitor->central, problem);
 }
 
@@ -222,6 +243,8 @@ void monitor_free(struct monitor *monitor)
 
 int monitor_object(struct monitor *monitor, const char *text, struct problem *problem)
 {
+    if (monitor->resident == NULL)
+        return 0; /* those of other machines look for them */
     return instances_define(resident_instances(monitor->resident), text, problem);
 }
 
@@ -234,7 +257,7 @@ int monitor_descriptor(const struct monitor *monitor)
 
 uint64_t monitor_next(const struct monitor *monitor)
 {
-    uint64_t resident = resident_next(monitor->resident);
+    uint64_t resident = monitor->resident == NULL ? UINT64_MAX : resident_next(monitor->resident);
     uint64_t notifier = notifier_next(monitor->notifier);
 
     return resident < notifier ? resident : notifier;
@@ -242,7 +265,7 @@ uint64_t monitor_next(const struct monitor *monitor)
 
 int monitor_work(struct monitor *monitor, struct problem *problem)
 {
-    int result = resident_work(monitor->resident, problem);
+    int result = monitor->resident == NULL ? 0 : resident_work(monitor->resident, problem);
 
     notifier_work(monitor->notifier, clock_now(CLOCK_MONOTONIC));
     return result < 0 ? result : central_failed(monitor->central, problem);
@@ -261,7 +284,8 @@ struct view_model *monitor_model(struct monitor *monitor)
 void monitor_count(const struct monitor *monitor, struct monitor_counts *ret_counts)
 {
     *ret_counts = (struct monitor_counts){0};
-    resident_count(monitor->resident, ret_counts);
+    if (monitor->resident != NULL)
+        resident_count(monitor->resident, ret_counts);
     central_count(monitor->central, ret_counts);
 }
 

@@ -52,7 +52,7 @@ struct monitor_options {
     const char *machine;                /* name of this machine */
     uint64_t every;                     /* ns: how often values are read that cannot be traced */
     const struct collector *collectors; /* collector.h; taken over, even if monitor_new fails */
-    size_t collector_count;
+    size_t collector_count; /* 0: nothing is collected on this machine, only on others */
 };
 
 struct collector;
@@ -65,6 +65,7 @@ struct monitor_calls {
 };
 
 struct monitor;
+struct central;
 
 /* Whether the views of a file can be carried out: returns 0, or -EINVAL with a line in `problem`: a view speaks of an
  * object or attribute that is not defined. */
@@ -77,6 +78,12 @@ int monitor_new(const struct monitor_options *options, const struct monitor_call
 
 /* Sensors end, too. NULL is allowed. */
 void monitor_free(struct monitor *monitor);
+
+/* The central monitor, to add resident monitors of other machines (central.h). */
+struct central *monitor_central(struct monitor *monitor);
+
+/* Begins, when all resident monitors and objects are there. */
+int monitor_begin(struct monitor *monitor, struct problem *problem);
 
 /* "NAME=PID|PROGRAM,...": which processes are instances of an object. Without it, those with the object's name. */
 int monitor_object(struct monitor *monitor, const char *text, struct problem *problem);

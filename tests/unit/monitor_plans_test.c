@@ -236,13 +236,18 @@ static void link_release(void *self, uint32_t row, uint32_t entity)
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
                       const struct view_value *values)
 {
-    central_record(((struct world *)context)->central, row, entity, time, values);
+    struct world *world = context;
+
+    central_record(world->central, row, entity, time, values, world->view->reference_count);
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
                       const struct view_value *targets)
 {
-    central_changed(((struct world *)context)->central, row, active, edge, time, targets);
+    struct world *world = context;
+
+    (void)edge;
+    central_result(world->central, row, active, time, targets, active ? 1 : 0);
 }
 
 static void on_seen(void *context, const struct instance_seen *seen)
