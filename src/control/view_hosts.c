@@ -184,15 +184,26 @@ static void took_steps(void *context, struct remote_host *remote, int error, int
         command_say("note: %s", line);
 }
 
-/* One request at a time, so that steps arrive in order. */
-static void send_steps(struct view_host *host)
+/* One request at a time, so that steps arrive in order. Returns whether there is one to send. */
+static bool send_steps(struct view_host *host)
 {
     if (host->waits || host->lost || json_array_size(host->steps) == 0)
-        return;
+        return false;
     json_t *params = json_pack("{s:o}", "steps", host->steps);
     host->steps = json_array();
     host->waits = true;
     remote_call(host->hosts->remote, host->remote, "view.steps", params, CALL_MS, took_steps, host);
+    return true;
+}
+
+static void send_all_steps(struct view_hosts *hosts)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        any = send_steps(&hosts->list[i]) || any;
+    if (any)
+        remote_poll(hosts->remote, 0); /* which sends them at once */
 }
 
 static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
@@ -364,6 +375,7 @@ static void ask_clocks(struct view_hosts *hosts)
             hosts->waiting++;
             host->asked_at = clock_now(CLOCK_REALTIME);
             remote_call(hosts->remote, host->remote, "view.time", NULL, CALL_MS, took_time, host);
+            remote_poll(hosts->remote, 0); /* which sends it at once */
             wait_for_answers(hosts);
         }
 }
@@ -438,11 +450,9 @@ int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct pr
 
 void view_hosts_poll(struct view_hosts *hosts, int timeout_ms)
 {
-    for (size_t i = 0; i < hosts->count; i++)
-        send_steps(&hosts->list[i]);
+    send_all_steps(hosts);
     remote_poll(hosts->remote, timeout_ms);
-    for (size_t i = 0; i < hosts->count; i++)
-        send_steps(&hosts->list[i]);
+    send_all_steps(hosts);
 }
 
 /* ---- end ---- */
