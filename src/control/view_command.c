@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
 #include "control/view_explain.h"
+#include "control/view_load.h"
 #include "control/view_run.h"
 #include "control/view_watch.h"
 #include "view/model.h"
@@ -62,8 +63,8 @@ static const struct command_option view_options[] = {
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
      "watch: length of the intervals whose figures views see (1s)\n"
-     "run: how often values are read that cannot be traced (100ms)"},
-    {"for", OPTION_FOR, {"TIME", ARGUMENT_OTHER, NULL}, "run: end after this time"},
+     "run: how often values are read that cannot be traced (100ms); load: between tables (2s)"},
+    {"for", OPTION_FOR, {"TIME", ARGUMENT_OTHER, NULL}, "run, load: end after this time"},
     {"object",
      OPTION_OBJECT,
      {"NAME=PROGRAM,PID...", ARGUMENT_OTHER, NULL},
@@ -136,6 +137,22 @@ static int run(char **operands, size_t count, struct given *given)
     return view_run(operands[0], count > 1 ? operands + 1 : NULL, &given->run);
 }
 
+#define LOAD_EVERY 2000000000u
+
+static int load(size_t count, struct given *given)
+{
+    const struct view_load_options options = {
+        .site = &given->run.hosts,
+        .every = (given->options & OPTION_BIT(OPTION_EVERY)) != 0 ? given->run.every : LOAD_EVERY,
+        .limit = given->run.limit,
+        .json = given->run.json};
+
+    if (count > 0 || given->run.hosts.count > 0 || given->run.hosts.fabric == NULL)
+        return command_usage_error("view", "load: give --fabric URL, where agents that are "
+                                           "services send their summaries, and no host or file");
+    return view_load(&options);
+}
+
 static int run_action(int argc, char **argv, struct given *given)
 {
     const char *action = optind < argc ? argv[optind] : "";
@@ -151,6 +168,10 @@ static int run_action(int argc, char **argv, struct given *given)
         status = refuse_options(action, given->options, "costs every for object save json host");
         return status < 0 ? run(operands, count, given) : status;
     }
+    if (strcmp(action, "load") == 0) {
+        status = refuse_options(action, given->options, "every for json host");
+        return status < 0 ? load(count, given) : status;
+    }
     if (strcmp(action, "explain") == 0) {
         if ((status = refuse_options(action, given->options, "costs json")) >= 0)
             return status;
@@ -165,7 +186,7 @@ static int run_action(int argc, char **argv, struct given *given)
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
     }
-    return command_usage_error("view", "'%s': say watch, run, explain or sql", action);
+    return command_usage_error("view", "'%s': say watch, run, load, explain or sql", action);
 }
 
 static int take_time(const char *name, uint64_t *ret_time)
@@ -236,7 +257,7 @@ const struct command view_command = {
     .description = "conditions over a running program, and plans to find out when they hold",
     .usage =
         "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       run VIEWFILE "
-        "[-- COMMAND] | explain VIEWFILE | sql FILE QUERY",
+        "[-- COMMAND] | load | explain VIEWFILE | sql FILE QUERY",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,
