@@ -29,16 +29,29 @@ static void notice(struct agent_views *views, const char *method, json_t *params
 
 /* ---- notices ---- */
 
+static void notice_values(struct agent_views *views, const char *method, uint32_t row,
+                          uint32_t entity, uint64_t time, const struct view_value *values)
+{
+    const struct view *view = &views->file->views[resident_view_of(views->resident, row)];
+
+    notice(views, method,
+           json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity", (json_int_t)entity,
+                     "time", (json_int_t)time, "values",
+                     wire_values(values, view->reference_count)));
+}
+
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
                       const struct view_value *values)
 {
-    struct agent_views *views = context;
-    uint64_t view = resident_view_of(views->resident, row);
+    notice_values(context, "view.record", row, entity, time, values);
+}
 
-    notice(views, "view.record",
-           json_pack("{s:I, s:I, s:I, s:o}", "row", (json_int_t)row, "entity", (json_int_t)entity,
-                     "time", (json_int_t)time, "values",
-                     wire_values(values, views->file->views[view].reference_count)));
+static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,
+                      const struct view_value *values)
+{
+    struct agent_views *views = context;
+
+    notice_values(views, "view.answer", row, entity, time, values);
 }
 
 static void on_result(void *context, uint32_t row, bool active, bool edge, uint64_t time,
@@ -122,7 +135,7 @@ static int fill(struct agent_views *views, json_t *params, struct problem *probl
     json_int_t every = 0;
     json_error_t error;
     struct collector collector;
-    const struct resident_calls calls = {views,       on_record, on_result,
+    const struct resident_calls calls = {views,       on_record, on_result, on_answer,
                                          on_appeared, on_ended,  on_note};
 
     if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s:I, s:I, s:o}", "name", &name, "text", &text,
@@ -267,16 +280,49 @@ static int do_release(struct agent_views *views, json_t *step, uint32_t row,
     return result;
 }
 
+static int do_read(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem)
+{
+    uint32_t entity = 0;
+    int result = take_entity(views, step, row, &entity, problem);
+
+    if (result == 0)
+        resident_read(views->resident, row, entity);
+    return result;
+}
+
+/* ["turn", view, on] */
+static int do_turn(struct agent_views *views, json_t *step, uint32_t view, struct problem *problem)
+{
+    if (view >= views->file->view_count)
+        return problem_set(problem, -EINVAL, "turn: there is no view number %u", view);
+    resident_turn(views->resident, view, json_is_true(json_array_get(step, 2)));
+    return 0;
+}
+
+/* ["constant", view, index, value] */
+static int do_constant(struct agent_views *views, json_t *step, uint32_t view,
+                       struct problem *problem)
+{
+    json_int_t index = json_integer_value(json_array_get(step, 2));
+    double *constant = view < views->file->view_count && index >= 0 && index < UINT32_MAX
+                           ? view_constant(&views->file->views[view], (uint32_t)index)
+                           : NULL;
+
+    if (constant == NULL)
+        return problem_set(problem, -EINVAL, "constant: there is no such view or constant");
+    *constant = json_number_value(json_array_get(step, 3));
+    resident_constants_changed(views->resident, view);
+    return 0;
+}
+
 static int do_step(struct agent_views *views, json_t *step, struct problem *problem)
 {
     static const struct {
         const char *name;
         int (*run)(struct agent_views *views, json_t *step, uint32_t row, struct problem *problem);
-    } steps[] = {{"open", do_open},
-                 {"close", do_close},
-                 {"bind", do_bind},
-                 {"probe", do_probe},
-                 {"release", do_release}};
+    } steps[] = {{"open", do_open},   {"close", do_close},      {"bind", do_bind},
+                 {"probe", do_probe}, {"release", do_release},  {"read", do_read},
+                 {"turn", do_turn},   {"constant", do_constant}};
     const char *name = json_string_value(json_array_get(step, 0));
     json_int_t row = json_integer_value(json_array_get(step, 1));
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view_command.c: `dpm view`: views over a running program, and plans for them. See dpm-view(1). */
+#include "control/view_control.h"
 #include "control/view_explain.h"
 #include "control/view_load.h"
 #include "control/view_run.h"
@@ -44,6 +45,7 @@ static int view_sql(const char *file, const char *query)
 
 enum {
     OPTION_COSTS = OPTION_HELP + 1,
+    OPTION_CONTROL,
     OPTION_EVERY,
     OPTION_FOR,
     OPTION_JSON,
@@ -59,6 +61,10 @@ static const struct command_option view_options[] = {
      OPTION_COSTS,
      {"FILE", ARGUMENT_FILE, NULL},
      "explain, run: costs of messages, sensors ..., and where instances are; see dpm-view(5)"},
+    {"control",
+     OPTION_CONTROL,
+     {"SOCKET", ARGUMENT_FILE, NULL},
+     "run: a new socket for requests: dpm view control SOCKET ..."},
     {"every",
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
@@ -165,8 +171,13 @@ static int run_action(int argc, char **argv, struct given *given)
         return status < 0 ? watch(operands, count, given->words, &given->watch) : status;
     }
     if (strcmp(action, "run") == 0) {
-        status = refuse_options(action, given->options, "costs every for object save json host");
+        status =
+            refuse_options(action, given->options, "costs control every for object save json host");
         return status < 0 ? run(operands, count, given) : status;
+    }
+    if (strcmp(action, "control") == 0) {
+        status = refuse_options(action, given->options, "");
+        return status < 0 ? view_control(operands, count) : status;
     }
     if (strcmp(action, "load") == 0) {
         status = refuse_options(action, given->options, "every for json host");
@@ -186,7 +197,8 @@ static int run_action(int argc, char **argv, struct given *given)
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
     }
-    return command_usage_error("view", "'%s': say watch, run, load, explain or sql", action);
+    return command_usage_error("view", "'%s': say watch, run, control, load, explain or sql",
+                               action);
 }
 
 static int take_time(const char *name, uint64_t *ret_time)
@@ -213,6 +225,9 @@ static int take_option(int option, struct given *given)
     switch (option) {
     case OPTION_COSTS:
         given->run.costs = optarg;
+        return -1;
+    case OPTION_CONTROL:
+        given->run.control = optarg;
         return -1;
     case OPTION_EVERY: {
         int status = take_time("every", &given->watch.every);
@@ -257,7 +272,7 @@ const struct command view_command = {
     .description = "conditions over a running program, and plans to find out when they hold",
     .usage =
         "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       run VIEWFILE "
-        "[-- COMMAND] | load | explain VIEWFILE | sql FILE QUERY",
+        "[-- COMMAND] | control SOCKET REQUEST | load | explain VIEWFILE | sql FILE QUERY",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,

@@ -61,15 +61,17 @@ static uint32_t number_of(json_t *params, const char *key)
     return number < 0 || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
 }
 
-static void take_record(struct view_host *host, json_t *params)
+/* A record, or the answer to a question. */
+static void take_values(struct view_host *host, json_t *params, bool answer)
 {
     json_t *list = json_object_get(params, "values");
     struct view_value values[VIEW_REFERENCES_MOST];
     size_t count = json_array_size(list);
 
     if (count <= VIEW_REFERENCES_MOST && wire_take_values(list, count, values) == 0)
-        central_record(host->hosts->central, number_of(params, "row"), number_of(params, "entity"),
-                       time_of(host, params), values, count);
+        (answer ? central_answer : central_record)(host->hosts->central, number_of(params, "row"),
+                                                   number_of(params, "entity"),
+                                                   time_of(host, params), values, count);
 }
 
 static void take_result(struct view_host *host, json_t *params)
@@ -101,7 +103,9 @@ static void take_instance(struct view_host *host, json_t *params, bool appeared)
 static void take_notice(struct view_host *host, const char *method, json_t *params)
 {
     if (strcmp(method, "view.record") == 0)
-        take_record(host, params);
+        take_values(host, params, false);
+    else if (strcmp(method, "view.answer") == 0)
+        take_values(host, params, true);
     else if (strcmp(method, "view.result") == 0)
         take_result(host, params);
     else if (strcmp(method, "view.appeared") == 0 || strcmp(method, "view.ended") == 0)
@@ -248,6 +252,24 @@ static void link_probe(void *self, uint32_t row, uint32_t entity)
 static void link_release(void *self, uint32_t row, uint32_t entity)
 {
     step(self, "release", row, entity, 0);
+}
+
+static void link_read(void *self, uint32_t row, uint32_t entity)
+{
+    step(self, "read", row, entity, 0);
+}
+
+static void link_turn(void *self, uint32_t view, bool on)
+{
+    json_array_append_new(((struct view_host *)self)->steps,
+                          json_pack("[s, I, b]", "turn", (json_int_t)view, on));
+}
+
+static void link_constant(void *self, uint32_t view, uint32_t index, double value)
+{
+    json_array_append_new(
+        ((struct view_host *)self)->steps,
+        json_pack("[s, I, I, f]", "constant", (json_int_t)view, (json_int_t)index, value));
 }
 
 /* ---- begin ---- */
@@ -437,8 +459,17 @@ int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct pr
     hosts->central = monitor_central(monitor);
     for (size_t i = 0; i < hosts->count; i++) {
         struct view_host *host = &hosts->list[i];
-        const struct central_link link = {host,      host->remote->name, link_open,  link_close,
-                                          link_bind, link_unbind,        link_probe, link_release};
+        const struct central_link link = {.self = host,
+                                          .machine = host->remote->name,
+                                          .open = link_open,
+                                          .close = link_close,
+                                          .bind = link_bind,
+                                          .unbind = link_unbind,
+                                          .probe = link_probe,
+                                          .release = link_release,
+                                          .read = link_read,
+                                          .turn = link_turn,
+                                          .constant = link_constant};
         host->link = central_add_link(hosts->central, &link);
         if (host->link < 0)
             return problem_set(problem, host->link, "too many hosts");

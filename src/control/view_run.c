@@ -2,6 +2,7 @@
 /* view_run.c: `dpm view run`: carries out views on this machine. See dpm-view(1). */
 #include "control/view_run.h"
 
+#include "control/view_controlled.h"
 #include "control/view_hosts.h"
 #include "control/view_line.h"
 
@@ -29,7 +30,8 @@ struct view_run {
     struct view_file *file;
     struct view_costs costs;
     struct monitor *monitor;
-    struct view_hosts *hosts; /* NULL: this machine */
+    struct view_hosts *hosts;           /* NULL: this machine */
+    struct view_controlled *controlled; /* NULL: no requests */
     struct monitor_counts of_hosts;
     int ready; /* epoll, if there are hosts: the monitor and signals */
     char machine[VIEW_NAME_MOST + 1];
@@ -58,6 +60,15 @@ static void note(void *context, const char *line)
     command_say("note: %s", line);
 }
 
+static void answered(void *context, uint64_t question, const struct view_value *value,
+                     uint64_t time)
+{
+    struct view_run *run = context;
+
+    if (run->controlled != NULL)
+        view_controlled_answered(run->controlled, question, value, time);
+}
+
 /* ---- begin ---- */
 
 static int open_signals(struct view_run *run, struct problem *problem)
@@ -76,7 +87,7 @@ static int open_signals(struct view_run *run, struct problem *problem)
 static int make_monitor(struct view_run *run, const char *file, struct problem *problem)
 {
     struct collector collector;
-    const struct monitor_calls calls = {run, changed, note};
+    const struct monitor_calls calls = {run, changed, note, answered};
     bool here = run->hosts == NULL;
     int result = here ? collector_sensors_new(&collector, problem) : 0;
 
@@ -145,6 +156,11 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
         result = begin_hosts(run, file, problem);
     if (result == 0)
         result = make_monitor(run, file, problem);
+    if (result == 0 && run->options->control != NULL)
+        result = view_controlled_new(run->options->control, run->file, run->monitor,
+                                     &run->controlled, problem);
+    if (result == 0 && run->controlled != NULL)
+        result = watch(run, view_controlled_descriptor(run->controlled), problem);
     return result < 0 ? result : watch(run, monitor_descriptor(run->monitor), problem);
 }
 
@@ -186,9 +202,12 @@ static void wait_for_something(struct view_run *run)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC), next = monitor_next(run->monitor);
     int timeout = poll_timeout(next < run->end ? next : run->end, now);
-    struct pollfd ready[] = {{.fd = monitor_descriptor(run->monitor), .events = POLLIN},
-                             {.fd = run->signals, .events = POLLIN},
-                             {.fd = run->has_command ? run->command.pid_fd : -1, .events = POLLIN}};
+    struct pollfd ready[] = {
+        {.fd = monitor_descriptor(run->monitor), .events = POLLIN},
+        {.fd = run->signals, .events = POLLIN},
+        {.fd = run->has_command ? run->command.pid_fd : -1, .events = POLLIN},
+        {.fd = run->controlled == NULL ? -1 : view_controlled_descriptor(run->controlled),
+         .events = POLLIN}};
 
     if (run->hosts == NULL)
         poll(ready, ARRAY_SIZE(ready), timeout);
@@ -205,6 +224,8 @@ static int loop(struct view_run *run, struct problem *problem)
         wait_for_something(run);
         look_at_command(run); /* before: what it has done up to its end is still evaluated */
         result = monitor_work(run->monitor, problem);
+        if (run->controlled != NULL)
+            view_controlled_work(run->controlled);
         over = take_signal(run) || run->command_ended || clock_now(CLOCK_MONOTONIC) >= run->end ||
                ferror(stdout);
     }
@@ -308,6 +329,7 @@ int view_run(const char *file, char *const *command, const struct view_run_optio
     struct problem problem = {""};
     int result = carry_out(&run, file, command, &problem);
 
+    view_controlled_free(run.controlled);
     view_hosts_end(run.hosts, NULL);
     monitor_free(run.monitor);
     view_costs_done(&run.costs);

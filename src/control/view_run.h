@@ -15,6 +15,7 @@ struct view_run_options {
     uint64_t limit;   /* ns after which it ends; 0: none */
     const char *save; /* file for the model at the end; NULL: none */
     bool json;
+    const char *control;        /* socket for requests; NULL: none */
     struct hosts_options hosts; /* none: this machine */
 };
 

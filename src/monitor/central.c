@@ -10,8 +10,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define TEXT_SIZE 128 /* of a value that is kept; longer ones are cut */
-#define NAME_SIZE 160 /* of an instance: "web1:redis-server 811" */
+#define TEXT_SIZE      128 /* of a value that is kept; longer ones are cut */
+#define QUESTIONS_MOST 64
+#define NAME_SIZE      160 /* of an instance: "web1:redis-server 811" */
 
 struct known_instance {
     const char *object; /* of the view file */
@@ -69,6 +70,11 @@ struct central {
     int failed;
     struct problem problem;
     uint64_t passed, requests;
+    struct question {
+        bool open;
+        uint64_t number;
+        uint32_t row, entity, reference;
+    } questions[QUESTIONS_MOST];
 };
 
 /* ---- construction ---- */
@@ -729,4 +735,119 @@ void central_lost(struct central *central, int link)
     for (size_t i = central->instance_count; i-- > 0;)
         if (central->instances[i].link == link)
             end_instance(central, i);
+}
+
+/* ---- changes and questions from outside ---- */
+
+int central_turn(struct central *central, uint32_t view, bool on)
+{
+    if (view >= central->options.file->view_count)
+        return -ENOENT;
+    for (int i = 0; i < central->link_count; i++) {
+        central->requests++;
+        central->links[i].turn(central->links[i].self, view, on);
+    }
+    return 0;
+}
+
+int central_constant(struct central *central, uint32_t view, uint32_t index, double value)
+{
+    double *constant = view < central->options.file->view_count
+                           ? view_constant(&central->options.file->views[view], index)
+                           : NULL;
+
+    if (constant == NULL)
+        return -ENOENT;
+    *constant = value;
+    for (int i = 0; i < central->link_count; i++) {
+        central->requests++;
+        central->links[i].constant(central->links[i].self, view, index, value);
+    }
+    return 0;
+}
+
+static int reference_of(const struct view *view, uint32_t entity, const char *attribute)
+{
+    for (size_t i = 0; i < view->reference_count; i++)
+        if (view->references[i].entity == entity &&
+            view_same_name(view->references[i].attribute, attribute))
+            return (int)i;
+    return -ENOENT;
+}
+
+static struct question *free_question(struct central *central)
+{
+    for (size_t i = 0; i < QUESTIONS_MOST; i++)
+        if (!central->questions[i].open)
+            return &central->questions[i];
+    return NULL;
+}
+
+/* Asks through a row that has the instance and its attribute. */
+static bool ask_row(struct central_row *row, uint64_t instance, const char *attribute,
+                    struct question *question)
+{
+    for (uint32_t i = 0; i < view_of(row)->entity_count; i++) {
+        int reference = reference_of(view_of(row), i, attribute);
+        if (row->bound[i] != instance || reference < 0)
+            continue;
+        const struct central_link *link = &row->central->links[row->links[i]];
+        question->open = true;
+        question->row = row->number;
+        question->entity = i;
+        question->reference = (uint32_t)reference;
+        row->central->requests++;
+        link->read(link->self, row->number, i);
+        return true;
+    }
+    return false;
+}
+
+int central_read(struct central *central, const struct view_entity *entity, const char *attribute,
+                 uint64_t number, struct problem *problem)
+{
+    struct question *question = free_question(central);
+    char name[VIEW_ENTITY_SIZE];
+
+    if (question == NULL)
+        return problem_set(problem, -EBUSY, "%d probes wait for their answers", QUESTIONS_MOST);
+    question->number = number;
+    view_entity_text(entity, name);
+    for (size_t i = 0; i < central->instance_count; i++) {
+        if (!is_entity(central, &central->instances[i], entity))
+            continue;
+        for (size_t k = 0; k < central->row_count; k++)
+            if (central->rows[k] != NULL &&
+                ask_row(central->rows[k], central->instances[i].id, attribute, question))
+                return 0;
+    }
+    return problem_set(problem, -ENOENT,
+                       "%s.%s: there is no such instance, or no view speaks of it", name,
+                       attribute);
+}
+
+void central_answer(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count)
+{
+    for (size_t i = 0; i < QUESTIONS_MOST; i++) {
+        struct question *question = &central->questions[i];
+        if (!question->open || question->row != row || question->entity != entity)
+            continue;
+        const struct view_value unknown = {.kind = VIEW_UNKNOWN};
+        question->open = false;
+        central->calls.answered(
+            central->calls.context, question->number,
+            question->reference < count ? &values[question->reference] : &unknown, time);
+    }
+}
+
+void central_each_row(const struct central *central, uint32_t view,
+                      void (*each)(void *context, const char *name, bool active,
+                                   const struct view_value *values),
+                      void *context)
+{
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL && central->rows[i]->view == view)
+            each(context, central->rows[i]->name, central->rows[i]->active,
+                 central->rows[i]->values);
 }

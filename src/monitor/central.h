@@ -27,6 +27,10 @@ struct central_link {
     void (*unbind)(void *self, uint32_t row, uint32_t entity);
     void (*probe)(void *self, uint32_t row, uint32_t entity);
     void (*release)(void *self, uint32_t row, uint32_t entity);
+    /* The values are answered by central_answer. */
+    void (*read)(void *self, uint32_t row, uint32_t entity);
+    void (*turn)(void *self, uint32_t view, bool on);
+    void (*constant)(void *self, uint32_t view, uint32_t index, double value);
 };
 
 #define CENTRAL_LINKS_MOST 256
@@ -37,6 +41,9 @@ struct central_calls {
     void (*note)(void *context, const char *line);
     /* A view that notifies has become active. `flush`: how long, ns, its notification may wait. */
     void (*notify)(void *context, const struct view_change *change, uint64_t flush);
+    /* What central_read asked for. `value`: of the attribute. */
+    void (*answered)(void *context, uint64_t question, const struct view_value *value,
+                     uint64_t time);
 };
 
 int central_new(const struct monitor_options *options, const struct central_calls *calls,
@@ -45,6 +52,24 @@ void central_free(struct central *central);
 
 /* Adds a resident monitor. Returns its number or -ENOMEM. */
 int central_add_link(struct central *central, const struct central_link *link);
+
+void central_answer(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count);
+
+/* Changes while views are carried out. -ENOENT: there is no such view or constant. */
+int central_turn(struct central *central, uint32_t view, bool on);
+int central_constant(struct central *central, uint32_t view, uint32_t index, double value);
+
+/* Reads an attribute of an instance now: `answered` gets it with `question`. Returns 0, or with a line in `problem` -ENOENT:
+ * there is no such instance, or no view speaks of its attribute; -EBUSY: too many questions are open. */
+int central_read(struct central *central, const struct view_entity *entity, const char *attribute,
+                 uint64_t question, struct problem *problem);
+
+/* Calls `each` for each row of a view that lives. */
+void central_each_row(const struct central *central, uint32_t view,
+                      void (*each)(void *context, const char *name, bool active,
+                                   const struct view_value *values),
+                      void *context);
 
 /* A resident monitor is not there any more: its instances have ended, as far as one can see. */
 void central_lost(struct central *central, int link);

@@ -57,6 +57,24 @@ static void link_release(void *self, uint32_t row, uint32_t entity)
     resident_release(self, row, entity);
 }
 
+static void link_read(void *self, uint32_t row, uint32_t entity)
+{
+    resident_read(self, row, entity);
+}
+
+static void link_turn(void *self, uint32_t view, bool on)
+{
+    resident_turn(self, view, on);
+}
+
+/* Both have the same views, so the constant has changed already. */
+static void link_constant(void *self, uint32_t view, uint32_t index, double value)
+{
+    (void)index;
+    (void)value;
+    resident_constants_changed(self, view);
+}
+
 /* ---- from the resident monitor to the central one ---- */
 
 /* The view of a row of the resident monitor. */
@@ -82,6 +100,15 @@ static void on_result(void *context, uint32_t row, bool active, bool edge, uint6
     (void)edge; /* a share that was opened anew does not know that the row is active already */
     central_result(monitor->central, row, active, time, targets,
                    active ? view_of(monitor, row)->target_count : 0);
+}
+
+static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,
+                      const struct view_value *values)
+{
+    struct monitor *monitor = context;
+
+    central_answer(monitor->central, row, entity, time, values,
+                   view_of(monitor, row)->reference_count);
 }
 
 static void on_appeared(void *context, const struct instance_seen *seen)
@@ -112,6 +139,15 @@ static void on_changed(void *context, const struct view_change *change)
     struct monitor *monitor = context;
 
     monitor->calls.changed(monitor->calls.context, change);
+}
+
+static void on_answered(void *context, uint64_t question, const struct view_value *value,
+                        uint64_t time)
+{
+    struct monitor *monitor = context;
+
+    if (monitor->calls.answered != NULL)
+        monitor->calls.answered(monitor->calls.context, question, value, time);
 }
 
 static void on_notify(void *context, const struct view_change *change, uint64_t flush)
@@ -160,7 +196,7 @@ static int make_resident(struct monitor *monitor, struct problem *problem)
                                              .every = monitor->options.every,
                                              .collectors = monitor->options.collectors,
                                              .collector_count = monitor->options.collector_count};
-    const struct resident_calls calls = {monitor,     on_record, on_result,
+    const struct resident_calls calls = {monitor,     on_record, on_result, on_answer,
                                          on_appeared, on_ended,  on_note};
 
     monitor->options.collector_count = 0; /* they are the resident monitor's now */
@@ -174,7 +210,10 @@ static int make_resident(struct monitor *monitor, struct problem *problem)
                                       .bind = link_bind,
                                       .unbind = link_unbind,
                                       .probe = link_probe,
-                                      .release = link_release};
+                                      .release = link_release,
+                                      .read = link_read,
+                                      .turn = link_turn,
+                                      .constant = link_constant};
     monitor->link = central_add_link(monitor->central, &link);
     return watch(monitor, resident_descriptor(monitor->resident)) < 0
                ? problem_set(problem, -ENOMEM, "the monitor: epoll: %s", strerror(errno))
@@ -183,7 +222,7 @@ static int make_resident(struct monitor *monitor, struct problem *problem)
 
 static int make_parts(struct monitor *monitor, struct problem *problem)
 {
-    const struct central_calls calls = {monitor, on_changed, on_note, on_notify};
+    const struct central_calls calls = {monitor, on_changed, on_note, on_notify, on_answered};
     int result = central_new(&monitor->options, &calls, &monitor->central, problem);
 
     if (result == 0)

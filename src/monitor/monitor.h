@@ -62,6 +62,9 @@ struct monitor_calls {
     /* A row has become active, has other values, or has become inactive. `time`: wall clock, ns. */
     void (*changed)(void *context, const struct view_change *change);
     void (*note)(void *context, const char *line); /* for the user */
+    /* Of central_read; may be NULL. */
+    void (*answered)(void *context, uint64_t question, const struct view_value *value,
+                     uint64_t time);
 };
 
 struct monitor;

@@ -32,6 +32,7 @@ struct part {
     struct collected_how how;
     bool on;
     bool armed;      /* VIEW_PROBED: is watched */
+    bool asked;      /* the next values are an answer */
     bool first;      /* the next values are passed on whatever they are */
     uint64_t period; /* ns between two reads; 0: none */
     uint64_t sample; /* when to read next */
@@ -299,6 +300,13 @@ static void values_came(void *context, uint64_t time, const struct view_value *v
 {
     struct part *part = context;
     struct view_value copy[VIEW_REFERENCES_MOST];
+    const struct resident_calls *calls = &part->share->resident->calls;
+    if (part->asked) {
+        part->asked = false;
+        calls->answer(calls->context, part->share->row, part->entity,
+                      time + (uint64_t)part->share->resident->wall, values);
+        return;
+    }
     bool wanted = part->share->plan.parts[part->entity].collection != VIEW_PROBED || part->armed;
 
     if (!wanted || (!keep_values(part, values) && !part->first))
@@ -452,6 +460,24 @@ void resident_release(struct resident *resident, uint32_t row, uint32_t entity)
 
     if (share != NULL)
         release_part(&share->parts[entity]);
+}
+
+void resident_read(struct resident *resident, uint32_t row, uint32_t entity)
+{
+    struct share *share = share_of(resident, row);
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    if (share == NULL)
+        return;
+    struct part *part = &share->parts[entity];
+    part->asked = part->collection != NULL;
+    if (part->collection != NULL)
+        read_part(part);
+    if (part->collection != NULL && !part->asked)
+        return; /* answered */
+    part->asked = false;
+    resident->calls.answer(resident->calls.context, row, entity,
+                           clock_now(CLOCK_MONOTONIC) + (uint64_t)resident->wall, unknown);
 }
 
 void resident_constants_changed(struct resident *resident, uint32_t view)

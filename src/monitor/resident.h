@@ -26,6 +26,9 @@ struct resident_calls {
     /* What the plan has evaluated here. As in struct view_monitor_calls. */
     void (*changed)(void *context, uint32_t row, bool active, bool edge, uint64_t time,
                     const struct view_value *targets);
+    /* What resident_read has read. */
+    void (*answer)(void *context, uint32_t row, uint32_t entity, uint64_t time,
+                   const struct view_value *values);
     void (*appeared)(void *context, const struct instance_seen *seen);
     void (*ended)(void *context, const struct instance_seen *seen);
     void (*note)(void *context, const char *line);
@@ -63,10 +66,14 @@ void resident_unbind(struct resident *resident, uint32_t row, uint32_t entity);
 void resident_probe(struct resident *resident, uint32_t row, uint32_t entity);
 void resident_release(struct resident *resident, uint32_t row, uint32_t entity);
 
+/* Reads the values of an instance now, on or off, and hands them to `answer`; all unknown if they cannot be read. The row
+ * does not see them. */
+void resident_read(struct resident *resident, uint32_t row, uint32_t entity);
+
 /* Switches what a view collects. Off: its values become unknown. */
 void resident_turn(struct resident *resident, uint32_t view, bool on);
 
-/* The constants of a view's predicate have changed. */
+/* Constants of a view's predicate have changed (view_constant). */
 void resident_constants_changed(struct resident *resident, uint32_t view);
 
 int resident_descriptor(const struct resident *resident);

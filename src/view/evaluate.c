@@ -122,6 +122,21 @@ void view_entity_text(const struct view_entity *entity, char text[VIEW_ENTITY_SI
     }
 }
 
+static double *find_constant(struct view_expression *expression, uint32_t *left)
+{
+    if (expression == NULL)
+        return NULL;
+    if (expression->kind == VIEW_NUMBER)
+        return (*left)-- == 0 ? &expression->number : NULL;
+    double *found = find_constant(expression->left, left);
+    return found != NULL ? found : find_constant(expression->right, left);
+}
+
+double *view_constant(const struct view *view, uint32_t index)
+{
+    return find_constant(view->predicate, &index);
+}
+
 void view_receiver_text(const struct view *view, char text[VIEW_RECEIVER_SIZE])
 {
     if (view->command != NULL)

@@ -167,6 +167,10 @@ void view_receiver_text(const struct view *view, char text[VIEW_RECEIVER_SIZE]);
 int view_expression_text(const struct view *view, const struct view_expression *expression,
                          char *text, size_t size);
 
+/* The constant number `index` (0, 1 ... from the left) of a view's predicate that is a number; NULL: there is none. Who
+ * changes it must tell those who evaluate it. */
+double *view_constant(const struct view *view, uint32_t index);
+
 /* ---- values ---- */
 
 enum view_value_kind {

@@ -154,6 +154,59 @@ echo quit >&8
 exec 8>&-
 wait $one
 
+# ---- requests to a running monitor ----
+
+{ cat object; cat << EOF_; } > control.view
+VIEW DEF Long (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 15; END VIEW DEF
+VIEW DEF There (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 0; END VIEW DEF
+EOF_
+mkfifo fourth
+"$manager" --log fourth.log < fourth > fourth.out &
+program=$!
+exec 9> fourth
+"$dpm" view --json --object QueueManager=queue-manager --control socket run control.view > lines 2> err &
+monitor=$!
+wait_for 30 has_line lines '"There"'
+ask() {
+    "$dpm" view control socket "$@" 2>&1
+}
+check_equal "the socket is the user's own" 600 "$(stat -c %a socket)"
+order fourth '+ 17'
+wait_for 30 has_line lines '"Long","change":"active"'
+check_equal "the rows of views" '[{"active":true,"values":{"size":17}}]' \
+    "$(ask views | jq -c '[.[] | select(.view == "Long") | .rows[] | .values.size |= round]')"
+check_equal "a threshold is changed: the view is inactive" "" "$(ask threshold Long 1 20)"
+wait_for 30 has_line lines '"Long","change":"inactive"'
+order fourth '+ 3'
+wait_for 30 has_line lines '"Long","change":"active".*20'
+check_equal "... and active at the new one" 2 "$(grep -c '"Long","change":"active"' lines)"
+check_equal "a lower threshold counts for the value that is there" "" "$(ask threshold Long 1 30; ask threshold Long 1 18)"
+wait_for 30 sh -c '[ "$(grep -c "\"Long\",\"change\":\"active\"" lines)" = 3 ]'
+check_equal "the sensors are switched off" "" "$(ask sensor Long off; ask sensor There off)"
+order fourth '- 10'
+check_equal "... a probe reads the value" 10 "$(ask probe QueueManager.size | jq '.value | round')"
+check_equal "... the views see nothing" 0 "$(ask views | jq '[.[].rows[] | select(.active)] | length')"
+check_equal "... and on" "" "$(ask sensor Long on; ask sensor There on)"
+wait_for 30 has_line lines '"There".*"active".*10'
+check_equal "a wrong view" 'dpm: there is no view '"'Other'" "$(ask sensor Other on)"
+check_equal "a wrong attribute" 'dpm: QueueManager.none: there is no such instance, or no view speaks of it' "$(ask probe QueueManager.none)"
+printf 'nonsense\n{"id": 2, "method": "nothing"}\n' > nonsense
+check_equal "nonsense is refused, line by line" 2 "$(python3 -c '
+import socket
+end = socket.socket(socket.AF_UNIX)
+end.connect("socket")
+end.sendall(open("nonsense", "rb").read())
+lines = end.makefile()
+print(sum("error" in lines.readline() for _ in range(2)))')"
+kill -9 $monitor
+wait $monitor 2> killed.err
+fails "the monitor is gone" 1 'socket: no monitor listens there: Connection refused' "$dpm" view control socket views
+fails "a wrong request" 2 'view: control: give the socket' "$dpm" view control socket sensor
+echo quit >&9
+exec 9>&-
+wait $program
+check_equal "... the program's account is complete" 30 "$(wc -l < fourth.log)"
+
 # ---- a subject of NATS ----
 
 if command -v nats-server > /dev/null; then

@@ -250,6 +250,14 @@ static void on_result(void *context, uint32_t row, bool active, bool edge, uint6
     central_result(world->central, row, active, time, targets, active ? 1 : 0);
 }
 
+static void on_answer(void *context, uint32_t row, uint32_t entity, uint64_t time,
+                      const struct view_value *values)
+{
+    struct world *world = context;
+
+    central_answer(world->central, row, entity, time, values, world->view->reference_count);
+}
+
 static void on_seen(void *context, const struct instance_seen *seen)
 {
     (void)context;
@@ -339,7 +347,8 @@ static void make_view(struct world *world, bool each)
 
 static void add_machine(struct world *world, int machine)
 {
-    const struct resident_calls calls = {world, on_record, on_result, on_seen, on_seen, on_note};
+    const struct resident_calls calls = {world,   on_record, on_result, on_answer,
+                                         on_seen, on_seen,   on_note};
     const struct collector collector = collector_of(&world->doubles[machine]);
     const struct resident_options options = {
         .file = world->file, .every = 100000000, .collectors = &collector, .collector_count = 1};
