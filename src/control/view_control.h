@@ -5,7 +5,7 @@
 
 #include "control/command.h"
 
-/* SOCKET, and: views | sensor VIEW on|off | threshold VIEW N VALUE | probe ATTRIBUTE | value ATTRIBUTE. Prints the
+/* SOCKET, and: views | counts | sensor VIEW on|off | threshold VIEW N VALUE | probe ATTRIBUTE | value ATTRIBUTE. Prints the
  * answer. Returns the exit status. */
 int view_control(char *const *words, size_t count);
 

@@ -130,6 +130,22 @@ static int do_views(struct view_controlled *controlled, json_t *params, json_t *
     return 0;
 }
 
+static int do_counts(struct view_controlled *controlled, json_t *params, json_t **ret_result,
+                     struct problem *problem)
+{
+    struct monitor_counts counts;
+
+    (void)params;
+    (void)problem;
+    monitor_count(controlled->monitor, &counts);
+    *ret_result =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits, "records",
+                  (json_int_t)counts.records, "refused", (json_int_t)counts.refused, "reads",
+                  (json_int_t)counts.reads, "filtered", (json_int_t)counts.filtered, "passed",
+                  (json_int_t)counts.passed, "requests", (json_int_t)counts.requests);
+    return 0;
+}
+
 static int do_sensor(struct view_controlled *controlled, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
@@ -262,6 +278,7 @@ static void serve(struct view_controlled *controlled, struct client *client, con
         int (*run)(struct view_controlled *controlled, json_t *params, json_t **ret_result,
                    struct problem *problem);
     } methods[] = {{"views", do_views},
+                   {"counts", do_counts},
                    {"sensor", do_sensor},
                    {"threshold", do_threshold},
                    {"value", do_value}};
@@ -278,7 +295,7 @@ static void serve(struct view_controlled *controlled, struct client *client, con
     }
     if (method != NULL)
         problem_set(&problem, done,
-                    "there is no method '%s': views, sensor, threshold, value or "
+                    "there is no method '%s': views, counts, sensor, threshold, value or "
                     "probe",
                     method);
     for (size_t i = 0; method != NULL && i < ARRAY_SIZE(methods); i++)
