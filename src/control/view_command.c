@@ -3,6 +3,7 @@
 #include "control/view_control.h"
 #include "control/view_explain.h"
 #include "control/view_load.h"
+#include "control/view_probe.h"
 #include "control/view_run.h"
 #include "control/view_watch.h"
 #include "view/model.h"
@@ -51,6 +52,9 @@ enum {
     OPTION_JSON,
     OPTION_OBJECT,
     OPTION_SAVE,
+    OPTION_WHEN,
+    OPTION_CHANGES,
+    OPTION_COUNT,
     OPTION_HOSTS, /* any of those that several commands share */
 };
 
@@ -69,7 +73,8 @@ static const struct command_option view_options[] = {
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
      "watch: length of the intervals whose figures views see (1s)\n"
-     "run: how often values are read that cannot be traced (100ms); load: between tables (2s)"},
+     "run: how often values are read that cannot be traced (100ms); load: between tables (2s)\n"
+     "probe: read again and again"},
     {"for", OPTION_FOR, {"TIME", ARGUMENT_OTHER, NULL}, "run, load: end after this time"},
     {"object",
      OPTION_OBJECT,
@@ -79,6 +84,12 @@ static const struct command_option view_options[] = {
      OPTION_SAVE,
      {"FILE", ARGUMENT_FILE, NULL},
      "watch, run: write the database to FILE at the end, for dpm view sql"},
+    {"when",
+     OPTION_WHEN,
+     {"PREDICATE", ARGUMENT_OTHER, NULL},
+     "sense: only when this holds, as in 'sensor.value1 > 24'"},
+    {"changes", OPTION_CHANGES, {0}, "sense: only when a value has changed"},
+    {"count", OPTION_COUNT, {"NUMBER", ARGUMENT_OTHER, NULL}, "sense: end after so many lines"},
     {"json", OPTION_JSON, {0}, "print a JSON object for each line"},
     {0},
 };
@@ -122,6 +133,7 @@ static int watch(char **operands, size_t count, size_t words,
 struct given {
     struct view_watch_options watch;
     struct view_run_options run;
+    struct view_probe_options probe;
     unsigned options; /* OPTION_BIT of each */
     size_t words;     /* behind "--" */
 };
@@ -157,6 +169,25 @@ static int load(size_t count, struct given *given)
         return command_usage_error("view", "load: give --fabric URL, where agents that are "
                                            "services send their summaries, and no host or file");
     return view_load(&options);
+}
+
+/* Values of a running process. */
+static int look(const char *action, char **operands, size_t count, struct given *given)
+{
+    bool probe = strcmp(action, "probe") == 0;
+    int status =
+        refuse_options(action, given->options, probe ? "every json" : "when changes count json");
+
+    if (status >= 0)
+        return status;
+    if ((given->options & OPTION_BIT(OPTION_EVERY)) != 0)
+        given->probe.every = given->watch.every;
+    if (probe && count < 2)
+        return command_usage_error("view", "probe: give a process and C expressions");
+    if (!probe && count < 3)
+        return command_usage_error("view", "sense: give a process, a place and C expressions");
+    return probe ? view_probe(operands[0], operands + 1, count - 1, &given->probe)
+                 : view_sense(operands[0], operands[1], operands + 2, count - 2, &given->probe);
 }
 
 static int run_action(int argc, char **argv, struct given *given)
@@ -197,8 +228,10 @@ static int run_action(int argc, char **argv, struct given *given)
             return command_usage_error("view", "sql: give a saved database and a query");
         return view_sql(operands[0], operands[1]);
     }
-    return command_usage_error("view", "'%s': say watch, run, control, load, explain or sql",
-                               action);
+    if (strcmp(action, "probe") == 0 || strcmp(action, "sense") == 0)
+        return look(action, operands, count, given);
+    return command_usage_error(
+        "view", "'%s': say watch, run, control, load, explain, sql, probe or sense", action);
 }
 
 static int take_time(const char *name, uint64_t *ret_time)
@@ -242,8 +275,16 @@ static int take_option(int option, struct given *given)
         given->watch.save = given->run.save = optarg;
         return -1;
     case OPTION_JSON:
-        given->watch.json = given->run.json = true;
+        given->watch.json = given->run.json = given->probe.json = true;
         return -1;
+    case OPTION_WHEN:
+        given->probe.when = optarg;
+        return -1;
+    case OPTION_CHANGES:
+        given->probe.changes = true;
+        return -1;
+    case OPTION_COUNT:
+        return option_number("view", "count", 1, UINT64_MAX, &given->probe.count);
     case OPTION_HELP:
         return command_help("view");
     default:

@@ -1,126 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* expression.c: parses C expressions that only read. See expression.h. */
-#include "expression/expression.h"
+#include "expression/expression_tokens.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct c_reader {
-    const char *text;
-    size_t size;
-    size_t at;    /* of the current token ... */
-    size_t token; /* ... and its size; 0: the end */
-    unsigned depth;
-    struct arena *memory;
-    struct c_fault *fault;
-};
-
-/* ---- tokens ---- */
-
-static char at(const struct c_reader *reader, size_t position)
-{
-    return position < reader->size ? reader->text[position] : '\0';
-}
-
-static bool is_name_character(char c)
-{
-    return isalnum((unsigned char)c) != 0 || c == '_';
-}
-
-static size_t skip_space(const struct c_reader *reader, size_t position)
-{
-    for (;;) {
-        if (isspace((unsigned char)at(reader, position)) != 0) {
-            position++;
-        } else if (at(reader, position) == '/' && at(reader, position + 1) == '*') {
-            position += 2;
-            while (position < reader->size &&
-                   !(at(reader, position) == '*' && at(reader, position + 1) == '/'))
-                position++;
-            position = position + 2 < reader->size ? position + 2 : reader->size;
-        } else {
-            return position;
-        }
-    }
-}
-
-static size_t operator_size(const struct c_reader *reader, size_t position)
-{
-    static const char *const operators[] = {"<<=", ">>=", "->", "++", "--", "<<", ">>",
-                                            "<=",  ">=",  "==", "!=", "&&", "||", "+=",
-                                            "-=",  "*=",  "/=", "%=", "&=", "|=", "^="};
-
-    for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
-        size_t size = strlen(operators[i]);
-        if (reader->size - position >= size &&
-            memcmp(reader->text + position, operators[i], size) == 0)
-            return size;
-    }
-    return 1;
-}
-
-/* 10  0x1fUL  1.5e-3 */
-static size_t number_size(const struct c_reader *reader, size_t position)
-{
-    bool hexadecimal = tolower((unsigned char)at(reader, position + 1)) == 'x';
-    size_t size = 1;
-
-    for (;; size++) {
-        char c = at(reader, position + size), before = at(reader, position + size - 1);
-        bool exponent = !hexadecimal && (before == 'e' || before == 'E') && (c == '-' || c == '+');
-        if (!is_name_character(c) && c != '.' && !exponent)
-            return size;
-    }
-}
-
-static size_t token_size(const struct c_reader *reader, size_t position)
-{
-    char first = at(reader, position);
-    size_t size = 1;
-
-    if (position >= reader->size)
-        return 0;
-    if (isdigit((unsigned char)first) != 0 ||
-        (first == '.' && isdigit((unsigned char)at(reader, position + 1)) != 0))
-        return number_size(reader, position);
-    if (is_name_character(first)) {
-        while (is_name_character(at(reader, position + size)))
-            size++;
-        return size;
-    }
-    if (first == '\'') {
-        while (position + size < reader->size && at(reader, position + size) != '\'')
-            size += at(reader, position + size) == '\\' ? 2 : 1;
-        return position + size < reader->size ? size + 1 : reader->size - position;
-    }
-    return operator_size(reader, position);
-}
-
-static void next(struct c_reader *reader)
-{
-    reader->at = skip_space(reader, reader->at + reader->token);
-    reader->token = token_size(reader, reader->at);
-}
-
-static bool is(const struct c_reader *reader, const char *sign)
-{
-    return reader->token == strlen(sign) &&
-           memcmp(reader->text + reader->at, sign, reader->token) == 0;
-}
-
-static bool is_name(const struct c_reader *reader)
-{
-    return reader->token > 0 && is_name_character(at(reader, reader->at)) &&
-           isdigit((unsigned char)at(reader, reader->at)) == 0;
-}
-
-static int fault(struct c_reader *reader, const char *expected)
-{
-    *reader->fault = (struct c_fault){reader->at, reader->token, expected};
-    return -EINVAL;
-}
 
 static const char *copy_text(struct c_reader *reader, const char *text, size_t size)
 {
@@ -178,21 +63,21 @@ static bool read_basic(struct c_reader *ahead, struct c_type *type)
     *type = (struct c_type){C_TYPE_INTEGER, true, 4, 0, NULL};
     for (bool more = true; more;) {
         more = false;
-        if (is(ahead, "unsigned") || is(ahead, "signed") || is(ahead, "const") ||
-            is(ahead, "volatile")) {
-            is_unsigned = is_unsigned || is(ahead, "unsigned");
-            found = found || is(ahead, "unsigned") || is(ahead, "signed");
+        if (c_reader_is(ahead, "unsigned") || c_reader_is(ahead, "signed") ||
+            c_reader_is(ahead, "const") || c_reader_is(ahead, "volatile")) {
+            is_unsigned = is_unsigned || c_reader_is(ahead, "unsigned");
+            found = found || c_reader_is(ahead, "unsigned") || c_reader_is(ahead, "signed");
             more = true;
         }
         for (size_t i = 0; i < ARRAY_SIZE(basics) && !more; i++) {
-            if (!is(ahead, basics[i].word))
+            if (!c_reader_is(ahead, basics[i].word))
                 continue;
-            if (!given || !is(ahead, "int")) /* "long int" is a long */
+            if (!given || !c_reader_is(ahead, "int")) /* "long int" is a long */
                 *type = basics[i].type;
             found = given = more = true;
         }
         if (more)
-            next(ahead);
+            c_reader_next(ahead);
     }
     if (is_unsigned)
         type->is_signed = false;
@@ -202,17 +87,18 @@ static bool read_basic(struct c_reader *ahead, struct c_type *type)
 /* "struct request", or "request_t", which is a type only if a star follows: (queue) is a variable. */
 static bool read_named(struct c_reader *ahead, struct c_type *type)
 {
-    bool tagged = is(ahead, "struct") || is(ahead, "union") || is(ahead, "enum");
+    bool tagged =
+        c_reader_is(ahead, "struct") || c_reader_is(ahead, "union") || c_reader_is(ahead, "enum");
     size_t begin = ahead->at;
 
     if (tagged)
-        next(ahead);
-    if (!is_name(ahead))
+        c_reader_next(ahead);
+    if (!c_reader_is_name(ahead))
         return false;
     *type = (struct c_type){.kind = C_TYPE_NAMED};
     size_t end = ahead->at + ahead->token;
-    next(ahead);
-    if (!tagged && !is(ahead, "*"))
+    c_reader_next(ahead);
+    if (!tagged && !c_reader_is(ahead, "*"))
         return false;
     type->name = copy_text(ahead, ahead->text + begin, end - begin);
     return type->name != NULL;
@@ -224,15 +110,15 @@ static bool read_cast(struct c_reader *reader, struct c_type *ret_type)
     struct c_reader ahead = *reader;
     struct c_type type;
 
-    next(&ahead);
+    c_reader_next(&ahead);
     if (!read_basic(&ahead, &type) && !read_named(&ahead, &type))
         return false;
-    for (; is(&ahead, "*") || is(&ahead, "const"); next(&ahead))
-        if (is(&ahead, "*") && type.pointers < UINT8_MAX)
+    for (; c_reader_is(&ahead, "*") || c_reader_is(&ahead, "const"); c_reader_next(&ahead))
+        if (c_reader_is(&ahead, "*") && type.pointers < UINT8_MAX)
             type.pointers++;
-    if (!is(&ahead, ")"))
+    if (!c_reader_is(&ahead, ")"))
         return false;
-    next(&ahead);
+    c_reader_next(&ahead);
     reader->at = ahead.at;
     reader->token = ahead.token;
     *ret_type = type;
@@ -249,7 +135,7 @@ static int read_character(struct c_reader *reader, uint64_t *ret_number)
     char second = size > 3 ? token[2] : '\0';
 
     if (size < 3 || token[size - 1] != '\'' || (token[1] == '\\' ? size != 4 : size != 3))
-        return fault(reader, "a character in quotes");
+        return c_reader_fault(reader, "a character in quotes");
     if (token[1] != '\\') {
         *ret_number = (uint64_t)(int64_t)token[1];
         return 0;
@@ -260,13 +146,12 @@ static int read_character(struct c_reader *reader, uint64_t *ret_number)
             return 0;
         }
     }
-    return fault(reader, "a character in quotes");
+    return c_reader_fault(reader, "a character in quotes");
 }
 
 static bool is_suffix(const char *suffix)
 {
-    static const char *const suffixes[] = {"",   "u",  "l",   "ul",  "lu", "ll",
-                                           "ull", "llu", NULL};
+    static const char *const suffixes[] = {"", "u", "l", "ul", "lu", "ll", "ull", "llu", NULL};
 
     for (size_t i = 0; suffixes[i] != NULL; i++)
         if (strcasecmp(suffix, suffixes[i]) == 0)
@@ -279,7 +164,7 @@ static int read_number(struct c_reader *reader, struct c_expression *node)
     char text[64], *end = NULL;
 
     if (reader->token >= sizeof(text))
-        return fault(reader, "a shorter number");
+        return c_reader_fault(reader, "a shorter number");
     memcpy(text, reader->text + reader->at, reader->token);
     text[reader->token] = '\0';
     errno = 0;
@@ -296,7 +181,7 @@ static int read_number(struct c_reader *reader, struct c_expression *node)
     node->kind = C_REAL;
     node->real = strtod(text, &end);
     if (end == text || (*end != '\0' && strcasecmp(end, "f") != 0))
-        return fault(reader, "a number");
+        return c_reader_fault(reader, "a number");
     return 0;
 }
 
@@ -306,25 +191,25 @@ static int read_conditional(struct c_reader *reader, struct c_expression **ret_n
 
 static int read_sign(struct c_reader *reader, const char *sign, const char *expected)
 {
-    if (!is(reader, sign))
-        return fault(reader, expected);
-    next(reader);
+    if (!c_reader_is(reader, sign))
+        return c_reader_fault(reader, expected);
+    c_reader_next(reader);
     return 0;
 }
 
 static int read_constant(struct c_reader *reader, struct c_expression **ret_node)
 {
-    char first = at(reader, reader->at);
+    char first = c_reader_at(reader, reader->at);
 
     if (reader->token == 0 || (isdigit((unsigned char)first) == 0 && first != '\'' &&
                                !(first == '.' && reader->token > 1)))
-        return fault(reader, "a variable, a constant or '('");
+        return c_reader_fault(reader, "a variable, a constant or '('");
     struct c_expression *node = add_node(reader, C_NUMBER);
     if (node == NULL)
         return -ENOMEM;
     int result = first == '\'' ? read_character(reader, &node->number) : read_number(reader, node);
     if (result == 0)
-        next(reader);
+        c_reader_next(reader);
     *ret_node = node;
     return result;
 }
@@ -332,18 +217,18 @@ static int read_constant(struct c_reader *reader, struct c_expression **ret_node
 static int read_name(struct c_reader *reader, struct c_expression *node)
 {
     node->name = copy_text(reader, reader->text + reader->at, reader->token);
-    next(reader);
+    c_reader_next(reader);
     return node->name == NULL ? -ENOMEM : 0;
 }
 
 static int read_primary(struct c_reader *reader, struct c_expression **ret_node)
 {
-    if (is(reader, "(")) {
-        next(reader);
+    if (c_reader_is(reader, "(")) {
+        c_reader_next(reader);
         int result = read_conditional(reader, ret_node);
         return result < 0 ? result : read_sign(reader, ")", "')'");
     }
-    if (!is_name(reader))
+    if (!c_reader_is_name(reader))
         return read_constant(reader, ret_node);
     struct c_expression *node = add_node(reader, C_NAME);
     *ret_node = node;
@@ -352,7 +237,7 @@ static int read_primary(struct c_reader *reader, struct c_expression **ret_node)
 
 static int read_member(struct c_reader *reader, struct c_expression **node)
 {
-    bool arrow = is(reader, "->");
+    bool arrow = c_reader_is(reader, "->");
 
     if (arrow) {
         struct c_expression *pointed = add_node(reader, C_DEREFERENCE);
@@ -361,9 +246,9 @@ static int read_member(struct c_reader *reader, struct c_expression **node)
         pointed->left = *node;
         *node = pointed;
     }
-    next(reader);
-    if (!is_name(reader))
-        return fault(reader, "the name of a member");
+    c_reader_next(reader);
+    if (!c_reader_is_name(reader))
+        return c_reader_fault(reader, "the name of a member");
     struct c_expression *member = add_node(reader, C_MEMBER);
     if (member == NULL)
         return -ENOMEM;
@@ -377,17 +262,17 @@ static int read_postfix(struct c_reader *reader, struct c_expression **node)
     int result = read_primary(reader, node);
 
     while (result == 0) {
-        if (is(reader, "[")) {
+        if (c_reader_is(reader, "[")) {
             struct c_expression *element = add_node(reader, C_INDEX);
             if (element == NULL)
                 return -ENOMEM;
             element->left = *node;
-            next(reader);
+            c_reader_next(reader);
             result = read_conditional(reader, &element->right);
             if (result == 0)
                 result = read_sign(reader, "]", "']'");
             *node = element;
-        } else if (is(reader, ".") || is(reader, "->")) {
+        } else if (c_reader_is(reader, ".") || c_reader_is(reader, "->")) {
             result = read_member(reader, node);
         } else {
             break;
@@ -401,7 +286,7 @@ static int read_unary(struct c_reader *reader, struct c_expression **ret_node)
     static const struct {
         const char *sign;
         enum c_kind kind;
-    } signs[] = {{"-", C_NEGATE},     {"+", C_PLUS},          {"!", C_NOT},
+    } signs[] = {{"-", C_NEGATE},     {"+", C_PLUS},        {"!", C_NOT},
                  {"~", C_COMPLEMENT}, {"*", C_DEREFERENCE}, {"&", C_ADDRESS}};
     struct c_expression **place = ret_node;
 
@@ -410,15 +295,15 @@ static int read_unary(struct c_reader *reader, struct c_expression **ret_node)
         struct c_type type;
         size_t begin = reader->at;
         if (count == C_EXPRESSION_NESTING_MOST)
-            return fault(reader, "fewer operators in each other");
+            return c_reader_fault(reader, "fewer operators in each other");
         for (size_t i = 0; i < ARRAY_SIZE(signs) && node == NULL; i++) {
-            if (!is(reader, signs[i].sign))
+            if (!c_reader_is(reader, signs[i].sign))
                 continue;
             if ((node = add_node(reader, signs[i].kind)) == NULL)
                 return -ENOMEM;
-            next(reader);
+            c_reader_next(reader);
         }
-        if (node == NULL && is(reader, "(") && read_cast(reader, &type)) {
+        if (node == NULL && c_reader_is(reader, "(") && read_cast(reader, &type)) {
             if ((node = add_node(reader, C_CAST)) == NULL)
                 return -ENOMEM;
             node->type = type;
@@ -435,17 +320,17 @@ static const struct binary {
     const char *sign;
     enum c_kind kind;
     unsigned binds; /* the greater, the tighter */
-} binaries[] = {{"*", C_MULTIPLY, 10},     {"/", C_DIVIDE, 10},      {"%", C_REMAINDER, 10},
-                {"+", C_ADD, 9},           {"-", C_SUBTRACT, 9},     {"<<", C_SHIFT_LEFT, 8},
-                {">>", C_SHIFT_RIGHT, 8},  {"<", C_LESS, 7},         {">", C_GREATER, 7},
-                {"<=", C_LESS_EQUAL, 7},   {">=", C_GREATER_EQUAL, 7}, {"==", C_EQUAL, 6},
-                {"!=", C_NOT_EQUAL, 6},    {"&", C_BIT_AND, 5},      {"^", C_BIT_EXCLUSIVE, 4},
-                {"|", C_BIT_OR, 3},        {"&&", C_AND, 2},         {"||", C_OR, 1}};
+} binaries[] = {{"*", C_MULTIPLY, 10},    {"/", C_DIVIDE, 10},        {"%", C_REMAINDER, 10},
+                {"+", C_ADD, 9},          {"-", C_SUBTRACT, 9},       {"<<", C_SHIFT_LEFT, 8},
+                {">>", C_SHIFT_RIGHT, 8}, {"<", C_LESS, 7},           {">", C_GREATER, 7},
+                {"<=", C_LESS_EQUAL, 7},  {">=", C_GREATER_EQUAL, 7}, {"==", C_EQUAL, 6},
+                {"!=", C_NOT_EQUAL, 6},   {"&", C_BIT_AND, 5},        {"^", C_BIT_EXCLUSIVE, 4},
+                {"|", C_BIT_OR, 3},       {"&&", C_AND, 2},           {"||", C_OR, 1}};
 
 static const struct binary *find_binary(const struct c_reader *reader)
 {
     for (size_t i = 0; i < ARRAY_SIZE(binaries); i++)
-        if (is(reader, binaries[i].sign))
+        if (c_reader_is(reader, binaries[i].sign))
             return &binaries[i];
     return NULL;
 }
@@ -462,7 +347,7 @@ static int read_binary(struct c_reader *reader, unsigned binds, struct c_express
             return -ENOMEM;
         node->left = *ret_node;
         *ret_node = node;
-        next(reader);
+        c_reader_next(reader);
         result = read_binary(reader, binary->binds + 1, &node->right);
     }
     return result;
@@ -471,16 +356,16 @@ static int read_binary(struct c_reader *reader, unsigned binds, struct c_express
 static int read_conditional(struct c_reader *reader, struct c_expression **ret_node)
 {
     if (++reader->depth > C_EXPRESSION_NESTING_MOST)
-        return fault(reader, "fewer parentheses in each other");
+        return c_reader_fault(reader, "fewer parentheses in each other");
     int result = read_binary(reader, 1, ret_node);
 
-    if (result == 0 && is(reader, "?")) {
+    if (result == 0 && c_reader_is(reader, "?")) {
         struct c_expression *node = add_node(reader, C_CONDITIONAL);
         if (node == NULL)
             return -ENOMEM;
         node->left = *ret_node;
         *ret_node = node;
-        next(reader);
+        c_reader_next(reader);
         result = read_conditional(reader, &node->right);
         if (result == 0)
             result = read_sign(reader, ":", "':'");
@@ -498,15 +383,16 @@ int c_expression_parse(const char *text, size_t size, struct arena *memory,
     struct c_expression *expression = NULL;
 
     if (size > C_EXPRESSION_SIZE_MOST)
-        return fault(&reader, "a shorter expression");
-    next(&reader);
+        return c_reader_fault(&reader, "a shorter expression");
+    c_reader_next(&reader);
     int result = read_conditional(&reader, &expression);
-    if (result == 0 && is(&reader, "("))
-        return fault(&reader, "an operator or ';': an attribute cannot call functions");
-    if (result == 0 && (is(&reader, "=") || is(&reader, "++") || is(&reader, "--")))
-        return fault(&reader, "an operator or ';': an attribute only reads variables");
+    if (result == 0 && c_reader_is(&reader, "("))
+        return c_reader_fault(&reader, "an operator or ';': an attribute cannot call functions");
+    if (result == 0 &&
+        (c_reader_is(&reader, "=") || c_reader_is(&reader, "++") || c_reader_is(&reader, "--")))
+        return c_reader_fault(&reader, "an operator or ';': an attribute only reads variables");
     if (result == 0 && reader.token > 0)
-        return fault(&reader, "an operator or ';'");
+        return c_reader_fault(&reader, "an operator or ';'");
     if (result == 0)
         *ret_expression = expression;
     return result;

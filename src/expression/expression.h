@@ -61,8 +61,8 @@ struct c_expression {
     enum c_kind kind;
     uint32_t at; /* bytes from the beginning: of its name, operator or first byte */
     struct c_expression *left, *right, *other;
-    const char *name; /* C_NAME, C_MEMBER */
-    uint64_t number;  /* C_NUMBER */
+    const char *name;          /* C_NAME, C_MEMBER */
+    uint64_t number;           /* C_NUMBER */
     bool is_unsigned, is_long; /* C_NUMBER: its type, also by its size */
     double real;
     struct c_type type; /* C_CAST */

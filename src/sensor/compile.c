@@ -123,8 +123,9 @@ static int compile_member(struct compiler *compiler, const struct c_expression *
                                type_name(compiler->program, operand.type), node->name, text);
     }
     if (!operand.in_memory)
-        return compile_problem(compiler, node, -ENOTSUP,
-                               "this struct is in registers here, where its members cannot be read");
+        return compile_problem(
+            compiler, node, -ENOTSUP,
+            "this struct is in registers here, where its members cannot be read");
     *ret_operand = (struct operand){.type = member.type,
                                     .in_memory = true,
                                     .offset = operand.offset + (int64_t)member.offset,
@@ -243,10 +244,10 @@ static int compile_connection(struct compiler *compiler, const struct c_expressi
     if (result == 0)
         result = compile_truth(compiler, node->right, to + 1, false);
     if (result == 0)
-        result = compile_step(
-            compiler, node,
-            (struct sensor_step){.operation = node->kind == C_AND ? STEP_AND : STEP_OR,
-                                 .to = (uint8_t)to});
+        result =
+            compile_step(compiler, node,
+                         (struct sensor_step){.operation = node->kind == C_AND ? STEP_AND : STEP_OR,
+                                              .to = (uint8_t)to});
     *ret_operand = (struct operand){.type = &type_int};
     return result;
 }
@@ -269,9 +270,9 @@ static int compile_conditional(struct compiler *compiler, const struct c_express
         return result;
     const struct type *type = one.type;
     if (one.type->kind != other.type->kind)
-        return compile_problem(compiler, node, -EINVAL, "%s and %s: both sides of ':' need one type",
-                               type_name(compiler->program, one.type),
-                               type_name(compiler->program, other.type));
+        return compile_problem(
+            compiler, node, -EINVAL, "%s and %s: both sides of ':' need one type",
+            type_name(compiler->program, one.type), type_name(compiler->program, other.type));
     if (other.type->size > one.type->size ||
         (other.type->size == one.type->size && !other.type->is_signed))
         type = other.type;
@@ -279,10 +280,10 @@ static int compile_conditional(struct compiler *compiler, const struct c_express
     if (result == 0)
         result = compile_convert(compiler, node, other.type, type, to + 2);
     *ret_operand = (struct operand){.type = type};
-    return result < 0 ? result
-                      : compile_step(compiler, node,
-                                     (struct sensor_step){.operation = STEP_SELECT,
-                                                          .to = (uint8_t)to});
+    return result < 0
+               ? result
+               : compile_step(compiler, node,
+                              (struct sensor_step){.operation = STEP_SELECT, .to = (uint8_t)to});
 }
 
 static int compile_unary(struct compiler *compiler, const struct c_expression *node, unsigned to,
@@ -302,12 +303,11 @@ static int compile_unary(struct compiler *compiler, const struct c_expression *n
     *ret_operand = operand;
     if (node->kind == C_PLUS)
         return 0;
-    struct sensor_step step = {.operation =
-                                   node->kind == C_NEGATE ? STEP_NEGATE : STEP_COMPLEMENT,
+    struct sensor_step step = {.operation = node->kind == C_NEGATE ? STEP_NEGATE : STEP_COMPLEMENT,
                                .to = (uint8_t)to};
     if (operand.type->kind == TYPE_REAL)
-        step = (struct sensor_step){
-            .operation = STEP_REAL, .to = (uint8_t)to, .constant = STEP_NEGATE};
+        step =
+            (struct sensor_step){.operation = STEP_REAL, .to = (uint8_t)to, .constant = C_NEGATE};
     result = compile_step(compiler, node, step);
     if (result == 0 && operand.type->kind == TYPE_INTEGER)
         result = compile_convert(compiler, node, &type_long, operand.type, to);
@@ -326,8 +326,7 @@ static int compile_operation(struct compiler *compiler, const struct c_expressio
         result = compile_node(compiler, node->right, to + 1, &right);
     if (result == 0)
         result = compile_value(compiler, node->right, to + 1, &right);
-    return result < 0 ? result
-                      : compile_binary(compiler, node, &left, &right, to, ret_operand);
+    return result < 0 ? result : compile_binary(compiler, node, &left, &right, to, ret_operand);
 }
 
 static int compile_node(struct compiler *compiler, const struct c_expression *node, unsigned to,
@@ -458,9 +457,9 @@ int compile_expression(struct sensor_program *program, const struct place *place
         free(compiler.scopes);
     }
     if (result == 0)
-        result = compile_step(
-            &compiler, tree,
-            (struct sensor_step){.operation = STEP_KEEP, .constant = (int64_t)value});
+        result =
+            compile_step(&compiler, tree,
+                         (struct sensor_step){.operation = STEP_KEEP, .constant = (int64_t)value});
     if (result == 0)
         *ret_compiled = compiled;
     arena_done(&memory);

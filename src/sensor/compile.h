@@ -12,7 +12,7 @@ struct usdt_argument {
     uint8_t size;
     bool is_signed;
     bool is_constant, is_memory;
-    bool has_index;     /* memory at register + index * scale + constant */
+    bool has_index;       /* memory at register + index * scale + constant */
     uint32_t from, index; /* registers, as DWARF numbers them */
     uint32_t scale;
     int64_t constant;
@@ -26,7 +26,8 @@ struct place {
     uint64_t address;   /* in the process */
     uint64_t offset;    /* in the module's file */
     uint64_t semaphore; /* offset in the file; 0: none */
-    bool entry;         /* of a function that is called: arguments are where the calling convention has them */
+    bool
+        entry; /* of a function that is called: arguments are where the calling convention has them */
     bool usdt;
     struct usdt_argument arguments[USDT_ARGUMENTS_MOST];
     size_t argument_count;
@@ -51,7 +52,7 @@ struct compiler {
 /* Where a value is. */
 struct operand {
     const struct type *type;
-    bool in_memory;  /* at register `to` + offset; false: register `to` is the value */
+    bool in_memory; /* at register `to` + offset; false: register `to` is the value */
     int64_t offset;
     uint32_t bit_shift, bit_size; /* bit field; bit_size 0: none */
 };
@@ -59,7 +60,7 @@ struct operand {
 /* What a whole expression is. */
 struct compiled {
     const struct type *type;
-    bool is_text;      /* the value is the address of a text ... */
+    bool is_text;       /* the value is the address of a text ... */
     uint64_t text_most; /* ... of at most so many bytes; 0: up to its 0 */
     /* the kernel has kept a float or double as it is in memory, of so many bytes; 0: the machine has made it a double */
     uint8_t real_size;

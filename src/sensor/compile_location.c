@@ -9,7 +9,7 @@
  *      nothing at this place         optimized away here
  */
 #include "sensor/compile.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -173,17 +173,17 @@ static int add_other(struct location *location, const Dwarf_Op *operation)
     case DW_OP_fbreg:
         result = add_frame_base(location);
         location->in_memory = true;
-        return result < 0 ? result
-                          : add(location, STEP_ADD_CONSTANT, location->to - 1,
-                                (int64_t)operation->number);
+        return result < 0
+                   ? result
+                   : add(location, STEP_ADD_CONSTANT, location->to - 1, (int64_t)operation->number);
     case DW_OP_call_frame_cfa:
         result = add_frame_address(location);
         location->in_memory = true;
         return result;
     case DW_OP_plus_uconst:
-        return location->to == location->base ? unknown(location, why)
-                                 : add(location, STEP_ADD_CONSTANT, location->to - 1,
-                                       (int64_t)operation->number);
+        return location->to == location->base
+                   ? unknown(location, why)
+                   : add(location, STEP_ADD_CONSTANT, location->to - 1, (int64_t)operation->number);
     case DW_OP_stack_value:
         location->in_memory = false;
         return 0;
@@ -212,7 +212,8 @@ static int add_operations(struct location *location, const Dwarf_Op *operations,
         else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31)
             result = add_register(location, atom - DW_OP_reg0, 0, false);
         else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31)
-            result = add_register(location, atom - DW_OP_breg0, (int64_t)operations[i].number, true);
+            result =
+                add_register(location, atom - DW_OP_breg0, (int64_t)operations[i].number, true);
         else if (atom == DW_OP_plus || atom == DW_OP_minus || atom == DW_OP_mul ||
                  atom == DW_OP_and || atom == DW_OP_or || atom == DW_OP_shl || atom == DW_OP_shr ||
                  atom == DW_OP_shra)
@@ -283,7 +284,8 @@ static int at_entry(struct location *location, Dwarf_Die *die, struct operand *r
                      : -ENOENT;
 
     if (number < 0)
-        return unknown(location, "has no value yet at the entry of the function; give a line in it");
+        return unknown(location,
+                       "has no value yet at the entry of the function; give a line in it");
     ret_operand->in_memory = false;
     return add(location, STEP_REGISTER, location->to, number);
 }
@@ -291,7 +293,8 @@ static int at_entry(struct location *location, Dwarf_Die *die, struct operand *r
 int compile_location(struct compiler *compiler, const struct c_expression *name, Dwarf_Die *die,
                      Dwarf_Addr bias, bool at_place, unsigned to, struct operand *ret_operand)
 {
-    struct location location = {.compiler = compiler, .name = name, .bias = bias, .base = to, .to = to};
+    struct location location = {
+        .compiler = compiler, .name = name, .bias = bias, .base = to, .to = to};
     struct operand operand = {.type = type_of(compiler->program, die), .in_memory = true};
     Dwarf_Attribute attribute;
     Dwarf_Op *operations = NULL;

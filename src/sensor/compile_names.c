@@ -10,7 +10,7 @@
  *      a symbol without debug information
  */
 #include "sensor/compile.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -77,8 +77,8 @@ static int compile_variable(struct compiler *compiler, const struct c_expression
 
     if (!find_copy(compiler, lookup, name->name, &address))
         return compile_location(compiler, name, &lookup->die, lookup->bias, false, to, ret_operand);
-    *ret_operand = (struct operand){.type = type_of(compiler->program, &lookup->die),
-                                    .in_memory = true};
+    *ret_operand =
+        (struct operand){.type = type_of(compiler->program, &lookup->die), .in_memory = true};
     if (ret_operand->type == NULL)
         return problem_set(compiler->problem, -ENOMEM, "out of memory");
     return compile_step(compiler, name,
@@ -139,15 +139,14 @@ static int compile_usdt(struct compiler *compiler, const struct c_expression *na
         for (size_t i = 0; result == 0 && i < ARRAY_SIZE(steps); i++)
             result = compile_step(compiler, name, steps[i]);
     }
-    return result < 0
-               ? result
-               : compile_step(compiler, name,
-                              (struct sensor_step){
-                                  .operation = argument->is_memory ? STEP_LOAD : STEP_EXTEND,
-                                  .to = (uint8_t)to,
-                                  .size = argument->size,
-                                  .is_signed = argument->is_signed,
-                                  .constant = argument->is_memory ? argument->constant : 0});
+    return result < 0 ? result
+                      : compile_step(compiler, name,
+                                     (struct sensor_step){
+                                         .operation = argument->is_memory ? STEP_LOAD : STEP_EXTEND,
+                                         .to = (uint8_t)to,
+                                         .size = argument->size,
+                                         .is_signed = argument->is_signed,
+                                         .constant = argument->is_memory ? argument->constant : 0});
 }
 
 /* arg1 ... arg6, of a USDT probe arg1 ... arg12. Returns 1 if it is one, 0, or an error. */
@@ -169,8 +168,10 @@ static int compile_argument(struct compiler *compiler, const struct c_expression
                                name->name);
     size_t most = place->usdt ? place->argument_count : ARRAY_SIZE(registers);
     if (number > most)
-        return compile_problem(compiler, name, -EINVAL, "there are only %zu arguments that can be "
-                               "read here", most);
+        return compile_problem(compiler, name, -EINVAL,
+                               "there are only %zu arguments that can be "
+                               "read here",
+                               most);
     int result;
     if (place->usdt) {
         result = compile_usdt(compiler, name, &place->arguments[number - 1], to, ret_operand);
@@ -212,8 +213,7 @@ static int compile_enumerator(struct compiler *compiler, const struct c_expressi
     *ret_operand = (struct operand){.type = number == (int32_t)number ? &type_int : &type_long};
     int result = compile_step(
         compiler, name,
-        (struct sensor_step){
-            .operation = STEP_CONSTANT, .to = (uint8_t)to, .constant = number});
+        (struct sensor_step){.operation = STEP_CONSTANT, .to = (uint8_t)to, .constant = number});
     return result < 0 ? result : 1;
 }
 
@@ -256,11 +256,10 @@ static int follow_reference(struct compiler *compiler, const struct c_expression
     if (operand->type->kind != TYPE_REFERENCE)
         return 0;
     if (operand->in_memory)
-        result = compile_step(compiler, name,
-                              (struct sensor_step){.operation = STEP_LOAD,
-                                                   .to = (uint8_t)to,
-                                                   .size = 8,
-                                                   .constant = operand->offset});
+        result = compile_step(
+            compiler, name,
+            (struct sensor_step){
+                .operation = STEP_LOAD, .to = (uint8_t)to, .size = 8, .constant = operand->offset});
     const struct type *target = type_target(compiler->program, operand->type);
     if (target == NULL)
         return problem_set(compiler->problem, -ENOMEM, "out of memory");
@@ -275,17 +274,18 @@ static int compile_program_variable(struct compiler *compiler, const struct c_ex
 {
     char others[LOOKUP_OTHERS_SIZE];
     struct lookup lookup;
-    int result = lookup_variable(compiler->program, libraries,
-                                 compiler->has_unit ? &compiler->unit : NULL, name->name, &lookup,
-                                 nearest, others);
+    int result =
+        lookup_variable(compiler->program, libraries, compiler->has_unit ? &compiler->unit : NULL,
+                        name->name, &lookup, nearest, others);
 
     if (result == -ENOENT)
         return 0;
     if (result == -EEXIST)
-        return compile_problem(compiler, name, -EINVAL,
-                               "several files have a variable '%s': %s; use a place in the one that "
-                               "is meant",
-                               name->name, others);
+        return compile_problem(
+            compiler, name, -EINVAL,
+            "several files have a variable '%s': %s; use a place in the one that "
+            "is meant",
+            name->name, others);
     result = compile_variable(compiler, name, &lookup, to, ret_operand);
     if (result == 0)
         result = follow_reference(compiler, name, to, ret_operand);

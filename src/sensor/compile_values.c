@@ -148,8 +148,8 @@ static const struct type *common_type(const struct type *left, const struct type
     if (left->kind == TYPE_REAL || right->kind == TYPE_REAL)
         return &type_double;
     uint64_t size = left->size > right->size ? left->size : right->size;
-    bool is_unsigned = (left->size == size && !left->is_signed) ||
-                       (right->size == size && !right->is_signed);
+    bool is_unsigned =
+        (left->size == size && !left->is_signed) || (right->size == size && !right->is_signed);
     if (size == 8)
         return is_unsigned ? &type_unsigned_long : &type_long;
     return is_unsigned ? &type_unsigned : &type_int;
@@ -159,13 +159,13 @@ static const struct type *common_type(const struct type *left, const struct type
 static unsigned operation_of(enum c_kind kind, bool *ret_negate)
 {
     static const uint8_t operations[] = {
-        [C_MULTIPLY] = STEP_MULTIPLY,       [C_DIVIDE] = STEP_DIVIDE,
-        [C_REMAINDER] = STEP_REMAINDER,     [C_ADD] = STEP_ADD,
-        [C_SUBTRACT] = STEP_SUBTRACT,       [C_SHIFT_LEFT] = STEP_SHIFT_LEFT,
-        [C_SHIFT_RIGHT] = STEP_SHIFT_RIGHT, [C_LESS] = STEP_LESS,
-        [C_GREATER] = STEP_LESS_EQUAL,      [C_LESS_EQUAL] = STEP_LESS_EQUAL,
-        [C_GREATER_EQUAL] = STEP_LESS,      [C_EQUAL] = STEP_EQUAL,
-        [C_NOT_EQUAL] = STEP_NOT_EQUAL,     [C_BIT_AND] = STEP_BIT_AND,
+        [C_MULTIPLY] = STEP_MULTIPLY,           [C_DIVIDE] = STEP_DIVIDE,
+        [C_REMAINDER] = STEP_REMAINDER,         [C_ADD] = STEP_ADD,
+        [C_SUBTRACT] = STEP_SUBTRACT,           [C_SHIFT_LEFT] = STEP_SHIFT_LEFT,
+        [C_SHIFT_RIGHT] = STEP_SHIFT_RIGHT,     [C_LESS] = STEP_LESS,
+        [C_GREATER] = STEP_LESS_EQUAL,          [C_LESS_EQUAL] = STEP_LESS_EQUAL,
+        [C_GREATER_EQUAL] = STEP_LESS,          [C_EQUAL] = STEP_EQUAL,
+        [C_NOT_EQUAL] = STEP_NOT_EQUAL,         [C_BIT_AND] = STEP_BIT_AND,
         [C_BIT_EXCLUSIVE] = STEP_BIT_EXCLUSIVE, [C_BIT_OR] = STEP_BIT_OR};
 
     *ret_negate = kind == C_GREATER || kind == C_GREATER_EQUAL;
@@ -193,8 +193,8 @@ static int add_operation(struct compiler *compiler, const struct c_expression *n
 static int real_operation(struct compiler *compiler, const struct c_expression *node, unsigned to,
                           struct operand *ret_operand)
 {
-    bool arithmetic = node->kind == C_ADD || node->kind == C_SUBTRACT ||
-                      node->kind == C_MULTIPLY || node->kind == C_DIVIDE;
+    bool arithmetic = node->kind == C_ADD || node->kind == C_SUBTRACT || node->kind == C_MULTIPLY ||
+                      node->kind == C_DIVIDE;
 
     if (!arithmetic && !is_comparison(node->kind))
         return compile_problem(compiler, node, -EINVAL,
@@ -251,11 +251,11 @@ static int pointer_distance(struct compiler *compiler, const struct c_expression
     if (result == 0)
         result = add_step(compiler, node, STEP_CONSTANT, to + 1, (int64_t)size);
     *ret_operand = (struct operand){.type = &type_long};
-    return result < 0 ? result
-                      : compile_step(compiler, node,
-                                     (struct sensor_step){.operation = STEP_DIVIDE,
-                                                          .to = (uint8_t)to,
-                                                          .is_signed = 1});
+    return result < 0
+               ? result
+               : compile_step(compiler, node,
+                              (struct sensor_step){
+                                  .operation = STEP_DIVIDE, .to = (uint8_t)to, .is_signed = 1});
 }
 
 static int pointer_operation(struct compiler *compiler, const struct c_expression *node,
@@ -272,8 +272,8 @@ static int pointer_operation(struct compiler *compiler, const struct c_expressio
         *ret_operand = (struct operand){.type = &type_int};
         return add_operation(compiler, node, to, false);
     }
-    if ((node->kind == C_ADD || node->kind == C_SUBTRACT) &&
-        left->type->kind == TYPE_POINTER && right->type->kind == TYPE_INTEGER)
+    if ((node->kind == C_ADD || node->kind == C_SUBTRACT) && left->type->kind == TYPE_POINTER &&
+        right->type->kind == TYPE_INTEGER)
         return pointer_step(compiler, node, left, to, size, ret_operand);
     if (node->kind == C_SUBTRACT && both)
         return pointer_distance(compiler, node, to, size, ret_operand);

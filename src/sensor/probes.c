@@ -3,7 +3,7 @@
  * probes.c: dpm itself runs the machine of kernel/sensor_code.h, over the memory of another process. Here it can
  * calculate with floating-point numbers, too, and read texts.
  */
-#include "sensor/values.h"
+#include "sensor/sensor_values.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -90,8 +90,7 @@ static int find_file(Dwfl_Module *module, void **data, const char *name, Dwarf_A
                      char **ret_name, Elf **ret_elf)
 {
     const struct sensor_program *program = *data;
-    int file =
-        program != NULL && name[0] == '/' ? program_open_file(program, base) : -ENOENT;
+    int file = program != NULL && name[0] == '/' ? program_open_file(program, base) : -ENOENT;
 
     if (file < 0) /* the vdso */
         return dwfl_linux_proc_find_elf(module, data, name, base, ret_name, ret_elf);
@@ -254,10 +253,11 @@ int sensor_program_refresh(struct sensor_program *program, struct problem *probl
 
 static int may_not(pid_t pid, struct problem *problem)
 {
-    return problem_set(problem, -EPERM,
-                       "process %d: reading its memory needs the right to ptrace it; run dpm as its "
-                       "user or as root",
-                       pid);
+    return problem_set(
+        problem, -EPERM,
+        "process %d: reading its memory needs the right to ptrace it; run dpm as its "
+        "user or as root",
+        pid);
 }
 
 static int open_execution(struct sensor_program *program, struct problem *problem)

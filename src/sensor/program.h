@@ -13,7 +13,7 @@ struct sensor_program {
     Dwfl *dwfl;
     Dwfl_Module **modules; /* the program first */
     size_t module_count, module_capacity;
-    uint64_t stack; /* where the stack of this execution began: the kernel compares it */
+    uint64_t stack;    /* where the stack of this execution began: the kernel compares it */
     char vector[1024]; /* the auxiliary vector of this execution: random addresses */
     size_t vector_size;
     uint64_t mapped;     /* hash of what is mapped */

@@ -114,8 +114,8 @@ const char *sensor_probe_type(const struct sensor_probe *probe);
 struct sensors; /* kernel programs and a ring, for any number of programs */
 struct sensor;
 
-#define SENSORS_MOST       256
-#define SENSOR_VALUES_MOST 8
+#define SENSORS_MOST        256
+#define SENSOR_VALUES_MOST  8
 #define SENSOR_WATCHES_MOST 4 /* hardware watchpoints of a process */
 
 /* Loads the kernel programs. Needs CAP_BPF and CAP_PERFMON, or root; else -EPERM with a line that says so.
@@ -140,7 +140,7 @@ struct sensor_wish {
      *                      watchpoint reports each store to it (which costs the program about 10 us each)
      */
     const char *place;
-    const char *const *values; /* C expressions */
+    const char *const *values;           /* C expressions */
     const struct sensor_source *sources; /* [value_count], or NULL */
     size_t value_count;                  /* 1 to SENSOR_VALUES_MOST */
     enum sensor_collection collection;

@@ -87,9 +87,9 @@ static int compile_values(struct sensor *sensor, const struct sensor_wish *wish,
     const struct place *at = sensor->watches ? NULL : &place->place;
 
     for (size_t i = 0; i < wish->value_count; i++) {
-        int result = compile_expression(
-            wish->program, at, wish->values[i], wish->sources == NULL ? NULL : &wish->sources[i],
-            true, (unsigned)i, place->code, &sensor->values[i], problem);
+        int result = compile_expression(wish->program, at, wish->values[i],
+                                        wish->sources == NULL ? NULL : &wish->sources[i], true,
+                                        (unsigned)i, place->code, &sensor->values[i], problem);
         if (result < 0)
             return result;
         sensor->types[i] = type_name(wish->program, sensor->values[i].type);

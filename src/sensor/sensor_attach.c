@@ -28,13 +28,14 @@ static int attach_place(struct sensor *sensor, struct sensor_place *place, struc
     int file = program_open_file(sensor->program, place->place.address);
 
     if (file < 0)
-        return problem_set(problem, -ENOENT,
-                           "process %d: the file of '%s' that it executes cannot be opened any more",
-                           sensor->program->pid, program_module_name(place->place.module));
+        return problem_set(
+            problem, -ENOENT,
+            "process %d: the file of '%s' that it executes cannot be opened any more",
+            sensor->program->pid, program_module_name(place->place.module));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    place->link = bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
-                                                  sensor->program->pid, path, place->place.offset,
-                                                  &options);
+    place->link =
+        bpf_program__attach_uprobe_opts(sensor->sensors->bpf->progs.sensor_at_place,
+                                        sensor->program->pid, path, place->place.offset, &options);
     int error = errno;
     close(file);
     if (place->link != NULL)
@@ -107,10 +108,9 @@ static int attach_thread(struct sensor *sensor, pid_t thread, struct problem *pr
     if (event < 0 && errno == ESRCH)
         return 0; /* it has ended */
     if (event < 0)
-        return problem_set(problem, -errno, "process %d: cannot watch a variable: %s",
-                           sensor->program->pid,
-                           errno == ENOSPC ? "all 4 watchpoints of the processor are in use"
-                                           : strerror(errno));
+        return problem_set(
+            problem, -errno, "process %d: cannot watch a variable: %s", sensor->program->pid,
+            errno == ENOSPC ? "all 4 watchpoints of the processor are in use" : strerror(errno));
     struct bpf_link *link =
         bpf_program__attach_perf_event(sensor->sensors->bpf->progs.sensor_at_variable, event);
     if (link == NULL) {
@@ -163,12 +163,12 @@ static int attach_variable(struct sensor *sensor, struct problem *problem)
 {
     struct threads threads = {0};
     size_t done = 0;
-    int found, result =
-                   watchpoints_work()
-                       ? take_watch(sensor, problem)
-                       : problem_set(problem, -ENOTSUP,
-                                     "hardware watchpoints do not work on this machine (a virtual "
-                                     "one?); give a place in the code");
+    int found,
+        result = watchpoints_work()
+                     ? take_watch(sensor, problem)
+                     : problem_set(problem, -ENOTSUP,
+                                   "hardware watchpoints do not work on this machine (a virtual "
+                                   "one?); give a place in the code");
 
     while (result == 0 && (found = find_threads(sensor->program->pid, &threads)) != 0) {
         if (found < 0)

@@ -65,7 +65,9 @@ static bool has_reference(const struct view_expression *expression)
 /* Numbers beyond those of the machine compare as its largest do. */
 static int64_t integer_of(double number)
 {
-    return number >= 0x1p62 ? INT64_MAX / 2 : number <= -0x1p62 ? -(INT64_MAX / 2) : (int64_t)number;
+    return number >= 0x1p62    ? INT64_MAX / 2
+           : number <= -0x1p62 ? -(INT64_MAX / 2)
+                               : (int64_t)number;
 }
 
 static int add_number(const struct conditions *conditions, const struct view_expression *expression,
@@ -102,9 +104,8 @@ static int add_reference(const struct conditions *conditions,
 static int add_number(const struct conditions *conditions, const struct view_expression *expression,
                       unsigned to)
 {
-    static const uint8_t operations[] = {[VIEW_ADD] = STEP_ADD,
-                                         [VIEW_SUBTRACT] = STEP_SUBTRACT,
-                                         [VIEW_MULTIPLY] = STEP_MULTIPLY};
+    static const uint8_t operations[] = {
+        [VIEW_ADD] = STEP_ADD, [VIEW_SUBTRACT] = STEP_SUBTRACT, [VIEW_MULTIPLY] = STEP_MULTIPLY};
 
     if (!has_reference(expression))
         return add_constant(conditions, expression, to);
@@ -162,9 +163,9 @@ static int add_two(const struct conditions *conditions, const struct view_expres
 
     if (result == 0)
         result = add_number(conditions, exchanged ? left : right, to + 1);
-    return result < 0 ? result
-                      : add_comparison_step(conditions, where,
-                                            exchanged ? mirrored(kind) : kind, to);
+    return result < 0
+               ? result
+               : add_comparison_step(conditions, where, exchanged ? mirrored(kind) : kind, to);
 }
 
 /* x > 2.5 is x >= 3; x = 2.5 is never true; x <> 2.5 always, if x is known: x = x. */
@@ -182,8 +183,8 @@ static int add_with_fraction(const struct conditions *conditions,
     constant.kind = VIEW_NUMBER;
     constant.left = constant.right = NULL;
     constant.number = above ? ceil(number) : floor(number);
-    return add_two(conditions, where, above ? VIEW_GREATER_EQUAL : VIEW_LESS_EQUAL, left,
-                   &constant, to);
+    return add_two(conditions, where, above ? VIEW_GREATER_EQUAL : VIEW_LESS_EQUAL, left, &constant,
+                   to);
 }
 
 static int add_comparison(const struct conditions *conditions,
@@ -215,10 +216,9 @@ static int add_truth(const struct conditions *conditions, const struct view_expr
     int result = add_truth(conditions, expression->left, to);
     if (result == 0)
         result = add_truth(conditions, expression->right, to + 1);
-    return result < 0
-               ? result
-               : add(conditions, expression, expression->kind == VIEW_AND ? STEP_AND : STEP_OR, to,
-                     0, true);
+    return result < 0 ? result
+                      : add(conditions, expression,
+                            expression->kind == VIEW_AND ? STEP_AND : STEP_OR, to, 0, true);
 }
 
 /* ---- all ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sensors.c: the kernel programs, their ring and tables, and records. See sensor.h. */
+#include "sensor/sensor_values.h"
 #include "sensor/sensors_private.h"
-#include "sensor/values.h"
 
 #include "sensor.skel.h"
 
@@ -21,8 +21,9 @@
 /* libbpf reports errors on standard error, but libraries must not print. DPM_DEBUG=1 shows them. */
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-    return level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL ? 0
-                                                                : vfprintf(stderr, format, arguments);
+    return level == LIBBPF_DEBUG || getenv("DPM_DEBUG") == NULL
+               ? 0
+               : vfprintf(stderr, format, arguments);
 }
 
 static int take_event(void *context, void *data, size_t size)
@@ -41,10 +42,11 @@ static int cannot_load(int error, struct problem *problem)
     if (error == -EPERM || error == -EACCES)
         return problem_set(problem, -EPERM,
                            "sensors need CAP_BPF and CAP_PERFMON; run dpm as root, e.g. with sudo");
-    return problem_set(problem, error,
-                       "the kernel does not load the programs of sensors, which need Linux 6.1: %s; "
-                       "DPM_DEBUG=1 shows its reasons",
-                       strerror(-error));
+    return problem_set(
+        problem, error,
+        "the kernel does not load the programs of sensors, which need Linux 6.1: %s; "
+        "DPM_DEBUG=1 shows its reasons",
+        strerror(-error));
 }
 
 static int load(struct sensors *sensors, uint32_t ring_size, struct problem *problem)
@@ -65,8 +67,7 @@ static int load(struct sensors *sensors, uint32_t ring_size, struct problem *pro
     if (sensors->ring == NULL || sensors->waiting < 0 ||
         epoll_ctl(sensors->waiting, EPOLL_CTL_ADD, bpf_map__fd(sensors->bpf->maps.ring), &event) <
             0)
-        return problem_set(problem, -errno, "cannot read the ring of sensors: %s",
-                           strerror(errno));
+        return problem_set(problem, -errno, "cannot read the ring of sensors: %s", strerror(errno));
     return 0;
 }
 
@@ -109,15 +110,14 @@ int sensors_descriptor(const struct sensors *sensors)
 static int put_map(struct sensors *sensors, int slot, const struct sensor_code *code)
 {
     uint32_t first = 0, number = (uint32_t)slot;
-    int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "sensor_code", sizeof(first), sizeof(*code), 1,
-                             NULL);
+    int map =
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, "sensor_code", sizeof(first), sizeof(*code), 1, NULL);
 
     if (map < 0)
         return map;
     int result = bpf_map_update_elem(map, &first, code, 0);
     if (result == 0) /* the kernel waits for programs that use the old one */
-        result =
-            bpf_map_update_elem(bpf_map__fd(sensors->bpf->maps.codes), &number, &map, BPF_ANY);
+        result = bpf_map_update_elem(bpf_map__fd(sensors->bpf->maps.codes), &number, &map, BPF_ANY);
     close(map);
     return result;
 }
@@ -142,8 +142,7 @@ void sensor_settle(struct sensor *sensor)
 static int make_record(struct sensors *sensors, struct sensor_record *ret_record)
 {
     const struct sensor_event_record *event = &sensors->event;
-    struct sensor *sensor =
-        event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
+    struct sensor *sensor = event->sensor < SENSORS_MOST ? sensors->list[event->sensor] : NULL;
 
     if (sensor == NULL || event->generation != sensors->generations[event->sensor])
         return 0;
@@ -154,8 +153,8 @@ static int make_record(struct sensors *sensors, struct sensor_record *ret_record
                                          .tid = (pid_t)event->tid,
                                          .value_count = (uint32_t)sensor->value_count};
     for (size_t i = 0; i < sensor->value_count; i++)
-        ret_record->values[i] = value_of_bits(&sensor->values[i], event->values[i],
-                                              (event->known >> i & 1) != 0);
+        ret_record->values[i] =
+            value_of_bits(&sensor->values[i], event->values[i], (event->known >> i & 1) != 0);
     if (sensor->sampled && !sensor->state->armed) /* and not asked again */
         sensor_detach(sensor);
     return 1;
@@ -177,10 +176,10 @@ static int look_at_programs(struct sensors *sensors, struct sensor_record *ret_r
             continue;
         watched->reported = true;
         epoll_ctl(sensors->waiting, EPOLL_CTL_DEL, watched->program->process, NULL);
-        *ret_record = (struct sensor_record){
-            .command = state == -ESRCH ? SENSOR_ENDED : SENSOR_EXECUTED,
-            .time = now,
-            .pid = watched->program->pid};
+        *ret_record =
+            (struct sensor_record){.command = state == -ESRCH ? SENSOR_ENDED : SENSOR_EXECUTED,
+                                   .time = now,
+                                   .pid = watched->program->pid};
         return 1;
     }
     sensors->next_look = now + LOOK_EVERY;

@@ -3,7 +3,7 @@
 #ifndef DPM_SENSORS_PRIVATE_H
 #define DPM_SENSORS_PRIVATE_H
 
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include <bpf/libbpf.h>
 
@@ -15,7 +15,7 @@ struct sensor_place {
     struct place place;
     struct sensor_code *code; /* `steps` begins with the values, then the condition */
     uint32_t value_steps;
-    int slot;             /* in the kernel's table of codes */
+    int slot;              /* in the kernel's table of codes */
     struct bpf_link *link; /* NULL: not attached */
 };
 
@@ -34,7 +34,7 @@ struct sensor {
     bool watches;
     uint64_t address;
     uint8_t size;
-    int watch; /* its entry in the kernel's table; -1: none */
+    int watch;                 /* its entry in the kernel's table; -1: none */
     struct bpf_link **threads; /* a watchpoint for each thread */
     size_t thread_count, thread_capacity;
 };

@@ -3,7 +3,7 @@
 #include "sensor/types.h"
 
 #include "base/nearest.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,8 +33,8 @@ static void set_base(struct type *type, Dwarf_Die *die, uint64_t encoding)
 
     type->kind = encoding == DW_ATE_float ? TYPE_REAL : TYPE_INTEGER;
     type->is_bool = encoding == DW_ATE_boolean;
-    type->is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char ||
-                      encoding == DW_ATE_float;
+    type->is_signed =
+        encoding == DW_ATE_signed || encoding == DW_ATE_signed_char || encoding == DW_ATE_float;
     type->is_char = name != NULL && strcmp(name, "char") == 0;
     if (encoding == DW_ATE_complex_float || encoding == DW_ATE_decimal_float || type->size == 0 ||
         type->size > 8)
@@ -176,18 +176,21 @@ const struct type *type_pointer_to(struct sensor_program *program, const struct 
 static const struct type *basic_type(struct sensor_program *program, const struct c_type *cast)
 {
     static const char *const names[2][9] = {
-        {[1] = "unsigned char", [2] = "unsigned short", [4] = "unsigned int", [8] = "unsigned long"},
+        {[1] = "unsigned char",
+         [2] = "unsigned short",
+         [4] = "unsigned int",
+         [8] = "unsigned long"},
         {[1] = "char", [2] = "short", [4] = "int", [8] = "long"}};
     struct type *type = arena_allocate(&program->memory, sizeof(*type));
 
     if (type == NULL)
         return NULL;
-    *type = (struct type){.kind = cast->kind == C_TYPE_REAL ? TYPE_REAL : TYPE_INTEGER,
-                          .is_signed = cast->is_signed,
-                          .size = cast->size,
-                          .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 &&
-                                     cast->is_signed,
-                          .name = names[cast->is_signed][cast->size]};
+    *type =
+        (struct type){.kind = cast->kind == C_TYPE_REAL ? TYPE_REAL : TYPE_INTEGER,
+                      .is_signed = cast->is_signed,
+                      .size = cast->size,
+                      .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 && cast->is_signed,
+                      .name = names[cast->is_signed][cast->size]};
     if (cast->kind == C_TYPE_REAL)
         type->name = cast->size == 4 ? "float" : "double";
     return type;
@@ -268,8 +271,8 @@ Dwarf_Die type_complete(struct sensor_program *program, Dwarf_Die die)
 
     if (name == NULL)
         return die;
-    snprintf(text, sizeof(text), "%s %s",
-             dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct", name);
+    snprintf(text, sizeof(text), "%s %s", dwarf_tag(&die) == DW_TAG_union_type ? "union" : "struct",
+             name);
     return lookup_type(program, text, &found) ? found : die;
 }
 

@@ -15,8 +15,8 @@ enum type_kind {
     TYPE_POINTER,
     TYPE_REFERENCE, /* C++ */
     TYPE_ARRAY,
-    TYPE_STRUCT, /* also union and class */
-    TYPE_VOID,   /* also functions */
+    TYPE_STRUCT,  /* also union and class */
+    TYPE_VOID,    /* also functions */
     TYPE_UNTYPED, /* a symbol without debug information */
 };
 
@@ -54,7 +54,7 @@ Dwarf_Die type_complete(struct sensor_program *program, Dwarf_Die die);
 
 struct type_member {
     const struct type *type;
-    uint64_t offset;             /* bytes */
+    uint64_t offset;              /* bytes */
     uint32_t bit_shift, bit_size; /* of a bit field, in `type`; bit_size 0: none */
 };
 

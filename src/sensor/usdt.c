@@ -8,7 +8,7 @@
  * semaphore is a counter in the program, which the kernel raises while a sensor is there: some programs skip the probe
  * when it is 0.
  */
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include "base/nearest.h"
 
@@ -23,14 +23,14 @@
 static const struct {
     const char *names[4];
 } registers[SENSOR_REGISTERS] = {
-    {{"rax", "eax", "ax", "al"}},       {{"rdx", "edx", "dx", "dl"}},
-    {{"rcx", "ecx", "cx", "cl"}},       {{"rbx", "ebx", "bx", "bl"}},
-    {{"rsi", "esi", "si", "sil"}},      {{"rdi", "edi", "di", "dil"}},
-    {{"rbp", "ebp", "bp", "bpl"}},      {{"rsp", "esp", "sp", "spl"}},
-    {{"r8", "r8d", "r8w", "r8b"}},      {{"r9", "r9d", "r9w", "r9b"}},
-    {{"r10", "r10d", "r10w", "r10b"}},  {{"r11", "r11d", "r11w", "r11b"}},
-    {{"r12", "r12d", "r12w", "r12b"}},  {{"r13", "r13d", "r13w", "r13b"}},
-    {{"r14", "r14d", "r14w", "r14b"}},  {{"r15", "r15d", "r15w", "r15b"}},
+    {{"rax", "eax", "ax", "al"}},      {{"rdx", "edx", "dx", "dl"}},
+    {{"rcx", "ecx", "cx", "cl"}},      {{"rbx", "ebx", "bx", "bl"}},
+    {{"rsi", "esi", "si", "sil"}},     {{"rdi", "edi", "di", "dil"}},
+    {{"rbp", "ebp", "bp", "bpl"}},     {{"rsp", "esp", "sp", "spl"}},
+    {{"r8", "r8d", "r8w", "r8b"}},     {{"r9", "r9d", "r9w", "r9b"}},
+    {{"r10", "r10d", "r10w", "r10b"}}, {{"r11", "r11d", "r11w", "r11b"}},
+    {{"r12", "r12d", "r12w", "r12b"}}, {{"r13", "r13d", "r13w", "r13b"}},
+    {{"r14", "r14d", "r14w", "r14b"}}, {{"r15", "r15d", "r15w", "r15b"}},
     {{"rip", "eip", "ip", "ip"}}};
 
 static const char *read_register(const char *at, uint32_t *ret_register)

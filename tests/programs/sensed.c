@@ -5,7 +5,8 @@
  *
  *      change N         N changes of queue_size by enqueue(), each reported: "change VALUE"
  *      threads T N      the same in T threads, N each; reported by their sum only
- *      quiet N          N changes, reported by their number only
+ *      quiet N          N changes, reported by the last value and the ns of CPU time that they took
+ *      busy N           the same, with some 50 us of computing before each
  *      same N           stores the same value N times
  *      kernel           lets the kernel write into queue_size, by read(2)
  *      execute          executes itself anew
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sdt.h>
+#include <time.h>
 #include <unistd.h>
 
 enum phase {
@@ -80,6 +82,7 @@ volatile int queue_size;
 static volatile long only_here = -123456789012;
 unsigned long limit = 24;
 _Thread_local int of_thread = 5;
+static volatile int result;
 
 /* A change at two places, as the compiler inlines it. */
 static inline __attribute__((always_inline)) void note_change(int amount)
@@ -88,7 +91,8 @@ static inline __attribute__((always_inline)) void note_change(int amount)
     DTRACE_PROBE2(sensed, changed, queue_size, (long)amount * 1000);
 }
 
-__attribute__((noinline)) int enqueue(queue_t *queue, int amount, const char *why)
+/* Called as it is written, so that a test can name its arguments by register, too. */
+__attribute__((noipa)) static int enqueue(queue_t *queue, int amount, const char *why)
 {
     int before = queue_size;
 
@@ -126,6 +130,22 @@ static void change_in_threads(unsigned threads, unsigned count)
     printf("threads %d\n", queue_size);
 }
 
+static void change_for_measuring(unsigned count, unsigned work)
+{
+    struct timespec begin, now;
+    volatile unsigned computed = 1;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < work; k++)
+            computed = computed * 5 + 1;
+        enqueue(&queues[0], 1, NULL);
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    printf("quiet %d %ld\n", queue_size,
+           (now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec);
+}
+
 static void let_kernel_write(void)
 {
     int pipe_ends[2], value = 4711;
@@ -144,15 +164,13 @@ static void obey(const char *line, char **arguments)
 
     if (sscanf(line, "change %u", &one) == 1) {
         for (unsigned i = 0; i < one; i++) {
-            enqueue(&queues[0], amount_of(i), NULL);
+            result = enqueue(&queues[0], amount_of(i), NULL);
             printf("change %d\n", queue_size);
         }
     } else if (sscanf(line, "threads %u %u", &one, &other) == 2) {
         change_in_threads(one, other);
-    } else if (sscanf(line, "quiet %u", &one) == 1) {
-        for (unsigned i = 0; i < one; i++)
-            enqueue(&queues[0], 1, NULL);
-        printf("quiet %d\n", queue_size);
+    } else if (sscanf(line, "quiet %u", &one) == 1 || sscanf(line, "busy %u", &one) == 1) {
+        change_for_measuring(one, line[0] == 'b' ? 20000 : 0);
     } else if (sscanf(line, "same %u", &one) == 1) {
         for (unsigned i = 0; i < one; i++)
             queue_size = queue_size + 0;

@@ -120,9 +120,8 @@ static long run_step(uint32_t index, struct run *run)
     return 0;
 }
 
-static __attribute__((always_inline)) bool is_changed(struct sensor_state *state,
-                                                      const struct sensor_machine *machine,
-                                                      uint32_t values)
+static __attribute__((always_inline)) bool
+is_changed(struct sensor_state *state, const struct sensor_machine *machine, uint32_t values)
 {
     bool changed = __sync_lock_test_and_set(&state->has_last, 1) == 0;
 

@@ -29,9 +29,10 @@ typedef __s64 int64_t;
 #include <stdint.h>
 #endif
 
-#define SENSOR_STEPS      128
-#define SENSOR_DEPTH      8  /* registers of the machine */
-#define SENSOR_REGISTERS  17 /* of the processor, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
+#define SENSOR_STEPS 128
+#define SENSOR_DEPTH 8 /* registers of the machine */
+#define SENSOR_REGISTERS                                                                           \
+    17 /* of the processor, in DWARF's order: rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15 rip */
 #define SENSOR_VALUE_MOST 8
 
 enum sensor_operation {
@@ -58,14 +59,14 @@ enum sensor_operation {
     STEP_NEGATE,       /* of to alone, again */
     STEP_COMPLEMENT,
     STEP_NOT,
-    STEP_TRUTH,   /* to = to != 0 */
-    STEP_EXTEND,  /* to = the lowest `size` bytes of to */
-    STEP_BITS,    /* to = `size` bits of to from bit `constant` on */
-    STEP_SELECT,  /* to = to ? to + 1 : to + 2 */
-    STEP_KEEP,    /* value number `constant` = to */
-    STEP_VALUE,   /* to = value number `constant`, as conditions of views see it */
-    STEP_REAL,    /* dpm only; `constant` is an enum sensor_operation on doubles, or STEP_EXTEND: float to double */
-    STEP_TO_REAL, /* dpm only: integer to double */
+    STEP_TRUTH,  /* to = to != 0 */
+    STEP_EXTEND, /* to = the lowest `size` bytes of to */
+    STEP_BITS,   /* to = `size` bits of to from bit `constant` on */
+    STEP_SELECT, /* to = to ? to + 1 : to + 2 */
+    STEP_KEEP,   /* value number `constant` = to */
+    STEP_VALUE,  /* to = value number `constant`, as conditions of views see it */
+    STEP_REAL, /* dpm only: on doubles, as the enum c_kind `constant` says; C_CAST: from float to double */
+    STEP_TO_REAL,    /* dpm only: integer to double */
     STEP_TO_INTEGER, /* dpm only: double to integer */
 };
 
@@ -132,7 +133,8 @@ struct sensor_state {
     uint32_t has_last; /* changes_only */
     uint64_t last_known;
     uint64_t last[SENSOR_VALUE_MOST];
-    uint64_t stack; /* where the stack of the program begins: another one belongs to another program */
+    uint64_t
+        stack; /* where the stack of the program begins: another one belongs to another program */
     uint64_t hits, passed, refused, unchanged, lost, foreign;
 };
 
@@ -299,8 +301,7 @@ SENSOR_INLINE void sensor_select(struct sensor_machine *machine, uint32_t to)
     from &= 15;
     if (from >= SENSOR_DEPTH + 2)
         return;
-    uint32_t unknown =
-        sensor_marked(machine->unknown, to) || sensor_marked(machine->unknown, from);
+    uint32_t unknown = sensor_marked(machine->unknown, to) || sensor_marked(machine->unknown, from);
     machine->to[to] = machine->to[from];
     sensor_mark(&machine->unknown, to, unknown);
 }
@@ -312,8 +313,7 @@ SENSOR_INLINE void sensor_value(struct sensor_machine *machine, const struct sen
     uint32_t number = step->constant & (SENSOR_VALUE_MOST - 1);
     uint64_t value = machine->values[number];
     uint32_t negative = step->is_signed && (int64_t)value < 0;
-    uint32_t large =
-        (negative ? 0 - value : value) > (uint64_t)SENSOR_EXACT_MOST;
+    uint32_t large = (negative ? 0 - value : value) > (uint64_t)SENSOR_EXACT_MOST;
 
     if (large)
         value = negative ? (uint64_t)(-SENSOR_EXACT_MOST - 1) : (uint64_t)SENSOR_EXACT_MOST + 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places.c: places in the code of a running program.
+ * code_places.c: places in the code of a running program.
  *
  *      "enqueue"       its entry, and that of each copy that the compiler has inlined
  *      "queue.c:123"   in each function (and inlined copy) that has code of this line: its first instruction
  */
-#include "sensor/places.h"
+#include "sensor/code_places.h"
 
 #include "base/nearest.h"
-#include "sensor/lookup.h"
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,8 +48,8 @@ static int add_inlined(Dwarf_Die *instance, void *context)
 
     if (dwarf_entrypc(instance, &entry) != 0)
         return DWARF_CB_OK;
-    int result = add_address(search->places, search->lookup->module, entry + search->lookup->bias,
-                             false);
+    int result =
+        add_address(search->places, search->lookup->module, entry + search->lookup->bias, false);
     return result < 0 ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
@@ -152,8 +152,8 @@ static Dwarf_Off find_owner(Dwarf_Die *unit, Dwarf_Addr address, bool *ret_entry
         if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine)
             continue;
         owner = dwarf_dieoffset(&scopes[i]);
-        *ret_entry = tag == DW_TAG_subprogram && dwarf_entrypc(&scopes[i], &entry) == 0 &&
-                     entry == address;
+        *ret_entry =
+            tag == DW_TAG_subprogram && dwarf_entrypc(&scopes[i], &entry) == 0 && entry == address;
     }
     free(scopes);
     return owner;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup.h: finds names in debug information and symbol tables. Private to sensor/. */
-#ifndef DPM_SENSOR_LOOKUP_H
-#define DPM_SENSOR_LOOKUP_H
+/* debug_names.h: finds names in debug information and symbol tables. Private to sensor/. */
+#ifndef DPM_SENSOR_DEBUG_NAMES_H
+#define DPM_SENSOR_DEBUG_NAMES_H
 
 #include "base/nearest.h"
 #include "sensor/program.h"
@@ -26,8 +26,8 @@ int lookup_each(struct sensor_program *program, Dwfl_Module *module,
  * can take a second to read. `unit`: preferred, if not NULL. Returns 0, -ENOENT, or -EEXIST: several files have one,
  * which `others` lists. */
 #define LOOKUP_OTHERS_SIZE 160
-int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit, const char *name,
-                    struct lookup *ret_lookup, struct nearest *nearest,
+int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit,
+                    const char *name, struct lookup *ret_lookup, struct nearest *nearest,
                     char others[LOOKUP_OTHERS_SIZE]);
 
 /* "struct request", "request_t". */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* values.c: from what the machine has calculated to values for users. See sensor.h. */
-#include "sensor/values.h"
+/* sensor_values.c: from what the machine has calculated to values for users. See sensor.h. */
+#include "sensor/sensor_values.h"
 
 #include <inttypes.h>
 #include <math.h>

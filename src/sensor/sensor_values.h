@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* values.h: from what the machine has calculated to values for users. Private to sensor/. */
+/* sensor_values.h: from what the machine has calculated to values for users. Private to sensor/. */
 #ifndef DPM_SENSOR_VALUES_H
 #define DPM_SENSOR_VALUES_H
 

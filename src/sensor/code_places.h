@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* places.h: places in the code of a running program. Private to sensor/. */
-#ifndef DPM_SENSOR_PLACES_H
-#define DPM_SENSOR_PLACES_H
+/* code_places.h: places in the code of a running program. Private to sensor/. */
+#ifndef DPM_SENSOR_CODE_PLACES_H
+#define DPM_SENSOR_CODE_PLACES_H
 
 #include "sensor/compile.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup.c: finds names in debug information and symbol tables. See lookup.h. */
-#include "sensor/lookup.h"
+/* debug_names.c: finds names in debug information and symbol tables. See debug_names.h. */
+#include "sensor/debug_names.h"
 
 #include <errno.h>
 #include <libiberty/demangle.h>
@@ -99,8 +99,8 @@ static int check_variable(void *context, struct lookup *lookup)
     }
     if (dwarf_attr_integrate(&lookup->die, DW_AT_external, &attribute) != NULL)
         dwarf_formflag(&attribute, &external);
-    bool own = search->unit != NULL &&
-               dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
+    bool own =
+        search->unit != NULL && dwarf_dieoffset(search->unit) == dwarf_dieoffset(&lookup->unit);
     unsigned rank = own ? 3 : external ? 2 : 1;
     if (rank == search->rank && rank == 1) {
         search->count++;
@@ -117,8 +117,8 @@ static int check_variable(void *context, struct lookup *lookup)
 }
 
 int lookup_variable(struct sensor_program *program, bool libraries, Dwarf_Die *unit,
-                    const char *name, struct lookup *ret_lookup,
-                    struct nearest *nearest, char others[LOOKUP_OTHERS_SIZE])
+                    const char *name, struct lookup *ret_lookup, struct nearest *nearest,
+                    char others[LOOKUP_OTHERS_SIZE])
 {
     size_t end = libraries ? program->module_count : 1;
     struct variable_search search = {
@@ -151,9 +151,9 @@ static int check_type(void *context, struct lookup *lookup)
 
     if (tag == DW_TAG_class_type)
         tag = DW_TAG_structure_type;
-    if (search->tag == 0 ? tag != DW_TAG_typedef && tag != DW_TAG_base_type &&
-                               tag != DW_TAG_structure_type
-                         : tag != search->tag)
+    if (search->tag == 0
+            ? tag != DW_TAG_typedef && tag != DW_TAG_base_type && tag != DW_TAG_structure_type
+            : tag != search->tag)
         return 0;
     name = dwarf_diename(&lookup->die);
     if (name == NULL || strcmp(name, search->name) != 0 ||

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sensor_expression_test.c: C expressions over a running program, which is this test itself. The compiler computes the
+ * same expressions: each macro evaluates its text in C and as a probe.
+ */
+#include "sensor/sensor.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum phase {
+    PHASE_IDLE = 3,
+    PHASE_BUSY = 7,
+    PHASE_BELOW = -2,
+};
+
+struct request {
+    struct request *next;
+    long begin, end;
+    const char *title;
+};
+
+typedef struct queue {
+    unsigned head : 5;
+    unsigned tail : 6;
+    int balance : 7;
+    struct {
+        short inner;
+        unsigned char letter;
+    };
+    union {
+        uint64_t word;
+        uint32_t halves[2];
+    } both;
+    struct request *first;
+    char name[16];
+    double load;
+    float part;
+    enum phase phase;
+    bool open;
+    int grid[3][4];
+} queue_t;
+
+/* volatile: the compiler must keep them, and their values */
+static volatile struct request second = {NULL, 2000, 2600, NULL};
+static volatile struct request first = {(struct request *)&second, 1000, 1750, "the \"first\""};
+volatile queue_t queues[3] = {
+    [1] = {.head = 17,
+           .tail = 42,
+           .balance = -9,
+           .inner = -300,
+           .letter = 'x',
+           .both.word = 0x1122334455667788,
+           .first = (struct request *)&first,
+           .name = "second queue",
+           .load = 2.5,
+           .part = 0.25F,
+           .phase = PHASE_BELOW,
+           .open = true,
+           .grid = {[2] = {[1] = 21}}},
+};
+volatile queue_t *volatile current = &queues[1];
+volatile queue_t *volatile nothing;
+volatile int queue_size = -5;
+volatile unsigned u32 = 4000000000u;
+volatile unsigned long u64 = 0xfedcba9876543210;
+volatile signed char s8 = -100;
+volatile unsigned char u8 = 200;
+volatile short s16 = -30000;
+volatile long s64 = -123456789012;
+volatile double zero;
+_Thread_local volatile int of_thread = 5;
+
+static struct sensor_program *program;
+
+static int open_self(void **state)
+{
+    struct problem problem = {""};
+
+    (void)state;
+    of_thread++;
+    if (sensor_program_open(getpid(), &program, &problem) < 0) {
+        print_error("%s\n", problem.text);
+        return -1;
+    }
+    return 0;
+}
+
+static int close_self(void **state)
+{
+    (void)state;
+    sensor_program_close(program);
+    return 0;
+}
+
+static struct sensor_value probe(const char *text, const char **ret_type)
+{
+    struct sensor_value value = {.kind = SENSOR_UNKNOWN};
+    struct problem problem = {""};
+    struct sensor_probe *made = NULL;
+    uint64_t before = clock_now(CLOCK_MONOTONIC), time = 0;
+
+    if (sensor_probe_new(program, text, NULL, &made, &problem) < 0)
+        fail_msg("%s: %s", text, problem.text);
+    assert_int_equal(0, sensor_probe_read(made, &value, &time, &problem));
+    assert_in_range(time, before, clock_now(CLOCK_MONOTONIC));
+    if (ret_type != NULL)
+        *ret_type = sensor_probe_type(made);
+    sensor_probe_free(made);
+    return value;
+}
+
+static void check_number(const char *text, int64_t number)
+{
+    struct sensor_value value = probe(text, NULL);
+
+    if ((value.kind != SENSOR_SIGNED && value.kind != SENSOR_UNSIGNED) || value.number != number)
+        fail_msg("%s is %ld, found %ld (kind %d)", text, (long)number, (long)value.number,
+                 (int)value.kind);
+}
+
+static void check_real(const char *text, double number)
+{
+    struct sensor_value value = probe(text, NULL);
+
+    if (value.kind != SENSOR_REAL || value.real != number)
+        fail_msg("%s is %g, found %g (kind %d)", text, number, value.real, (int)value.kind);
+}
+
+#define NUMBER(expression) check_number(#expression, (int64_t)(expression))
+#define REAL(expression)   check_real(#expression, (double)(expression))
+
+static void reads_variables(void **state)
+{
+    (void)state;
+    NUMBER(queue_size);
+    NUMBER(u32);
+    NUMBER(u64);
+    NUMBER(s8);
+    NUMBER(u8);
+    NUMBER(s16);
+    NUMBER(s64);
+    NUMBER(queues[1].head);
+    NUMBER(current->tail);
+    NUMBER(current->balance);
+    NUMBER((*current).inner);
+    NUMBER(current->letter);
+    NUMBER(current->both.halves[1]);
+    NUMBER(current->first->next->end - current->first->begin);
+    NUMBER(current->phase);
+    NUMBER(current->open);
+    NUMBER(current->grid[2][1]);
+    NUMBER(current->name[2]);
+    NUMBER(*current->name);
+    NUMBER(current - queues);
+    NUMBER((queues + 1)->tail);
+    NUMBER(&queues[2] > current);
+    NUMBER(current == &queues[1]);
+    NUMBER(!nothing);
+    NUMBER(nothing == 0);
+    NUMBER(nothing && nothing->tail);
+    NUMBER(*(unsigned *)&current->both);
+    NUMBER(((queue_t *)current)->head);
+    NUMBER(((struct queue *)&queues[1])->tail);
+    REAL(current->load);
+    REAL(current->part);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wparentheses"
+
+static void calculates_as_c_does(void **state)
+{
+    (void)state;
+    NUMBER(queue_size * 3 - 100 / 7 % 4);
+    NUMBER(-7 / 2);
+    NUMBER(queue_size % 3);
+    NUMBER(queue_size / 2u);
+    NUMBER(queue_size > 0u);
+    NUMBER(queue_size >> 1);
+    NUMBER(u32 >> 3);
+    NUMBER(u32 + u32);
+    NUMBER(u32 + 0L + u32);
+    NUMBER(u32 * 3);
+    NUMBER(u8 + u8);
+    NUMBER((unsigned char)(u8 + u8));
+    NUMBER((signed char)u8);
+    NUMBER(~u8);
+    NUMBER(~u32);
+    NUMBER(-s16);
+    NUMBER(-u32);
+    NUMBER(s8 < u32);
+    NUMBER(s8 < s64);
+    NUMBER(u64 > s64);
+    NUMBER(u64 >> 60);
+    NUMBER(s64 >> 60);
+    NUMBER(s64 << 3 ^ 5);
+    NUMBER(1 << 4 | 3);
+    NUMBER(7 & 12 ^ 1);
+    NUMBER(1 + 2 == 3 && 4 < 5 || 0);
+    NUMBER(queue_size < 0 ? s8 : u8);
+    NUMBER(queue_size > 0 ? s64 : u32);
+    NUMBER((short)70000);
+    NUMBER((unsigned long)s8);
+    NUMBER((int)current->load + 'A');
+    NUMBER(0xffffffff);
+    NUMBER(07u - 8);
+    NUMBER(current->load > 2 && current->part <= 0.25);
+    REAL(current->load * 2 + current->part);
+    REAL(-current->load / 4);
+    REAL(queue_size + 0.5);
+    REAL((double)u64);
+    REAL(current->load / zero);
+}
+
+#pragma GCC diagnostic pop
+
+static void unknown_spreads_as_in_views(void **state)
+{
+    static const char *const unknown[] = {"nothing->tail",        "nothing->tail + 1",
+                                          "1 / (queue_size + 5)", "queue_size % 0",
+                                          "nothing->first->end",  "nothing->tail || 0",
+                                          "nothing->tail && 1",   "nothing->tail ? 1 : 1"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
+        assert_int_equal(SENSOR_UNKNOWN, probe(unknown[i], NULL).kind);
+    check_number("nothing->tail || 1", 1); /* what the other side decides alone */
+    check_number("nothing->tail && 0", 0);
+    check_number("queue_size ? 4 : nothing->tail", 4);
+}
+
+static void reads_texts(void **state)
+{
+    struct sensor_value value = probe("current->name", NULL);
+    char text[64];
+
+    (void)state;
+    assert_int_equal(SENSOR_TEXT, value.kind);
+    assert_string_equal("second queue", value.text);
+    value = probe("current->first->title", NULL);
+    sensor_value_text(&value, text, sizeof(text));
+    assert_string_equal("\"the \\\"first\\\"\"", text);
+    assert_int_equal(SENSOR_UNKNOWN, probe("(char *)16", NULL).kind);
+}
+
+static void names_types(void **state)
+{
+    static const struct {
+        const char *expression, *type;
+    } cases[] = {{"queue_size", "int"},
+                 {"current->first", "struct request *"},
+                 {"nothing", "queue_t *"},
+                 {"current->phase", "enum phase"},
+                 {"current->part", "float"},
+                 {"&current->first", "struct request **"},
+                 {"current->name", "char []"},
+                 {"u32 + 1L", "long"},
+                 {"(unsigned char)u32", "unsigned char"}};
+    const char *type;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        probe(cases[i].expression, &type);
+        assert_string_equal(cases[i].type, type);
+    }
+}
+
+/* What is wrong, where, and what was probably meant. */
+static void refuses_what_is_wrong(void **state)
+{
+    static const struct {
+        const char *expression;
+        int error;
+        const char *problem;
+    } cases[] = {
+        {"queue_sise + 1", -ENOENT,
+         "q.view:7:5: process %d has no variable 'queue_sise'; did you "
+         "mean 'queue_size'?"},
+        {"1 + current->tial", -ENOENT,
+         "q.view:7:18: queue_t has no member 'tial'; did you mean "
+         "'tail'?"},
+        {"1 +\n  nosuchname", -ENOENT, "q.view:8:3: process %d has no variable 'nosuchname'"},
+        {"current.tail", -EINVAL, "q.view:7:13: queue_t * has no members; write -> for ."},
+        {"*current", -EINVAL, "q.view:7:5: queue_t is no value; name a member"},
+        {"queues[1]", -EINVAL, "q.view:7:11: queue_t is no value; name a member"},
+        {"*queue_size", -EINVAL, "q.view:7:5: int is no pointer"},
+        {"current * 2", -EINVAL, "this operator does not take queue_t * and int"},
+        {"current->load & 1", -EINVAL, "this operator does not take floating-point numbers"},
+        {"!current->load", -EINVAL, "a floating-point number is no condition"},
+        {"&5", -EINVAL, "what is not in memory has no address"},
+        {"(nosuch_t *)current", -ENOENT, "the program has no type 'nosuch_t'"},
+        {"*(void *)current", -EINVAL, "a void * leads to no known type"},
+        {"of_thread", -ENOTSUP, "'of_thread' is thread-local, which cannot be read"},
+        {"arg1", -EINVAL, "'arg1' is known only at the entry of a function"},
+        {"rdi", -ENOENT, "has no variable 'rdi'"},
+        {"queue_size = 1", -EINVAL,
+         "q.view:7:16: found '=', expected an operator or ';': an "
+         "attribute only reads variables"},
+        {"f(1)", -EINVAL, "found '(', expected an operator or ';': an attribute cannot call"},
+        {"1 +", -EINVAL, "found 'end', expected a variable, a constant or '('"},
+        {"", -EINVAL, "expected a variable, a constant or '('"},
+        {"1.2.3", -EINVAL, "expected a number"},
+        {"(((((((((1)+1)+1)+1)+1)+1)+1)+1)+1)", 0, NULL},
+        {"1+(1+(1+(1+(1+(1+(1+(1+(1+1))))))))", -ENOTSUP, "operands wait for each other"},
+    };
+    const struct sensor_source source = {"q.view", 7, 5};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct problem problem = {""};
+        struct sensor_probe *made = NULL;
+        char expected[256];
+        int result = sensor_probe_new(program, cases[i].expression, &source, &made, &problem);
+        sensor_probe_free(made);
+        if (cases[i].error == 0) {
+            assert_int_equal(0, result);
+            continue;
+        }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(expected, sizeof(expected), cases[i].problem, getpid());
+#pragma GCC diagnostic pop
+        if (result != cases[i].error || strstr(problem.text, expected) == NULL)
+            fail_msg("%s: %d, %s", cases[i].expression, result, problem.text);
+    }
+}
+
+/* A probe of a process that has ended, or executes another program, says so. */
+static void notices_the_end(void **state)
+{
+    struct sensor_program *child_program = NULL;
+    struct sensor_probe *made = NULL;
+    struct sensor_value value;
+    struct problem problem = {""};
+    uint64_t time;
+    int go[2], status;
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(0, pipe(go));
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (read(go[0], &byte, 1) == 1)
+            execlp("sleep", "sleep", "100", NULL);
+        _exit(1);
+    }
+    assert_int_equal(0, sensor_program_open(child, &child_program, &problem));
+    assert_int_equal(0, sensor_probe_new(child_program, "queue_size", NULL, &made, &problem));
+    assert_int_equal(0, sensor_probe_read(made, &value, &time, &problem));
+    assert_int_equal(queue_size, value.number);
+    assert_int_equal(0, sensor_program_state(child_program, &problem));
+    assert_int_equal(1, write(go[1], &byte, 1));
+    int result;
+    while ((result = sensor_probe_read(made, &value, &time, &problem)) == 0)
+        assert_int_equal(queue_size, value.number); /* never what another program has there */
+    assert_int_equal(-ESTALE, result);
+    assert_non_null(strstr(problem.text, "executes another program now"));
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    assert_int_equal(-ESRCH, sensor_probe_read(made, &value, &time, &problem));
+    assert_non_null(strstr(problem.text, "has ended"));
+    sensor_probe_free(made);
+    sensor_program_close(child_program);
+    close(go[0]);
+    close(go[1]);
+}
+
+/* Only processes that the user may ptrace. */
+static void needs_the_right_to_trace(void **state)
+{
+    int status;
+
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        struct sensor_program *other = NULL;
+        struct problem problem = {""};
+        if (setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+            _exit(2);
+        int result = sensor_program_open(parent, &other, &problem);
+        _exit(result == -EPERM && strstr(problem.text, "right to ptrace it") != NULL ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(0, status);
+    struct problem problem = {""};
+    struct sensor_program *other = NULL;
+    assert_int_equal(-ESRCH, sensor_program_open(child, &other, &problem));
+    assert_int_equal(-ENOENT, sensor_program_open(2, &other, &problem));
+    assert_non_null(strstr(problem.text, "a kernel thread?"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_variables),
+        cmocka_unit_test(calculates_as_c_does),
+        cmocka_unit_test(unknown_spreads_as_in_views),
+        cmocka_unit_test(reads_texts),
+        cmocka_unit_test(names_types),
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(notices_the_end),
+        cmocka_unit_test(needs_the_right_to_trace),
+    };
+
+    return cmocka_run_group_tests(tests, open_self, close_self);
+}

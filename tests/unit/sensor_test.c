@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sensor_test.c: sensors at places of this test itself, which counts what it does. Property: the kernel passes on
+ * exactly what view_filter_passes would, for random conditions over random values.
+ */
+#include "sensor/sensor.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/sdt.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "seeded.h"
+
+struct deep {
+    int depth;
+};
+
+volatile int one;
+volatile unsigned long two;
+volatile long three;
+volatile double real;
+struct deep *volatile deep; /* NULL: what is behind it is unknown */
+static struct deep deep_one = {4};
+
+static struct sensor_program *program;
+static struct sensors *sensors;
+
+__attribute__((noinline)) static int reach(int number, long other)
+{
+    DTRACE_PROBE2(sensor_test, reached, one, other);
+    __asm__ volatile("" ::: "memory");
+    return number + (int)other;
+}
+
+static int open_all(void **state)
+{
+    struct problem problem = {""};
+
+    (void)state;
+    if (sensor_program_open(getpid(), &program, &problem) < 0)
+        print_error("%s\n", problem.text);
+    int result = sensors_open(0, &sensors, &problem);
+    if (result < 0)
+        print_message("# %s\n", problem.text);
+    return result == -EPERM || result == 0 ? 0 : -1;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    sensors_close(sensors);
+    sensor_program_close(program);
+    return 0;
+}
+
+static struct sensor *add_to(struct sensors *to, const char *place, const char *const *values,
+                             size_t count, struct sensor_wish wish)
+{
+    struct problem problem = {""};
+    struct sensor *sensor = NULL;
+
+    wish.program = program;
+    wish.place = place;
+    wish.values = values;
+    wish.value_count = count;
+    if (sensor_add(to, &wish, &sensor, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return sensor;
+}
+
+static void turn(struct sensor *sensor, bool on)
+{
+    struct problem problem = {""};
+
+    if (sensor_switch(sensor, on, &problem) < 0)
+        fail_msg("%s", problem.text);
+}
+
+static const char *const plain_values[] = {"one", "two", "three"};
+
+/* Takes all records; returns their number, and the first value of the last. */
+static unsigned drain(struct sensors *from, struct sensor_record *ret_last)
+{
+    unsigned count = 0;
+
+    while (sensors_next(from, ret_last) > 0)
+        count++;
+    return count;
+}
+
+/* ---- records ---- */
+
+static void reports_each_hit_in_order(void **state)
+{
+    static const char *const values[] = {"number", "other", "one", "real", "deep->depth", "arg2"};
+    struct sensor_record record;
+    struct sensor_counts counts;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor =
+        add_to(sensors, "reach", values, ARRAY_SIZE(values), (struct sensor_wish){.notify = true});
+    reach(1, 1); /* off: makes no record */
+    turn(sensor, true);
+    uint64_t last = clock_now(CLOCK_MONOTONIC);
+    for (int i = 0; i < 500; i++) {
+        one = i * 3 - 700;
+        real = i / 4.0;
+        deep = i % 2 == 0 ? &deep_one : NULL;
+        reach(-i, (long)i << 33);
+    }
+    turn(sensor, false);
+    reach(1, 1);
+    for (int i = 0; i < 500; i++) {
+        assert_int_equal(1, sensors_next(sensors, &record));
+        assert_int_equal(SENSOR_NEW_VAL, record.command);
+        assert_int_equal(sensor_number(sensor), record.sensor);
+        assert_int_equal(getpid(), record.pid);
+        assert_in_range(record.time, last, clock_now(CLOCK_MONOTONIC));
+        last = record.time;
+        assert_int_equal(-i, record.values[0].number);
+        assert_int_equal((long)i << 33, record.values[1].number);
+        assert_int_equal(i * 3 - 700, record.values[2].number);
+        assert_true(record.values[3].kind == SENSOR_REAL && record.values[3].real == i / 4.0);
+        assert_int_equal(i % 2 == 0 ? SENSOR_SIGNED : SENSOR_UNKNOWN, record.values[4].kind);
+        assert_int_equal((long)i << 33, record.values[5].number);
+    }
+    assert_int_equal(0, sensors_next(sensors, &record));
+    sensor_counts_read(sensor, &counts);
+    assert_int_equal(500, counts.hits);
+    assert_int_equal(500, counts.passed);
+    sensor_remove(sensor);
+}
+
+static void usdt_probe(void **state)
+{
+    static const char *const values[] = {"arg1", "arg2"};
+    struct sensor_record record;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor =
+        add_to(sensors, "sensor_test:reached", values, 2, (struct sensor_wish){0});
+    turn(sensor, true);
+    one = -77;
+    reach(0, -5000000000);
+    turn(sensor, false);
+    assert_int_equal(1, sensors_next(sensors, &record));
+    assert_int_equal(-77, record.values[0].number);
+    assert_int_equal(-5000000000, record.values[1].number);
+    sensor_remove(sensor);
+}
+
+static void sampled_once_for_each_request(void **state)
+{
+    struct problem problem = {""};
+    struct sensor_record record;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor = add_to(sensors, "reach", plain_values, 1,
+                                   (struct sensor_wish){.collection = SENSOR_SAMPLED});
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(0, sensor_sample(sensor, &problem));
+        for (int i = 0; i < 10; i++) {
+            one = round * 100 + i;
+            reach(0, 0);
+        }
+        assert_int_equal(1, drain(sensors, &record));
+        assert_int_equal(round * 100, record.values[0].number);
+        assert_false(sensor_is_on(sensor));
+        reach(0, 0);
+        assert_int_equal(0, drain(sensors, &record));
+    }
+    sensor_remove(sensor);
+}
+
+static void only_changes(void **state)
+{
+    struct sensor_record record;
+    struct sensor_counts counts;
+    unsigned changes = 0;
+    uint64_t random = seed_of_run("only_changes");
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor =
+        add_to(sensors, "reach", plain_values, 3, (struct sensor_wish){.changes_only = true});
+    turn(sensor, true);
+    for (int i = 0; i < 1000; i++) {
+        int was = one;
+        long were = three;
+        one = (int)random_below(&random, 2);
+        three = (long)random_below(&random, 2) - 1;
+        changes += i == 0 || was != one || were != three;
+        reach(0, 0);
+    }
+    turn(sensor, false);
+    assert_int_equal(changes, drain(sensors, &record));
+    sensor_counts_read(sensor, &counts);
+    assert_int_equal(1000, counts.hits);
+    assert_int_equal(1000 - changes, counts.unchanged);
+    sensor_remove(sensor);
+}
+
+static void counts_what_is_lost(void **state)
+{
+    struct problem problem = {""};
+    struct sensors *small = NULL;
+    struct sensor_record record;
+    struct sensor_counts counts;
+    int last = -1;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    assert_int_equal(0, sensors_open(4096, &small, &problem));
+    struct sensor *sensor = add_to(small, "reach", plain_values, 1, (struct sensor_wish){0});
+    turn(sensor, true);
+    for (one = 0; one < 1000; one++)
+        reach(0, 0);
+    sensor_counts_read(sensor, &counts);
+    assert_int_equal(1000, counts.hits);
+    assert_true(counts.lost > 0);
+    assert_int_equal(1000, counts.passed + counts.lost);
+    unsigned taken = 0;
+    for (; sensors_next(small, &record) > 0; taken++) {
+        assert_true(record.values[0].number > last);
+        last = (int)record.values[0].number;
+    }
+    assert_int_equal(counts.passed, taken);
+    sensors_close(small); /* with a sensor that is on */
+    reach(0, 0);
+}
+
+static void *reach_often(void *context)
+{
+    for (int i = 0; i < 5000; i++)
+        reach(i, *(long *)context);
+    return NULL;
+}
+
+static void threads_at_the_same_place(void **state)
+{
+    static const char *const values[] = {"number", "other"};
+    struct sensor_record record;
+    struct problem problem = {""};
+    struct sensors *large = NULL;
+    pthread_t threads[4];
+    long numbers[4];
+    int next[4] = {0};
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    assert_int_equal(0, sensors_open(8 << 20, &large, &problem));
+    struct sensor *sensor = add_to(large, "reach", values, 2, (struct sensor_wish){0});
+    turn(sensor, true);
+    for (long i = 0; i < 4; i++) {
+        numbers[i] = i;
+        pthread_create(&threads[i], NULL, reach_often, &numbers[i]);
+    }
+    for (long i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 20000; i++) {
+        assert_int_equal(1, sensors_next(large, &record));
+        assert_in_range(record.values[1].number, 0, 3);
+        assert_int_equal(next[record.values[1].number]++, record.values[0].number);
+    }
+    assert_int_equal(0, sensors_next(large, &record));
+    sensors_close(large);
+}
+
+static void a_child_is_not_the_program(void **state)
+{
+    struct sensor_record record;
+    int status;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor = add_to(sensors, "reach", plain_values, 1, (struct sensor_wish){0});
+    turn(sensor, true);
+    pid_t child = fork();
+    if (child == 0) {
+        reach(0, 0);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(0, status);
+    reach(0, 0);
+    turn(sensor, false);
+    assert_int_equal(1, drain(sensors, &record));
+    assert_int_equal(getpid(), record.pid);
+    sensor_remove(sensor);
+}
+
+static void refuses_places_and_values(void **state)
+{
+    static const struct {
+        const char *place, *value;
+        int error;
+        const char *problem;
+    } cases[] = {
+        {"raech", "one", -ENOENT, "has no function 'raech'; did you mean 'reach'?"},
+        {"nofile.c:12", "one", -ENOENT, "has no source file 'nofile.c'"},
+        {"sensor_test.c:1", "one", -ENOENT,
+         "sensor_test.c:1 has no code; the next line that has is"},
+        {"sensor_test.c:999999", "one", -ENOENT, "has no code, and neither have later lines"},
+        {"sensor_test:raeched", "one", -ENOENT,
+         "has no USDT probe 'sensor_test:raeched'; did you "
+         "mean 'reached'?"},
+        {"reach", "oen", -ENOENT, "expression:1:1: process"},
+        {"reach", "numbre", -ENOENT, "did you mean 'number'?"},
+        {"reach", "real + 1", -ENOTSUP, "sensors do not calculate with floating point"},
+        {"reach", "arg7", -EINVAL, "there are only 6 arguments"},
+        {"", "deep->depth", -EINVAL, "a hardware watchpoint needs a variable at a fixed address"},
+        {"", "one + 1", -EINVAL, "a hardware watchpoint needs a variable"},
+    };
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct problem problem = {""};
+        struct sensor *sensor = NULL;
+        const struct sensor_wish wish = {.program = program,
+                                         .place = cases[i].place,
+                                         .values = &cases[i].value,
+                                         .value_count = 1};
+        int result = sensor_add(sensors, &wish, &sensor, &problem);
+        if (result != cases[i].error || strstr(problem.text, cases[i].problem) == NULL)
+            fail_msg("%s, %s: %d, %s", cases[i].place, cases[i].value, result, problem.text);
+    }
+}
+
+/* ---- conditions ---- */
+
+struct conditional {
+    struct view_file *file;
+    struct view_conditions conditions;
+    uint32_t value_of[VIEW_REFERENCES_MOST];
+};
+
+/* A view whose references a, b, c are the sensor's values 0, 1, 2. */
+static void make_conditional(const char *predicate, struct conditional *made)
+{
+    struct problem problem = {""};
+    char text[4096];
+
+    snprintf(text, sizeof(text), "VIEW DEF V (t: Q.a) ACTIVE WHEN %s; END VIEW DEF", predicate);
+    if (view_parse("test", text, strlen(text), &made->file, &problem) < 0 ||
+        view_conditions_make(&made->file->views[0], &made->conditions, &problem) < 0)
+        fail_msg("%s: %s", predicate, problem.text);
+    const struct view *view = made->conditions.view;
+    for (size_t i = 0; i < view->reference_count; i++)
+        made->value_of[i] = (uint32_t)(view->references[i].attribute[0] - 'a');
+}
+
+static void free_conditional(struct conditional *made)
+{
+    view_conditions_done(&made->conditions);
+    view_file_free(made->file);
+}
+
+/* Numbers near each other and near where doubles and integers differ. */
+static void random_constant(uint64_t *random, char *text, size_t size)
+{
+    static const char *const constants[] = {
+        "0",   "1",   "24",   "0.5",  "2.5",   "24.999",          "3.0",
+        "100", "1e3", "1e18", "1e30", "0.001", "4503599627370497"};
+
+    snprintf(text, size, "%s", constants[random_below(random, ARRAY_SIZE(constants))]);
+}
+
+static void random_sum(uint64_t *random, unsigned depth, char *text, size_t size)
+{
+    static const char *const signs[] = {"+", "-", "*"};
+    char left[256], right[256];
+
+    if (depth == 0 || random_below(random, 3) == 0) {
+        if (random_below(random, 3) == 0)
+            random_constant(random, text, size);
+        else
+            snprintf(text, size, "Q.%c", (char)('a' + random_below(random, 3)));
+        return;
+    }
+    random_sum(random, depth - 1, left, sizeof(left));
+    random_sum(random, depth - 1, right, sizeof(right));
+    if (random_below(random, 6) == 0)
+        snprintf(text, size, "(- %.200s)", left);
+    else
+        snprintf(text, size, "(%.100s %s %.100s)", left, signs[random_below(random, 3)], right);
+}
+
+static void random_predicate(uint64_t *random, unsigned depth, char *text, size_t size)
+{
+    static const char *const comparisons[] = {"=", "<>", ">", ">=", "<", "<="};
+    char left[512], right[512];
+
+    if (depth == 0 || random_below(random, 3) == 0) {
+        random_sum(random, 2, left, sizeof(left));
+        random_sum(random, 1, right, sizeof(right));
+        snprintf(text, size, "(%.220s %s %.220s)", left, comparisons[random_below(random, 6)],
+                 right);
+        return;
+    }
+    random_predicate(random, depth - 1, left, sizeof(left));
+    random_predicate(random, depth - 1, right, sizeof(right));
+    snprintf(text, size, "(%.500s %s %.500s)", left, random_below(random, 2) ? "AND" : "OR", right);
+}
+
+struct truth {
+    const struct conditional *made;
+    struct sensor_value values[3];
+};
+
+static struct view_value look(void *context, uint32_t reference)
+{
+    const struct truth *truth = context;
+
+    return sensor_value_of_view(&truth->values[truth->made->value_of[reference]]);
+}
+
+static void random_values(uint64_t *random, bool large)
+{
+    static const long border[] = {0, 1, 2, 3, 23, 24, 25, 26, 100, 1000};
+
+    one = random_below(random, 2) == 0 ? (int)border[random_below(random, ARRAY_SIZE(border))]
+                                       : (int)random_below(random, 60) - 30;
+    two = random_below(random, 60);
+    deep_one.depth = (int)border[random_below(random, ARRAY_SIZE(border))];
+    deep = random_below(random, 5) == 0 ? NULL : &deep_one;
+    if (!large)
+        return;
+    if (random_below(random, 2) == 0)
+        two = random_number(random) >> random_below(random, 64);
+    if (random_below(random, 2) == 0)
+        one = (int)random_number(random);
+}
+
+/* Sums of three values and constants up to 1000, and products of those, stay exact; larger constants are no part of
+ * arithmetic that this checks for equality. */
+static bool is_exact(const char *predicate)
+{
+    return strstr(predicate, "1e18") == NULL && strstr(predicate, "1e30") == NULL &&
+           strstr(predicate, "4503599627370497") == NULL;
+}
+
+static unsigned check_condition(const struct conditional *made, const char *predicate, bool large,
+                                uint64_t *random)
+{
+    struct view_filter filter = {0};
+    struct sensor_record record;
+    struct truth truth = {.made = made};
+    unsigned passes = 0;
+
+    for (unsigned i = 0; i < 300; i++) {
+        random_values(random, large);
+        truth.values[0] = (struct sensor_value){.kind = SENSOR_SIGNED, .number = one};
+        truth.values[1] = (struct sensor_value){.kind = SENSOR_UNSIGNED, .natural = two};
+        truth.values[2] = deep == NULL
+                              ? (struct sensor_value){.kind = SENSOR_UNKNOWN}
+                              : (struct sensor_value){.kind = SENSOR_SIGNED, .number = deep->depth};
+        bool expected = view_filter_passes(&filter, &made->conditions, 0, look, &truth);
+        reach(0, 0);
+        bool passed = sensors_next(sensors, &record) > 0;
+        passes += passed;
+        bool exact = !large && is_exact(predicate);
+        if (exact ? passed != expected : expected && !passed)
+            fail_msg("%s of a %d, b %lu, c %s%d: %s, should be %s", predicate, one, two,
+                     deep == NULL ? "unknown " : "", deep_one.depth, passed ? "passed" : "refused",
+                     expected ? "passed" : "refused");
+        if (passed) {
+            assert_int_equal(one, record.values[0].number);
+            assert_true(two == record.values[1].natural);
+        }
+    }
+    return passes;
+}
+
+static void passes_what_the_filter_would(void **state)
+{
+    static const char *const values[] = {"one", "two", "deep->depth"};
+    uint64_t random = seed_of_run("passes_what_the_filter_would");
+    struct sensor_counts counts;
+    unsigned passes = 0, done = 0, refused = 0;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    for (uint64_t i = 0; i < rounds_of_run(90); i++) {
+        struct sensor *sensor = add_to(sensors, "reach", values, 3, (struct sensor_wish){0});
+        struct problem problem = {""};
+        struct conditional made;
+        char predicate[1024];
+        random_predicate(&random, 2, predicate, sizeof(predicate));
+        if (strstr(predicate, "Q.") == NULL)
+            snprintf(predicate, sizeof(predicate), "Q.a > 24 OR Q.c < 3.5");
+        make_conditional(predicate, &made);
+        int result = sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem);
+        if (result == 0) {
+            turn(sensor, true);
+            passes += check_condition(&made, predicate, i % 3 == 2, &random);
+            sensor_counts_read(sensor, &counts);
+            assert_int_equal(300, counts.hits);
+            assert_int_equal(300, counts.passed + counts.refused);
+            done++;
+        } else { /* sums with fractions */
+            assert_int_equal(-ENOTSUP, result);
+            assert_non_null(strstr(problem.text, "the kernel cannot evaluate the condition"));
+            refused++;
+        }
+        sensor_remove(sensor);
+        free_conditional(&made);
+    }
+    assert_true(done > 0 && passes > 0 && passes < done * 300);
+    print_message("# %u conditions, %u of %u values passed; %u conditions refused\n", done, passes,
+                  done * 300, refused);
+}
+
+/* The constant of a condition changes while the sensor is on. */
+static void changes_a_constant(void **state)
+{
+    struct problem problem = {""};
+    struct conditional low, high;
+    struct sensor_record record;
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    struct sensor *sensor = add_to(sensors, "reach", plain_values, 3, (struct sensor_wish){0});
+    make_conditional("Q.a >= 15", &low);
+    make_conditional("Q.a >= 20", &high);
+    assert_int_equal(0, sensor_condition(sensor, &low.conditions, 0, low.value_of, &problem));
+    turn(sensor, true);
+    one = 14;
+    reach(0, 0);
+    assert_int_equal(0, drain(sensors, &record));
+    one = 15;
+    reach(0, 0);
+    assert_int_equal(1, drain(sensors, &record));
+    assert_int_equal(0, sensor_condition(sensor, &high.conditions, 0, high.value_of, &problem));
+    one = 19;
+    reach(0, 0); /* the first one for which it is no longer true */
+    reach(0, 0);
+    assert_int_equal(1, drain(sensors, &record));
+    one = 20;
+    reach(0, 0);
+    assert_int_equal(1, drain(sensors, &record));
+    assert_int_equal(0, sensor_condition(sensor, NULL, 0, NULL, &problem));
+    for (one = 0; one < 10; one++)
+        reach(0, 0);
+    assert_int_equal(10, drain(sensors, &record));
+    sensor_remove(sensor);
+    free_conditional(&low);
+    free_conditional(&high);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reports_each_hit_in_order),
+        cmocka_unit_test(usdt_probe),
+        cmocka_unit_test(sampled_once_for_each_request),
+        cmocka_unit_test(only_changes),
+        cmocka_unit_test(counts_what_is_lost),
+        cmocka_unit_test(threads_at_the_same_place),
+        cmocka_unit_test(a_child_is_not_the_program),
+        cmocka_unit_test(refuses_places_and_values),
+        cmocka_unit_test(passes_what_the_filter_would),
+        cmocka_unit_test(changes_a_constant),
+    };
+
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
