@@ -150,6 +150,10 @@ static int run(char **operands, size_t count, struct given *given)
                                    "run: a command is for this machine only, not for --host");
     if (given->run.hosts.count == 0 && (given->options & OPTION_BIT(OPTION_HOSTS)) != 0)
         return command_usage_error("view", "run: give hosts: --host HOST");
+    for (size_t i = 0; i < given->run.hosts.count; i++)
+        if (given->run.hosts.list[i].command != NULL)
+            return command_usage_error("view", "run: --host %s: a host has no command here",
+                                       given->run.hosts.list[i].name);
     if ((given->options & OPTION_BIT(OPTION_EVERY)) == 0)
         given->run.every = RUN_EVERY;
     return view_run(operands[0], count > 1 ? operands + 1 : NULL, &given->run);
@@ -313,7 +317,8 @@ const struct command view_command = {
     .description = "conditions over a running program, and plans to find out when they hold",
     .usage =
         "[OPTION]... watch VIEWFILE TRACE... | watch VIEWFILE -- COMMAND |\n       run VIEWFILE "
-        "[-- COMMAND] | control SOCKET REQUEST | load | explain VIEWFILE | sql FILE QUERY",
+        "[-- COMMAND] | control SOCKET REQUEST | load |\n       explain VIEWFILE | sql FILE "
+        "QUERY | probe PID EXPRESSION... |\n       sense PID PLACE EXPRESSION...",
     .function = command_view,
     .operand = {"FILE", ARGUMENT_FILE},
     .options = view_options,
