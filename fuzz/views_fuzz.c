@@ -85,7 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 size_t fuzz_example(uint8_t *bytes, size_t room)
 {
     static const char example[] =
-        "ATTRIBUTE DEFINITION FOR OBJECT Q n: (q->size - 1) * a[2].b; END ATTRIBUTE DEF\n"
+        "ATTRIBUTE DEFINITION FOR OBJECT Q n: (q->size - 1) * a[2].b; AT \"f\", \"g.c:1\"; END "
+        "ATTRIBUTE DEF\n"
+        "VIEW DEF S (a: 1) ACTIVE WHEN 1 < 2; NOTIFY SUBJECT \"q\" OF h:1 WITHIN 1 S; END VIEW DEF "
+        "VIEW DEF C (a: 1) ACTIVE WHEN 1 < 2; NOTIFY COMMAND \"c\" WITHIN 1 S; END VIEW DEF "
         "VIEW DEF V-1 (a: Q[1].n + 2, b: \"t\") ACTIVE WHEN (Q[1].n > 24) AND Q[2].n <> - 1.5e1 "
         "OR Q[1].m = \"x\"; CORRECT TO WITHIN 25 MS; NOTIFY 119 OF a@b-c.d WITHIN 1000 MSEC; "
         "END VIEW DEF\n%message machine 3ms send 1ms byte 2ns\nprobe 3ms cpu 1ms\nshared 1us 2us\n"

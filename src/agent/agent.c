@@ -23,7 +23,7 @@
 #define CONNECT_TIME 10000 /* ms */
 #define SETTLE_TIME  5000  /* ms */
 #define OUTPUT_TIME  1000  /* ms */
-#define OWN_FILES    4
+#define OWN_FILES    5
 #define PAUSE                                                                                      \
     50 /* ms: new packets, notices and output that the fabric has refused have no descriptor */
 
@@ -248,13 +248,14 @@ static void wait_for_something(struct agent *agent)
         {.fd = agent->signals, .events = POLLIN},
         {.fd = relay_descriptor(agent->relay), .events = POLLIN},
         {.fd = agent->fabric == NULL ? -1 : fabric_descriptor(agent->fabric), .events = POLLIN},
+        {.fd = agent_views_descriptor(agent), .events = POLLIN},
     };
     size_t count =
         OWN_FILES + created_poll(agent, files + OWN_FILES, ARRAY_SIZE(files) - OWN_FILES);
 
     if (agent->front < 0)
         files[2].fd = -1; /* its end was seen */
-    poll(files, count, PAUSE);
+    poll(files, count, agent_views_timeout(agent, PAUSE));
     if (files[0].revents != 0)
         accept_front(agent);
 }
@@ -278,6 +279,7 @@ static void serve(struct agent *agent)
         if (agent->front >= 0 && relay_ended(agent->relay))
             detach_front(agent);
         recordings_end_stopped(agent);
+        agent_views_work(agent); /* before: what it notices is sent at once */
         serve_messages(agent);
         created_look(agent);
         created_move(agent);
@@ -408,6 +410,7 @@ static void close_agent(struct agent *agent)
     bool all = recordings_close(agent) && connected;
 
     created_close(agent);
+    agent_views_free(agent->views);
     fabric_close(agent->fabric);
     relay_close(agent->relay);
     json_decref(agent->notices);

@@ -220,6 +220,25 @@ int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struc
 /* The path of a copied program. -ENOENT: it is not there, or not complete. */
 int programs_path(const char *hash, char ret_path[AGENT_PATH], struct problem *problem);
 
+/* ---- agent_views.c: the resident monitor; methods view.* ---- */
+
+struct agent_views;
+
+int agent_views_begin(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem);
+int agent_views_end(struct agent *agent, json_t *params, json_t **ret_result,
+                    struct problem *problem);
+int agent_views_time(struct agent *agent, json_t *params, json_t **ret_result,
+                     struct problem *problem);
+int agent_views_steps(struct agent *agent, json_t *params, json_t **ret_result,
+                      struct problem *problem);
+
+/* Readable when agent_views_work has something to do; negative: never. */
+int agent_views_descriptor(const struct agent *agent);
+int agent_views_timeout(const struct agent *agent, int most); /* ms */
+void agent_views_work(struct agent *agent);
+void agent_views_free(struct agent_views *views);
+
 /* ---- requests.c ---- */
 
 /* Each function that serves a method returns 0 and *ret_result (NULL: null), or a negative errno with a line in
@@ -244,7 +263,8 @@ struct agent {
     sigset_t old_mask;
     struct agent_recording *recordings;
     struct created *created;
-    pthread_t thread; /* that records */
+    struct agent_views *views; /* NULL: none */
+    pthread_t thread;          /* that records */
     pthread_mutex_t lock_of_recordings;
     pthread_cond_t given_back;
     atomic_uint wanted; /* how many wait for the lock, or have it */

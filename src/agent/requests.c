@@ -70,6 +70,10 @@ static const struct method {
     {"program.find", programs_find},
     {"program.has", programs_has},
     {"program.put", programs_put},
+    {"view.begin", agent_views_begin},
+    {"view.end", agent_views_end},
+    {"view.time", agent_views_time},
+    {"view.steps", agent_views_steps},
     {"agent.end", serve_end},
 };
 

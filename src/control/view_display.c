@@ -3,12 +3,11 @@
 #include "control/view_display.h"
 
 #include "control/command.h"
-#include "show/show.h"
+#include "control/view_line.h"
 #include "view/figures.h"
 #include "view/watching.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,89 +23,11 @@ struct view_display {
     bool failed;     /* out of memory for a line */
 };
 
-/* ---- printing ---- */
-
-#define VALUE_SIZE 256
-
-static const char *const change_words[] = {
-    [VIEW_APPEARED] = "active", [VIEW_CHANGED] = "changed", [VIEW_GONE] = "inactive"};
-
-static void value_text(const struct view_value *value, char text[VALUE_SIZE])
-{
-    char safe[VALUE_SIZE - 2];
-
-    switch (value->kind) {
-    case VIEW_IS_NUMBER:
-        snprintf(text, VALUE_SIZE, "%.6g", value->number);
-        break;
-    case VIEW_IS_TEXT:
-        show_text(value->text, strnlen(value->text, sizeof(safe) - 1), safe);
-        snprintf(text, VALUE_SIZE, "\"%s\"", safe);
-        break;
-    default:
-        snprintf(text, VALUE_SIZE, "unknown");
-    }
-}
-
-static void print_line(const struct view_display *display, const struct view_change *change)
-{
-    char text[VALUE_SIZE], row[256];
-    double seconds = (double)(change->time - display->begin) / 1e9;
-
-    show_text(change->row, strnlen(change->row, sizeof(row) - 1), row);
-    fprintf(display->out, "%12.6f s  %s%s%s%s  %s", seconds, change->view->name,
-            row[0] != '\0' ? "[" : "", row, row[0] != '\0' ? "]" : "", change_words[change->kind]);
-    for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++) {
-        value_text(&change->values[i], text);
-        fprintf(display->out, "  %s: %s", change->view->targets[i].name, text);
-    }
-    if (change->kind == VIEW_APPEARED && change->view->notifies)
-        fprintf(display->out, "  -> %s port %u", change->view->host, change->view->port);
-    fputc('\n', display->out);
-}
-
-static json_t *json_of_value(const struct view_value *value)
-{
-    if (value->kind == VIEW_IS_NUMBER)
-        return json_real(value->number);
-    if (value->kind != VIEW_IS_TEXT)
-        return json_null();
-    json_t *text = json_string(value->text);
-    return text != NULL ? text : json_string(""); /* no UTF-8 */
-}
-
-static int print_json(const struct view_display *display, const struct view_change *change)
-{
-    json_t *values = json_object();
-    json_t *row = json_string(change->row);
-    int failed = 0;
-
-    for (size_t i = 0; change->kind != VIEW_GONE && i < change->view->target_count; i++)
-        failed |= json_object_set_new(values, change->view->targets[i].name,
-                                      json_of_value(&change->values[i]));
-    json_t *line = json_pack("{s:I, s:I, s:s, s:o*, s:s, s:o}", "time", (json_int_t)change->time,
-                             "since_begin", (json_int_t)(change->time - display->begin), "view",
-                             change->view->name, "row",
-                             change->row[0] == '\0' || row == NULL ? (json_decref(row), NULL) : row,
-                             "change", change_words[change->kind], "values", values);
-    if (change->kind == VIEW_APPEARED && change->view->notifies)
-        failed |= json_object_set_new(line, "notify",
-                                      json_pack("{s:i, s:s, s:I}", "port", (int)change->view->port,
-                                                "host", change->view->host, "within",
-                                                (json_int_t)change->view->within));
-    failed |= json_dumpf(line, display->out, JSON_COMPACT);
-    fputc('\n', display->out);
-    json_decref(line);
-    return failed;
-}
-
 static void changed(void *context, const struct view_change *change)
 {
     struct view_display *display = context;
 
-    if (!display->json)
-        print_line(display, change);
-    else if (print_json(display, change) != 0)
+    if (view_line_print(display->out, display->json, display->begin, change) < 0)
         display->failed = true;
 }
 

@@ -146,7 +146,7 @@ struct fabric_message {
     pid_t pid;         /* OUTPUT */
     bool err;          /* OUTPUT: standard error */
     const void *bytes; /* OUTPUT; no bytes: the process has closed it */
-    size_t size;
+    size_t size;       /* OUTPUT; NOTICE: of its body */
 
     enum fabric_state state; /* STATE */
     char text[512];          /* STATE, TROUBLE, REPLY with an error: one line */

@@ -225,6 +225,7 @@ static int notice_message(struct held *held, struct fabric_message *message)
     }
     held->body = rpc.body;
     message->kind = FABRIC_NOTICE;
+    message->size = (size_t)natsMsg_GetDataLength(held->message);
     message->method = rpc.method;
     message->params = rpc.params;
     return 1;

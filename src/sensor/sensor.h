@@ -178,6 +178,10 @@ size_t sensor_place_count(const struct sensor *sensor);
 int sensor_condition(struct sensor *sensor, const struct view_conditions *conditions,
                      uint32_t entity, const uint32_t *value_of, struct problem *problem);
 
+/* The next record passes, whatever the condition says: for a caller that has read a value meanwhile, which may be true,
+ * and would never hear that it is false again. */
+void sensor_pass_next(struct sensor *sensor);
+
 /* Switches it on (attaches it; takes some ms) or off. When off is returned, no more records are made, and it costs the
  * program nothing. A sampled sensor need not be switched: sensor_sample does. */
 int sensor_switch(struct sensor *sensor, bool on, struct problem *problem);

@@ -273,3 +273,8 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
     }
     return result;
 }
+
+void sensor_pass_next(struct sensor *sensor)
+{
+    __atomic_store_n(&sensor->state->was_true, 1, __ATOMIC_SEQ_CST);
+}

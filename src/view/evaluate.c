@@ -122,6 +122,33 @@ void view_entity_text(const struct view_entity *entity, char text[VIEW_ENTITY_SI
     }
 }
 
+static double *find_constant(struct view_expression *expression, uint32_t *left)
+{
+    if (expression == NULL)
+        return NULL;
+    if (expression->kind == VIEW_NUMBER)
+        return (*left)-- == 0 ? &expression->number : NULL;
+    double *found = find_constant(expression->left, left);
+    return found != NULL ? found : find_constant(expression->right, left);
+}
+
+double *view_constant(const struct view *view, uint32_t index)
+{
+    return find_constant(view->predicate, &index);
+}
+
+void view_receiver_text(const struct view *view, char text[VIEW_RECEIVER_SIZE])
+{
+    if (view->command != NULL)
+        snprintf(text, VIEW_RECEIVER_SIZE, "command '%s'", view->command);
+    else if (view->subject != NULL)
+        snprintf(text, VIEW_RECEIVER_SIZE, "subject '%s' of %s", view->subject, view->host);
+    else if (view->notifies)
+        snprintf(text, VIEW_RECEIVER_SIZE, "%s port %u", view->host, view->port);
+    else
+        text[0] = '\0';
+}
+
 /* What is written of a text that grows: as far as it fits. */
 struct written {
     char *text;

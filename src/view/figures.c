@@ -299,8 +299,9 @@ static int store_machine(struct view_figures *figures, size_t index)
 
 /* ---- subnets ---- */
 
-/* "10.0.3.0/24" of "10.0.3.7:80", "fd00::/64" of "[fd00::7]:80"; false: no address of a network. */
-static bool subnet_of(const char *address, char subnet[INET6_ADDRSTRLEN + 8])
+_Static_assert(VIEW_SUBNET_SIZE >= INET6_ADDRSTRLEN + 8, "an address and its width");
+
+bool view_subnet_of(const char *address, char subnet[VIEW_SUBNET_SIZE])
 {
     char host[INET6_ADDRSTRLEN + 1] = "", text[INET6_ADDRSTRLEN];
     struct in6_addr six = {0};
@@ -314,18 +315,18 @@ static bool subnet_of(const char *address, char subnet[INET6_ADDRSTRLEN + 8])
     if (inet_pton(AF_INET, host, &four) == 1) {
         bool loop = ntohl(four.s_addr) >> 24 == 127;
         four.s_addr &= htonl(loop ? 0xff000000u : 0xffffff00u);
-        snprintf(subnet, INET6_ADDRSTRLEN + 8, "%s/%d",
-                 inet_ntop(AF_INET, &four, text, sizeof(text)), loop ? 8 : 24);
+        snprintf(subnet, VIEW_SUBNET_SIZE, "%s/%d", inet_ntop(AF_INET, &four, text, sizeof(text)),
+                 loop ? 8 : 24);
         return true;
     }
     if (inet_pton(AF_INET6, host, &six) != 1)
         return false;
     if (IN6_IS_ADDR_LOOPBACK(&six)) {
-        snprintf(subnet, INET6_ADDRSTRLEN + 8, "::1/128");
+        snprintf(subnet, VIEW_SUBNET_SIZE, "::1/128");
         return true;
     }
     memset(six.s6_addr + 8, 0, 8);
-    snprintf(subnet, INET6_ADDRSTRLEN + 8, "%s/64", inet_ntop(AF_INET6, &six, text, sizeof(text)));
+    snprintf(subnet, VIEW_SUBNET_SIZE, "%s/64", inet_ntop(AF_INET6, &six, text, sizeof(text)));
     return true;
 }
 
@@ -365,13 +366,13 @@ typedef int for_subnet(struct view_figures *figures, const char *subnet, double 
 static int each_subnet(struct view_figures *figures, for_subnet *visit)
 {
     const struct communication *communication = figures->communication;
-    char one[INET6_ADDRSTRLEN + 8], other[INET6_ADDRSTRLEN + 8];
+    char one[VIEW_SUBNET_SIZE], other[VIEW_SUBNET_SIZE];
     int result = 0;
 
     for (size_t i = 0; i < communication->path_count && result == 0; i++) {
         const struct communication_path *path = &communication->paths[i];
         double bytes = (double)(path->sent.bytes + path->received.bytes);
-        bool local = subnet_of(path->local, one), remote = subnet_of(path->remote, other);
+        bool local = view_subnet_of(path->local, one), remote = view_subnet_of(path->remote, other);
         if (local)
             result = visit(figures, one, bytes);
         if (result == 0 && remote && !(local && strcmp(one, other) == 0))

@@ -23,6 +23,11 @@ struct view_figures;
 struct view_figures *view_figures_new(struct view_model *model);
 void view_figures_free(struct view_figures *figures);
 
+#define VIEW_SUBNET_SIZE 56
+
+/* "10.0.3.0/24" of "10.0.3.7:80", "fd00::/64" of "[fd00::7]:80"; false: no address of a network. */
+bool view_subnet_of(const char *address, char subnet[VIEW_SUBNET_SIZE]);
+
 /* Stores the figures of the interval between the earlier call's result and this one, which are `elapsed` ns apart;
  * `time` is the end of the interval. Results are by process, of the same statistics. Returns 0 or a negative errno
  * with a line in `problem`. */

@@ -207,6 +207,42 @@ static int add_attribute(struct view_parser *parser, struct view_object *object)
                                "an object has at most %d attributes", VIEW_LIST_MOST);
 }
 
+/* Whether this is AT "place", not an attribute called AT. */
+static bool begins_places(const struct view_parser *parser)
+{
+    struct tokens ahead = parser->tokens;
+
+    if (!token_is(&ahead.token, "AT"))
+        return false;
+    tokens_next(&ahead);
+    return ahead.token.kind == TOKEN_TEXT;
+}
+
+static int read_places(struct view_parser *parser, struct view_object *object)
+{
+    static const char expected[] = "a place in the program in double quotes: \"FUNCTION\", "
+                                   "\"FILE:LINE\" or \"PROVIDER:PROBE\"";
+
+    do {
+        tokens_next(&parser->tokens);
+        const struct token token = parser->tokens.token;
+        if (token.kind != TOKEN_TEXT || token.size == 0 || token.size > VIEW_PLACE_MOST)
+            return token_unexpected(&parser->tokens, &token, expected, parser->problem);
+        if (object->place_count >= VIEW_PLACES_MOST)
+            return token_problem(&parser->tokens, token.line, token.column, parser->problem,
+                                 "an object has at most %d places", VIEW_PLACES_MOST);
+        struct view_program_place *grown =
+            parser_grow(parser, object->places, object->place_count, sizeof(*object->places));
+        const char *text = parser_keep(parser, token.start, token.size);
+        if (grown == NULL || text == NULL)
+            return parser_no_memory(parser);
+        object->places = grown;
+        grown[object->place_count++] = (struct view_program_place){text, token.line, token.column};
+        tokens_next(&parser->tokens);
+    } while (token_is(&parser->tokens.token, ","));
+    return parser_expect(parser, ";");
+}
+
 static int read_object(struct view_parser *parser)
 {
     static const char *const head[] = {"ATTRIBUTE", "DEFINITION", "FOR", "OBJECT", NULL};
@@ -229,7 +265,8 @@ static int read_object(struct view_parser *parser)
             result = token_problem(&parser->tokens, token.line, token.column, parser->problem,
                                    "object %s is defined twice", object->name);
     while (result == 0 && !token_is(&parser->tokens.token, "END"))
-        result = add_attribute(parser, object);
+        result =
+            begins_places(parser) ? read_places(parser, object) : add_attribute(parser, object);
     if (result == 0)
         result = expect_all(parser, foot);
     file->object_count++;
@@ -239,7 +276,7 @@ static int read_object(struct view_parser *parser)
 /* ---- views ---- */
 
 /* "25 MS", "1 S": ns. */
-static int read_time(struct view_parser *parser, uint64_t *ret_ns)
+int parser_time(struct view_parser *parser, uint64_t *ret_ns)
 {
     static const struct {
         const char *name;
@@ -310,40 +347,8 @@ static int read_correct(struct view_parser *parser, struct view *view)
     int result = expect_all(parser, head);
 
     if (result == 0)
-        result = read_time(parser, &view->correct);
+        result = parser_time(parser, &view->correct);
     view->has_correct = true;
-    return result < 0 ? result : parser_expect(parser, ";");
-}
-
-static int read_host(struct view_parser *parser, struct view *view)
-{
-    tokens_host(&parser->tokens);
-    parser->name_most = VIEW_HOST_MOST;
-    int result = parser_name(parser, "a host: NAME or USER@NAME", &view->host);
-    parser->name_most = VIEW_NAME_MOST;
-    return result;
-}
-
-static int read_notify(struct view_parser *parser, struct view *view)
-{
-    static const char expected[] = "the number of a port, 1 to 65535";
-    const struct token token = (tokens_next(&parser->tokens), parser->tokens.token);
-    double port = 0;
-    int result = parser_number(parser, expected, UINT16_MAX, &port);
-
-    if (result == 0 && (port < 1 || port != (uint16_t)port))
-        return token_unexpected(&parser->tokens, &token, expected, parser->problem);
-    view->port = (uint16_t)port;
-    view->notifies = true;
-    /* the host is no usual token, so OF is checked before the next token is read */
-    if (result == 0)
-        result = parser_expect(parser, "OF");
-    if (result == 0)
-        result = read_host(parser, view);
-    if (result == 0)
-        result = parser_expect(parser, "WITHIN");
-    if (result == 0)
-        result = read_time(parser, &view->within);
     return result < 0 ? result : parser_expect(parser, ";");
 }
 
@@ -362,7 +367,7 @@ static int read_clauses(struct view_parser *parser, struct view *view)
     if (result == 0 && token_is(&parser->tokens.token, "CORRECT"))
         result = read_correct(parser, view);
     if (result == 0 && token_is(&parser->tokens.token, "NOTIFY"))
-        return read_notify(parser, view);
+        return parser_notify(parser, view);
     return result;
 }
 

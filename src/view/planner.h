@@ -13,8 +13,8 @@
  * them is true, and the first one after that for which none is (struct view_filter). A monitor that receives these
  * values computes the same truth as with all of them.
  *
- * Today only `dpm view explain` uses plans. Nothing carries them out yet: view_filter and view_monitor, at the end of
- * this file, are what sensors and monitors will call. Random tests compare them with a naive evaluation.
+ * view_filter and view_monitor, at the end of this file, are what sensors and monitors (src/monitor) call to carry a plan
+ * out. Random tests compare them with a naive evaluation.
  */
 #ifndef DPM_VIEW_PLANNER_H
 #define DPM_VIEW_PLANNER_H

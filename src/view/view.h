@@ -5,6 +5,7 @@
  *
  *      ATTRIBUTE DEFINITION FOR OBJECT QueueManager            an object ------ its attributes, C expressions
  *          queuesize: q_size;
+ *          AT "enqueue", "dequeue";                        where they may change
  *      END ATTRIBUTE DEF
  *
  *      VIEW DEF Both-Queue-Limits-Exceeded                     a view
@@ -87,10 +88,11 @@ struct view {
     bool has_correct; /* false: simultaneously, which means within the largest network delay */
     uint64_t correct; /* ns */
     bool notifies;    /* false: an active view only updates its entry in the model */
+    /* NOTIFY port OF host; or NOTIFY SUBJECT "subject" OF host; or NOTIFY COMMAND "command" */
     uint16_t port;
-    const char *host;
-    uint64_t within;              /* ns */
-    struct view_entity *entities; /* each once */
+    const char *host, *subject, *command; /* NULL if not given */
+    uint64_t within;                      /* ns */
+    struct view_entity *entities;         /* each once */
     size_t entity_count;
     struct view_reference *references; /* each once */
     size_t reference_count;
@@ -105,10 +107,19 @@ struct view_attribute {
     uint32_t line, column; /* of the body */
 };
 
+/* Where the values of an object's attributes may change. */
+struct view_program_place {
+    const char *text; /* "enqueue", "queue.c:123", "redis:call_end": see sensor.h */
+    uint32_t line, column;
+};
+
 struct view_object {
     const char *name;
     struct view_attribute *attributes;
     size_t attribute_count;
+    struct view_program_place
+        *places; /* AT "enqueue", "dequeue"; none: each store to the variables */
+    size_t place_count;
 };
 
 struct view_file {
@@ -127,7 +138,10 @@ struct view_file {
 #define VIEW_EXPRESSIONS_MOST 4096 /* constants, references and operators of a predicate or value */
 #define VIEW_NESTING_MOST     100
 #define VIEW_NAME_MOST        63 /* bytes */
+#define VIEW_PLACES_MOST      16 /* of an object */
+#define VIEW_PLACE_MOST       255
 #define VIEW_HOST_MOST        255
+#define VIEW_COMMAND_MOST     1023 /* bytes of a command or subject that is notified */
 
 /* Parses a text; `name` is its file, for errors: "queue.view:4:9: found 'WHEN', expected ACTIVE". Returns 0, -EINVAL or
  * -ENOMEM, with a line in `problem`. Free with view_file_free, which accepts NULL. */
@@ -144,10 +158,18 @@ bool view_same_name(const char *one, const char *other);
 /* "QueueManager[1]" */
 void view_entity_text(const struct view_entity *entity, char text[VIEW_ENTITY_SIZE]);
 
+/* Who is notified: "operator@example.org port 119", "subject 'queue.full' of web1", "command 'logger'". */
+#define VIEW_RECEIVER_SIZE 1400
+void view_receiver_text(const struct view *view, char text[VIEW_RECEIVER_SIZE]);
+
 /* Writes an expression in the language, with all parentheses; parsing the result gives the same tree. Returns what
  * snprintf would. */
 int view_expression_text(const struct view *view, const struct view_expression *expression,
                          char *text, size_t size);
+
+/* The constant number `index` (0, 1 ... from the left) of a view's predicate that is a number; NULL: there is none. Who
+ * changes it must tell those who evaluate it. */
+double *view_constant(const struct view *view, uint32_t index);
 
 /* ---- values ---- */
 

@@ -111,6 +111,31 @@ static void what_may_be_left_out(void **state)
     view_file_free(parse(""));
 }
 
+static void receivers_and_places(void **state)
+{
+    struct view_file *file =
+        parse("attribute definition for object Q n: a; at \"enqueue\", \"queue.c:12\"; at: b;"
+              " AT \"redis:call_end\"; end attribute def"
+              " view def S (a: Q.n) active when Q.n > 1;"
+              " notify subject \"queue.full\" of h:4222 within 1 s; end view def"
+              " view def C (a: Q.n) active when Q.n > 1;"
+              " notify command \"logger -t 'q'\" within 1 s; end view def");
+    char text[VIEW_RECEIVER_SIZE];
+
+    (void)state;
+    assert_int_equal(2, file->objects[0].attribute_count); /* one is called "at" */
+    assert_int_equal(3, file->objects[0].place_count);
+    assert_string_equal("queue.c:12", file->objects[0].places[1].text);
+    assert_int_equal(55, file->objects[0].places[1].column);
+    assert_string_equal("redis:call_end", file->objects[0].places[2].text);
+    view_receiver_text(&file->views[0], text);
+    assert_string_equal("subject 'queue.full' of h:4222", text);
+    view_receiver_text(&file->views[1], text);
+    assert_string_equal("command 'logger -t 'q''", text);
+    assert_true(file->views[1].notifies && file->views[1].within == 1000000000);
+    view_file_free(file);
+}
+
 #define V(rest) "VIEW DEF V (a: Q.n)\n " rest
 #define A(body) "ATTRIBUTE DEFINITION FOR OBJECT Q\n n: " body ";\nEND ATTRIBUTE DEF"
 
@@ -133,6 +158,14 @@ static void errors_say_where_and_what(void **state)
          "test:3:21: found ';', expected a unit of time"},
         {V("ACTIVE WHEN Q.n > 1;\nNOTIFY 70000 OF h WITHIN 1 S;"),
          "test:3:8: found '70000', expected the number of a port"},
+        {V("ACTIVE WHEN Q.n > 1;\nNOTIFY SUBJECT queue OF h WITHIN 1 S;"),
+         "test:3:16: found 'queue', expected a subject of NATS in double quotes"},
+        {V("ACTIVE WHEN Q.n > 1;\nNOTIFY SUBJECT \"a.*\" OF h WITHIN 1 S;"),
+         "test:3:8: a subject has neither blanks nor '*' nor '>'"},
+        {V("ACTIVE WHEN Q.n > 1;\nNOTIFY COMMAND \"\" WITHIN 1 S;"),
+         "test:3:16: found '', expected a command in double quotes"},
+        {V("ACTIVE WHEN Q.n > 1;\nNOTIFY COMMAND \"logger\" OF h WITHIN 1 S;"),
+         "test:3:25: found 'OF', expected WITHIN"},
         {V("ACTIVE WHEN Q.n > 1;\nNOTIFY 7 OF ; WITHIN 1 S;"),
          "test:3:13: found ';', expected a host"},
         {V("ACTIVE WHEN Q.n > 1; END"), "test:2:26: the text ends here, expected VIEW"},
@@ -145,6 +178,8 @@ static void errors_say_where_and_what(void **state)
         {A("(a\n + b"), "test:3:5: found ';', expected ')'"},
         {A("f(x)"), "test:2:6: found '(', expected an operator or ';': an attribute cannot call"},
         {A("x = 1"), "test:2:7: found '=', expected an operator or ';': an attribute only reads"},
+        {"ATTRIBUTE DEFINITION FOR OBJECT Q n: a; AT \"f\", g; END ATTRIBUTE DEF",
+         "test:1:49: found 'g', expected a place in the program in double quotes"},
         {A("a b"), "test:2:7: found 'b', expected an operator or ';'"},
         {"ATTRIBUTE DEFINITION FOR OBJECT Q n: a;", "test:1:40: the text ends here, expected the"},
         {"ATTRIBUTE DEFINITION FOR OBJECT Q n: a; N: b; END ATTRIBUTE DEF",
@@ -314,13 +349,10 @@ static void limits_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_of_the_paper),
-        cmocka_unit_test(what_may_be_left_out),
-        cmocka_unit_test(errors_say_where_and_what),
-        cmocka_unit_test(bodies_of_attributes),
-        cmocka_unit_test(written_and_read_again),
-        cmocka_unit_test(unknown_values),
-        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(examples_of_the_paper), cmocka_unit_test(what_may_be_left_out),
+        cmocka_unit_test(receivers_and_places),  cmocka_unit_test(errors_say_where_and_what),
+        cmocka_unit_test(bodies_of_attributes),  cmocka_unit_test(written_and_read_again),
+        cmocka_unit_test(unknown_values),        cmocka_unit_test(limits_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

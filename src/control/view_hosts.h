@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view_hosts.h: resident monitors on other machines, for the central monitor here: `dpm view run --host`. Private to
+ * control/.
+ *
+ *      central monitor --steps, in order--> agent: resident monitor        view.begin, view.steps, view.end
+ *                      <--notices---------- records, results, instances    view.record, view.result, view.appeared ...
+ */
+#ifndef DPM_VIEW_HOSTS_H
+#define DPM_VIEW_HOSTS_H
+
+#include "control/hosts_options.h"
+#include "monitor/monitor.h"
+
+struct view_hosts;
+
+struct view_hosts_options {
+    const struct hosts_options *hosts;
+    const struct view_file *file;
+    const char *file_name;
+    const char *const *objects; /* "NAME=PROGRAM" */
+    size_t object_count;
+    uint64_t every; /* ns */
+    int descriptor; /* watched, too */
+};
+
+/* Connects to the hosts, and begins there. *ret_clocks: how far the clocks can be wrong, ns, after what is known of
+ * them was corrected. A host that cannot be reached is an error. Returns 0 or a negative errno with a line in
+ * `problem`. */
+int view_hosts_begin(const struct view_hosts_options *options, struct view_hosts **ret_hosts,
+                     double *ret_clocks, struct problem *problem);
+
+/* Adds their resident monitors to the central one. */
+int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct problem *problem);
+
+/* Waits until something happens, at most `timeout_ms`, and does what is due. */
+void view_hosts_poll(struct view_hosts *hosts, int timeout_ms);
+
+/* Ends the resident monitors and agents; adds what they have counted. NULL is allowed. */
+void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts);
+
+#endif

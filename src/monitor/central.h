@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * central.h: the central monitor: numbers instances, makes a row for each view (with [*], for each instance), plans it,
+ * tells resident monitors what to do, evaluates what concerns several of them, and keeps the model.
+ *
+ *      appeared, ended ----> instances --resolve--> rows --plan--> open, bind, probe ... ----> resident monitors
+ *      record, changed ----> rows --view_monitor--> active or not ----> model, changed, notifier
+ *
+ * All times are of the wall clock, in ns.
+ */
+#ifndef DPM_CENTRAL_H
+#define DPM_CENTRAL_H
+
+#include "monitor/monitor.h"
+
+struct central;
+
+/* A resident monitor, as the central one sees it. Nothing here waits for an answer. */
+struct central_link {
+    void *self;
+    const char *machine;
+    /* Returns 0 or a negative errno with a line in `problem`. */
+    int (*open)(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
+                struct problem *problem);
+    void (*close)(void *self, uint32_t row);
+    void (*bind)(void *self, uint32_t row, uint32_t entity, pid_t pid);
+    void (*unbind)(void *self, uint32_t row, uint32_t entity);
+    void (*probe)(void *self, uint32_t row, uint32_t entity);
+    void (*release)(void *self, uint32_t row, uint32_t entity);
+    /* The values are answered by central_answer. */
+    void (*read)(void *self, uint32_t row, uint32_t entity);
+    void (*turn)(void *self, uint32_t view, bool on);
+    void (*constant)(void *self, uint32_t view, uint32_t index, double value);
+};
+
+#define CENTRAL_LINKS_MOST 256
+
+struct central_calls {
+    void *context;
+    void (*changed)(void *context, const struct view_change *change);
+    void (*note)(void *context, const char *line);
+    /* A view that notifies has become active. `flush`: how long, ns, its notification may wait. */
+    void (*notify)(void *context, const struct view_change *change, uint64_t flush);
+    /* What central_read asked for. `value`: of the attribute. */
+    void (*answered)(void *context, uint64_t question, const struct view_value *value,
+                     uint64_t time);
+};
+
+int central_new(const struct monitor_options *options, const struct central_calls *calls,
+                struct central **ret_central, struct problem *problem);
+void central_free(struct central *central);
+
+/* Adds a resident monitor. Returns its number or -ENOMEM. */
+int central_add_link(struct central *central, const struct central_link *link);
+
+void central_answer(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count);
+
+/* Changes while views are carried out. -ENOENT: there is no such view or constant. */
+int central_turn(struct central *central, uint32_t view, bool on);
+int central_constant(struct central *central, uint32_t view, uint32_t index, double value);
+
+/* Reads an attribute of an instance now: `answered` gets it with `question`. Returns 0, or with a line in `problem` -ENOENT:
+ * there is no such instance, or no view speaks of its attribute; -EBUSY: too many questions are open. */
+int central_read(struct central *central, const struct view_entity *entity, const char *attribute,
+                 uint64_t question, struct problem *problem);
+
+/* Calls `each` for each row of a view that lives. */
+void central_each_row(const struct central *central, uint32_t view,
+                      void (*each)(void *context, const char *name, bool active,
+                                   const struct view_value *values),
+                      void *context);
+
+/* A resident monitor is not there any more: its instances have ended, as far as one can see. */
+void central_lost(struct central *central, int link);
+
+/* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
+int central_begin(struct central *central, struct problem *problem);
+
+/* What resident monitors report. */
+void central_appeared(struct central *central, int link, const char *object, pid_t pid,
+                      const char *program);
+void central_ended(struct central *central, int link, const char *object, pid_t pid);
+/* `count`: of the values, or targets, if a row is active; what does not fit the row is ignored, as that of an earlier
+ * plan of it. */
+void central_record(struct central *central, uint32_t row, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count);
+void central_result(struct central *central, uint32_t row, bool active, uint64_t time,
+                    const struct view_value *targets, size_t count);
+
+/* An error that nothing could return: out of memory, or of the database. 0: none; else with a line in `problem`. */
+int central_failed(const struct central *central, struct problem *problem);
+
+struct view_model *central_model(struct central *central);
+void central_count(const struct central *central, struct monitor_counts *counts);
+
+/* The plan of a view's row that was planned last; NULL: none yet. */
+const struct view_plan *central_plan(const struct central *central, size_t view);
+
+#endif

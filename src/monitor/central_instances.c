@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* central_instances.c: instances, which entities of views they are, and the plans of rows for where they are. See central.h. */
+#include "monitor/central_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- planning and binding ---- */
+
+static void bind_entity(struct central_row *row, uint32_t entity)
+{
+    struct central *central = row->central;
+    const struct known_instance *instance = central_instance(central, row->bound[entity]);
+    const struct central_link *link = &central->links[instance->link];
+    struct problem problem = {""};
+    size_t i = 0;
+
+    while (i < row->opened_count && row->opened[i] != instance->link)
+        i++;
+    if (i == row->opened_count) {
+        central->requests++;
+        int result = link->open(link->self, row->number, row->view, &row->plan, &problem);
+        central_fail(central, result, &problem);
+        if (result < 0)
+            return;
+        row->opened[row->opened_count++] = instance->link;
+    }
+    row->links[entity] = instance->link;
+    central->requests++;
+    link->bind(link->self, row->number, entity, instance->pid);
+    if ((row->asked & 1u << entity) != 0)
+        central_ask(row, entity, true);
+}
+
+static void unbind_entity(struct central_row *row, uint32_t entity)
+{
+    struct central *central = row->central;
+    const struct central_link *link = &central->links[row->links[entity]];
+
+    if (row->bound[entity] == 0)
+        return;
+    central->requests++;
+    link->unbind(link->self, row->number, entity);
+    row->bound[entity] = 0;
+    central_record_unknown(row, entity); /* the resident monitor may be gone, too */
+}
+
+static void close_shares(struct central_row *row)
+{
+    for (size_t i = 0; i < row->opened_count; i++) {
+        const struct central_link *link = &row->central->links[row->opened[i]];
+        row->central->requests++;
+        link->close(link->self, row->number);
+    }
+    row->opened_count = 0;
+    row->asked = 0;
+    view_monitor_free(row->monitor);
+    row->monitor = NULL;
+}
+
+/* Where the row's instances are, or could be. */
+static void find_places(const struct central_row *row, struct planning_place *places)
+{
+    const struct central *central = row->central;
+
+    for (size_t i = 0; i < central_view_of(row)->entity_count; i++) {
+        const struct known_instance *instance = central_instance(central, row->bound[i]);
+        places[i] = (struct planning_place){0};
+        if (instance != NULL)
+            places[i] = (struct planning_place){central->links[instance->link].machine,
+                                                (uint32_t)instance->pid};
+        else if (row->planned) /* it ended: the next one is likely to be there, too */
+            places[i] = row->places[i];
+        else if (central->link_count == 1)
+            places[i].machine = central->links[0].machine;
+    }
+}
+
+/* Only machines matter: processes change whenever an instance is started again. */
+static bool is_planned_for(const struct central_row *row, const struct planning_place *places)
+{
+    for (size_t i = 0; row->planned && i < central_view_of(row)->entity_count; i++)
+        if (places[i].machine != row->places[i].machine)
+            return false;
+    return row->planned;
+}
+
+/* Plans the row for where its instances are now. If that has changed, shares are opened anew, and the row begins as
+ * inactive. */
+static void plan_row(struct central_row *row)
+{
+    struct central *central = row->central;
+    struct planning_place places[VIEW_ENTITIES_MOST];
+    struct problem problem = {""};
+    char line[512] = "";
+
+    find_places(row, places);
+    if (is_planned_for(row, places))
+        return;
+    central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
+    close_shares(row);
+    memcpy(row->places, places, sizeof(places));
+    int result = planning_choose(&central->conditions[row->view], central->options.costs, places,
+                                 central->options.machine, &row->plan, line, &problem);
+    central_fail(central, result, &problem);
+    if (result < 0)
+        return;
+    if (line[0] != '\0')
+        central_note(central, line);
+    row->planned = true;
+    row->number = row->number % MONITOR_ROWS_MOST + ++central->generation * MONITOR_ROWS_MOST;
+    central->plans[row->view] = &row->plan;
+    if (row->plan.top == VIEW_IN_CENTRAL && (row->monitor = central_monitor_new(row)) == NULL)
+        central_out_of_memory(central);
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        if (row->bound[i] != 0)
+            bind_entity(row, i);
+}
+
+/* ---- which instance an entity is ---- */
+
+bool central_is_entity(const struct central *central, const struct known_instance *instance,
+                       const struct view_entity *entity)
+{
+    const char *colon = entity->index == VIEW_NAME ? strchr(entity->name, ':') : NULL;
+    const char *machine = central->links[instance->link].machine;
+
+    if (!view_same_name(instance->object, entity->object))
+        return false;
+    switch (entity->index) {
+    case VIEW_NUMBER_INDEX:
+        return instance->number == entity->number;
+    case VIEW_NAME:
+        if (entity->other != NULL)
+            return false;
+        if (view_same_name(instance->program, entity->name))
+            return true;
+        return colon != NULL && view_same_name(instance->program, colon + 1) &&
+               strlen(machine) == (size_t)(colon - entity->name) &&
+               strncasecmp(machine, entity->name, strlen(machine)) == 0;
+    default:
+        return true;
+    }
+}
+
+/* The id of the instance, or 0. */
+static uint64_t resolve(struct central_row *row, const struct view_entity *entity)
+{
+    struct central *central = row->central;
+    char name[VIEW_ENTITY_SIZE], line[512];
+    uint64_t found = 0;
+    size_t count = 0;
+
+    if (entity->index == VIEW_EACH)
+        return row->each;
+    for (size_t i = 0; i < central->instance_count; i++)
+        if (central_is_entity(central, &central->instances[i], entity)) {
+            found = central->instances[i].id;
+            count++;
+        }
+    if (count <= 1)
+        return found;
+    view_entity_text(entity, name);
+    snprintf(line, sizeof(line),
+             "view %s: %s: there are several; give one by number, or all by [*]",
+             central_view_of(row)->name, name);
+    central_note(central, line);
+    return 0;
+}
+
+static void bind_row(struct central_row *row)
+{
+    const struct view *view = central_view_of(row);
+    uint64_t resolved[VIEW_ENTITIES_MOST];
+    uint32_t fresh = 0;
+
+    for (uint32_t i = 0; i < view->entity_count; i++) {
+        resolved[i] = resolve(row, &view->entities[i]);
+        if (row->bound[i] != resolved[i]) {
+            unbind_entity(row, i);
+            fresh |= resolved[i] != 0 ? 1u << i : 0;
+        }
+        row->bound[i] = resolved[i];
+    }
+    uint32_t before = row->planned ? fresh : 0;
+    struct planning_place places[VIEW_ENTITIES_MOST];
+    find_places(row, places);
+    if (is_planned_for(row, places)) {
+        for (uint32_t i = 0; i < view->entity_count; i++)
+            if ((before & 1u << i) != 0)
+                bind_entity(row, i);
+    } else {
+        plan_row(row); /* which binds all */
+    }
+}
+
+/* ---- rows and instances ---- */
+
+static struct central_row *new_row(struct central *central, uint32_t view,
+                                   const struct known_instance *each)
+{
+    size_t targets = central->options.file->views[view].target_count;
+    struct central_row *row = calloc(1, sizeof(*row));
+
+    if (row == NULL)
+        return NULL;
+    *row = (struct central_row){.central = central,
+                                .view = view,
+                                .each = each == NULL ? 0 : each->id,
+                                .values = calloc(targets + 1, sizeof(*row->values)),
+                                .texts = calloc(targets + 1, TEXT_SIZE)};
+    if (each != NULL)
+        snprintf(row->name, sizeof(row->name), "%s", each->name);
+    if (row->values == NULL || row->texts == NULL) {
+        central_free_row(row);
+        return NULL;
+    }
+    return row;
+}
+
+static void add_row(struct central *central, uint32_t view, const struct known_instance *each)
+{
+    uint32_t number = 0;
+
+    while (number < central->row_count && central->rows[number] != NULL)
+        number++;
+    if (number == MONITOR_ROWS_MOST) {
+        central_note(central, "views have more than 10000 rows: what comes now is left out");
+        return;
+    }
+    struct central_row *row = array_reserve(&central->rows, &central->row_capacity,
+                                            (size_t)number + 1, sizeof(struct central_row *)) < 0
+                                  ? NULL
+                                  : new_row(central, view, each);
+    if (row == NULL) {
+        central_out_of_memory(central);
+        return;
+    }
+    row->number = number;
+    central->rows[number] = row;
+    if (number == central->row_count)
+        central->row_count++;
+    bind_row(row);
+}
+
+static void remove_row(struct central *central, struct central_row *row)
+{
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        unbind_entity(row, i);
+    central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
+    close_shares(row);
+    if (central->plans[row->view] == &row->plan)
+        central->plans[row->view] = NULL;
+    central->rows[row->number % MONITOR_ROWS_MOST] = NULL;
+    central_free_row(row);
+}
+
+/* The object that [*] of a view stands for; NULL: it has none. */
+static const char *each_object(const struct view *view)
+{
+    for (size_t i = 0; i < view->entity_count; i++)
+        if (view->entities[i].index == VIEW_EACH)
+            return view->entities[i].object;
+    return NULL;
+}
+
+int central_begin(struct central *central, struct problem *problem)
+{
+    for (size_t i = 0; i < central->options.file->view_count; i++)
+        if (each_object(&central->options.file->views[i]) == NULL)
+            add_row(central, (uint32_t)i, NULL);
+    return central_failed(central, problem);
+}
+
+static uint32_t next_number(struct central *central, const char *object)
+{
+    for (size_t i = 0; i < central->number_count; i++)
+        if (view_same_name(central->numbers[i].object, object))
+            return ++central->numbers[i].last;
+    if (array_reserve(&central->numbers, &central->number_capacity, central->number_count + 1,
+                      sizeof(*central->numbers)) < 0)
+        return 0;
+    central->numbers[central->number_count++] = (struct numbered){object, 1};
+    return 1;
+}
+
+static void bind_all(struct central *central)
+{
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL)
+            bind_row(central->rows[i]);
+}
+
+/* The name of an object as views write it, which outlives the caller's; NULL: no view speaks of it. */
+static const char *object_name(const struct central *central, const char *object)
+{
+    for (size_t i = 0; i < central->options.file->view_count; i++) {
+        const struct view *view = &central->options.file->views[i];
+        for (size_t k = 0; k < view->entity_count; k++)
+            if (view_same_name(view->entities[k].object, object))
+                return view->entities[k].object;
+    }
+    return NULL;
+}
+
+void central_appeared(struct central *central, int link, const char *object, pid_t pid,
+                      const char *program)
+{
+    struct problem problem = {""};
+    const char *name = object_name(central, object);
+
+    if (name == NULL)
+        return;
+    if (array_reserve(&central->instances, &central->instance_capacity, central->instance_count + 1,
+                      sizeof(*central->instances)) < 0) {
+        central_out_of_memory(central);
+        return;
+    }
+    struct known_instance *instance = &central->instances[central->instance_count];
+    const struct view_place place = {central->links[link].machine, (uint32_t)pid};
+    *instance = (struct known_instance){.object = name,
+                                        .number = next_number(central, name),
+                                        .link = link,
+                                        .pid = pid,
+                                        .id = ++central->last_id};
+    snprintf(instance->program, sizeof(instance->program), "%s", program);
+    snprintf(instance->name, sizeof(instance->name), "%s%s%s %d",
+             central->link_count > 1 ? place.machine : "", central->link_count > 1 ? ":" : "",
+             instance->program, pid);
+    instance->stored = view_model_instance(central->model, name, instance->number,
+                                           instance->program, &place, &problem);
+    central_fail(central, instance->stored < 0 ? (int)instance->stored : 0, &problem);
+    central->instance_count++;
+    for (size_t i = 0; i < central->options.file->view_count; i++) {
+        const char *each = each_object(&central->options.file->views[i]);
+        if (each != NULL && view_same_name(each, name))
+            add_row(central, (uint32_t)i, instance);
+    }
+    bind_all(central);
+}
+
+static void end_instance(struct central *central, size_t at)
+{
+    struct problem problem = {""};
+    const struct known_instance gone = central->instances[at];
+    for (size_t i = 0; i < central->row_count; i++)
+        if (central->rows[i] != NULL && central->rows[i]->each == gone.id)
+            remove_row(central, central->rows[i]);
+    memmove(&central->instances[at], &central->instances[at + 1],
+            (central->instance_count - at - 1) * sizeof(gone));
+    central->instance_count--;
+    central_fail(central, view_model_end(central->model, gone.stored, true, &problem), &problem);
+    bind_all(central);
+}
+
+void central_ended(struct central *central, int link, const char *object, pid_t pid)
+{
+    for (size_t i = central->instance_count; i-- > 0;) {
+        const struct known_instance *instance = &central->instances[i];
+        if (instance->link == link && instance->pid == pid &&
+            view_same_name(instance->object, object)) {
+            end_instance(central, i);
+            return;
+        }
+    }
+}
+
+/* What a resident monitor has evaluated is unknown without it. */
+static void lose_results(struct central *central, int link)
+{
+    for (size_t i = 0; i < central->row_count; i++) {
+        struct central_row *row = central->rows[i];
+        for (size_t k = 0;
+             row != NULL && row->monitor == NULL && k < central_view_of(row)->entity_count; k++)
+            if (row->bound[k] != 0 && row->links[k] == link)
+                central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
+    }
+}
+
+void central_lost(struct central *central, int link)
+{
+    lose_results(central, link);
+    for (size_t i = central->instance_count; i-- > 0;)
+        if (central->instances[i].link == link)
+            end_instance(central, i);
+}

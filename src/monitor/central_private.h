@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* central_private.h: shared by the files of the central monitor. Private to monitor/. */
+#ifndef DPM_CENTRAL_PRIVATE_H
+#define DPM_CENTRAL_PRIVATE_H
+
+#include "monitor/central.h"
+#include "monitor/planning.h"
+
+#define TEXT_SIZE      128 /* of a value that is kept; longer ones are cut */
+#define QUESTIONS_MOST 64
+#define NAME_SIZE      160 /* of an instance: "web1:redis-server 811" */
+
+struct known_instance {
+    const char *object; /* of the view file */
+    uint32_t number;    /* 1, 2 ... in order of appearance */
+    int link;
+    pid_t pid;
+    char program[64];
+    char name[NAME_SIZE];
+    int64_t stored; /* in the model */
+    uint64_t id;    /* unique */
+};
+
+struct central_row {
+    struct central *central;
+    uint32_t
+        number; /* of its shares: its place, and a multiple of MONITOR_ROWS_MOST that changes with the plan */
+    uint32_t view;
+    uint64_t each; /* id of the instance that [*] stands for; 0: the view has none */
+    char name[NAME_SIZE];
+    struct view_plan plan;
+    bool planned;
+    struct planning_place places[VIEW_ENTITIES_MOST]; /* that it was planned for */
+    uint64_t bound[VIEW_ENTITIES_MOST];               /* ids of instances; 0: none */
+    int links[VIEW_ENTITIES_MOST];                    /* where these are */
+    int opened[VIEW_ENTITIES_MOST];                   /* links with a share of this row */
+    size_t opened_count;
+    uint32_t asked;               /* set of entities that are probed now */
+    struct view_monitor *monitor; /* if the predicate is evaluated here */
+    bool active;
+    int64_t stored;            /* in the model; 0: not yet */
+    struct view_value *values; /* of the targets, while active */
+    char (*texts)[TEXT_SIZE];
+};
+
+struct central {
+    struct monitor_options options;
+    struct central_calls calls;
+    struct view_conditions *conditions; /* of each view */
+    struct view_model *model;
+    struct central_link links[CENTRAL_LINKS_MOST];
+    int link_count;
+    struct known_instance *instances; /* that live */
+    size_t instance_count, instance_capacity;
+    uint64_t last_id;
+    uint32_t generation; /* of the numbers of rows */
+    struct numbered {
+        const char *object;
+        uint32_t last;
+    } * numbers; /* of each object */
+    size_t number_count, number_capacity;
+    struct central_row **rows; /* NULL: its instance has ended */
+    size_t row_count, row_capacity;
+    struct intern notes; /* that were made */
+    const struct view_plan **plans;
+    int failed;
+    struct problem problem;
+    uint64_t passed, requests;
+    struct question {
+        bool open;
+        uint64_t number;
+        uint32_t row, entity, reference;
+    } questions[QUESTIONS_MOST];
+};
+
+static inline const struct view *central_view_of(const struct central_row *row)
+{
+    return &row->central->options.file->views[row->view];
+}
+
+/* central.c: notes the first error; a line for the user, once. */
+void central_fail(struct central *central, int result, const struct problem *problem);
+void central_out_of_memory(struct central *central);
+void central_note(struct central *central, const char *line);
+void central_free_row(struct central_row *row); /* NULL is allowed */
+
+/* central_instances.c: whether an instance is what a view calls so. */
+bool central_is_entity(const struct central *central, const struct known_instance *instance,
+                       const struct view_entity *entity);
+
+/* central_rows.c. NULL: it has ended, or out of memory. */
+struct known_instance *central_instance(const struct central *central, uint64_t id);
+struct view_monitor *central_monitor_new(struct central_row *row);
+
+/* The row is active with these targets, or inactive. */
+void central_set_row(struct central_row *row, bool active, uint64_t time,
+                     const struct view_value *targets);
+void central_record_unknown(struct central_row *row, uint32_t entity);
+
+/* Asks for the values of an instance, or for no more. */
+void central_ask(struct central_row *row, uint32_t entity, bool probe);
+
+#endif

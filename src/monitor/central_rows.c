@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* central_rows.c: what resident monitors report, and what becomes of rows. See central.h. */
+#include "monitor/central_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- what becomes of a row ---- */
+
+static void store(struct central_row *row, uint64_t time)
+{
+    struct central *central = row->central;
+    const struct view *view = central_view_of(row);
+    struct problem problem = {""};
+    int result = 0;
+
+    if (row->stored == 0)
+        row->stored = view_model_instance(central->model, view->name, 0, row->name, NULL, &problem);
+    if (row->stored < 0)
+        result = (int)row->stored;
+    for (size_t i = 0; i < view->target_count && result == 0; i++)
+        result = view_model_set(central->model, row->stored, view->targets[i].name, &row->values[i],
+                                time, NULL, &problem);
+    if (result == 0)
+        result = view_model_end(central->model, row->stored, !row->active, &problem);
+    central_fail(central, result, &problem);
+}
+
+static void keep_targets(struct central_row *row, const struct view_value *targets)
+{
+    for (size_t i = 0; i < central_view_of(row)->target_count; i++) {
+        row->values[i] = targets[i];
+        if (targets[i].kind == VIEW_IS_TEXT) {
+            snprintf(row->texts[i], TEXT_SIZE, "%s", targets[i].text);
+            row->values[i].text = row->texts[i];
+        }
+    }
+}
+
+void central_set_row(struct central_row *row, bool active, uint64_t time,
+                     const struct view_value *targets)
+{
+    const struct central_calls *calls = &row->central->calls;
+    bool edge = active != row->active;
+
+    if (!active && !edge)
+        return;
+    if (active)
+        keep_targets(row, targets);
+    row->active = active;
+    const struct view_change change = {!active ? VIEW_GONE
+                                       : edge  ? VIEW_APPEARED
+                                               : VIEW_CHANGED,
+                                       central_view_of(row), row->name, time, row->values};
+    store(row, time);
+    calls->changed(calls->context, &change);
+    if (active && edge && central_view_of(row)->notifies)
+        calls->notify(calls->context, &change, (uint64_t)row->plan.flush);
+}
+
+static struct central_row *row_at(const struct central *central, uint32_t row)
+{
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct central_row *at = place < central->row_count ? central->rows[place] : NULL;
+
+    return at != NULL && at->number == row ? at : NULL; /* else of an earlier plan */
+}
+
+void central_result(struct central *central, uint32_t number, bool active, uint64_t time,
+                    const struct view_value *targets, size_t count)
+{
+    struct central_row *row = row_at(central, number);
+
+    central->passed++;
+    if (row != NULL && row->monitor == NULL &&
+        (!active || count == central_view_of(row)->target_count))
+        central_set_row(row, active, time, targets);
+}
+
+/* ---- values ---- */
+
+static struct view_value look(void *context, uint32_t reference)
+{
+    return ((const struct view_value *)context)[reference];
+}
+
+struct known_instance *central_instance(const struct central *central, uint64_t id)
+{
+    for (size_t i = 0; i < central->instance_count && id != 0; i++)
+        if (central->instances[i].id == id)
+            return &central->instances[i];
+    return NULL;
+}
+
+static void store_values(struct central_row *row, uint32_t entity, uint64_t time,
+                         const struct view_value *values)
+{
+    struct central *central = row->central;
+    const struct view *view = central_view_of(row);
+    const struct known_instance *instance = central_instance(central, row->bound[entity]);
+    struct problem problem = {""};
+    int result = 0;
+
+    if (instance == NULL)
+        return;
+    const struct view_place place = {central->links[instance->link].machine,
+                                     (uint32_t)instance->pid};
+    for (uint32_t i = 0; i < view->reference_count && result == 0; i++)
+        if (view->references[i].entity == entity)
+            result = view_model_set(central->model, instance->stored, view->references[i].attribute,
+                                    &values[i], time, &place, &problem);
+    central_fail(central, result, &problem);
+}
+
+void central_record(struct central *central, uint32_t number, uint32_t entity, uint64_t time,
+                    const struct view_value *values, size_t count)
+{
+    struct central_row *row = row_at(central, number);
+
+    central->passed++;
+    if (row == NULL || entity >= central_view_of(row)->entity_count ||
+        count != central_view_of(row)->reference_count)
+        return;
+    store_values(row, entity, time, values);
+    if (row->monitor != NULL &&
+        view_monitor_record(row->monitor, entity, time, look, (void *)(uintptr_t)values) < 0)
+        central_out_of_memory(central);
+}
+
+static void monitor_changed(void *context, bool active, bool edge, uint64_t time,
+                            const struct view_value *targets)
+{
+    (void)edge;
+    central_set_row(context, active, time, targets);
+}
+
+void central_ask(struct central_row *row, uint32_t entity, bool probe)
+{
+    struct central *central = row->central;
+
+    row->asked = probe ? row->asked | 1u << entity : row->asked & ~(1u << entity);
+    if (row->bound[entity] == 0) {
+        if (probe) /* a predicate with OR may not need it */
+            central_record_unknown(row, entity);
+        return;
+    }
+    const struct central_link *link = &central->links[row->links[entity]];
+    central->requests++;
+    (probe ? link->probe : link->release)(link->self, row->number, entity);
+}
+
+static void monitor_probe(void *context, uint32_t entity)
+{
+    central_ask(context, entity, true);
+}
+
+static void monitor_release(void *context, uint32_t entity)
+{
+    central_ask(context, entity, false);
+}
+
+struct view_monitor *central_monitor_new(struct central_row *row)
+{
+    const struct view_monitor_calls calls = {row, monitor_probe, monitor_release, monitor_changed};
+
+    return view_monitor_new(&row->central->conditions[row->view], &row->plan, &calls);
+}
+
+void central_record_unknown(struct central_row *row, uint32_t entity)
+{
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    if (row->monitor != NULL &&
+        view_monitor_record(row->monitor, entity, clock_now(CLOCK_REALTIME), look, unknown) < 0)
+        central_out_of_memory(row->central);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector.h: what a resident monitor collects values with: sensors and probes (collector_sensors.c), figures of
+ * /proc (collector_system.c), or in tests a double.
+ *
+ *      wish: QueueManager, process 812, traced, with its condition
+ *        | open
+ *        v
+ *      collection --values(time)--> resident monitor        read: the values now
+ */
+#ifndef DPM_COLLECTOR_H
+#define DPM_COLLECTOR_H
+
+#include "monitor/monitor.h"
+
+#include <sys/types.h>
+
+/* The values of one instance for one row of a view. */
+struct collect_wish {
+    const struct view_file *file;
+    const char *file_name;                    /* for errors; may be NULL */
+    const struct view_conditions *conditions; /* of the view */
+    uint32_t entity;
+    pid_t pid;
+    bool traced; /* each change, while it is on; else only what is read */
+    bool filter; /* the sensor is to evaluate the instance's conditions */
+    bool prompt; /* wake the monitor for each record */
+};
+
+/* What has come of a wish. */
+struct collected_how {
+    bool traced;   /* false: only by reading */
+    bool filtered; /* the sensor evaluates the conditions */
+    char why[256]; /* if not as wished; "": as wished */
+};
+
+struct collection; /* belongs to its collector */
+
+/* Values of a collection, by reference of the view: those of its instance. `time`: CLOCK_MONOTONIC, ns. May call
+ * everything except `close`. */
+typedef void collect_values(void *context, uint64_t time, const struct view_value *values);
+typedef void collect_ended(void *context, pid_t pid); /* it has ended or executes another program */
+
+struct collector {
+    void *self;
+
+    void (*listen)(void *self, collect_ended *ended, void *context);
+    /* Whether this collector knows the attributes of an object. */
+    bool (*has)(void *self, const struct view_file *file, const char *object);
+    /* Opens a collection, which is off. If it is filtered, the first values after it was switched on, or refiltered,
+     * always pass: what was read just before may be true. Returns 0, or a negative errno with a line in `problem`. */
+    int (*open)(void *self, const struct collect_wish *wish, collect_values *values, void *context,
+                struct collection **ret_collection, struct collected_how *ret_how,
+                struct problem *problem);
+    void (*close)(void *self, struct collection *collection);
+    int (*turn)(void *self, struct collection *collection, bool on, struct problem *problem);
+    /* Hands over the values now. Returns 0, or -ENOTSUP: they cannot be read, or another negative errno. */
+    int (*read)(void *self, struct collection *collection);
+    /* Conditions have changed: those of wishes with `filter`. */
+    int (*refilter)(void *self, struct collection *collection, struct problem *problem);
+    /* Readable when `work` has something to do; -1: never. */
+    int (*descriptor)(void *self);
+    /* Returns whether there is more to do. */
+    bool (*work)(void *self);
+    /* Adds to the counts. */
+    void (*count)(void *self, struct monitor_counts *counts);
+    void (*free)(void *self);
+};
+
+/* Frees collectors that nothing has taken over. */
+static inline void collectors_free(const struct collector *collectors, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        collectors[i].free(collectors[i].self);
+}
+
+/* Both return 0, or a negative errno with a line in `problem`. */
+int collector_sensors_new(struct collector *ret_collector, struct problem *problem);
+int collector_system_new(struct collector *ret_collector, struct problem *problem);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* instances.c: looks for the processes of objects in /proc. See instances.h. */
+#include "monitor/instances.h"
+
+#include "base/process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS_MOST   64 /* of --object, for one object */
+#define OBJECTS_MOST 1024
+#define COMM_SIZE    16 /* of a process' name, with its 0: longer names are cut */
+
+struct object {
+    char *name;
+    char *programs[WORDS_MOST];
+    size_t program_count;
+    pid_t pids[WORDS_MOST];
+    size_t pid_count;
+};
+
+struct instance {
+    uint32_t object;
+    pid_t pid;
+    uint64_t started; /* clock ticks since boot: with the pid, unique */
+    char program[COMM_SIZE];
+    bool seen; /* in this look */
+};
+
+struct instances {
+    struct instances_calls calls;
+    struct object *objects;
+    size_t object_count, object_capacity;
+    struct instance *living;
+    size_t count, capacity;
+    struct instance *found; /* new ones of this look */
+    size_t found_count, found_capacity;
+    uint64_t refused;
+};
+
+struct instances *instances_new(const struct instances_calls *calls)
+{
+    struct instances *instances = calloc(1, sizeof(*instances));
+
+    if (instances != NULL)
+        instances->calls = *calls;
+    return instances;
+}
+
+void instances_free(struct instances *instances)
+{
+    if (instances == NULL)
+        return;
+    for (size_t i = 0; i < instances->object_count; i++) {
+        free(instances->objects[i].name);
+        for (size_t k = 0; k < instances->objects[i].program_count; k++)
+            free(instances->objects[i].programs[k]);
+    }
+    free(instances->objects);
+    free(instances->living);
+    free(instances->found);
+    free(instances);
+}
+
+uint64_t instances_refused(const struct instances *instances)
+{
+    return instances->refused;
+}
+
+/* ---- objects ---- */
+
+static int find_object(const struct instances *instances, const char *name)
+{
+    for (size_t i = 0; i < instances->object_count; i++)
+        if (view_same_name(instances->objects[i].name, name))
+            return (int)i;
+    return -ENOENT;
+}
+
+int instances_object(struct instances *instances, const char *name)
+{
+    int found = find_object(instances, name);
+
+    if (found >= 0)
+        return found;
+    char *copy = strdup(name);
+    if (copy == NULL || instances->object_count >= OBJECTS_MOST ||
+        array_reserve(&instances->objects, &instances->object_capacity, instances->object_count + 1,
+                      sizeof(*instances->objects)) < 0) {
+        free(copy);
+        return -ENOMEM;
+    }
+    instances->objects[instances->object_count] = (struct object){.name = copy};
+    return (int)instances->object_count++;
+}
+
+/* One word behind '=': a process id, or the name of a program. */
+static int define_word(struct object *object, const char *word, struct problem *problem)
+{
+    char *end = NULL;
+    long pid = strtol(word, &end, 10);
+
+    if (object->program_count == WORDS_MOST || object->pid_count == WORDS_MOST)
+        return problem_set(problem, -EINVAL, "object %s: at most %d programs and process ids",
+                           object->name, WORDS_MOST);
+    if (isdigit((unsigned char)word[0]) && *end == '\0') {
+        if (pid <= 0 || pid > INT32_MAX)
+            return problem_set(problem, -EINVAL, "object %s: '%s' is no process id", object->name,
+                               word);
+        object->pids[object->pid_count++] = (pid_t)pid;
+        return 0;
+    }
+    char *copy = strdup(word);
+    if (copy == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for objects");
+    object->programs[object->program_count++] = copy;
+    return 0;
+}
+
+int instances_define(struct instances *instances, const char *text, struct problem *problem)
+{
+    char *copy = strdup(text), *rest = copy == NULL ? NULL : strchr(copy, '='), *word;
+
+    if (copy == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for objects");
+    if (rest == NULL || rest == copy || rest[1] == '\0') {
+        free(copy);
+        return problem_set(problem, -EINVAL,
+                           "object '%s': give NAME=PROGRAM or NAME=PID, several with commas", text);
+    }
+    *rest++ = '\0';
+    int object = find_object(instances, copy), result = 0;
+    if (object < 0)
+        result = problem_set(problem, -EINVAL, "object %s: no view speaks of it", copy);
+    while (result == 0 && (word = strsep(&rest, ",")) != NULL)
+        result = word[0] == '\0'
+                     ? problem_set(problem, -EINVAL, "object '%s': a name is missing", text)
+                     : define_word(&instances->objects[object], word, problem);
+    free(copy);
+    return result;
+}
+
+/* ---- processes ---- */
+
+static bool is_program(pid_t pid, const char *comm, const char *program)
+{
+    char path[4096];
+
+    if (strncasecmp(comm, program, COMM_SIZE - 1) == 0 &&
+        (strlen(program) < COMM_SIZE || strlen(comm) == COMM_SIZE - 1))
+        return true;
+    if (!process_program(pid, path, sizeof(path)))
+        return false;
+    const char *base = strrchr(path, '/');
+    return base != NULL && view_same_name(base + 1, program);
+}
+
+static bool is_instance(const struct object *object, pid_t pid, const char *comm)
+{
+    for (size_t i = 0; i < object->pid_count; i++)
+        if (object->pids[i] == pid)
+            return true;
+    for (size_t i = 0; i < object->program_count; i++)
+        if (is_program(pid, comm, object->programs[i]))
+            return true;
+    return object->pid_count == 0 && object->program_count == 0 &&
+           is_program(pid, comm, object->name);
+}
+
+static bool mark_seen(struct instances *instances, const struct instance *instance)
+{
+    for (size_t i = 0; i < instances->count; i++) {
+        struct instance *living = &instances->living[i];
+        if (living->object == instance->object && living->pid == instance->pid &&
+            living->started == instance->started) {
+            living->seen = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its name, start, and whether it lives. */
+static bool read_stat(pid_t pid, struct instance *ret_instance)
+{
+    char stat[1024];
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
+        return false;
+    const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
+    const char *state = process_stat_field(stat, 3), *started = process_stat_field(stat, 22);
+    if (name == NULL || end == NULL || started == NULL || *state == 'Z' || *state == 'X')
+        return false;
+    size_t size = (size_t)(end - name - 1);
+    *ret_instance = (struct instance){.pid = pid, .started = strtoull(started, NULL, 10)};
+    memcpy(ret_instance->program, name + 1, size < COMM_SIZE - 1 ? size : COMM_SIZE - 1);
+    return true;
+}
+
+static int look_at(pid_t pid, void *context)
+{
+    struct instances *instances = context;
+    struct instance instance;
+
+    if (!read_stat(pid, &instance))
+        return 0;
+    for (size_t i = 0; i < instances->object_count; i++) {
+        instance.object = (uint32_t)i;
+        if (!is_instance(&instances->objects[i], pid, instance.program) ||
+            mark_seen(instances, &instance))
+            continue;
+        if (array_reserve(&instances->found, &instances->found_capacity, instances->found_count + 1,
+                          sizeof(instance)) < 0)
+            return -ENOMEM;
+        instance.seen = true;
+        instances->found[instances->found_count++] = instance;
+    }
+    return 0;
+}
+
+static int compare_started(const void *one, const void *other)
+{
+    const struct instance *a = one, *b = other;
+
+    if (a->started != b->started)
+        return a->started < b->started ? -1 : 1;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static void remove_instance(struct instances *instances, size_t index)
+{
+    const struct instance gone = instances->living[index];
+    const struct instance_seen seen = {instances->objects[gone.object].name, gone.pid,
+                                       gone.program};
+
+    memmove(&instances->living[index], &instances->living[index + 1],
+            (instances->count - index - 1) * sizeof(gone));
+    instances->count--;
+    instances->calls.ended(instances->calls.context, &seen);
+}
+
+static int add_found(struct instances *instances, struct problem *problem)
+{
+    if (instances->found_count > 1)
+        qsort(instances->found, instances->found_count, sizeof(*instances->found), compare_started);
+    for (size_t i = 0; i < instances->found_count; i++) {
+        const struct instance *found = &instances->found[i];
+        const struct instance_seen seen = {instances->objects[found->object].name, found->pid,
+                                           found->program};
+        if (instances->count >= INSTANCES_MOST) {
+            instances->refused++;
+            continue;
+        }
+        if (array_reserve(&instances->living, &instances->capacity, instances->count + 1,
+                          sizeof(*found)) < 0)
+            return problem_set(problem, -ENOMEM, "out of memory for instances");
+        instances->living[instances->count++] = *found;
+        instances->calls.appeared(instances->calls.context, &seen);
+    }
+    return 0;
+}
+
+int instances_look(struct instances *instances, struct problem *problem)
+{
+    instances->found_count = 0;
+    for (size_t i = 0; i < instances->count; i++)
+        instances->living[i].seen = false;
+    int result = process_each(look_at, instances, problem);
+    if (result < 0)
+        return result == -ENOMEM ? problem_set(problem, result, "out of memory for instances")
+                                 : result;
+    for (size_t i = instances->count; i-- > 0;)
+        if (!instances->living[i].seen)
+            remove_instance(instances, i);
+    return add_found(instances, problem);
+}
+
+void instances_forget(struct instances *instances, pid_t pid)
+{
+    for (size_t i = instances->count; i-- > 0;)
+        if (instances->living[i].pid == pid)
+            remove_instance(instances, i);
+}

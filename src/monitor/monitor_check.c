@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* monitor_check.c: whether views can be carried out, before anything is done. See monitor.h. */
+#include "monitor/monitor.h"
+
+#include <errno.h>
+
+static const struct view_object *find_object(const struct view_file *file, const char *name)
+{
+    for (size_t i = 0; i < file->object_count; i++)
+        if (view_same_name(file->objects[i].name, name))
+            return &file->objects[i];
+    return NULL;
+}
+
+static bool has_attribute(const struct view_object *object, const char *name)
+{
+    for (size_t i = 0; i < object->attribute_count; i++)
+        if (view_same_name(object->attributes[i].name, name))
+            return true;
+    return false;
+}
+
+static int check_reference(const struct monitor_options *options, const struct view *view,
+                           const struct view_reference *reference, struct problem *problem)
+{
+    const char *name = view->entities[reference->entity].object;
+    const struct view_object *object = find_object(options->file, name);
+
+    if (object == NULL)
+        return problem_set(problem, -EINVAL,
+                           "%s:%u:%u: there is no ATTRIBUTE DEFINITION FOR OBJECT %s",
+                           options->file_name, reference->line, reference->column, name);
+    if (!has_attribute(object, reference->attribute))
+        return problem_set(problem, -EINVAL, "%s:%u:%u: object %s has no attribute %s",
+                           options->file_name, reference->line, reference->column, name,
+                           reference->attribute);
+    return 0;
+}
+
+int monitor_check(const struct monitor_options *options, struct problem *problem)
+{
+    if (options->file->view_count == 0)
+        return problem_set(problem, -EINVAL, "%s: there is no view", options->file_name);
+    for (size_t i = 0; i < options->file->view_count; i++) {
+        const struct view *view = &options->file->views[i];
+        for (size_t k = 0; k < view->reference_count; k++) {
+            int result = check_reference(options, view, &view->references[k], problem);
+            if (result < 0)
+                return result;
+        }
+    }
+    return 0;
+}

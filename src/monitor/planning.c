@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* planning.c: a plan for a row. See planning.h. */
+#include "monitor/planning.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The instance as the user's costs have it, or with what is usual. */
+static struct view_placed placed_of(const struct view_costs *costs, const char *entity)
+{
+    struct view_placed placed = {.changes = costs->changes, .selectivity = costs->selectivity};
+
+    for (size_t i = 0; i < costs->placed_count; i++)
+        if (view_same_name(costs->placed[i].entity, entity))
+            placed = costs->placed[i];
+    snprintf(placed.entity, sizeof(placed.entity), "%s", entity);
+    return placed;
+}
+
+static int place(const struct view_conditions *conditions, const struct view_costs *costs,
+                 const struct planning_place *places, const char *central,
+                 struct view_costs *ret_costs)
+{
+    size_t count = conditions->view->entity_count;
+    struct view_placed *placed = calloc(count + 1, sizeof(*placed));
+
+    if (placed == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        char entity[VIEW_ENTITY_SIZE];
+        view_entity_text(&conditions->view->entities[i], entity);
+        placed[i] = placed_of(costs, entity);
+        if (places[i].machine != NULL)
+            snprintf(placed[i].machine, sizeof(placed[i].machine), "%s", places[i].machine);
+        else if (placed[i].machine[0] == '\0') /* elsewhere: a machine of its own */
+            snprintf(placed[i].machine, sizeof(placed[i].machine), "?%zu", i);
+        if (places[i].process != 0)
+            placed[i].process = places[i].process;
+    }
+    *ret_costs = *costs;
+    ret_costs->placed = placed;
+    ret_costs->placed_count = ret_costs->placed_capacity = count;
+    snprintf(ret_costs->central, sizeof(ret_costs->central), "%s", central);
+    return 0;
+}
+
+int planning_choose(const struct view_conditions *conditions, const struct view_costs *costs,
+                    const struct planning_place *places, const char *central,
+                    struct view_plan *ret_plan, char line[512], struct problem *problem)
+{
+    struct view_costs here;
+    struct view_plans plans = {0};
+
+    if (place(conditions, costs, places, central, &here) < 0)
+        return problem_set(problem, -ENOMEM, "out of memory for plans");
+    int result = view_plans_make(conditions, &here, &plans, problem);
+    if (result == 0 && plans.count == 0)
+        snprintf(line, 512,
+                 "view %s: no plan is in time: values that are compared can be %.3g ms apart, "
+                 "%.3g ms are allowed; see dpm view explain",
+                 conditions->view->name, plans.latest.window / 1e6, plans.correct / 1e6);
+    if (result == 0)
+        *ret_plan = plans.count > 0 ? plans.list[0] : plans.latest;
+    view_plans_done(&plans);
+    free(here.placed);
+    return result;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* receiver.h: one receiver of notifications: its queue, and how lines leave it. Private to monitor/. */
+#ifndef DPM_RECEIVER_H
+#define DPM_RECEIVER_H
+
+#include "monitor/monitor.h"
+
+#include <sys/types.h>
+
+#define RECEIVER_RETRY 1000000000u /* ns between two attempts to reach a receiver */
+
+struct receiver_line {
+    char *text; /* with its line end */
+    size_t size;
+    uint64_t due, limit;
+};
+
+struct receiver {
+    const struct view *view; /* the first one that named it */
+    char name[VIEW_RECEIVER_SIZE];
+    struct receiver_line *lines; /* ring of NOTIFIER_QUEUE_MOST */
+    size_t first, count;
+    uint64_t flush; /* when the queue must be sent: the earliest `due`; UINT64_MAX: nothing waits */
+    struct monitor_notified counts;
+    int epoll;      /* borrowed from the notifier */
+    int descriptor; /* of the connection, or pidfd of the command; negative: none */
+    uint64_t retry; /* not before: the last attempt has failed */
+    /* a TCP connection */
+    struct receiver_address *address;
+    size_t written; /* of the first line */
+    bool connected;
+    /* a command */
+    pid_t pid;
+    /* a subject of NATS */
+    struct fabric_subject *subject;
+};
+
+/* Removes the first line. */
+void receiver_take(struct receiver *receiver);
+
+/* Sends what is due. Each returns when to be called again at the latest. */
+uint64_t receiver_tcp_work(struct receiver *receiver, uint64_t now);
+uint64_t receiver_command_work(struct receiver *receiver, uint64_t now);
+uint64_t receiver_subject_work(struct receiver *receiver, uint64_t now);
+
+/* Ends the connection. A command that runs goes on. */
+void receiver_tcp_close(struct receiver *receiver);
+void receiver_tcp_done(struct receiver *receiver);
+void receiver_command_done(struct receiver *receiver);
+void receiver_subject_done(struct receiver *receiver);
+
+/* Registers `descriptor` with the notifier's epoll; `out`: also for when it can be written. */
+void receiver_watch(const struct receiver *receiver, bool out);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/* resident.c: the resident monitor: its beginning and end, shares of rows, the loop. See resident.h. */
+#include "monitor/resident_private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static void close_share(struct resident *resident, size_t place);
+
+/* ---- construction ---- */
+
+static void learn_wall(struct resident *resident)
+{
+    uint64_t before = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME);
+    uint64_t after = clock_now(CLOCK_MONOTONIC);
+
+    resident->wall = (int64_t)(wall - before - (after - before) / 2);
+}
+
+void resident_note(struct resident *resident, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    resident->calls.note(resident->calls.context, line);
+}
+
+static void appeared(void *context, const struct instance_seen *seen)
+{
+    struct resident *resident = context;
+
+    resident->calls.appeared(resident->calls.context, seen);
+}
+
+static void ended(void *context, const struct instance_seen *seen)
+{
+    struct resident *resident = context;
+
+    resident->calls.ended(resident->calls.context, seen);
+}
+
+static void process_ended(void *context, pid_t pid)
+{
+    struct resident *resident = context;
+
+    /* later: this comes from within the collector, and its collections will be closed */
+    if (resident->gone_count < GONE_MOST)
+        resident->gone[resident->gone_count++] = pid;
+}
+
+static void forget_gone(struct resident *resident)
+{
+    for (size_t i = 0; i < resident->gone_count; i++)
+        instances_forget(resident->instances, resident->gone[i]);
+    if (resident->gone_count > 0)
+        resident->scan = 0; /* they may execute their programs anew */
+    resident->gone_count = 0;
+}
+
+static int watch_collector(struct resident *resident, size_t index)
+{
+    struct collector *collector = &resident->collectors[index];
+    struct epoll_event event = {.events = EPOLLIN};
+    int descriptor = collector->descriptor(collector->self);
+
+    collector->listen(collector->self, process_ended, resident);
+    return descriptor < 0 || epoll_ctl(resident->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
+               ? 0
+               : -errno;
+}
+
+static int prepare(struct resident *resident, struct problem *problem)
+{
+    const struct view_file *file = resident->options.file;
+    const struct instances_calls calls = {resident, appeared, ended};
+
+    resident->epoll = epoll_create1(EPOLL_CLOEXEC);
+    resident->instances = instances_new(&calls);
+    resident->conditions = calloc(file->view_count + 1, sizeof(*resident->conditions));
+    resident->off = calloc(file->view_count + 1, sizeof(*resident->off));
+    if (resident->epoll < 0 || resident->instances == NULL || resident->conditions == NULL ||
+        resident->off == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory for the monitor");
+    for (size_t i = 0; i < resident->options.collector_count; i++) {
+        int result = watch_collector(resident, i);
+        if (result < 0)
+            return problem_set(problem, result, "the monitor: epoll: %s", strerror(-result));
+    }
+    for (size_t i = 0; i < file->view_count; i++) {
+        int result = view_conditions_make(&file->views[i], &resident->conditions[i], problem);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+int resident_new(const struct resident_options *options, const struct resident_calls *calls,
+                 struct resident **ret_resident, struct problem *problem)
+{
+    struct resident *resident = calloc(1, sizeof(*resident));
+
+    if (resident == NULL) {
+        collectors_free(options->collectors, options->collector_count);
+        return problem_set(problem, -ENOMEM, "out of memory for the monitor");
+    }
+    resident->options = *options;
+    resident->calls = *calls;
+    resident->begun = clock_now(CLOCK_MONOTONIC);
+    memcpy(resident->collectors, options->collectors,
+           options->collector_count * sizeof(*options->collectors));
+    learn_wall(resident);
+    int result = prepare(resident, problem);
+    if (result < 0) {
+        resident_free(resident);
+        return result;
+    }
+    *ret_resident = resident;
+    return 0;
+}
+
+void resident_free(struct resident *resident)
+{
+    if (resident == NULL)
+        return;
+    for (size_t i = 0; i < resident->share_capacity; i++)
+        close_share(resident, i);
+    collectors_free(resident->collectors, resident->options.collector_count);
+    for (size_t i = 0; resident->conditions != NULL && i < resident->options.file->view_count; i++)
+        view_conditions_done(&resident->conditions[i]);
+    if (resident->epoll >= 0)
+        close(resident->epoll);
+    instances_free(resident->instances);
+    free(resident->conditions);
+    free(resident->off);
+    free(resident->shares);
+    free(resident);
+}
+
+struct instances *resident_instances(struct resident *resident)
+{
+    return resident->instances;
+}
+
+struct share *resident_share(const struct resident *resident, uint32_t row)
+{
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct share *share = place < resident->share_capacity ? resident->shares[place] : NULL;
+
+    return share != NULL && share->row == row ? share : NULL;
+}
+
+int64_t resident_view_of(const struct resident *resident, uint32_t row)
+{
+    const struct share *share = resident_share(resident, row);
+
+    return share == NULL ? -ENOENT : (int64_t)share->view;
+}
+
+/* ---- shares ---- */
+
+static void monitor_probe(void *context, uint32_t entity)
+{
+    part_probe(&((struct share *)context)->parts[entity]);
+}
+
+static void monitor_release(void *context, uint32_t entity)
+{
+    part_release(&((struct share *)context)->parts[entity]);
+}
+
+static void monitor_changed(void *context, bool active, bool edge, uint64_t time,
+                            const struct view_value *targets)
+{
+    struct share *share = context;
+    const struct resident_calls *calls = &share->resident->calls;
+
+    calls->changed(calls->context, share->row, active, edge, time, targets);
+}
+
+static void close_part(struct part *part)
+{
+    part_switch_off(part);
+    if (part->collection != NULL)
+        part->collector->close(part->collector->self, part->collection);
+    part->collection = NULL;
+    part->pid = 0;
+    free(part->last);
+    part->last = NULL;
+}
+
+static void close_share(struct resident *resident, size_t place)
+{
+    struct share *share = resident->shares[place];
+
+    if (share == NULL)
+        return;
+    for (size_t i = 0; i < VIEW_ENTITIES_MOST; i++)
+        close_part(&share->parts[i]);
+    view_monitor_free(share->monitor);
+    free(share);
+    resident->shares[place] = NULL;
+}
+
+void resident_close(struct resident *resident, uint32_t row)
+{
+    if (resident_share(resident, row) != NULL)
+        close_share(resident, row % MONITOR_ROWS_MOST);
+}
+
+int resident_open(struct resident *resident, uint32_t row, uint32_t view,
+                  const struct view_plan *plan, struct problem *problem)
+{
+    uint32_t place = row % MONITOR_ROWS_MOST;
+    struct share *share = calloc(1, sizeof(*share));
+
+    if (share == NULL || array_reserve(&resident->shares, &resident->share_capacity,
+                                       (size_t)place + 1, sizeof(struct share *)) < 0) {
+        free(share);
+        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
+    }
+    close_share(resident, place);
+    *share = (struct share){.resident = resident, .row = row, .view = view, .plan = *plan};
+    for (uint32_t i = 0; i < VIEW_ENTITIES_MOST; i++)
+        share->parts[i] = (struct part){.share = share, .entity = i};
+    const struct view_monitor_calls calls = {share, monitor_probe, monitor_release,
+                                             monitor_changed};
+    if (plan->top != VIEW_IN_CENTRAL &&
+        (share->monitor = view_monitor_new(&resident->conditions[view], &share->plan, &calls)) ==
+            NULL) {
+        free(share);
+        return problem_set(problem, -ENOMEM, "out of memory for rows of views");
+    }
+    resident->shares[place] = share;
+    return 0;
+}
+
+static const struct collector *collector_for(const struct resident *resident, const char *object)
+{
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        if (resident->collectors[i].has(resident->collectors[i].self, resident->options.file,
+                                        object))
+            return &resident->collectors[i];
+    return NULL;
+}
+
+static int open_part(struct part *part, pid_t pid, struct problem *problem)
+{
+    struct share *share = part->share;
+    struct resident *resident = share->resident;
+    const struct view *view = resident_view(share);
+    const struct view_part_plan *plan = &share->plan.parts[part->entity];
+    const struct view_entity_conditions *of = &resident->conditions[share->view].of[part->entity];
+    const struct collect_wish wish = {
+        .file = resident->options.file,
+        .file_name = resident->options.file_name,
+        .conditions = &resident->conditions[share->view],
+        .entity = part->entity,
+        .pid = pid,
+        .traced = plan->collection != VIEW_SAMPLED,
+        .filter = plan->evaluates == VIEW_IN_SENSOR && of->count > 0 && !of->raw,
+        .prompt = true,
+    };
+
+    part->collector = collector_for(resident, view->entities[part->entity].object);
+    if (part->collector == NULL)
+        return problem_set(problem, -ENOENT, "nothing collects its values");
+    part->last = calloc(view->reference_count + 1, sizeof(*part->last));
+    if (part->last == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    part->how = (struct collected_how){0};
+    int result = part->collector->open(part->collector->self, &wish, part_values_came, part,
+                                       &part->collection, &part->how, problem);
+    part->period = 0;
+    if (result == 0 && !part->how.traced)
+        part_sample_instead(part, part->how.why);
+    return result;
+}
+
+void resident_bind(struct resident *resident, uint32_t row, uint32_t entity, pid_t pid)
+{
+    struct share *share = resident_share(resident, row);
+    struct problem problem = {""};
+    char name[VIEW_ENTITY_SIZE];
+
+    if (share == NULL)
+        return;
+    struct part *part = &share->parts[entity];
+    if (part->pid != 0)
+        resident_unbind(resident, row, entity);
+    part->pid = pid;
+    view_entity_text(&resident_view(share)->entities[entity], name);
+    int result = open_part(part, pid, &problem);
+    if (result < 0) {
+        resident_note(resident, "view %s: %s, process %d: %s", resident_view(share)->name, name,
+                      pid, problem.text);
+        return;
+    }
+    if (part_is_wanted(part))
+        part_switch_on(part);
+}
+
+void resident_unbind(struct resident *resident, uint32_t row, uint32_t entity)
+{
+    struct share *share = resident_share(resident, row);
+
+    if (share == NULL || share->parts[entity].pid == 0)
+        return;
+    struct part *part = &share->parts[entity];
+    if (part->last != NULL)
+        part_forget(part);
+    close_part(part);
+}
+
+/* ---- the loop ---- */
+
+int resident_descriptor(const struct resident *resident)
+{
+    return resident->epoll;
+}
+
+uint64_t resident_next(const struct resident *resident)
+{
+    return resident->next;
+}
+
+/* Reads what is due; returns when the next one is. */
+static uint64_t sample(struct resident *resident, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (size_t i = 0; i < resident->share_capacity; i++)
+        for (size_t k = 0; resident->shares[i] != NULL && k < VIEW_ENTITIES_MOST; k++) {
+            struct part *part = &resident->shares[i]->parts[k];
+            if (!part->on || part->period == 0)
+                continue;
+            if (part->sample <= now) {
+                part->sample = now + part->period;
+                part_read(part);
+            }
+            if (part->sample < next)
+                next = part->sample;
+        }
+    return next;
+}
+
+int resident_work(struct resident *resident, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = 0;
+    bool more = false;
+
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        more = resident->collectors[i].work(resident->collectors[i].self) || more;
+    forget_gone(resident);
+    if (resident->scan <= now) {
+        learn_wall(resident);
+        result = instances_look(resident->instances, problem);
+        resident->scan = now + (now - resident->begun < SCAN_SOON_UNTIL ? SCAN_SOON : SCAN_EVERY);
+    }
+    resident->next = resident->scan;
+    uint64_t next = sample(resident, now);
+    if (next < resident->next)
+        resident->next = next;
+    if (more)
+        resident->next = 0;
+    return result;
+}
+
+void resident_count(const struct resident *resident, struct monitor_counts *counts)
+{
+    counts->filtered += resident->filtered;
+    counts->reads += resident->reads;
+    counts->unread += resident->unread;
+    for (size_t i = 0; i < resident->options.collector_count; i++)
+        resident->collectors[i].count(resident->collectors[i].self, counts);
+}

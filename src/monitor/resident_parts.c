@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* resident_parts.c: values of instances on their way, and switching what collects them. See resident.h. */
+#include "monitor/resident_private.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* ---- values ---- */
+
+static bool keep(struct kept *kept, const struct view_value *value)
+{
+    struct kept now = {.kind = value->kind};
+
+    if (value->kind == VIEW_IS_NUMBER)
+        now.number = value->number;
+    else if (value->kind == VIEW_IS_TEXT)
+        snprintf(now.text, sizeof(now.text), "%s", value->text);
+    bool same =
+        now.kind == kept->kind && now.number == kept->number && strcmp(now.text, kept->text) == 0;
+    *kept = now;
+    return !same;
+}
+
+/* Keeps what has come. Returns whether anything is new. */
+static bool keep_values(struct part *part, const struct view_value *values)
+{
+    const struct view *view = resident_view(part->share);
+    bool changed = !part->has_last;
+
+    for (size_t i = 0; i < view->reference_count; i++)
+        if (view->references[i].entity == part->entity)
+            changed = keep(&part->last[i], &values[i]) || changed;
+    part->has_last = true;
+    return changed;
+}
+
+static struct view_value look(void *context, uint32_t reference)
+{
+    return ((const struct view_value *)context)[reference];
+}
+
+static void values_of_last(const struct part *part, struct view_value *values)
+{
+    for (size_t i = 0; i < resident_view(part->share)->reference_count; i++)
+        values[i] = (struct view_value){
+            .kind = part->last[i].kind, .number = part->last[i].number, .text = part->last[i].text};
+}
+
+/* Values leave this part: for the predicate here, or for the central monitor. */
+static void part_hand_over(struct part *part, uint64_t time, struct view_value *values)
+{
+    struct share *share = part->share;
+    struct resident *resident = share->resident;
+    uint64_t wall = time + (uint64_t)resident->wall;
+    bool first = part->first;
+
+    part->first = false;
+    if (share->monitor != NULL) {
+        if (view_monitor_record(share->monitor, part->entity, wall, look, values) < 0)
+            resident_note(resident, "out of memory for a value of view %s",
+                          resident_view(share)->name);
+        return;
+    }
+    bool here = share->plan.parts[part->entity].evaluates != VIEW_IN_CENTRAL;
+    if (here && !part->how.filtered) {
+        bool passes = view_filter_passes(&part->filter, &resident->conditions[share->view],
+                                         part->entity, look, values);
+        if (!passes && !first) {
+            resident->filtered++;
+            return;
+        }
+    }
+    resident->calls.record(resident->calls.context, share->row, part->entity, wall, values);
+}
+
+void part_values_came(void *context, uint64_t time, const struct view_value *values)
+{
+    struct part *part = context;
+    struct view_value copy[VIEW_REFERENCES_MOST];
+    const struct resident_calls *calls = &part->share->resident->calls;
+    if (part->asked) {
+        part->asked = false;
+        calls->answer(calls->context, part->share->row, part->entity,
+                      time + (uint64_t)part->share->resident->wall, values);
+        return;
+    }
+    bool wanted = part->share->plan.parts[part->entity].collection != VIEW_PROBED || part->armed;
+
+    if (!wanted || (!keep_values(part, values) && !part->first))
+        return;
+    values_of_last(part, copy);
+    part_hand_over(part, time, copy);
+}
+
+/* The instance has no values any more. */
+void part_forget(struct part *part)
+{
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    part->first = true;
+    part->has_last = false;
+    keep_values(part, unknown);
+    part_hand_over(part, clock_now(CLOCK_MONOTONIC), unknown);
+    part->has_last = false;
+    part->filter = (struct view_filter){false};
+}
+
+/* ---- switching ---- */
+
+bool part_is_wanted(const struct part *part)
+{
+    const struct share *share = part->share;
+
+    return !share->resident->off[share->view] &&
+           (share->plan.parts[part->entity].collection != VIEW_PROBED || part->armed);
+}
+
+void part_read(struct part *part)
+{
+    int result = part->collector->read(part->collector->self, part->collection);
+
+    part->share->resident->reads += result == 0;
+    part->share->resident->unread += result < 0 && result != -ENOTSUP;
+}
+
+/* How often to read what is not traced: so that a value is never older than the view allows. */
+static uint64_t period_of(const struct part *part)
+{
+    const struct share *share = part->share;
+    const struct view *view = resident_view(share);
+    uint64_t every = share->resident->options.every;
+
+    if (share->plan.period > 0 && share->plan.period < (double)every)
+        every = (uint64_t)share->plan.period;
+    if (view->has_correct && view->correct / 2 < every)
+        every = view->correct / 2;
+    return every < 1000000 ? 1000000 : every;
+}
+
+/* Reads periodically from now on. `why`: what was wished for is not possible; "": this is what the plan says. */
+void part_sample_instead(struct part *part, const char *why)
+{
+    const struct view *view = resident_view(part->share);
+    char name[VIEW_ENTITY_SIZE];
+
+    part->how.traced = part->how.filtered = false;
+    part->period = period_of(part);
+    view_entity_text(&view->entities[part->entity], name);
+    if (why[0] != '\0')
+        resident_note(
+            part->share->resident,
+            "view %s: %s, process %d: read every %.3g ms, changes in between are missed: %s",
+            view->name, name, part->pid, (double)part->period / 1e6, why);
+}
+
+/* First the sensor, then the value, so that no change between them is missed. */
+void part_switch_on(struct part *part)
+{
+    struct problem problem = {""};
+    struct resident *resident = part->share->resident;
+
+    if (part->collection == NULL)
+        return;
+    part->first = true;
+    part->filter = (struct view_filter){false};
+    if (part->how.traced && !part->on &&
+        part->collector->turn(part->collector->self, part->collection, true, &problem) < 0)
+        part_sample_instead(part, problem.text);
+    part->on = true;
+    part->sample = part->period == 0 ? 0 : clock_now(CLOCK_MONOTONIC) + part->period;
+    if (part->period != 0 && part->sample < resident->next)
+        resident->next = part->sample;
+    part_read(part);
+}
+
+void part_switch_off(struct part *part)
+{
+    if (part->collection == NULL || !part->on)
+        return;
+    part->on = false;
+    part->sample = 0;
+    if (part->how.traced)
+        part->collector->turn(part->collector->self, part->collection, false, NULL);
+}
+
+void resident_turn(struct resident *resident, uint32_t view, bool on)
+{
+    if (resident->off[view] == !on)
+        return;
+    resident->off[view] = !on;
+    for (size_t i = 0; i < resident->share_capacity; i++) {
+        struct share *share = resident->shares[i];
+        for (size_t k = 0;
+             share != NULL && share->view == view && k < resident_view(share)->entity_count; k++) {
+            struct part *part = &share->parts[k];
+            if (part_is_wanted(part))
+                part_switch_on(part);
+            else if (part->on) {
+                part_switch_off(part);
+                part_forget(part);
+            }
+        }
+    }
+}
+
+/* An instance that is not there, or cannot be collected, has an answer, too: a predicate with OR may not need it. */
+void part_probe(struct part *part)
+{
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    part->armed = true;
+    if (part->collection == NULL) {
+        part->first = true;
+        part_hand_over(part, clock_now(CLOCK_MONOTONIC), unknown);
+    } else if (part_is_wanted(part)) {
+        part_switch_on(part);
+    }
+}
+
+void part_release(struct part *part)
+{
+    part->armed = false;
+    part->has_last = false;
+    part_switch_off(part);
+}
+
+void resident_probe(struct resident *resident, uint32_t row, uint32_t entity)
+{
+    struct share *share = resident_share(resident, row);
+
+    if (share != NULL)
+        part_probe(&share->parts[entity]);
+}
+
+void resident_release(struct resident *resident, uint32_t row, uint32_t entity)
+{
+    struct share *share = resident_share(resident, row);
+
+    if (share != NULL)
+        part_release(&share->parts[entity]);
+}
+
+void resident_read(struct resident *resident, uint32_t row, uint32_t entity)
+{
+    struct share *share = resident_share(resident, row);
+    struct view_value unknown[VIEW_REFERENCES_MOST] = {{0}};
+
+    if (share == NULL)
+        return;
+    struct part *part = &share->parts[entity];
+    part->asked = part->collection != NULL;
+    if (part->collection != NULL)
+        part_read(part);
+    if (part->collection != NULL && !part->asked)
+        return; /* answered */
+    part->asked = false;
+    resident->calls.answer(resident->calls.context, row, entity,
+                           clock_now(CLOCK_MONOTONIC) + (uint64_t)resident->wall, unknown);
+}
+
+void resident_constants_changed(struct resident *resident, uint32_t view)
+{
+    struct problem problem = {""};
+
+    for (size_t i = 0; i < resident->share_capacity; i++) {
+        struct share *share = resident->shares[i];
+        for (size_t k = 0;
+             share != NULL && share->view == view && k < resident_view(share)->entity_count; k++) {
+            struct part *part = &share->parts[k];
+            if (part->collection == NULL || !part->on)
+                continue;
+            if (part->how.filtered &&
+                part->collector->refilter(part->collector->self, part->collection, &problem) < 0)
+                resident_note(resident, "view %s: %s", resident_view(share)->name, problem.text);
+            part->filter = (struct view_filter){false};
+            part->first = true; /* the value that was refused so far may be accepted now */
+            part_read(part);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* resident_private.h: shared by the files of the resident monitor. Private to monitor/. */
+#ifndef DPM_RESIDENT_PRIVATE_H
+#define DPM_RESIDENT_PRIVATE_H
+
+#include "monitor/resident.h"
+
+#define SCAN_EVERY      250000000u  /* ns between two looks for instances */
+#define SCAN_SOON       10000000u   /* while the monitor is young: programs start with it */
+#define SCAN_SOON_UNTIL 1000000000u /* ns */
+#define GONE_MOST       64
+#define TEXT_SIZE       128 /* of a value that is kept; longer ones are cut */
+
+struct kept {
+    enum view_value_kind kind;
+    double number;
+    char text[TEXT_SIZE];
+};
+
+/* One instance of a row. */
+struct part {
+    struct share *share;
+    uint32_t entity;
+    pid_t pid; /* 0: it is not here */
+    const struct collector *collector;
+    struct collection *collection; /* NULL: it cannot be collected */
+    struct collected_how how;
+    bool on;
+    bool armed;      /* VIEW_PROBED: is watched */
+    bool asked;      /* the next values are an answer */
+    bool first;      /* the next values are passed on whatever they are */
+    uint64_t period; /* ns between two reads; 0: none */
+    uint64_t sample; /* when to read next */
+    struct view_filter filter;
+    struct kept *last; /* by reference: handed over last */
+    bool has_last;
+};
+
+struct share {
+    struct resident *resident;
+    uint32_t row, view;
+    struct view_plan plan;
+    struct view_monitor *monitor; /* if the predicate is evaluated here */
+    struct part parts[VIEW_ENTITIES_MOST];
+};
+
+struct resident {
+    struct resident_options options;
+    struct resident_calls calls;
+    struct collector collectors[RESIDENT_COLLECTORS];
+    struct view_conditions *conditions; /* of each view */
+    bool *off;                          /* by view: switched off */
+    struct instances *instances;
+    struct share **shares; /* by row; NULL: none here */
+    size_t share_capacity;
+    int epoll;
+    uint64_t begun, scan, next;
+    int64_t wall; /* what turns CLOCK_MONOTONIC into the wall clock */
+    uint64_t filtered, reads, unread;
+    pid_t gone
+        [GONE_MOST]; /* have ended, or execute another program; the rest is seen by the next look */
+    size_t gone_count;
+};
+
+static inline const struct view *resident_view(const struct share *share)
+{
+    return &share->resident->options.file->views[share->view];
+}
+
+/* resident.c: the share of a row; NULL: there is none here. */
+struct share *resident_share(const struct resident *resident, uint32_t row);
+void resident_note(struct resident *resident, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* resident_parts.c: what its collector calls. */
+void part_values_came(void *context, uint64_t time, const struct view_value *values);
+
+/* The instance has no values any more. */
+void part_forget(struct part *part);
+
+/* Whether it is to be collected now. */
+bool part_is_wanted(const struct part *part);
+void part_read(struct part *part);
+void part_switch_on(struct part *part);
+void part_switch_off(struct part *part);
+
+/* Reads periodically from now on. `why`: what was wished for is not possible; "": this is what the plan says. */
+void part_sample_instead(struct part *part, const char *why);
+
+/* As resident_probe and resident_release. */
+void part_probe(struct part *part);
+void part_release(struct part *part);
+
+#endif

@@ -1,0 +1,272 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# view_run_test.sh BUILD_FOLDER: `dpm view run` carries out views over queue_manager.c, which keeps its own account of each
+# change: sensors, conditions in them, notifications, receivers that are dead, instances, and the death of the monitor.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh"
+. "$(dirname "$0")/sample.sh"
+need_meter
+need_programs python3 jq
+manager=$1/tests/programs/queue-manager
+cd "$scratch" || exit 1
+
+# has_line FILE TEXT: the file has a line with this text.
+has_line() {
+    grep -q "$2" "$1" 2> /dev/null
+}
+
+# answered FILE COUNT: the program has answered more often than that.
+answered() {
+    [ "$(grep -c '^ok' "$1")" -gt "$2" ]
+}
+
+# order NAME LINE: sends a line to the program NAME, and waits until it has done that.
+order() {
+    answers=$(grep -c '^ok' "$1.out")
+    echo "$2" >&9
+    wait_for 30 answered "$1.out" "$answers"
+}
+
+cat > object << 'EOF_'
+ATTRIBUTE DEFINITION FOR OBJECT QueueManager
+    size: queue.q_size;
+    state: state;
+    AT "queue_changed";
+END ATTRIBUTE DEF
+EOF_
+
+# ---- a view that fires, and its receiver ----
+
+cat > receiver.py << 'EOF_'
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+open("port.new", "w").write(str(listener.getsockname()[1]))
+import os
+os.rename("port.new", "port")
+connection, _ = listener.accept()
+with open("received", "wb") as file:
+    while data := connection.recv(65536):
+        file.write(data)
+EOF_
+python3 receiver.py &
+receiver=$!
+wait_for 30 test -e port
+{ cat object; cat << EOF_; } > full.view
+VIEW DEF Full (size: QueueManager.size)
+    ACTIVE WHEN (QueueManager.size >= 15);
+    CORRECT TO WITHIN 25 MSEC;
+    NOTIFY $(cat port) OF operator@127.0.0.1 WITHIN 60 S;
+END VIEW DEF
+VIEW DEF There (size: QueueManager.size)
+    ACTIVE WHEN QueueManager.size >= 0;
+    NOTIFY COMMAND "cat >> commanded" WITHIN 60 S;
+END VIEW DEF
+EOF_
+mkfifo orders
+"$dpm" view --json --object QueueManager=queue-manager --save run.db run full.view -- \
+    "$manager" --log log < orders > manager.out 2> err &
+monitor=$!
+exec 9> orders
+wait_for 30 has_line manager.out '"There","change":"active"'
+pass "a view sees the value at the beginning"
+for line in '+ 20' '- 10' '+ 10' '- 20' '+ 100' '- 100'; do
+    order manager "$line"
+done
+echo quit >&9
+exec 9>&-
+wait $monitor
+check_equal "the exit status is the command's" 0 $?
+wait $receiver
+grep -v '^ok' manager.out | sed 's/ok [0-9]*$//' > lines
+# truth: the program's own account
+upward() {
+    awk -v most=15 '$1 >= most && before < most { print $1 } { before = $1 }' log
+}
+check_equal "a row is active at each upward crossing, no more and no less" "$(upward)" \
+    "$(jq -r 'select(.view == "Full" and .change == "active") | .values.size | round' lines)"
+check_equal "... the receiver was notified of each" "$(upward)" "$(jq -r '.values.size' received)"
+check_equal "... in one line of JSON each" 'Full' "$(jq -r '.view' received | sort -u)"
+check_equal "every value above the threshold is seen, in order" "$(awk '$1 >= 15' log)" \
+    "$(jq -r 'select(.view == "Full" and .change != "inactive") | .values.size | round' lines)"
+check_equal "sensors see each change: both views have one" $((2 * $(wc -l < log))) \
+    "$(jq -r 'select(.end) | .end.hits' lines)"
+check_equal "... the condition of one is evaluated in the kernel" true \
+    "$(jq -r 'select(.end) | .end | .refused > 0 and .records + .refused == .hits and .lost == 0' lines)"
+check_equal "... and each notification is counted" '1 1 0,3 3 0' \
+    "$(jq -r 'select(.end) | .end.notifications | map("\(.queued) \(.sent) \(.dropped)") | sort | join(",")' lines)"
+wait_for 30 test -s commanded
+check_equal "a command gets a notification, too" 'There' "$(jq -r .view commanded)"
+runs "the database" "$dpm" view sql run.db 'SELECT count(*) FROM QueueManager'
+check_equal "... has the instance" 1 "$(tail -n 1 out)"
+
+# ---- a receiver that is not there; several instances; the monitor is killed ----
+
+{ cat object; cat << EOF_; } > each.view
+VIEW DEF Each (size: QueueManager[*].size, state: QueueManager[*].size + 0)
+    ACTIVE WHEN QueueManager[*].size > 2;
+    NOTIFY $(cat port) OF 127.0.0.1 WITHIN 1 MS;
+END VIEW DEF
+VIEW DEF There (size: QueueManager[*].size) ACTIVE WHEN QueueManager[*].size >= 0; END VIEW DEF
+VIEW DEF Second (size: QueueManager[2].size) ACTIVE WHEN QueueManager[2].size > 2; END VIEW DEF
+EOF_
+mkfifo first second
+"$manager" --log first.log < first > first.out &
+one=$!
+exec 8> first
+"$dpm" view --json --object QueueManager=queue-manager run each.view > each.json 2> err &
+monitor=$!
+wait_for 30 has_line each.json "queue-manager $one\",\"change\":\"active"
+"$manager" --log second.log < second > second.out &
+two=$!
+exec 9> second
+wait_for 30 has_line each.json "queue-manager $two\",\"change\":\"active"
+order second '+ 3'
+wait_for 30 has_line each.json '"Second","change":"active"'
+check "an instance that starts later has its row, and its number" has_line each.json \
+    "\"Each\",\"row\":\"queue-manager $two\",\"change\":\"active\""
+check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"queue-manager $one\""
+kill -INT $monitor
+wait $monitor
+check_equal "a signal ends it" 0 $?
+check_equal "a dead receiver is counted, and blocks nothing" '0 1' \
+    "$(jq -r 'select(.end) | .end.notifications[0] | "\(.sent) \(.dropped)"' each.json)"
+
+"$dpm" view --object QueueManager=$two run each.view > killed.out 2> err &
+monitor=$!
+wait_for 30 has_line killed.out "Each\\[queue-manager $two\\]  active"
+kill -9 $monitor
+wait $monitor 2> /dev/null
+order second '+ 1000'
+echo quit >&9
+exec 9>&-
+wait $two
+check_equal "the monitor is killed with kill -9: the program goes on to its end" 0 $?
+check_equal "... and its own account is complete" 1003 "$(wc -l < second.log)"
+sed 's/queue.q_size/queue.size/' full.view > member.view
+"$dpm" view --object QueueManager=$one run member.view > out 2> err &
+monitor=$!
+wait_for 30 has_line err 'view Full: '
+kill $monitor
+wait $monitor
+check "a member that the program does not have is a note, with its place" \
+    has_line err "note: view Full: QueueManager, process $one: member.view:2:"
+echo quit >&8
+exec 8>&-
+wait $one
+
+# ---- requests to a running monitor ----
+
+{ cat object; cat << EOF_; } > control.view
+VIEW DEF Long (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 15; END VIEW DEF
+VIEW DEF There (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 0; END VIEW DEF
+EOF_
+mkfifo fourth
+"$manager" --log fourth.log < fourth > fourth.out &
+program=$!
+exec 9> fourth
+"$dpm" view --json --object QueueManager=queue-manager --control socket run control.view > lines 2> err &
+monitor=$!
+wait_for 30 has_line lines '"There"'
+ask() {
+    "$dpm" view control socket "$@" 2>&1
+}
+check_equal "the socket is the user's own" 600 "$(stat -c %a socket)"
+order fourth '+ 17'
+wait_for 30 has_line lines '"Long","change":"active"'
+check_equal "the rows of views" '[{"active":true,"values":{"size":17}}]' \
+    "$(ask views | jq -c '[.[] | select(.view == "Long") | .rows[] | .values.size |= round]')"
+check_equal "a threshold is changed: the view is inactive" "" "$(ask threshold Long 1 20)"
+wait_for 30 has_line lines '"Long","change":"inactive"'
+order fourth '+ 3'
+wait_for 30 has_line lines '"Long","change":"active".*20'
+check_equal "... and active at the new one" 2 "$(grep -c '"Long","change":"active"' lines)"
+check_equal "a lower threshold counts for the value that is there" "" "$(ask threshold Long 1 30; ask threshold Long 1 18)"
+wait_for 30 sh -c '[ "$(grep -c "\"Long\",\"change\":\"active\"" lines)" = 3 ]'
+check_equal "the sensors are switched off" "" "$(ask sensor Long off; ask sensor There off)"
+order fourth '- 10'
+check_equal "... a probe reads the value" 10 "$(ask probe QueueManager.size | jq '.value | round')"
+check_equal "... the views see nothing" 0 "$(ask views | jq '[.[].rows[] | select(.active)] | length')"
+check_equal "... and on" "" "$(ask sensor Long on; ask sensor There on)"
+wait_for 30 has_line lines '"There".*"active".*10'
+check_equal "a wrong view" 'dpm: there is no view '"'Other'" "$(ask sensor Other on)"
+check_equal "a wrong attribute" 'dpm: QueueManager.none: there is no such instance, or no view speaks of it' "$(ask probe QueueManager.none)"
+printf 'nonsense\n{"id": 2, "method": "nothing"}\n' > nonsense
+check_equal "nonsense is refused, line by line" 2 "$(python3 -c '
+import socket
+end = socket.socket(socket.AF_UNIX)
+end.connect("socket")
+end.sendall(open("nonsense", "rb").read())
+lines = end.makefile()
+print(sum("error" in lines.readline() for _ in range(2)))')"
+kill -9 $monitor
+wait $monitor 2> killed.err
+fails "the monitor is gone" 1 'socket: no monitor listens there: Connection refused' "$dpm" view control socket views
+fails "a wrong request" 2 'view: control: give the socket' "$dpm" view control socket sensor
+echo quit >&9
+exec 9>&-
+wait $program
+check_equal "... the program's account is complete" 30 "$(wc -l < fourth.log)"
+
+# ---- a subject of NATS ----
+
+if command -v nats-server > /dev/null; then
+    port=$(free_port)
+    nats-server -a 127.0.0.1 -p "$port" > nats.log 2>&1 &
+    server=$!
+    cat > subscriber.py << 'EOF_'
+import socket, sys
+while True:
+    try:
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        break
+    except OSError:
+        pass
+connection.sendall(b"CONNECT {}\r\nSUB queue.full 1\r\nPING\r\n")
+lines = connection.makefile("rb")
+for line in lines:
+    if line.startswith(b"PONG"):
+        open("subscribed", "w").close()
+    if line.startswith(b"MSG"):
+        open("message", "wb").write(lines.readline())
+        break
+EOF_
+    python3 subscriber.py "$port" &
+    subscriber=$!
+    wait_for 30 test -e subscribed
+    { cat object; cat << EOF_; } > subject.view
+VIEW DEF There (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 0;
+    NOTIFY SUBJECT "queue.full" OF me@127.0.0.1:$port WITHIN 2 S;
+END VIEW DEF
+EOF_
+    mkfifo third
+    "$dpm" view --object QueueManager=queue-manager run subject.view -- "$manager" < third > out 2> err &
+    monitor=$!
+    exec 9> third
+    wait $subscriber
+    check_equal "a subject of NATS gets a notification" There "$(jq -r .view message)"
+    echo quit >&9
+    exec 9>&-
+    wait $monitor
+    kill $server
+    wait $server
+else
+    skip "a subject of NATS gets a notification" "nats-server is not installed"
+fi
+
+# ---- errors ----
+
+echo 'VIEW DEF V (a: Q.n) ACTIVE WHEN Q.n > 1; END VIEW DEF' > none.view
+fails "an object without attributes" 1 'none.view:1:16: there is no ATTRIBUTE DEFINITION FOR OBJECT Q' \
+    "$dpm" view run none.view
+{ cat object; echo 'VIEW DEF V (a: QueueManager.n) ACTIVE WHEN QueueManager.n > 1; END VIEW DEF'; } > wrong.view
+fails "an attribute that is not defined" 1 'wrong.view:6:.*: object QueueManager has no attribute n' \
+    "$dpm" view run wrong.view
+fails "an object that no view speaks of" 1 'object Other: no view speaks of it' \
+    "$dpm" view --object Other=1 run full.view
+fails "no program" 1 "object 'QueueManager=': give NAME=PROGRAM or NAME=PID" \
+    "$dpm" view --object QueueManager= run full.view
+fails "no view" 2 'view: run: give a file of views' "$dpm" view run
+fails "a command that does not exist" 1 'no-such-program: cannot run it: No such file' "$dpm" view run full.view -- no-such-program
+fails "... or an option that run does not take" 2 'view: watch does not take --object' \
+    "$dpm" view --object Q=1 watch full.view alpha
+finish

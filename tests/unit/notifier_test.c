@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notifier_test.c: notifications arrive as they were queued; a receiver that does not read, refuses, or is not there
+ * blocks nothing, and what it misses is counted.
+ */
+#include "monitor/notifier.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND 1000000000ull
+
+static struct view receiver_view(uint16_t port)
+{
+    return (struct view){.name = "V", .notifies = true, .port = port, .host = "me@127.0.0.1"};
+}
+
+static int listen_somewhere(uint16_t *ret_port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_int_equal(0, bind(listener, (struct sockaddr *)&address, size));
+    assert_int_equal(0, listen(listener, 4));
+    assert_int_equal(0, getsockname(listener, (struct sockaddr *)&address, &size));
+    *ret_port = ntohs(address.sin_port);
+    return listener;
+}
+
+static struct monitor_notified counts_of(const struct notifier *notifier)
+{
+    struct monitor_notified counts;
+
+    assert_true(notifier_look(notifier, 0, &counts));
+    return counts;
+}
+
+/* Works until a descriptor is readable, at most 10 s. */
+static void work_until(struct notifier *notifier, int descriptor)
+{
+    uint64_t end = clock_now(CLOCK_MONOTONIC) + 10 * SECOND;
+
+    for (;;) {
+        struct pollfd ready[] = {{descriptor, POLLIN, 0},
+                                 {notifier_descriptor(notifier), POLLIN, 0}};
+        uint64_t now = clock_now(CLOCK_MONOTONIC), next = notifier_next(notifier);
+        assert_true(now < end);
+        poll(ready, 2, poll_timeout(next < end ? next : end, now));
+        if (ready[0].revents != 0)
+            return;
+        notifier_work(notifier, clock_now(CLOCK_MONOTONIC));
+    }
+}
+
+static void lines_arrive_together_when_the_first_is_due(void **state)
+{
+    struct notifier *notifier;
+    uint16_t port;
+    int listener = listen_somewhere(&port);
+    const struct view view = receiver_view(port);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    char text[100] = "";
+    size_t size = 0;
+
+    (void)state;
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL)); /* the same one */
+    notifier_notify(notifier, 0, "one", now + 600 * SECOND, now + 700 * SECOND);
+    work_until(notifier, listener);
+    int connection = accept(listener, NULL, NULL);
+    for (int i = 0; i < 100; i++)
+        notifier_work(notifier, clock_now(CLOCK_MONOTONIC));
+    assert_int_equal(1, counts_of(notifier).waiting); /* connected, but not due */
+    notifier_notify(notifier, 0, "two", now, now + 700 * SECOND);
+    while (size < strlen("one\ntwo\n")) {
+        work_until(notifier, connection);
+        ssize_t got = read(connection, text + size, sizeof(text) - 1 - size);
+        assert_true(got > 0);
+        size += (size_t)got;
+    }
+    assert_string_equal("one\ntwo\n", text);
+    assert_int_equal(2, counts_of(notifier).sent);
+    assert_int_equal(0, counts_of(notifier).late + counts_of(notifier).dropped);
+    notifier_free(notifier);
+    assert_int_equal(0, read(connection, text, 1));
+    close(connection);
+    close(listener);
+}
+
+static void a_silent_receiver_loses_the_oldest(void **state)
+{
+    enum { LINES = 5000, SIZE = 4000 };
+    struct notifier *notifier;
+    uint16_t port;
+    int listener = listen_somewhere(&port); /* never accepts, never reads */
+    const struct view view = receiver_view(port);
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    char line[SIZE + 1];
+
+    (void)state;
+    memset(line, 'x', SIZE);
+    line[SIZE] = '\0';
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    for (int i = 0; i < LINES; i++) {
+        notifier_notify(notifier, 0, line, now, now + 60 * SECOND);
+        notifier_work(notifier, clock_now(CLOCK_MONOTONIC));
+    }
+    const struct monitor_notified counts = counts_of(notifier);
+    assert_int_equal(LINES, counts.queued);
+    assert_true(counts.dropped > 0);
+    assert_true(counts.waiting <= NOTIFIER_QUEUE_MOST);
+    assert_int_equal(LINES, counts.sent + counts.dropped + counts.waiting);
+    notifier_free(notifier);
+    close(listener);
+}
+
+static void a_dead_receiver_is_counted(void **state)
+{
+    struct notifier *notifier;
+    uint16_t port;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int listener = listen_somewhere(&port);
+    const struct view view = receiver_view(port);
+
+    (void)state;
+    close(listener); /* nobody has the port now */
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    notifier_notify(notifier, 0, "one", now, now + SECOND);
+    notifier_finish(notifier, SECOND / 2);
+    assert_int_equal(0, counts_of(notifier).sent);
+    assert_int_equal(1, counts_of(notifier).dropped);
+    assert_true(counts_of(notifier).failed > 0);
+    notifier_free(notifier);
+}
+
+static void a_late_line_is_counted(void **state)
+{
+    struct notifier *notifier;
+    uint16_t port;
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int listener = listen_somewhere(&port);
+    const struct view view = receiver_view(port);
+
+    (void)state;
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    notifier_notify(notifier, 0, "one", now - 2, now - 1);
+    notifier_finish(notifier, 10 * SECOND);
+    assert_int_equal(1, counts_of(notifier).sent);
+    assert_int_equal(1, counts_of(notifier).late);
+    notifier_free(notifier);
+    close(listener);
+}
+
+static void a_command_gets_each_line(void **state)
+{
+    char folder[] = "/tmp/notifier-test-XXXXXX", command[400], text[100] = "", name[64];
+    struct notifier *notifier;
+    uint64_t now = clock_now(CLOCK_MONOTONIC), end = now + 10 * SECOND;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(name, sizeof(name), "%s/lines", folder);
+    snprintf(command, sizeof(command), "n=$(cat %s 2> /dev/null | wc -l); cat >> %s; test $n != 1",
+             name, name);
+    const struct view view = {.name = "V", .notifies = true, .command = command};
+    assert_int_equal(0, notifier_new(&notifier, NULL));
+    assert_int_equal(0, notifier_receiver(notifier, &view, NULL));
+    notifier_notify(notifier, 0, "one", now, end);
+    notifier_notify(notifier, 0, "two", now, end);
+    notifier_notify(notifier, 0, "three", now, end);
+    notifier_finish(notifier, 10 * SECOND);
+    assert_int_equal(3, counts_of(notifier).sent);
+    assert_int_equal(1, counts_of(notifier).failed); /* the second one exited with 1 */
+    while (strcmp(text, "one\ntwo\nthree\n") != 0 && clock_now(CLOCK_MONOTONIC) < end) {
+        FILE *file = fopen(name, "re");
+        text[file == NULL ? 0 : fread(text, 1, sizeof(text) - 1, file)] = '\0';
+        if (file != NULL)
+            fclose(file);
+    }
+    assert_string_equal("one\ntwo\nthree\n", text);
+    notifier_free(notifier);
+    unlink(name);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_arrive_together_when_the_first_is_due),
+        cmocka_unit_test(a_silent_receiver_loses_the_oldest),
+        cmocka_unit_test(a_dead_receiver_is_counted),
+        cmocka_unit_test(a_late_line_is_counted),
+        cmocka_unit_test(a_command_gets_each_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
