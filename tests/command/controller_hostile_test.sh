@@ -58,5 +58,5 @@ check_equal "what is right among them counts: a process is created" 1 "$(grep -c
 check_equal "... and one ends" 1 "$(grep -c '^true@notices of job n ended: exit status 5$' out)"
 check_equal "... once" 1 "$(grep -c '^[0-9]* *killed *true *notices' out)"
 check_equal "nothing reaches the terminal but text" 0 "$(LC_ALL=C grep -c '[^ -~]' out err | awk -F: '{ n += $2 } END { print n }')"
-check_equal "the session ends" "" "$(find "$HOME/.local/state/dpm/sessions" -mindepth 1)"
+check_equal "the session ends" "" "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1)"
 finish

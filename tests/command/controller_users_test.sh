@@ -51,9 +51,9 @@ check_equal "a user has a job that runs" "0 1" "$? $(grep -c '^sleep@.*: started
 job "$anna" jobs tsp
 pid=$(awk '$2 == "running" { print $1 }' out)
 state=$scratch/home."$anna"/.local/state
-session=$state/dpm/sessions/secret
+session=$state/dpm/$(hostname)/sessions/secret
 check_equal "... in folders that only the user can read" "700 700 700" \
-    "$(stat -c %a "$session" "$state/dpm/agents/secret" "home.$anna"/dpm-secret-default.traces | xargs)"
+    "$(stat -c %a "$session" "$state/dpm/$(hostname)/agents/secret" "home.$anna"/dpm-secret-default.traces | xargs)"
 
 # ---- the other user ----
 
@@ -67,7 +67,7 @@ refused "... nor with the folder of the first" "there is no session 'secret' of 
 (XDG_STATE_HOME=$state as "$bert" timeout 60 "$dpm" filter --from secret) > out 2> err
 status=$?
 refused "... nor a filter" "there is no session 'secret' of yours on this machine"
-for file in "$session/session.json" "$session/controller" "$state/dpm/agents/secret/lock"; do
+for file in "$session/session.json" "$session/controller" "$state/dpm/$(hostname)/agents/secret/lock"; do
     check_not "... nor can it read ${file##*/}" as "$bert" cat "$file"
 done
 cat > reach.py << 'END'
@@ -78,8 +78,8 @@ try:
 except OSError as error:
     print(error.strerror)
 END
-check_equal "... nor reach the agent" "Permission denied" "$(as "$bert" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/agents/secret/socket")"
-check_equal "... which the first can" connected "$(as "$anna" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/agents/secret/socket")"
+check_equal "... nor reach the agent" "Permission denied" "$(as "$bert" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/$(hostname)/agents/secret/socket")"
+check_equal "... which the first can" connected "$(as "$anna" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/$(hostname)/agents/secret/socket")"
 
 job "$bert" newjob mine
 check_equal "the other may have a session of the same name" "0 1" "$? $(grep -c '^job mine created: number 1' out)"
@@ -96,7 +96,7 @@ check_equal "a process of the first cannot be acquired: one line" "1 1 0" "$stat
 
 port=$(jq .port "$session/session.json")
 # with the password of the user's own session
-as "$bert" sh -c 'umask 077; jq -r ".users.filter | \"filter:\(.)\"" .local/state/dpm/sessions/secret/session.json > own'
+as "$bert" sh -c 'umask 077; jq -r ".users.filter | \"filter:\(.)\"" .local/state/dpm/'"$(hostname)"'/sessions/secret/session.json > own'
 as "$bert" timeout 60 "$dpm" filter --from secret --fabric "nats://127.0.0.1:$port" --credentials own > out 2> err
 status=$?
 refused "the server of the first refuses the other's password" ".*refuse"
@@ -116,5 +116,5 @@ job "$anna" stopjob tsp && job "$anna" jobs tsp
 check_equal "... stops, as the next controller shows" "0 1 T" \
     "$? $(grep -c "^$pid *stopped *sleep" out) $(awk '{ sub(/.*\) /, ""); print $1 }' "/proc/$pid/stat" | tr t T)"
 job "$anna" removejob tsp && job "$anna" die
-check_equal "... and ends, with its agent" "0 " "$? $(find "$state/dpm/agents" "$state/dpm/sessions" -mindepth 1)"
+check_equal "... and ends, with its agent" "0 " "$? $(find "$state/dpm/$(hostname)/agents" "$state/dpm/$(hostname)/sessions" -mindepth 1)"
 finish
