@@ -58,7 +58,7 @@ fails "JSON of nothing that dpm wrote" 1 'this is not a stream of packets of DPM
 check_equal "JSON of an empty stream" "0 " "$("$dpm" filter --to-json < /dev/null > out 2> err; echo $? "$(cat out err)")"
 fails "JSON of a trace" 2 "filter: --to-json reads packets from standard input: unexpected argument 'alpha'" \
     "$dpm" filter --to-json alpha
-fails "no trace to filter" 2 'filter: --filter reads what is stored: leave out --store none' \
+fails "no trace to filter" 2 'filter: --filter reads what is stored: it goes with --store all only' \
     "$dpm" filter --from x --store none --filter cat
 echo 'type=send;' > send.rules
 fails "rules and a filter" 2 'filter: --filter or --rules: select first' "$dpm" filter --filter cat -r send.rules alpha -o x

@@ -100,7 +100,7 @@ fails "the output exists" 1 'sends: cannot be created: File exists; remove it' "
 fails "no output" 2 'filter: name the trace to write: -o TRACE2' "$dpm" filter -r send.rules alpha
 fails "no trace" 2 'filter: name a trace' "$dpm" filter -r send.rules -o new
 fails "wrong rules" 1 'open.rules:2:1: the text ends' "$dpm" filter -r open.rules alpha -o new
-fails "rules, and nothing is stored" 2 'filter: --store none stores nothing: leave out --rules' \
+fails "rules, and nothing is stored" 2 'filter: --rules goes with --store all only' \
     "$dpm" filter -r send.rules --store none --from shop
 refuses_what_is_no_trace filter -r send.rules -o new
 check_not "a failure leaves nothing behind" test -e new
