@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define GENERATIONS (UINT32_MAX / MONITOR_ROWS_MOST) /* then numbers of rows begin again */
+
 /* ---- planning and binding ---- */
 
 static void bind_entity(struct central_row *row, uint32_t entity)
@@ -111,7 +113,8 @@ static void plan_row(struct central_row *row)
     if (line[0] != '\0')
         central_note(central, line);
     row->planned = true;
-    row->number = row->number % MONITOR_ROWS_MOST + ++central->generation * MONITOR_ROWS_MOST;
+    central->generation = (central->generation + 1) % GENERATIONS;
+    row->number = row->number % MONITOR_ROWS_MOST + central->generation * MONITOR_ROWS_MOST;
     central->plans[row->view] = &row->plan;
     if (row->plan.top == VIEW_IN_CENTRAL && (row->monitor = central_monitor_new(row)) == NULL)
         central_out_of_memory(central);
