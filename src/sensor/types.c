@@ -291,6 +291,8 @@ static void set_bits(Dwarf_Die *die, struct type_member *member)
         bits = member->offset * 8 + (storage - size - from_top);
     }
     member->offset = bits / (member->type->size * 8) * member->type->size;
+    if (bits + size > (member->offset + member->type->size) * 8)
+        member->offset = bits / 8; /* of a packed struct */
     member->bit_shift = (uint32_t)(bits - member->offset * 8);
     member->bit_size = (uint32_t)size;
 }
