@@ -191,6 +191,10 @@ static const struct type *basic_type(struct sensor_program *program, const struc
                       .size = cast->size,
                       .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 && cast->is_signed,
                       .name = names[cast->is_signed][cast->size]};
+    if (cast->name != NULL) {
+        type->is_bool = true;
+        type->name = cast->name;
+    }
     if (cast->kind == C_TYPE_REAL)
         type->name = cast->size == 4 ? "float" : "double";
     return type;
