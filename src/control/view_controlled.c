@@ -138,11 +138,19 @@ static int do_counts(struct view_controlled *controlled, json_t *params, json_t 
     (void)params;
     (void)problem;
     monitor_count(controlled->monitor, &counts);
-    *ret_result =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "hits", (json_int_t)counts.hits, "records",
-                  (json_int_t)counts.records, "refused", (json_int_t)counts.refused, "reads",
-                  (json_int_t)counts.reads, "filtered", (json_int_t)counts.filtered, "passed",
-                  (json_int_t)counts.passed, "requests", (json_int_t)counts.requests);
+    *ret_result = json_pack("{s:I, s:I}", "passed", (json_int_t)counts.passed, "requests",
+                            (json_int_t)counts.requests);
+    const struct {
+        const char *key;
+        uint64_t count;
+    } collected[] = {{"hits", counts.hits},        {"records", counts.records},
+                     {"refused", counts.refused},  {"lost", counts.lost},
+                     {"reads", counts.reads},      {"unread", counts.unread},
+                     {"filtered", counts.filtered}};
+    /* other machines say what they have counted only at the end */
+    for (size_t i = 0; monitor_collects(controlled->monitor) && i < ARRAY_SIZE(collected); i++)
+        json_object_set_new(*ret_result, collected[i].key,
+                            json_integer((json_int_t)collected[i].count));
     return 0;
 }
 

@@ -34,8 +34,8 @@ static const struct basic {
     const char *word;
     struct c_type type;
 } basics[] = {
-    {"_Bool", {C_TYPE_INTEGER, false, 1, 0, NULL}},
-    {"bool", {C_TYPE_INTEGER, false, 1, 0, NULL}},
+    {"_Bool", {C_TYPE_INTEGER, false, 1, 0, "bool"}},
+    {"bool", {C_TYPE_INTEGER, false, 1, 0, "bool"}},
     {"char", {C_TYPE_INTEGER, true, 1, 0, NULL}},
     {"short", {C_TYPE_INTEGER, true, 2, 0, NULL}},
     {"int", {C_TYPE_INTEGER, true, 4, 0, NULL}},

@@ -54,7 +54,7 @@ struct c_type {
     bool is_signed;
     uint8_t size;     /* bytes; C_TYPE_NAMED: 0 */
     uint8_t pointers; /* stars */
-    const char *name; /* C_TYPE_NAMED: "struct request", "request_t" */
+    const char *name; /* C_TYPE_NAMED: "struct request", "request_t"; "bool": that integer */
 };
 
 struct c_expression {

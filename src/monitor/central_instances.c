@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define GENERATIONS (UINT32_MAX / MONITOR_ROWS_MOST) /* then numbers of rows begin again */
+
 /* ---- planning and binding ---- */
 
 static void bind_entity(struct central_row *row, uint32_t entity)
@@ -35,6 +37,12 @@ static void bind_entity(struct central_row *row, uint32_t entity)
         central_ask(row, entity, true);
 }
 
+/* Nothing else will answer what is asked of an instance that is no longer there, or of an earlier plan. */
+static void answer_unknown(struct central_row *row, uint32_t entity)
+{
+    central_answer(row->central, row->number, entity, clock_now(CLOCK_REALTIME), NULL, 0);
+}
+
 static void unbind_entity(struct central_row *row, uint32_t entity)
 {
     struct central *central = row->central;
@@ -46,6 +54,7 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
     link->unbind(link->self, row->number, entity);
     row->bound[entity] = 0;
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
+    answer_unknown(row, entity);
 }
 
 static void close_shares(struct central_row *row)
@@ -55,6 +64,8 @@ static void close_shares(struct central_row *row)
         row->central->requests++;
         link->close(link->self, row->number);
     }
+    for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
+        answer_unknown(row, i);
     row->opened_count = 0;
     row->asked = 0;
     view_monitor_free(row->monitor);
@@ -111,7 +122,8 @@ static void plan_row(struct central_row *row)
     if (line[0] != '\0')
         central_note(central, line);
     row->planned = true;
-    row->number = row->number % MONITOR_ROWS_MOST + ++central->generation * MONITOR_ROWS_MOST;
+    central->generation = (central->generation + 1) % GENERATIONS;
+    row->number = row->number % MONITOR_ROWS_MOST + central->generation * MONITOR_ROWS_MOST;
     central->plans[row->view] = &row->plan;
     if (row->plan.top == VIEW_IN_CENTRAL && (row->monitor = central_monitor_new(row)) == NULL)
         central_out_of_memory(central);

@@ -47,6 +47,7 @@ struct sensing {
     struct sensed {
         struct collection *collection;
         const struct sensor *sensor;
+        uint64_t lost; /* records, up to now */
     } by_number[SENSORS_MOST];
     struct sensor_counts closed; /* of sensors that are gone */
 };
@@ -225,7 +226,7 @@ static int add_sensor(struct sensing *sensing, struct collection *collection, co
     if (result < 0)
         return result;
     collection->sensors[collection->sensor_count++] = sensor;
-    sensing->by_number[sensor_number(sensor)] = (struct sensed){collection, sensor};
+    sensing->by_number[sensor_number(sensor)] = (struct sensed){collection, sensor, 0};
     return 0;
 }
 
@@ -385,6 +386,23 @@ static int descriptor(void *self)
     return sensing->sensors == NULL ? -1 : sensors_descriptor(sensing->sensors);
 }
 
+/* What the full ring has lost may have been the latest values: without a read they would stay unknown to the monitor until
+ * the program reaches the place again. */
+static void read_lost(struct sensing *sensing)
+{
+    for (size_t i = 0; i < SENSORS_MOST; i++) {
+        struct sensed *sensed = &sensing->by_number[i];
+        struct sensor_counts counts;
+        if (sensed->sensor == NULL)
+            continue;
+        sensor_counts_read(sensed->sensor, &counts);
+        if (counts.lost == sensed->lost)
+            continue;
+        sensed->lost = counts.lost;
+        read_values(sensing, sensed->collection);
+    }
+}
+
 #define WORK_MOST 10000 /* records at a time: other work must go on */
 
 static bool work(void *self)
@@ -401,6 +419,8 @@ static bool work(void *self)
         else
             sensing->ended(sensing->ended_context, record.pid);
     }
+    if (i < WORK_MOST)
+        read_lost(sensing);
     return i == WORK_MOST;
 }
 

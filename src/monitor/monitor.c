@@ -328,6 +328,11 @@ void monitor_count(const struct monitor *monitor, struct monitor_counts *ret_cou
     central_count(monitor->central, ret_counts);
 }
 
+bool monitor_collects(const struct monitor *monitor)
+{
+    return monitor->resident != NULL;
+}
+
 bool monitor_notified(const struct monitor *monitor, size_t receiver,
                       struct monitor_notified *ret_notified)
 {

@@ -102,6 +102,9 @@ void monitor_finish(struct monitor *monitor, uint64_t most);
 struct view_model *monitor_model(struct monitor *monitor);
 void monitor_count(const struct monitor *monitor, struct monitor_counts *ret_counts);
 
+/* Whether it has a resident monitor of this machine, so that what sensors and reads count is in monitor_count. */
+bool monitor_collects(const struct monitor *monitor);
+
 /* Receiver number 0, 1 ...; false: there is none. */
 bool monitor_notified(const struct monitor *monitor, size_t receiver,
                       struct monitor_notified *ret_notified);

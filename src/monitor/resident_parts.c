@@ -83,15 +83,15 @@ void part_values_came(void *context, uint64_t time, const struct view_value *val
     struct part *part = context;
     struct view_value copy[VIEW_REFERENCES_MOST];
     const struct resident_calls *calls = &part->share->resident->calls;
+
     if (part->asked) {
         part->asked = false;
         calls->answer(calls->context, part->share->row, part->entity,
                       time + (uint64_t)part->share->resident->wall, values);
         return;
     }
-    bool wanted = part->share->plan.parts[part->entity].collection != VIEW_PROBED || part->armed;
-
-    if (!wanted || (!keep_values(part, values) && !part->first))
+    /* records that were made before it was switched off may still be in the ring */
+    if (!part_is_wanted(part) || (!keep_values(part, values) && !part->first))
         return;
     values_of_last(part, copy);
     part_hand_over(part, time, copy);

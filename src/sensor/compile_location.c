@@ -242,6 +242,10 @@ static int argument_register(struct compiler *compiler, Dwarf_Die *argument)
     for (int i = 0; i < compiler->scope_count; i++)
         if (dwarf_tag(&compiler->scopes[i]) == DW_TAG_subprogram)
             function = compiler->scopes[i];
+    /* a struct that is returned in memory has its address in rdi, which no parameter describes */
+    const struct type *returned = type_of(compiler->program, &function);
+    if (returned == NULL || returned->kind == TYPE_STRUCT)
+        return -ENOTSUP;
     if (dwarf_child(&function, &child) != 0)
         return -ENOENT;
     do {
@@ -253,8 +257,8 @@ static int argument_register(struct compiler *compiler, Dwarf_Die *argument)
         if (dwarf_dieoffset(&child) == dwarf_dieoffset(argument))
             return integer && number < ARRAY_SIZE(argument_registers) ? argument_registers[number]
                                                                       : -ENOTSUP;
-        if (type == NULL || type->kind == TYPE_STRUCT)
-            return -ENOTSUP; /* in any number of registers */
+        if (type == NULL || type->kind == TYPE_STRUCT || type->kind == TYPE_VOID)
+            return -ENOTSUP; /* in any number of registers; C++ has others that are not known here */
         number += integer;
     } while (dwarf_siblingof(&child, &child) == 0);
     return -ENOENT;

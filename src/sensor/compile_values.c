@@ -36,6 +36,9 @@ static int load(struct compiler *compiler, const struct c_expression *where, uns
     if (type->size != 1 && type->size != 2 && type->size != 4 && type->size != 8)
         return compile_problem(compiler, where, -ENOTSUP, "a number of %u bytes cannot be read",
                                (unsigned)type->size);
+    if (operand->bit_shift + operand->bit_size > type->size * 8)
+        return compile_problem(compiler, where, -ENOTSUP,
+                               "this bit field lies in more bytes than its type has");
     int result = compile_step(compiler, where,
                               (struct sensor_step){.operation = STEP_LOAD,
                                                    .to = (uint8_t)to,

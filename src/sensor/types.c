@@ -8,6 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* Debug information is the program's, which may not mean well: a type can contain itself. */
+#define NESTING_MOST 16
+
 const struct type type_int = {.kind = TYPE_INTEGER, .is_signed = true, .size = 4, .name = "int"};
 const struct type type_unsigned = {.kind = TYPE_INTEGER, .size = 4, .name = "unsigned int"};
 const struct type type_long = {.kind = TYPE_INTEGER, .is_signed = true, .size = 8, .name = "long"};
@@ -87,8 +90,9 @@ static const char *name_of(Dwarf_Die die)
 {
     Dwarf_Attribute attribute;
     const char *name;
+    unsigned depth = 0;
 
-    while ((name = dwarf_diename(&die)) == NULL &&
+    while ((name = dwarf_diename(&die)) == NULL && depth++ < NESTING_MOST &&
            (dwarf_tag(&die) == DW_TAG_const_type || dwarf_tag(&die) == DW_TAG_volatile_type ||
             dwarf_tag(&die) == DW_TAG_restrict_type || dwarf_tag(&die) == DW_TAG_atomic_type) &&
            dwarf_attr(&die, DW_AT_type, &attribute) != NULL &&
@@ -191,6 +195,10 @@ static const struct type *basic_type(struct sensor_program *program, const struc
                       .size = cast->size,
                       .is_char = cast->kind == C_TYPE_INTEGER && cast->size == 1 && cast->is_signed,
                       .name = names[cast->is_signed][cast->size]};
+    if (cast->name != NULL) {
+        type->is_bool = true;
+        type->name = cast->name;
+    }
     if (cast->kind == C_TYPE_REAL)
         type->name = cast->size == 4 ? "float" : "double";
     return type;
@@ -237,7 +245,8 @@ static const char *tag_of(const struct type *type)
     }
 }
 
-const char *type_name(struct sensor_program *program, const struct type *type)
+static const char *name_within(struct sensor_program *program, const struct type *type,
+                               unsigned depth)
 {
     const char *before = "", *name = type->name, *behind = "";
 
@@ -248,7 +257,8 @@ const char *type_name(struct sensor_program *program, const struct type *type)
     } else if (type->kind == TYPE_POINTER || type->kind == TYPE_REFERENCE ||
                type->kind == TYPE_ARRAY) {
         const struct type *target = type_target(program, type);
-        name = target == NULL ? "?" : type_name(program, target);
+        name =
+            target == NULL || depth == NESTING_MOST ? "?" : name_within(program, target, depth + 1);
         behind = type->kind == TYPE_ARRAY ? " []" : type->kind == TYPE_REFERENCE ? " &" : " *";
         if (type->kind == TYPE_POINTER && name[strlen(name) - 1] == '*')
             behind = "*";
@@ -261,6 +271,11 @@ const char *type_name(struct sensor_program *program, const struct type *type)
         return "?";
     snprintf(text, size, "%s%s%s", before, name, behind);
     return text;
+}
+
+const char *type_name(struct sensor_program *program, const struct type *type)
+{
+    return name_within(program, type, 0);
 }
 
 Dwarf_Die type_complete(struct sensor_program *program, Dwarf_Die die)
@@ -291,6 +306,8 @@ static void set_bits(Dwarf_Die *die, struct type_member *member)
         bits = member->offset * 8 + (storage - size - from_top);
     }
     member->offset = bits / (member->type->size * 8) * member->type->size;
+    if (bits + size > (member->offset + member->type->size) * 8)
+        member->offset = bits / 8; /* of a packed struct */
     member->bit_shift = (uint32_t)(bits - member->offset * 8);
     member->bit_size = (uint32_t)size;
 }
@@ -307,22 +324,26 @@ static int found_member(struct sensor_program *program, Dwarf_Die *die, uint64_t
     return 0;
 }
 
+static int find_member(struct sensor_program *program, const struct type *type, const char *name,
+                       unsigned depth, struct type_member *ret_member, struct nearest *nearest);
+
 /* Anonymous structs have members of their own, as have base classes. */
 static int find_inside(struct sensor_program *program, Dwarf_Die *die, uint64_t offset,
-                       const char *name, struct type_member *ret_member, struct nearest *nearest)
+                       const char *name, unsigned depth, struct type_member *ret_member,
+                       struct nearest *nearest)
 {
     const struct type *inner = type_of(program, die);
     int result = inner == NULL ? -ENOMEM : -ENOENT;
 
-    if (inner != NULL && inner->kind == TYPE_STRUCT)
-        result = type_find_member(program, inner, name, ret_member, nearest);
+    if (inner != NULL && inner->kind == TYPE_STRUCT && depth < NESTING_MOST)
+        result = find_member(program, inner, name, depth + 1, ret_member, nearest);
     if (result == 0)
         ret_member->offset += offset;
     return result;
 }
 
-int type_find_member(struct sensor_program *program, const struct type *type, const char *name,
-                     struct type_member *ret_member, struct nearest *nearest)
+static int find_member(struct sensor_program *program, const struct type *type, const char *name,
+                       unsigned depth, struct type_member *ret_member, struct nearest *nearest)
 {
     Dwarf_Die die = type->die, child;
 
@@ -339,9 +360,15 @@ int type_find_member(struct sensor_program *program, const struct type *type, co
         if (found != NULL)
             nearest_add(nearest, found);
         if (found == NULL || tag == DW_TAG_inheritance)
-            result = find_inside(program, &child, offset, name, ret_member, nearest);
+            result = find_inside(program, &child, offset, name, depth, ret_member, nearest);
         if (result != -ENOENT)
             return result;
     } while (dwarf_siblingof(&child, &child) == 0);
     return -ENOENT;
+}
+
+int type_find_member(struct sensor_program *program, const struct type *type, const char *name,
+                     struct type_member *ret_member, struct nearest *nearest)
+{
+    return find_member(program, type, name, 0, ret_member, nearest);
 }

@@ -50,7 +50,15 @@ typedef struct queue {
     int grid[3][4];
 } queue_t;
 
+/* `across` lies in bytes of two words. */
+struct __attribute__((packed)) flags {
+    unsigned begin : 20;
+    unsigned across : 20;
+    int last : 9;
+};
+
 /* volatile: the compiler must keep them, and their values */
+static volatile struct flags flags = {.begin = 0xabcde, .across = 0x98765, .last = -77};
 static volatile struct request second = {NULL, 2000, 2600, NULL};
 static volatile struct request first = {(struct request *)&second, 1000, 1750, "the \"first\""};
 volatile queue_t queues[3] = {
@@ -152,6 +160,9 @@ static void reads_variables(void **state)
     NUMBER(queues[1].head);
     NUMBER(current->tail);
     NUMBER(current->balance);
+    NUMBER(flags.begin);
+    NUMBER(flags.across);
+    NUMBER(flags.last);
     NUMBER((*current).inner);
     NUMBER(current->letter);
     NUMBER(current->both.halves[1]);
@@ -195,6 +206,9 @@ static void calculates_as_c_does(void **state)
     NUMBER(u8 + u8);
     NUMBER((unsigned char)(u8 + u8));
     NUMBER((signed char)u8);
+    NUMBER((bool)(u32 & 0x100));
+    NUMBER((_Bool)u8);
+    NUMBER((bool)(u8 & 7));
     NUMBER(~u8);
     NUMBER(~u32);
     NUMBER(-s16);

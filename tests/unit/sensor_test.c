@@ -285,6 +285,31 @@ static void counts_what_is_lost(void **state)
     reach(0, 0);
 }
 
+/* What is lost is not taken for known: the same values come again. */
+static void what_is_lost_comes_again(void **state)
+{
+    struct problem problem = {""};
+    struct sensors *small = NULL;
+    struct sensor_record record = {0};
+
+    (void)state;
+    if (sensors == NULL)
+        skip();
+    assert_int_equal(0, sensors_open(4096, &small, &problem));
+    struct sensor *sensor =
+        add_to(small, "reach", plain_values, 1, (struct sensor_wish){.changes_only = true});
+    turn(sensor, true);
+    for (one = 0; one < 1000; one++)
+        reach(0, 0);
+    one = 999;
+    drain(small, &record);
+    assert_true(record.values[0].number < one);
+    reach(0, 0);
+    assert_int_equal(1, sensors_next(small, &record));
+    assert_int_equal(one, record.values[0].number);
+    sensors_close(small);
+}
+
 static void *reach_often(void *context)
 {
     for (int i = 0; i < 5000; i++)
@@ -618,6 +643,7 @@ int main(void)
         cmocka_unit_test(sampled_once_for_each_request),
         cmocka_unit_test(only_changes),
         cmocka_unit_test(counts_what_is_lost),
+        cmocka_unit_test(what_is_lost_comes_again),
         cmocka_unit_test(threads_at_the_same_place),
         cmocka_unit_test(a_child_is_not_the_program),
         cmocka_unit_test(refuses_places_and_values),

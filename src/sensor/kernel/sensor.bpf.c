@@ -166,6 +166,11 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
 
     if (record == NULL) {
         __sync_fetch_and_add(&state->lost, 1);
+        /* its reader knows nothing of this one: so the next one is new to it */
+        state->has_last = 0;
+        state->was_true = 1;
+        if (state->sampled)
+            state->armed = 1;
         return;
     }
     uint64_t task = bpf_get_current_pid_tgid();
