@@ -101,7 +101,7 @@ static int read_meter(const char *word, enum meter_wish *ret_wish, struct proble
 /* Rules that came with a request; errors name their line and column. NULL: none. */
 static int parse_rules(const char *text, struct rules **ret_rules, struct problem *problem)
 {
-    struct rules *rules;
+    struct rules *rules = NULL;
     int result = rules_parse("rules", text == NULL ? "" : text, text == NULL ? 0 : strlen(text),
                              &rules, problem);
 
@@ -111,6 +111,8 @@ static int parse_rules(const char *text, struct rules **ret_rules, struct proble
         result = recording_check_rules(STORE_NEWEST, rules, problem);
     if (result == 0)
         *ret_rules = rules;
+    else
+        rules_free(rules);
     return result;
 }
 

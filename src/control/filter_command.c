@@ -346,6 +346,9 @@ static int run(const struct filter_asked *asked)
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
+    else if (filtering.relay != NULL && relay_ended(filtering.relay) && !filtering.ended &&
+             !filtering.stopped)
+        status = EXIT_FAILURE; /* a broken connection, and not all: the other side tries again */
     if (!custom_filter_end(filtering.custom, filtering.signals, stderr))
         status = EXIT_FAILURE;
     bool forget = result == 0 && (filtering.ended || !asked->stores);

@@ -370,8 +370,10 @@ static int start_copies(struct hosts *hosts, bool again, struct problem *problem
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
 {
-    int result = start_copies(hosts, false, problem);
+    int result = hosts_rules_check(hosts->recorder.options->recording.rules, problem);
 
+    if (result == 0)
+        result = start_copies(hosts, false, problem);
     if (result < 0)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);

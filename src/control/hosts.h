@@ -98,6 +98,9 @@ int hosts_ask(struct hosts *hosts, const char *method,
 /* hosts_rules.c. The newest rules, for a request; NULL: there are none. */
 json_t *hosts_rules(const struct hosts *hosts);
 
+/* Whether a request can contain these rules; NULL: there are none. Returns 0, or -EILSEQ with a line in `problem`. */
+int hosts_rules_check(const struct rules *rules, struct problem *problem);
+
 /* Tells hosts of new rules if their file has changed. */
 void hosts_rules_step(struct hosts *hosts);
 

@@ -16,13 +16,30 @@ static const struct rules *newest(const struct hosts *hosts)
                                               : recorder->options->recording.rules;
 }
 
-json_t *hosts_rules(const struct hosts *hosts)
+static json_t *source_of(const struct rules *rules)
 {
-    char *text = rules_source(newest(hosts));
-    json_t *rules = text == NULL ? NULL : json_string(text);
+    char *text = rules_source(rules);
+    json_t *source = text == NULL ? NULL : json_string(text);
 
     free(text);
-    return rules;
+    return source;
+}
+
+json_t *hosts_rules(const struct hosts *hosts)
+{
+    return source_of(newest(hosts));
+}
+
+int hosts_rules_check(const struct rules *rules, struct problem *problem)
+{
+    json_t *source = rules == NULL ? NULL : source_of(rules);
+    int result = rules == NULL || source != NULL
+                     ? 0
+                     : problem_set(problem, -EILSEQ,
+                                   "with --host, rules must be UTF-8: they go to other machines");
+
+    json_decref(source);
+    return result;
 }
 
 static void take_answer(void *context, struct remote_host *remote, int error, int code,
@@ -59,6 +76,8 @@ static int check(struct rules *rules, struct problem *problem)
 {
     int result = recording_check_rules(STORE_NEWEST, rules, problem);
 
+    if (result == 0)
+        result = hosts_rules_check(rules, problem);
     if (result < 0)
         rules_free(rules);
     return result;
@@ -82,6 +101,8 @@ static void look(struct hosts *hosts)
         return;
     rules_file_take(file, rules);
     hosts->rules_version++;
+    for (size_t i = 0; i < hosts->count; i++)
+        hosts->list[i].rules_failed = false; /* of the ones before */
     snprintf(line, sizeof(line), "rules: %.400s has changed, and is in force from now on",
              file->path);
     hosts_say(hosts, NULL, line);

@@ -237,8 +237,9 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
             result = take(filter, &received, problem);
         }
     }
-    if (result >= 0)
-        result = filter_selected_step(&filter->selected, &filter->copies, problem);
+    /* a trace that could not be written lacks records, whatever comes later: the next filter selects again */
+    if (result >= 0 && filter_selected_step(&filter->selected, &filter->copies, problem) < 0)
+        result = -ECANCELED;
     return result < 0 ? result : count;
 }
 
@@ -349,12 +350,21 @@ void filter_look(const struct filter *filter, size_t index, struct filter_copy *
     }
 }
 
+static bool is_all_selected(const struct filter *filter)
+{
+    for (size_t i = 0; i < filter->copies.count; i++)
+        if (!is_selected(filter, filter->copies.list[i]))
+            return false;
+    return true;
+}
+
 int filter_close(struct filter *filter, bool forget, struct problem *problem)
 {
     struct problem ignored;
 
     if (filter == NULL)
         return 0;
+    bool all_selected = is_all_selected(filter);
     if (filter->waiting.packet.machine != NULL)
         give_back(&filter->waiting, false);
     for (size_t i = 0; i < filter->consumer_count; i++) {
@@ -364,9 +374,9 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
     }
     int result = filter_selected_close(&filter->selected, problem);
     int closed = filter_copies_close(&filter->copies, result == 0 ? problem : NULL);
-    if (forget && filter->selected.rules != NULL)
-        folder_remove(filter->packets);
     result = result == 0 ? closed : result;
+    if (forget && filter->selected.rules != NULL && all_selected && result == 0)
+        folder_remove(filter->packets);
     free(filter->consumers);
     free(filter->expected);
     free(filter);

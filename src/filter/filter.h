@@ -52,7 +52,8 @@ int filter_new(struct fabric *fabric, const struct filter_options *options,
                struct filter **ret_filter, struct problem *problem);
 
 /* Takes what comes within `timeout_ms`. Returns how many packets, or a negative errno with a line in `problem`: the
- * connection is gone; -ENOSPC ...: the copy cannot be written now; nothing is lost, and the next call tries again. */
+ * connection is gone; -ENOSPC ...: the copy cannot be written now; nothing is lost, and the next call tries again; -ECANCELED: what
+ * rules select cannot be written; the packets are stored, and a filter that is begun again selects from them. */
 int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
 
 /* A recording has ended: its packets up to the last one, with END, are to be stored. Returns 0 or -ENOMEM. */

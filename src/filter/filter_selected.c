@@ -50,7 +50,7 @@ static int begin(const struct filter_selected *selected, struct selection *selec
     }
     int result = make_way(selection, problem);
     if (result == 0)
-        result = trace_follow(path, &source, problem);
+        result = trace_follow_copy(path, &source, problem);
     if (result < 0)
         return result;
     trace_follow_until_end(source);

@@ -158,10 +158,10 @@ static char *filter_command(const struct job_file *file, const char *words)
     const struct file_line *rules = find_line(file, FILE_RULES);
     char **split = NULL;
     int count = remote_words(words, &split);
-    char *text = count < 1 || count > 3 || rules == NULL
+    char *text = count < 1 || rules == NULL
                      ? command_text("filter %s", words)
-                     : command_text("filter %s%s%s - %s", words, count < 2 ? " localhost" : "",
-                                    count < 3 ? " filter" : "", rules->rest);
+                     : command_text("filter %s%s%s%s %s", words, count < 2 ? " localhost" : "",
+                                    count < 3 ? " filter" : "", count < 4 ? " -" : "", rules->rest);
 
     free(split);
     return text;
@@ -277,11 +277,33 @@ static int execute(struct jobs *jobs, const struct job_file *file, enum file_key
     return result;
 }
 
+/* A filter that was created earlier keeps the rules that it began with: whether they are those of the file. */
+static int check_filter(struct jobs *jobs, const struct job_file *file)
+{
+    const struct job_filter *filter = jobs_find_filter(jobs, file->filter);
+    const struct file_line *line = find_line(file, FILE_RULES);
+    char **words = NULL, path[PATH_MAX] = "";
+
+    if (filter == NULL || line == NULL)
+        return 0;
+    const char *has = filter->files[1];
+    bool same = remote_words(line->rest, &words) == 1 && realpath(words[0], path) != NULL &&
+                has != NULL && strcmp(has, path) == 0;
+    free(words);
+    if (!same)
+        return jobs_error(jobs,
+                          "%s:%u: filter %s exists already, and selects by %s: choose another name",
+                          file->path, line->number, filter->name, has == NULL ? "no rules" : has);
+    jobs_print(jobs, "note: filter %s exists already: it selects by the rules that it began with",
+               filter->name);
+    return 0;
+}
+
 static int prepare(struct jobs *jobs, const struct job_file *file)
 {
     static const enum file_key order[] = {FILE_FILTER, FILE_RULES, FILE_JOB, FILE_FLAGS};
     bool has_filter = jobs_find_filter(jobs, file->filter) != NULL;
-    int result = 0;
+    int result = check_filter(jobs, file);
 
     for (size_t i = 0; result == 0 && i < ARRAY_SIZE(order); i++)
         if (!has_filter || (order[i] != FILE_FILTER && order[i] != FILE_RULES))

@@ -370,7 +370,9 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
         jobs_look_again(jobs);
         set_flags_again(jobs);
     }
+    /* one that cannot be started does not keep the user from the others; what needs it tries again */
     for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
-        result = filters_start(jobs, jobs->filters[i], problem);
+        if (filters_start(jobs, jobs->filters[i], problem) < 0)
+            jobs_error(jobs, "%s", problem->text);
     return result;
 }

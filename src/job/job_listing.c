@@ -42,6 +42,7 @@ static struct job_process *adopt(struct job *job, struct job_machine *machine,
     process->pid = listed->pid;
     job_note_recording(job, machine);
     job->flags_set = false;
+    job->adopted = true;
     return process;
 }
 
@@ -105,6 +106,16 @@ static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t 
                 take_missing(jobs, jobs->list[i]->processes[j]);
 }
 
+/* Their agents created them with the flags that the recording began with. */
+static void set_flags_of_adopted(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->count; i++) {
+        if (jobs->list[i]->adopted)
+            jobs_set_flags(jobs, jobs->list[i]);
+        jobs->list[i]->adopted = false;
+    }
+}
+
 void jobs_look_again(struct jobs *jobs)
 {
     struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
@@ -131,4 +142,5 @@ void jobs_look_again(struct jobs *jobs)
         json_decref(answers[i].result);
     }
     free(answers);
+    set_flags_of_adopted(jobs);
 }

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define CHANGED 1 /* tar's status if a file changed while it was read: the job is still recorded */
+
 /* Reads an archive from `in`. Returns the process, or a negative errno. */
 static pid_t unpack(const char *destination, int in)
 {
@@ -66,7 +68,7 @@ static int copy(struct jobs *jobs, const struct job_filter *filter, const char *
     close(ends[0]);
     close(ends[1]);
     bool whole = to < 0 || jobs_reap(jobs, to) == 0;
-    whole = (from < 0 || jobs_reap(jobs, from) == 0) && whole;
+    whole = (from < 0 || jobs_reap(jobs, from) <= CHANGED) && whole;
     if (result == 0 && !whole)
         result = problem_set(problem, -EIO, "the log of filter %s is not copied to %s",
                              filter->name, destination);

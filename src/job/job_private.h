@@ -71,6 +71,7 @@ struct job {
     struct job_filter *filter;
     uint64_t flags;
     bool flags_set; /* on all machines */
+    bool adopted;   /* it has a process that an agent has listed, without our flags */
     bool changed;   /* and not stored yet */
     struct job_process **processes;
     size_t count, capacity;

@@ -491,7 +491,10 @@ int recording_select(struct recording *recording, const struct rules *rules,
     if (result < 0)
         return result;
     result = rules_stage_change(recording->stage, rules, last_of_all(recording) + 1, problem);
-    return result < 0 ? result : store_selected(recording, NULL, problem);
+    /* they are in force, and ours no more to free: an error shows with the next record */
+    if (result == 0)
+        (void)store_selected(recording, NULL, NULL);
+    return result;
 }
 
 /* Of a trace that keeps only the newest, no more than this part makes room for names. */

@@ -203,8 +203,9 @@ struct remote_filter_options {
 };
 
 /* Starts a filter through the remote shell, and carries its connection to the session's server: until `stops`, or until
- * the session has ended. A connection that breaks is made again. Returns 0, or, if there was never one, a negative errno
- * with a line in `problem`. */
+ * the filter has ended with status 0: it has everything. A connection that breaks is made again, while there is the
+ * session. Returns 0, or a negative errno with a line in `problem`: if there was never a connection; or -EPIPE, if the
+ * session has ended before the filter. */
 int remote_filter_run(const struct remote_filter_options *options, struct problem *problem);
 
 /* ---- commands ---- */

@@ -19,6 +19,8 @@ struct carried {
     struct remote_shell shell;
     struct relay *relay;
     bool was_connected;
+    bool connected;
+    bool finished; /* the filter has everything, and has ended */
     bool stops;
 };
 
@@ -113,11 +115,14 @@ static void end(struct carried *carried)
 
     relay_close(carried->relay);
     carried->relay = NULL;
-    while (carried->stops && carried->shell.err >= 0 && clock_now(CLOCK_MONOTONIC) < until) {
+    while ((carried->stops || carried->connected) && carried->shell.err >= 0 &&
+           clock_now(CLOCK_MONOTONIC) < until) {
         poll(&(struct pollfd){.fd = carried->shell.err, .events = POLLIN}, 1, 100);
         remote_shell_read(&carried->shell, say, carried);
     }
-    remote_shell_end(&carried->shell);
+    bool well = remote_shell_end(&carried->shell);
+    carried->finished = carried->connected && well;
+    carried->connected = false;
 }
 
 static void carry(struct carried *carried)
@@ -144,11 +149,11 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
         uint64_t begin = clock_now(CLOCK_MONOTONIC);
         result = connect_it(&carried, problem);
         if (result == 0) {
-            carried.was_connected = true;
+            carried.was_connected = carried.connected = true;
             carry(&carried);
         }
         end(&carried);
-        if (carried.stops || result == -ENOENT || !carried.was_connected)
+        if (carried.stops || carried.finished || result == -ENOENT || !carried.was_connected)
             break;
         if (result < 0)
             say(&carried, problem->text);
@@ -156,5 +161,9 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
         pause = pause < PAUSE_MOST ? pause : PAUSE_MOST;
         pause_for(&carried, pause);
     }
-    return carried.was_connected ? 0 : result;
+    if (!carried.was_connected || carried.stops || carried.finished)
+        return carried.was_connected ? 0 : result;
+    return problem_set(problem, -EPIPE,
+                       "%s: the session has ended, and the filter there may lack what came last",
+                       options->host);
 }

@@ -266,19 +266,22 @@ void remote_shell_why(struct remote_shell *shell, const char *host, const char *
                     colon, shell->last);
 }
 
-void remote_shell_end(struct remote_shell *shell)
+bool remote_shell_end(struct remote_shell *shell)
 {
-    int status;
+    int status = 0;
 
     close_one(&shell->in);
     close_one(&shell->out);
     close_one(&shell->err);
-    if (shell->pid == 0 || reap(shell, 200, &status))
-        return;
+    if (shell->pid == 0)
+        return false;
+    if (reap(shell, 200, &status))
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
     kill(-shell->pid, SIGTERM);
     if (reap(shell, 1000, &status))
-        return;
+        return false;
     kill(-shell->pid, SIGKILL);
     reap(shell, 1000, &status);
     shell->pid = 0;
+    return false;
 }
