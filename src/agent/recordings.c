@@ -101,7 +101,7 @@ static int read_meter(const char *word, enum meter_wish *ret_wish, struct proble
 /* Rules that came with a request; errors name their line and column. NULL: none. */
 static int parse_rules(const char *text, struct rules **ret_rules, struct problem *problem)
 {
-    struct rules *rules;
+    struct rules *rules = NULL;
     int result = rules_parse("rules", text == NULL ? "" : text, text == NULL ? 0 : strlen(text),
                              &rules, problem);
 
@@ -111,6 +111,8 @@ static int parse_rules(const char *text, struct rules **ret_rules, struct proble
         result = recording_check_rules(STORE_NEWEST, rules, problem);
     if (result == 0)
         *ret_rules = rules;
+    else
+        rules_free(rules);
     return result;
 }
 
@@ -315,6 +317,15 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     return result < 0 ? result : 0;
 }
 
+/* What ends a recording inside a request ends it as in a step. */
+static void note_stopped(struct agent_recording *recording, const struct problem *problem)
+{
+    if (!goes_on(recording) || recording->recording.active)
+        return;
+    recording->why = *problem;
+    recording->stopped = true;
+}
+
 int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
@@ -333,6 +344,7 @@ int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
     result = recording_select(&recording->recording, rules, problem);
     if (result < 0) {
         rules_free(rules);
+        note_stopped(recording, problem);
         return result;
     }
     rules_free(recording->rules);
