@@ -317,6 +317,15 @@ int recordings_flags(struct agent *agent, json_t *params, json_t **ret_result,
     return result < 0 ? result : 0;
 }
 
+/* What ends a recording inside a request ends it as in a step. */
+static void note_stopped(struct agent_recording *recording, const struct problem *problem)
+{
+    if (!goes_on(recording) || recording->recording.active)
+        return;
+    recording->why = *problem;
+    recording->stopped = true;
+}
+
 int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
                      struct problem *problem)
 {
@@ -335,6 +344,7 @@ int recordings_rules(struct agent *agent, json_t *params, json_t **ret_result,
     result = recording_select(&recording->recording, rules, problem);
     if (result < 0) {
         rules_free(rules);
+        note_stopped(recording, problem);
         return result;
     }
     rules_free(recording->rules);

@@ -281,7 +281,10 @@ static void look_at_rules(struct recording_command *command)
     if (result > 0)
         result = recording_select(&command->recording, rules, &problem);
     if (result < 0) {
-        command_say_to(command->messages, "%s; the rules stay as they were", problem.text);
+        if (command->recording.active)
+            command_say_to(command->messages, "%s; the rules stay as they were", problem.text);
+        else
+            say_stopped(command, &problem);
         rules_free(rules);
     } else {
         rules_file_take(file, rules);

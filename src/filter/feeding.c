@@ -34,7 +34,7 @@
 struct fed_trace {
     struct trace_packets *packets;
     struct packet_classes classes;
-    bool ended, is_wrong;
+    bool ended;
 };
 
 /* A packet that is in the pipe, at least in part. */
@@ -289,6 +289,18 @@ static int start_thread(struct feeding *feeding)
     return -result;
 }
 
+/* Of a filter that gets nothing. */
+static void abandon(struct feeding *feeding)
+{
+    kill(-feeding->pid, SIGKILL);
+    close(feeding->pipe);
+    waitpid(feeding->pid, NULL, 0);
+    if (feeding->pid_file >= 0)
+        close(feeding->pid_file);
+    pthread_mutex_destroy(&feeding->lock);
+    free(feeding);
+}
+
 int feeding_new(const char *command, struct feeding **ret_feeding, struct problem *problem)
 {
     struct feeding *feeding = calloc(1, sizeof(*feeding));
@@ -308,12 +320,13 @@ int feeding_new(const char *command, struct feeding **ret_feeding, struct proble
     fcntl(feeding->pipe, F_SETFL, O_NONBLOCK);
     fcntl(feeding->pipe, F_SETPIPE_SZ, PIPE_SIZE); /* the default does, too */
     feeding->pid_file = pidfd_open(feeding->pid, 0);
+    int pidfd_error = errno;
     feeding->moved = clock_now(CLOCK_MONOTONIC);
     pthread_mutex_init(&feeding->lock, NULL);
-    result = start_thread(feeding);
+    /* without a pidfd, nothing would show when the filter ends */
+    result = feeding->pid_file < 0 ? -pidfd_error : start_thread(feeding);
     if (result < 0) {
-        close(feeding->pipe);
-        free(feeding);
+        abandon(feeding);
         return problem_set(problem, result, "cannot feed the filter: %s", strerror(-result));
     }
     *ret_feeding = feeding;

@@ -372,8 +372,8 @@ int filter_close(struct filter *filter, bool forget, struct problem *problem)
             fabric_consumer_remove(filter->consumers[i], &ignored);
         fabric_consumer_free(filter->consumers[i]);
     }
-    int result = filter_selected_close(&filter->selected, problem);
-    int closed = filter_copies_close(&filter->copies, result == 0 ? problem : NULL);
+    int result = filter_copies_close(&filter->copies, problem);
+    int closed = filter_selected_close(&filter->selected, result == 0 ? problem : NULL);
     result = result == 0 ? closed : result;
     if (forget && filter->selected.rules != NULL && all_selected && result == 0)
         folder_remove(filter->packets);

@@ -113,15 +113,24 @@ const struct selection *filter_selected_find(const struct filter_selected *selec
     return NULL;
 }
 
+/* Records of control wait for data that may still come (trace_follow_copy): now none will. */
+static int select_rest(struct selecting *selecting, struct problem *problem)
+{
+    int result = selecting->stage == NULL ? 0 : selecting_step(selecting, problem);
+    int closed = selecting_close(selecting, result < 0 ? NULL : problem);
+
+    return result < 0 ? result : closed;
+}
+
 int filter_selected_close(struct filter_selected *selected, struct problem *problem)
 {
     int first = 0;
 
     for (size_t i = 0; i < selected->count; i++) {
         struct selection *selection = &selected->list[i];
-        int result = selection->begun && !selection->ended
-                         ? selecting_close(&selection->selecting, first == 0 ? problem : NULL)
-                         : 0;
+        int result = 0;
+        if (selection->begun && !selection->ended)
+            result = select_rest(&selection->selecting, first == 0 ? problem : NULL);
         first = first == 0 ? result : first;
         free(selection->path);
     }

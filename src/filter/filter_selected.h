@@ -40,7 +40,8 @@ int filter_selected_step(struct filter_selected *selected, const struct filter_c
 const struct selection *filter_selected_find(const struct filter_selected *selected,
                                              const struct copy *copy);
 
-/* Ends the traces. Returns the first error. */
+/* Selects the rest, and ends the traces. Call it when the copies are closed: nothing more comes then. Returns the first
+ * error. */
 int filter_selected_close(struct filter_selected *selected, struct problem *problem);
 
 #endif

@@ -59,11 +59,20 @@ static void note_lost(struct selecting *selecting, const struct record_header *h
     trace_writer_lost(selecting->writer, RING_DATA, state->lost - control);
 }
 
+/* What the rules removed last is counted. */
+static int write_end(struct selecting *selecting, struct problem *problem)
+{
+    int result = rules_stage_end(selecting->stage, problem);
+
+    selecting->ended = true;
+    return result == 0 ? write_selected(selecting, problem) : result;
+}
+
 int selecting_step(struct selecting *selecting, struct problem *problem)
 {
     struct event event = {0};
     uint64_t complete;
-    int result, written = 0;
+    int result, written;
 
     while ((result = selecting->source->next(selecting->source, &event, &complete, problem)) ==
            SOURCE_RECORD) {
@@ -76,10 +85,7 @@ int selecting_step(struct selecting *selecting, struct problem *problem)
     }
     if (result != SOURCE_END || selecting->ended)
         return result;
-    selecting->ended = true;
-    written = rules_stage_end(selecting->stage, problem);
-    if (written == 0)
-        written = write_selected(selecting, problem);
+    written = write_end(selecting, problem);
     if (written == 0 && selecting->writer == NULL)
         written = problem_set(problem, -EINVAL, "the trace has no records");
     return written < 0 ? written : result;
@@ -106,15 +112,17 @@ static void release(struct selecting *selecting)
 int selecting_close(struct selecting *selecting, struct problem *problem)
 {
     static const struct record_header none = {0};
-    int result = 0;
+    int result = 0, closed = 0;
 
     if (selecting->source != NULL && selecting->writer != NULL) {
+        if (!selecting->ended)
+            result = write_end(selecting, problem);
         note_lost(selecting, &none);
-        result = trace_writer_close(selecting->writer, reason_of(&selecting->source->states[0]),
-                                    problem);
+        closed = trace_writer_close(selecting->writer, reason_of(&selecting->source->states[0]),
+                                    result < 0 ? NULL : problem);
     }
     release(selecting);
-    return result;
+    return result < 0 ? result : closed;
 }
 
 void selecting_discard(struct selecting *selecting)

@@ -19,7 +19,7 @@ struct selecting {
     struct trace_writer *writer; /* NULL: the source's MACHINE has not come yet */
     uint64_t
         lost_control; /* of the lost records: those of the control ring, as LOST records report */
-    bool ended;       /* the source */
+    bool ended;       /* the source, and what the rules removed is counted */
 };
 
 /* Selects from `source`, which it then owns, also after an error. The output is created with the first record. Returns 0,

@@ -143,7 +143,8 @@ int recording_check_rules(enum recording_store store, const struct rules *rules,
 
 /* Stores and analyses what other rules select, from now on; a FLAGS record and the rules' NAMEs say so. The rules must
  * outlive the recording, or other ones. Errors: -EINVAL (recording_check_rules, or it was opened without rules); -ENOMEM;
- * and those of recording_step, all with a line in `problem`. */
+ * and those of recording_step, which end the recording, all with a line in `problem`. After any error the rules may be
+ * freed. */
 int recording_select(struct recording *recording, const struct rules *rules,
                      struct problem *problem);
 

@@ -491,10 +491,11 @@ int recording_select(struct recording *recording, const struct rules *rules,
     if (result < 0)
         return result;
     result = rules_stage_change(recording->stage, rules, last_of_all(recording) + 1, problem);
-    /* they are in force, and ours no more to free: an error shows with the next record */
-    if (result == 0)
-        (void)store_selected(recording, NULL, NULL);
-    return result;
+    if (result < 0)
+        return result;
+    /* they are in force, but nothing asks for them any more if the recording has ended */
+    result = store_selected(recording, NULL, problem);
+    return result < 0 ? give_up(recording, result) : 0;
 }
 
 /* Of a trace that keeps only the newest, no more than this part makes room for names. */

@@ -169,7 +169,7 @@ int rules_judge_change(struct rules_judge *judge, const struct rules *rules);
 
 /* From now on the kernel meter, which has `shared` (meter/shared/kernel_selection.h), makes no records that these rules cannot
  * accept; the judge tells it of streams and paths. To be repeated after rules_judge_change. `machine`: whose records they
- * are. Returns 0, or -ENOMEM: the kernel drops what it has dropped before. */
+ * are. Returns 0, or -ENOMEM: the kernel drops what it has dropped before, and hears no more of streams and paths. */
 int rules_judge_select(struct rules_judge *judge, struct selection *shared,
                        const struct machine_record *machine);
 /* As rules_stage_raw. */

@@ -55,6 +55,8 @@ int rules_judge_change(struct rules_judge *judge, const struct rules *rules)
     for (unsigned place = 0; place < RULE_PLACES; place++)
         judge->generations[place] = 1;
     judge->rules = rules;
+    rules_selection_free(judge->selection); /* it has the old ones */
+    judge->selection = NULL;
     return 0;
 }
 

@@ -262,7 +262,8 @@ int rules_stage_change(struct rules_stage *stage, const struct rules *rules, uin
     if (stage->machine.header.id == 0) /* they come into force with it */
         return 0;
     tell_rules(stage, time);
-    (void)select_in_kernel(stage, NULL); /* without, its hooks let all pass, and we select alone */
+    if (select_in_kernel(stage, problem) < 0)
+        rules_stage_let_all_pass(stage); /* the judge has the new rules, and selects alone */
     return 0;
 }
 
