@@ -316,7 +316,8 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
         result = loop(run, problem);
     if (result < 0)
         return result;
-    monitor_finish(run->monitor, FINISH_MOST); /* before: a host that is lost may not answer for long */
+    monitor_finish(run->monitor,
+                   FINISH_MOST); /* before: a host that is lost may not answer for long */
     view_hosts_end(run->hosts, &run->of_hosts);
     run->hosts = NULL;
     result = report(run, problem);
