@@ -138,8 +138,8 @@ check "... and replied to all but the last, the end of the connection" jq -e \
 
 # ---- both ends metered ----
 
-PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 6 -R 300 > both-tcp 2>&1 &
-bench -h "$scratch/data" -n -S -c 2 -T 6 -R 300 > both-unix 2>&1 &
+PGSSLMODE=disable bench -h 127.0.0.1 -n -S -c 2 -T 12 -R 300 > both-tcp 2>&1 &
+bench -h "$scratch/data" -n -S -c 2 -T 12 -R 300 > both-unix 2>&1 &
 wait_for 30 pgrep -x pgbench
 sleep 0.5
 take_over -o both.trace --ring 64M --name postgres --name pgbench
