@@ -119,7 +119,7 @@ static void close_copies(struct hosts *hosts)
     hosts->copies = NULL;
 }
 
-/* Of a controller that has taken the place of another one. */
+/* A controller has taken the place of another one. */
 static void tell_removed(const struct hosts *hosts, const struct analyses_found *found)
 {
     char text[REMOVED_TEXT_SIZE];

@@ -4,7 +4,7 @@
 
 #include "control/hosts.h"
 
-/* Of what only passes through: pairs of files that are kept for a report that lags behind. An agent makes so many of its
+/* With --store none: pairs of files that are kept for a report that lags behind. An agent makes so many of its
  * 1 GiB that each has 4 MiB, or what lives there if that is more. */
 #define PASSING_FILES 8
 #define PASSING_MOST  (1ull << 30) /* bytes, whatever a machine sends */

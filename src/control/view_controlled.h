@@ -13,7 +13,7 @@
 
 struct view_controlled;
 
-/* Listens; a file that is there already, and that nobody listens at, is replaced. Returns 0 or a negative errno with a
+/* Listens. An existing socket file without a listener is replaced. Returns 0 or a negative errno with a
  * line in `problem`. */
 int view_controlled_new(const char *path, const struct view_file *file, struct monitor *monitor,
                         struct view_controlled **ret_controlled, struct problem *problem);

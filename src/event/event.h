@@ -445,7 +445,7 @@ static inline bool path_may_have_name(const struct path_record *path)
     return !kind_is_internet(path->kind) || path->family == AF_UNIX;
 }
 
-/* Of another system. */
+/* Records of another system. */
 static inline bool kind_is_channel(unsigned kind)
 {
     return kind == PATH_CHANNEL || kind == PATH_BYTE_CHANNEL;

@@ -7,7 +7,7 @@
  *                                         |                           '----- C_NUMBER 0
  *                                         '------ C_DEREFERENCE -- C_NAME begin
  *
- * What names mean, and whether types fit, is for whoever knows the program.
+ * The caller decides what names mean and whether types fit.
  */
 #ifndef DPM_EXPRESSION_H
 #define DPM_EXPRESSION_H

@@ -289,7 +289,7 @@ static int start_thread(struct feeding *feeding)
     return -result;
 }
 
-/* Of a filter that gets nothing. */
+/* Ends a filter that gets nothing. */
 static void abandon(struct feeding *feeding)
 {
     kill(-feeding->pid, SIGKILL);
