@@ -74,7 +74,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 20);
+    __uint(max_entries, 1 << 18);
     __type(key, uint64_t);
     __type(value, struct accepted);
 } accepted SEC(".maps");
@@ -98,7 +98,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 20);
+    __uint(max_entries, 1 << 18);
     __type(key, uint64_t);
     __type(value, struct inode_path);
 } path_of_inode SEC(".maps");
