@@ -120,11 +120,13 @@ elif DPM_NO_TRAMPOLINES=1 "$dpm" check --json | jq -e '.checks[] | select(.name 
 else
     check_equal "... and UDP needs no more" "ok ok" "$(state_of CAP_NET_ADMIN) $(state_of 'the whole meter')"
 fi
+! long_ones || agrees "CAP_SYS_ADMIN alone" yes nobody --inh-caps +sys_admin --ambient-caps +sys_admin
+! long_ones || agrees "CAP_PERFMON alone" no nobody --inh-caps +perfmon --ambient-caps +perfmon
+text=no
 agrees "CAP_BPF alone" no nobody --inh-caps +bpf --ambient-caps +bpf
 check_equal "... for want of the other" "ok missing" \
     "$(state_of CAP_BPF) $(state_of CAP_PERFMON)"
-! long_ones || agrees "CAP_PERFMON alone" no nobody --inh-caps +perfmon --ambient-caps +perfmon
-! long_ones || agrees "CAP_SYS_ADMIN alone" yes nobody --inh-caps +sys_admin --ambient-caps +sys_admin
+text=yes
 agrees "out of reach" no setpriv --bounding-set -bpf,-sys_admin env
 check "... says how a container gets it" sh -c "grep -q -e '--cap-add BPF' check.txt"
 agrees "no new privileges" no nobody --no-new-privs
@@ -143,8 +145,10 @@ mv dpm-plain dpm
 
 # ---- in restricted environments ----
 
+text=no
 agrees "a filter that refuses bpf()" no ./forbid error
 check_equal "... is found" missing "$(state_of 'bpf()')"
+text=yes
 check_equal "a filter that kills who calls bpf(): dpm check lives" no "$(checked ./forbid kill)"
 check "... and the reason is reported" grep -q 'missing.*bpf().*is killed.*seccomp' check.txt
 

@@ -94,6 +94,7 @@ recorded unit --unit $unit
 check_equal "--unit meters the unit, and nothing else" "$iperf" "$(metered_pids)"
 iperf_agrees "--unit"
 
+long_ones || finish
 recorded both --unit ${unit%.service} --cgroup "$container"
 check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes" "$(head -n 1 err)"
 redis_agrees "both"

@@ -99,8 +99,10 @@ ask() {
     done < asked)"
 }
 
+long_ones || grep -v '^dpm [a-z]* -|' cases > few # all options of all commands: of one shell
 echo ". '$build/completion/dpm'" > bash.rc
 ask bash bash bash.rc
+[ ! -e few ] || mv few cases
 # shellcheck disable=SC2016 # for bash
 echo 'COMP_WORDBREAKS=${COMP_WORDBREAKS//=}' >> bash.rc
 mv cases all-cases

@@ -106,7 +106,7 @@ check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").pa
 # ---- kill -9 ----
 
 : > held
-kills=4
+kills=3
 ! long_ones || kills=12
 killed=0
 repaired=0

@@ -241,7 +241,9 @@ chooses '.event == "SEND"' --type SEND
 chooses '.event == "SEND" or .event == "RECEIVE"' --type send,Receive
 chooses '.event == "SEND" or .event == "RECEIVE"' --type 'send receive'
 chooses '.event == "SEND" or .event == "END"' --type send --type end
-for type in $(jq -r .event alpha.json | sort -u); do
+types="SEND STREAM TERMINATION"
+! long_ones || types=$(jq -r .event alpha.json | sort -u)
+for type in $types; do
     chooses ".event == \"$type\"" --type "$type"
 done
 while read -r name other; do

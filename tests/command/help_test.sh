@@ -73,21 +73,11 @@ wrong_help() {
     grep -qx ".It Cm $1" "$pages/dpm.1" || echo "dpm(1) has it not"
 }
 
-# unknown_options COMMAND: options in its help that it does not accept.
-unknown_options() {
-    for option in $(options_of_help "$1"); do
-        # one for the option to take, and one that ends the command before it does anything
-        "$dpm" "$1" "$option" --no-such-option --no-such-option 2>&1 > out |
-            grep -v "'--no-such-option'" | grep -e 'unrecognized option' -e 'invalid option' -e ambiguous
-    done
-}
-
 for command in $commands; do
     check_equal "dpm help $command says what --help and the manual pages say" "" "$(wrong_help "$command" 2>&1)"
     check_equal "the synopsis of dpm-$command(1) has the options of --help" \
         "$(options_of_help "$command")" "$(options_of_synopsis "$command")"
-    check_equal "dpm $command knows all of them, and reads them before it does anything" "0" \
-        "$(unknown_options "$command")$("$dpm" "$command" --help --no-such-option > out 2> err; echo $?)"
+    check "dpm $command --help wins over what follows it" "$dpm" "$command" --help --no-such-option
 done
 fails_usage() {
     wanted=$1

@@ -38,7 +38,7 @@ what_is_wrong() {
 
 seed=${DPM_SEED:-$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')}
 echo "# DPM_SEED=$seed"
-last=60 others=60
+last=25 others=15
 ! long_ones || last=150 others=100
 
 # never_less NAME COMMAND...: the property above: for the last allocations, and for some of the others, at equal distances

@@ -94,8 +94,9 @@ check_optimum() {
 }
 
 echo "# seeds $seed to $((seed + 2))"
-cities=4
-while [ "$cities" -le 12 ]; do
+sizes='4 6 9'
+! long_ones || sizes=$(seq 4 12)
+for cities in $sizes; do
     servers=1
     while [ "$servers" -le 4 ]; do
         for version in 1 2 3; do
@@ -111,7 +112,6 @@ while [ "$cities" -le 12 ]; do
         done
         servers=$((servers + 1))
     done
-    cities=$((cities + 1))
 done
 
 # A check of the oracle: a matrix of 3 cities has two tours.

@@ -234,7 +234,7 @@ static __always_inline void list_udp_path(struct path *socket, struct path *path
     struct numbered_key place = {.socket = key->socket, .number = path->place};
 
     if (path->state & PATH_LISTED) {
-        if (socket->peers - path->place < MOST_UDP_PATHS / 2)
+        if (socket->peers - path->place < most_udp_paths / 2)
             return;
         bpf_map_delete_elem(&udp_peers, &place);
     }

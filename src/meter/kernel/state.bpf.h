@@ -54,11 +54,13 @@ struct {
     __type(value, struct path);
 } listeners SEC(".maps");
 
+/* User space sets how many entries these tables have: size_maps, load/meter.c. */
+
 /* By the number of a stream that has called connect(): how many `outcomes` it has. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, uint32_t);
     __type(value, uint32_t);
 } connectors SEC(".maps");
@@ -66,7 +68,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, struct outcome_key);
     __type(value, struct outcome);
 } outcomes SEC(".maps");
@@ -74,7 +76,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, uint64_t);
     __type(value, struct accepted);
 } accepted SEC(".maps");
@@ -90,7 +92,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, struct pair_key);
     __type(value, struct path);
 } pairs SEC(".maps");
@@ -98,7 +100,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, uint64_t);
     __type(value, struct inode_path);
 } path_of_inode SEC(".maps");
@@ -106,7 +108,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, uint64_t);
     __type(value, struct taken);
 } incoming SEC(".maps");
@@ -124,7 +126,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, struct pipe_key);
     __type(value, struct pipe);
 } pipes SEC(".maps");
@@ -132,7 +134,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, struct file_key);
     __type(value, struct used_file);
 } files SEC(".maps");
@@ -140,17 +142,15 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 17);
+    __uint(max_entries, 1);
     __type(key, struct queue_key);
     __type(value, struct message_queue);
 } queues SEC(".maps");
 
-#define MOST_UDP_PATHS (1 << 18)
-
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, MOST_UDP_PATHS);
+    __uint(max_entries, 1);
     __type(key, struct udp_key);
     __type(value, struct path);
 } udp_paths SEC(".maps");
@@ -158,7 +158,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, MOST_UDP_PATHS);
+    __uint(max_entries, 1);
     __type(key, struct numbered_key);
     __type(value, struct udp_key);
 } udp_peers SEC(".maps");
@@ -166,7 +166,7 @@ struct {
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, 1 << 18);
+    __uint(max_entries, 1);
     __type(key, struct numbered_key);
     __type(value, struct datagram);
 } inbox SEC(".maps");
@@ -237,6 +237,7 @@ const volatile uint64_t first_lost =
 const volatile bool coarse_time = false; /* CPU time as of the scheduler's last update */
 /* sched_process_exit has a second argument (Linux 6.16) */
 const volatile bool exit_tells_last = false;
+const volatile uint32_t most_udp_paths = 1;   /* that udp_paths has room for */
 const volatile uint32_t kinds_in_force = 0;   /* METER_TCP ...: kinds of paths that are metered */
 const volatile uint32_t wake_every = 1 << 20; /* bytes of a ring, a power of two: reader.bpf.h */
 const volatile bool calls_end = false;        /* the end of each system call is seen: sys_exit */

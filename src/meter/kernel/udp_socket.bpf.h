@@ -136,7 +136,7 @@ static __always_inline void socket_ends(struct path *own, uint64_t cookie, struc
     uint32_t waiting;
 
     own->state &= ~PATH_INBOX;
-    bpf_loop(own->peers < MOST_UDP_PATHS ? own->peers : MOST_UDP_PATHS, close_peer, &closing, 0);
+    bpf_loop(own->peers < most_udp_paths ? own->peers : most_udp_paths, close_peer, &closing, 0);
     close_without_peer(&closing);
     waiting = (uint32_t)own->queued - own->taken;
     bpf_loop(ASIDE_MOST, forget_aside, &closing, 0);
@@ -200,7 +200,7 @@ static long end_idle_path(void *map, struct udp_key *key, struct path *path, voi
 SEC("syscall")
 int sweep_udp_paths(void *context)
 {
-    if (udp_known > MOST_UDP_PATHS / 2)
+    if (udp_known > most_udp_paths / 2)
         bpf_for_each_map_elem(&udp_paths, end_idle_path, NULL, 0);
     return 0;
 }
