@@ -96,7 +96,8 @@ static const char *keep_address(struct elapsed_analysis *analysis, const struct 
     return kept;
 }
 
-static void describe(struct elapsed_analysis *analysis, struct detail *detail, uint32_t stream)
+/* Returns 0, or -ENOMEM. */
+static int describe(struct elapsed_analysis *analysis, struct detail *detail, uint32_t stream)
 {
     const struct identities *identities = history_identities(analysis->history);
     const struct stream_record *identity = identities_stream(identities, detail->origin, stream);
@@ -117,6 +118,7 @@ static void describe(struct elapsed_analysis *analysis, struct detail *detail, u
         detail->path_kind = path->kind;
         detail->address = keep_address(analysis, path);
     }
+    return path != NULL && detail->address == NULL ? -ENOMEM : 0;
 }
 
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
@@ -162,7 +164,8 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
             .path = path,
             .pc = key.pc,
         };
-        describe(analysis, detail, header->stream);
+        if (describe(analysis, detail, header->stream) < 0)
+            return -ENOMEM;
     }
     return index + 1;
 }
