@@ -30,7 +30,7 @@ static void print_types(uint64_t types)
         printf("%s%s", separator, event_type(id)->name);
         separator = ", ";
     }
-    fputs(types == 0 ? "accepts nothing\n" : "\n", stdout);
+    fputs(types == 0 ? "accepts nothing: no type of event has all these fields\n" : "\n", stdout);
 }
 
 /* What is discarded, with types that lack the same fields in one line. */
@@ -91,9 +91,9 @@ static int check_rules(const char *file)
              "discards fields.\n"
              "kernel: what no rule can accept is never recorded, where the kernel meter is used. "
              "filter: dpm\n"
-             "decides, before the trace is written. The kernel knows the first 63 rules one by "
-             "one, and\n"
-             "only of messages, waits and wake-ups.");
+             "decides, before the trace is written. For which events the kernel tells the rules "
+             "apart:\n"
+             "dpm-rules(5), What the kernel does.");
     rules_free(rules);
     return EXIT_SUCCESS;
 }

@@ -82,6 +82,11 @@ bool rules_explain(const struct rules *rules, uint32_t rule, uint32_t index,
         return true;
     }
     value_words(said, value, sizeof(value));
+    if (said->has_other) {
+        snprintf(ret_words, RULE_WORDS_SIZE, "%s (%s) %s %s%s", said->field.name,
+                 said->field.meaning, operator_words(said->relation), value, discards);
+        return true;
+    }
     snprintf(ret_words, RULE_WORDS_SIZE, "%s %s %s (%s)%s", said->field.name,
              operator_words(said->relation), value, said->field.meaning, discards);
     return true;

@@ -25,7 +25,7 @@ check_equal "... in words, with the line, the types and what is discarded" \
 Rule 2, line 3: RECEIVE
  type is RECEIVE (type of the event) kernel: first
 
-Rule 3, line 3: accepts nothing
+Rule 3, line 3: accepts nothing: no type of event has all these fields
  no record of DPM has the field channel never true" "$(squeeze < out | sed '/^A record/,$d; $d' | sed '$d')"
 : > none.rules
 runs "no rules" "$dpm" rules check none.rules

@@ -169,8 +169,9 @@ static void say_factor(const struct report *report, const struct finding *findin
     static const char *const verdicts[] = {
         [FACTOR_PATH_WAITS] =
             "most of the critical path is waits for unmonitored peers, disks and timers",
-        [FACTOR_IN_TURN] = "they worked in turn, or waited; more processors cannot help",
-        [FACTOR_HARDLY_PARALLEL] = "more processors will hardly help",
+        [FACTOR_IN_TURN] =
+            "they worked in turn, or waited: the program uses one processor at a time",
+        [FACTOR_HARDLY_PARALLEL] = "the program hardly uses more than one processor at a time",
         [FACTOR_NEARLY_ALL] = "nearly all of them can work at the same time",
         [FACTOR_ON_AVERAGE] = "on average, this many processors are kept busy",
     };
