@@ -76,8 +76,7 @@ int calibrate_read_host(const char *address, struct calibrate_host *host, struct
 
 /* As calibrate_measure, with `dpm calibrate --listen` on that machine. */
 int calibrate_remote(const struct calibrate_host *host, uint64_t time,
-                     uint64_t medians[CALIBRATE_SIZES], struct calibrate_cpu *cpu,
-                     struct problem *problem);
+                     uint64_t medians[CALIBRATE_SIZES], struct problem *problem);
 
 /* Whether the host has an address in one of the networks that this machine is connected to. */
 bool calibrate_is_on_subnet(const struct calibrate_host *host);
@@ -92,7 +91,7 @@ void calibrate_set_patience(int socket);
 
 struct calibrate_sensing {
     double sensor; /* ns of CPU time that a program needs to make a record, at a USDT probe */
-    double turn;   /* ns until a sensor is on */
+    double turn, turn_cpu;        /* ns until a sensor is on; CPU time, mean of on and off */
     double probe_time, probe_cpu; /* ns to read a variable of another process */
     double evaluate;              /* ns of CPU time for a comparison */
 };

@@ -107,14 +107,13 @@ static int connect_to(const struct calibrate_host *host, struct problem *problem
 }
 
 int calibrate_remote(const struct calibrate_host *host, uint64_t time,
-                     uint64_t medians[CALIBRATE_SIZES], struct calibrate_cpu *cpu,
-                     struct problem *problem)
+                     uint64_t medians[CALIBRATE_SIZES], struct problem *problem)
 {
     int file = connect_to(host, problem);
 
     if (file < 0)
         return file;
-    int result = calibrate_measure((struct link){file, file}, time, medians, cpu);
+    int result = calibrate_measure((struct link){file, file}, time, medians, NULL);
     close(file);
     if (result == -ETIMEDOUT)
         return problem_set(problem, result,

@@ -99,25 +99,34 @@ static double median(double *list, size_t count)
     return list[count / 2];
 }
 
+/* What one round measures, ns. */
+struct round {
+    double hit, turn, turn_cpu;
+};
+
 static int sense_round(struct sensors *sensors, struct sensor *sensor, const struct child *child,
-                       double *ret_hit, double *ret_switch, struct problem *problem)
+                       struct round *ret_round, struct problem *problem)
 {
     struct sensor_record record;
-    double without, with;
+    double without = 0, with = 0;
     int result = pass_probe(child, &without, problem);
 
-    uint64_t begin = clock_now(CLOCK_MONOTONIC);
+    uint64_t begin = clock_now(CLOCK_MONOTONIC), cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
     if (result == 0)
         result = sensor_switch(sensor, true, problem);
-    *ret_switch = (double)(clock_now(CLOCK_MONOTONIC) - begin);
+    uint64_t turn = clock_now(CLOCK_MONOTONIC) - begin;
+    uint64_t turn_cpu = clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu;
     if (result == 0)
         result = pass_probe(child, &with, problem);
-    if (result < 0)
-        return result;
-    *ret_hit = with > without ? with - without : 0;
     while (sensors_next(sensors, &record) > 0)
         ;
-    return sensor_switch(sensor, false, problem);
+    cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    if (result == 0)
+        result = sensor_switch(sensor, false, problem);
+    turn_cpu += clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    *ret_round =
+        (struct round){with > without ? with - without : 0, (double)turn, (double)turn_cpu / 2};
+    return result;
 }
 
 static int sense(struct sensors *sensors, struct sensor_program *program, const struct child *child,
@@ -129,15 +138,20 @@ static int sense(struct sensors *sensors, struct sensor_program *program, const 
                                      .values = values,
                                      .value_count = 1,
                                      .collection = SENSOR_TRACED};
-    double hits[ROUNDS], switches[ROUNDS];
+    double hits[ROUNDS], turns[ROUNDS], turns_cpu[ROUNDS];
     struct sensor_counts counts;
     struct sensor *sensor;
     int result = sensor_add(sensors, &wish, &sensor, problem);
 
     if (result < 0)
         return result;
-    for (size_t i = 0; i < ROUNDS && result == 0; i++)
-        result = sense_round(sensors, sensor, child, &hits[i], &switches[i], problem);
+    for (size_t i = 0; i < ROUNDS && result == 0; i++) {
+        struct round round;
+        result = sense_round(sensors, sensor, child, &round, problem);
+        hits[i] = round.hit;
+        turns[i] = round.turn;
+        turns_cpu[i] = round.turn_cpu;
+    }
     sensor_counts_read(sensor, &counts);
     sensor_remove(sensor);
     if (result == 0 && counts.passed != ROUNDS * HITS)
@@ -146,7 +160,8 @@ static int sense(struct sensors *sensors, struct sensor_program *program, const 
     if (result < 0)
         return result;
     sensing->sensor = median(hits, ROUNDS);
-    sensing->turn = median(switches, ROUNDS);
+    sensing->turn = median(turns, ROUNDS);
+    sensing->turn_cpu = median(turns_cpu, ROUNDS);
     return 0;
 }
 
@@ -176,23 +191,23 @@ int calibrate_sensor(struct calibrate_sensing *sensing, struct problem *problem)
 static int read_often(struct sensor_probe *probe, struct calibrate_sensing *sensing,
                       struct problem *problem)
 {
-    double times[READS];
+    double times[READS], cpu_times[READS];
     struct sensor_value value = {.kind = SENSOR_UNKNOWN};
-    uint64_t time, cpu = clock_now(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t time;
     int result = 0;
 
     for (size_t i = 0; i < READS && result == 0; i++) {
-        uint64_t begin = clock_now(CLOCK_MONOTONIC);
+        uint64_t cpu = clock_now(CLOCK_THREAD_CPUTIME_ID), begin = clock_now(CLOCK_MONOTONIC);
         result = sensor_probe_read(probe, &value, &time, problem);
         times[i] = (double)(clock_now(CLOCK_MONOTONIC) - begin);
+        cpu_times[i] = (double)(clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu);
     }
-    cpu = clock_now(CLOCK_THREAD_CPUTIME_ID) - cpu;
     if (result == 0 && (value.kind != SENSOR_UNSIGNED || value.natural != sensed))
         result = problem_set(problem, -EIO, "a probe read a wrong value");
     if (result < 0)
         return result;
     sensing->probe_time = median(times, READS);
-    sensing->probe_cpu = (double)cpu / READS;
+    sensing->probe_cpu = median(cpu_times, READS);
     return 0;
 }
 

@@ -117,7 +117,7 @@ static int write_remote(FILE *file, const struct machines *machines, uint64_t ti
     uint64_t medians[CALIBRATE_SIZES], most[CALIBRATE_SIZES] = {0};
 
     for (size_t i = 0; i < machines->count; i++) {
-        int result = calibrate_remote(&machines->hosts[i], time, medians, NULL, problem);
+        int result = calibrate_remote(&machines->hosts[i], time, medians, problem);
         if (result < 0)
             return result;
         write_pair(file, machines->here, machines->hosts[i].name, medians);

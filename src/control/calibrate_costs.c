@@ -12,15 +12,16 @@
 #define SHORT_MESSAGE 2 /* index of 100 bytes: about the size of a record */
 #define LONG_MESSAGE  4 /* 10000 bytes */
 
+/* Without the sender's CPU time: of a message between machines, an agent takes far more than a bare send. */
 static void write_message(FILE *file, const char *distance, const uint64_t medians[CALIBRATE_SIZES],
-                          const struct calibrate_cpu *cpu)
+                          uint64_t receive)
 {
     double first = (double)medians[0], shorter = (double)medians[SHORT_MESSAGE];
-    double longer = (double)medians[LONG_MESSAGE], receive = (double)cpu->receive;
+    double longer = (double)medians[LONG_MESSAGE];
     double bytes = calibrate_sizes[LONG_MESSAGE] - calibrate_sizes[SHORT_MESSAGE];
 
-    fprintf(file, "message %s %.2fus send %.2fus byte %.3fns\n", distance,
-            first > receive ? (first - receive) / 1e3 : 0, (double)cpu->send / 1e3,
+    fprintf(file, "message %s %.2fus byte %.3fns", distance,
+            first > (double)receive ? (first - (double)receive) / 1e3 : 0,
             longer > shorter ? (longer - shorter) / bytes : 0);
 }
 
@@ -28,7 +29,6 @@ static void write_message(FILE *file, const char *distance, const uint64_t media
 struct slowest {
     bool found;
     uint64_t medians[CALIBRATE_SIZES];
-    struct calibrate_cpu cpu;
 };
 
 static int measure_hosts(const struct calibrate_host *hosts, size_t count, uint64_t time,
@@ -37,14 +37,12 @@ static int measure_hosts(const struct calibrate_host *hosts, size_t count, uint6
     for (size_t i = 0; i < count; i++) {
         struct slowest *to = &slowest[calibrate_is_on_subnet(&hosts[i]) ? 0 : 1];
         uint64_t medians[CALIBRATE_SIZES];
-        struct calibrate_cpu cpu;
-        int result = calibrate_remote(&hosts[i], time, medians, &cpu, problem);
+        int result = calibrate_remote(&hosts[i], time, medians, problem);
         if (result < 0)
             return result;
         if (to->found && to->medians[SHORT_MESSAGE] >= medians[SHORT_MESSAGE])
             continue;
         to->found = true;
-        to->cpu = cpu;
         memcpy(to->medians, medians, sizeof(medians));
     }
     return 0;
@@ -64,15 +62,17 @@ static int write_messages(FILE *file, const struct calibrate_host *hosts, size_t
     result = measure_hosts(hosts, count, time, slowest, problem);
     if (result < 0)
         return result;
-    write_message(file, "machine", medians, &cpu);
+    write_message(file, "machine", medians, cpu.receive);
+    fprintf(file, " send %.2fus\nreceive %.2fus\n", (double)cpu.send / 1e3,
+            (double)cpu.receive / 1e3);
     for (size_t i = 0; i < ARRAY_SIZE(slowest); i++) {
         if (slowest[i].found)
-            write_message(file, distances[i], slowest[i].medians, &slowest[i].cpu);
+            write_message(file, distances[i], slowest[i].medians, cpu.receive);
         else
-            fprintf(file, "# message %s: not measured: give HOST:PORT of such a machine\n",
+            fprintf(file, "# message %s: not measured: give HOST:PORT of such a machine",
                     distances[i]);
+        fputc('\n', file);
     }
-    fprintf(file, "receive %.2fus\n", (double)cpu.receive / 1e3);
     return 0;
 }
 
@@ -87,7 +87,8 @@ int calibrate_write_costs(FILE *file, const struct calibrate_host *hosts, size_t
     if (result < 0)
         return result;
     if (calibrate_sensor(&sensing, &why) == 0)
-        fprintf(file, "sensor %.2fus\nswitch %.1fus\n", sensing.sensor / 1e3, sensing.turn / 1e3);
+        fprintf(file, "sensor %.2fus\nswitch %.1fus cpu %.1fus\n", sensing.sensor / 1e3,
+                sensing.turn / 1e3, sensing.turn_cpu / 1e3);
     else
         fprintf(file, "# sensor, switch: not measured: %s\n", why.text);
     if (calibrate_probe(&sensing, &why) == 0)

@@ -57,7 +57,7 @@ struct view_costs {
     double sensor;   /* to make a record */
     double evaluate; /* a comparison */
     double probe_time, probe_cpu; /* a resident monitor reads a variable of a process */
-    double turn;                  /* a sensor on or off */
+    double turn, turn_cpu;        /* a sensor on or off */
     double record;                /* bytes */
     double clocks;                /* how far clocks of machines are apart */
     bool shared;                  /* records can go through memory that process and monitor share */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generator.c: the event generators of the perturbation experiment (Ogle, Schwan, Snodgrass 1993, section IV.C). The program
+ * event_generator.c: the event generators of the perturbation experiment (Ogle, Schwan, Snodgrass 1993, section IV.C). The program
  * has two names, generator-1 and generator-2, and does what its standard input says:
  *
  *      assign 5000        computes 5000 times for a while, and each time may assign 0 or 1 to its attribute, at random
