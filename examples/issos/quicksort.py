@@ -161,7 +161,8 @@ result["apart_ms"] = None if not apart or None in apart else max(apart) / 1e6
 for line in notified:
     say(f"notified: queue 1 has {line['values']['thisqueuesize']:.0f} ranges")
 say(f"The view became active {len(active)} times; {result['right']} times queue 1 had that size by its own account, and queue 2 "
-    f"was over its limit then, or {result['apart_ms']} ms before or after.")
+    f"was over its limit then, or at most {result['apart_ms']} ms before or after. {result['late']} notifications were sent later "
+    "than WITHIN 1000 ms.")
 slow = [line["values"]["duration"] for line in lines if line.get("view") == "Slow-Request" and line["change"] != "inactive"]
 result["slow"] = len(slow)
 result["slow_by_account"] = sum(duration > 6_000_000 for duration in durations)

@@ -19,7 +19,7 @@ play() {
     timeout 300 python3 -B "$examples/$name.py" "$build" "$@" > "$name.out" 2> "$name.err"
     check_equal "$name: runs to its end" "0 " "$? $(cat "$name.err")"
     tail -n 1 "$name.out" > result
-    sed 's/^/# /' "$name.out"
+    sed '$d; s/^/# /' "$name.out"
 }
 
 # ---- perturbation ----
