@@ -90,8 +90,8 @@ void calibrate_set_patience(int socket);
 /* ---- calibrate_sensors.c ---- */
 
 struct calibrate_sensing {
-    double sensor; /* ns of CPU time that a program needs to make a record, at a USDT probe */
-    double turn, turn_cpu;        /* ns until a sensor is on; CPU time, mean of on and off */
+    double sensor;         /* ns of CPU time that a record takes, at the entry of a function */
+    double turn, turn_cpu; /* ns until a sensor is on; CPU time, mean of on and off */
     double probe_time, probe_cpu; /* ns to read a variable of another process */
     double evaluate;              /* ns of CPU time for a comparison */
 };
