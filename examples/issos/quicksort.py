@@ -12,6 +12,7 @@ import bisect
 import json
 import os
 import random
+import re
 import socket
 import struct
 import subprocess
@@ -38,7 +39,7 @@ notified = []
 def receive():
     connection, _ = listener.accept()
     for line in connection.makefile():
-        notified.append(json.loads(line))
+        notified.append(dict(json.loads(line), came=time.time_ns()))
 
 
 threading.Thread(target=receive, daemon=True).start()
@@ -150,19 +151,21 @@ def distance_over(queue, when):
     return min((max(begin - when, when - end, 0) for begin, end in spans), default=None)
 
 
+# times of hosts are as right as dpm says that it knows their clocks
+slack = int((max(float(bound) for bound in re.findall(r"ms ahead, to ([\d.]+) ms", monitor.notes())) + 0.5) * 1e6)
 active = [line for line in lines if line.get("view") == "Both-Queue-Limits-Exceeded" and line["change"] == "active"]
 result["active"] = len(active)
 result["notified"] = len(notified)
 result["late"] = sum(receiver["late"] for receiver in end["notifications"])
 result["right"] = sum(line["values"]["thisqueuesize"] > LIMIT and
-                      line["values"]["thisqueuesize"] in size_about(0, line["time"], 5_000_000) for line in active)
+                      line["values"]["thisqueuesize"] in size_about(0, line["time"], slack) for line in active)
 apart = [distance_over(1, line["time"]) for line in active]
 result["apart_ms"] = None if not apart or None in apart else max(apart) / 1e6
 for line in notified:
-    say(f"notified: queue 1 has {line['values']['thisqueuesize']:.0f} ranges")
-say(f"The view became active {len(active)} times; {result['right']} times queue 1 had that size by its own account, and queue 2 "
-    f"was over its limit then, or at most {result['apart_ms']} ms before or after. {result['late']} notifications were sent later "
-    "than WITHIN 1000 ms.")
+    say(f"notified: queue 1 has {line['values']['thisqueuesize']:.0f} ranges; {(line['came'] - line['time']) / 1e6:.0f} ms after it had")
+say(f"The view became active {len(active)} times; {result['right']} times queue 1 had that size by its own account (to "
+    f"{slack / 1e6:.1f} ms, as clocks are known), and queue 2 was over its limit then, or at most {result['apart_ms']} ms before "
+    f"or after. {result['late']} notifications were sent later than WITHIN 1000 ms.")
 slow = [line["values"]["duration"] for line in lines if line.get("view") == "Slow-Request" and line["change"] != "inactive"]
 result["slow"] = len(slow)
 result["slow_by_account"] = sum(duration > 6_000_000 for duration in durations)
