@@ -33,7 +33,7 @@ for way, (view, costs) in WAYS.items():
     monitor.settle(*ATTRIBUTES)
     monitors[way] = monitor
 
-measured = {way: {"elapsed": [], "cpu": [], "host": [], "assignments": 0, "ones": 0, "first_zeros": 0, "messages": 0}
+measured = {way: {"elapsed": [], "cpu": [], "host": [], "assignments": 0, "ones": 0, "changes": 0, "messages": 0}
             for way in ("unmonitored", *WAYS)}
 
 
@@ -54,7 +54,7 @@ def generate(way):
     sums["host"].append(world.cpu_time("sun") - host)
     sums["elapsed"].append(max(answer["elapsed"] for answer in answers) / 1e9)
     sums["cpu"].append(sum(answer["cpu"] for answer in answers) / 1e9)
-    for key in ("assignments", "ones", "first_zeros"):
+    for key in ("assignments", "ones", "changes"):
         sums[key] += sum(answer[key] for answer in answers)
     if monitor:
         sums["messages"] += monitor.ask("counts")["passed"] - messages
@@ -85,6 +85,6 @@ for way in WAYS:
         f"{(sums['cpu'] - base['cpu']) * 1e9 * rounds / sums['assignments']:.0f} ns for each assignment in the generators")
 sensor = measured["sensor"]
 say(f"The generators assigned 1 {sensor['ones']} times of {sensor['assignments']} "
-    f"({sensor['ones'] / sensor['assignments'] * 100:.1f}%), and {sensor['first_zeros']} first zeros after that.")
-say(f"The sensor made {sensor['records']} records; the kernel refused {sensor['refused']}, the other zeros.")
+    f"({sensor['ones'] / sensor['assignments'] * 100:.1f}%), and {sensor['changes']} times another value than before.")
+say(f"The sensor made {sensor['records']} records, one for each of these; the kernel refused the other {sensor['refused']}.")
 say(json.dumps(measured))
