@@ -43,6 +43,7 @@ check_equal 'of messages, probes and comparisons' 'message receive probe evaluat
     "$(grep -v -e '^#' -e '^sensor' -e '^switch' local.costs | cut -d ' ' -f 1 | uniq | xargs)"
 check_equal 'of sensors, or says why not' 1 "$(grep -c -e '^sensor [0-9.]*us$' -e '^# sensor, switch: not measured: .' local.costs)"
 [ "$(id -u)" != 0 ] || ! was_found || check 'of sensors, as the meter runs here' grep -q '^sensor' local.costs
+# shellcheck disable=SC2016 # for awk
 check 'no cost is 0, and none takes a second' awk '!/^#/ {
     for (i = 2; i <= NF; i++)
         if ($i ~ /^[0-9.]+(us|ns)$/ && $(i - 1) !~ /^(machine|byte)$/ && ($i + 0 <= 0 || $i + 0 > 1e6)) exit 1 }' local.costs
