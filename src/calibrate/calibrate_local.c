@@ -87,7 +87,8 @@ static void close_link(struct link link)
         close(link.out);
 }
 
-int calibrate_local(enum calibrate_kind kind, uint64_t time, uint64_t medians[CALIBRATE_SIZES])
+int calibrate_local(enum calibrate_kind kind, uint64_t time, uint64_t medians[CALIBRATE_SIZES],
+                    struct calibrate_cpu *cpu)
 {
     struct link links[2];
     int result = make_links(kind, links);
@@ -103,7 +104,7 @@ int calibrate_local(enum calibrate_kind kind, uint64_t time, uint64_t medians[CA
     result = child < 0 ? -errno : 0;
     close_link(links[1]);
     if (result == 0)
-        result = calibrate_measure(links[0], time, medians);
+        result = calibrate_measure(links[0], time, medians, cpu);
     close_link(links[0]);
     if (child > 0)
         waitpid(child, NULL, 0);

@@ -157,9 +157,66 @@ static int take_turns(struct link link, char *buffer, uint32_t size, uint32_t tu
     return result;
 }
 
-#define WARM_UP 20u
+#define WARM_UP   20u
+#define CPU_TURNS 1000u
+#define CPU_SIZE  100u
 
-int calibrate_measure(struct link link, uint64_t time, uint64_t medians[CALIBRATE_SIZES])
+static uint64_t cpu_now(void)
+{
+    return clock_now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* What reading the clock adds to each of the times below. */
+static uint64_t clock_cost(uint64_t *times)
+{
+    for (uint32_t i = 0; i < CPU_TURNS; i++) {
+        uint64_t begin = cpu_now();
+        times[i] = cpu_now() - begin;
+    }
+    qsort(times, CPU_TURNS, sizeof(*times), by_value);
+    return times[CPU_TURNS / 2];
+}
+
+static uint64_t median_above(uint64_t *times, uint32_t count, uint64_t clock)
+{
+    qsort(times, count, sizeof(*times), by_value);
+    return times[count / 2] > clock ? times[count / 2] - clock : 0;
+}
+
+/* At most CPU_TURNS turns; `times` has space for twice as many. */
+static int measure_cpu(struct link link, char *buffer, uint32_t turns, uint64_t *times,
+                       struct calibrate_cpu *cpu)
+{
+    uint64_t *sends = times, *receives = times + CPU_TURNS, clock = clock_cost(times);
+    int result = ask(link, CPU_SIZE, turns);
+
+    for (uint32_t i = 0; result == 0 && i < turns; i++) {
+        uint64_t begin = cpu_now();
+        result = send_all(link.out, buffer, CPU_SIZE);
+        uint64_t sent = cpu_now();
+        if (result == 0)
+            result = receive_all(link.in, buffer, CPU_SIZE);
+        if (result > 0)
+            result = -ECONNRESET;
+        sends[i] = sent - begin;
+        receives[i] = cpu_now() - sent;
+    }
+    if (result == 0)
+        *cpu = (struct calibrate_cpu){median_above(sends, turns, clock),
+                                      median_above(receives, turns, clock)};
+    return result;
+}
+
+/* As many turns as take this time: so that a slow network takes no longer than a fast one. */
+static uint32_t turns_within(uint64_t time, uint64_t turn, uint32_t most)
+{
+    uint64_t turns = time / (turn + 1);
+
+    return turns < WARM_UP ? WARM_UP : turns > most ? most : (uint32_t)turns;
+}
+
+int calibrate_measure(struct link link, uint64_t time, uint64_t medians[CALIBRATE_SIZES],
+                      struct calibrate_cpu *cpu)
 {
     uint64_t *times = calloc(TURNS_MOST, sizeof(*times));
     char *buffer = calloc(1, CALIBRATE_SIZE_MOST);
@@ -170,12 +227,14 @@ int calibrate_measure(struct link link, uint64_t time, uint64_t medians[CALIBRAT
         if (result < 0)
             break;
         qsort(times, WARM_UP, sizeof(*times), by_value);
-        uint64_t turns = time / (times[WARM_UP / 2] + 1);
-        turns = turns < WARM_UP ? WARM_UP : turns > TURNS_MOST ? TURNS_MOST : turns;
-        result = take_turns(link, buffer, calibrate_sizes[i], (uint32_t)turns, times);
+        uint32_t turns = turns_within(time, times[WARM_UP / 2], TURNS_MOST);
+        result = take_turns(link, buffer, calibrate_sizes[i], turns, times);
         qsort(times, turns, sizeof(*times), by_value);
         medians[i] = times[turns / 2] / 2;
     }
+    if (cpu != NULL && result == 0)
+        result =
+            measure_cpu(link, buffer, turns_within(time, 2 * medians[0], CPU_TURNS), times, cpu);
     free(times);
     free(buffer);
     return result;

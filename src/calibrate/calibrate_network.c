@@ -3,6 +3,7 @@
 #include "calibrate/calibrate.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -112,7 +113,7 @@ int calibrate_remote(const struct calibrate_host *host, uint64_t time,
 
     if (file < 0)
         return file;
-    int result = calibrate_measure((struct link){file, file}, time, medians);
+    int result = calibrate_measure((struct link){file, file}, time, medians, NULL);
     close(file);
     if (result == -ETIMEDOUT)
         return problem_set(problem, result,
@@ -121,6 +122,46 @@ int calibrate_remote(const struct calibrate_host *host, uint64_t time,
     return result < 0 ? problem_set(problem, result, "%s:%s: %s", host->name, host->port,
                                     strerror(-result))
                       : 0;
+}
+
+/* The bytes of an IPv4 or IPv6 address; NULL: another kind. */
+static const uint8_t *address_bytes(const struct sockaddr *address, size_t *ret_size)
+{
+    if (address == NULL || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return NULL;
+    *ret_size = address->sa_family == AF_INET ? 4 : 16;
+    return address->sa_family == AF_INET
+               ? (const uint8_t *)&((const struct sockaddr_in *)address)->sin_addr
+               : (const uint8_t *)&((const struct sockaddr_in6 *)address)->sin6_addr;
+}
+
+static bool is_in_network(const struct sockaddr *address, const struct ifaddrs *own)
+{
+    size_t size = 0, other = 0, masked = 0;
+    const uint8_t *bytes = address_bytes(address, &size),
+                  *here = address_bytes(own->ifa_addr, &other);
+    const uint8_t *mask = address_bytes(own->ifa_netmask, &masked);
+
+    if (bytes == NULL || here == NULL || mask == NULL || other != size || masked != size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (((bytes[i] ^ here[i]) & mask[i]) != 0)
+            return false;
+    return true;
+}
+
+bool calibrate_is_on_subnet(const struct calibrate_host *host)
+{
+    struct ifaddrs *list;
+    bool found = false;
+
+    if (getifaddrs(&list) < 0)
+        return false;
+    for (const struct addrinfo *at = host->found; at != NULL && !found; at = at->ai_next)
+        for (const struct ifaddrs *own = list; own != NULL && !found; own = own->ifa_next)
+            found = is_in_network(at->ai_addr, own);
+    freeifaddrs(list);
+    return found;
 }
 
 /* ---- listening ---- */

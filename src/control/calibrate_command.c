@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calibrate_command.c: `dpm calibrate`: measures message delays for `dpm parallelism --delays`. See dpm-calibrate(1).
+ * calibrate_command.c: `dpm calibrate`: measures message delays for `dpm parallelism --delays`, or with --costs what
+ * `dpm view --costs` reads. See dpm-calibrate(1).
  *
  *      this process  -- message of n bytes -->  a child, or `dpm calibrate --listen` on another machine
  *                    <- message of n bytes --      half of the round-trip time; the median of many
  */
 #include "calibrate/calibrate.h"
+#include "control/calibrate_costs.h"
 #include "control/calibrate_listen.h"
 #include "control/command.h"
 
@@ -22,6 +24,7 @@ struct asked {
     const char *file;   /* NULL: standard output */
     const char *listen; /* port, or address:port */
     uint64_t time;      /* ns for each length */
+    bool costs;         /* for views */
 };
 
 /* ---- writing ---- */
@@ -50,7 +53,7 @@ static int write_local(FILE *file, uint64_t time, struct problem *problem)
     uint64_t medians[CALIBRATE_SIZES];
 
     for (unsigned kind = 0; kind < CALIBRATE_KINDS; kind++) {
-        int result = calibrate_local((enum calibrate_kind)kind, time, medians);
+        int result = calibrate_local((enum calibrate_kind)kind, time, medians, NULL);
         if (result < 0)
             return problem_set(problem, result, "%s: %s", kind_word(kind), strerror(-result));
         fprintf(file, "%s ", kind == CALIBRATE_TCP ? "local " : "#");
@@ -158,7 +161,9 @@ static int calibrate(const struct asked *asked, const char *const *addresses, si
         result = problem_set(problem, -ENOMEM, "out of memory");
         goto done;
     }
-    result = write_delays(memory, &machines, asked->time, problem);
+    result = asked->costs ? calibrate_write_costs(memory, machines.hosts, machines.count,
+                                                  asked->time, problem)
+                          : write_delays(memory, &machines, asked->time, problem);
     if (fclose(memory) != 0 && result == 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0)
@@ -171,9 +176,10 @@ done:
 
 /* ---- options ---- */
 
-enum { OPTION_LISTEN = OPTION_HELP + 1, OPTION_TIME };
+enum { OPTION_COSTS = OPTION_HELP + 1, OPTION_LISTEN, OPTION_TIME };
 
 static const struct command_option calibrate_options[] = {
+    {"costs", OPTION_COSTS, {0}, "write costs for dpm view, also of sensors and probes"},
     {"output", 'o', {"FILE", ARGUMENT_FILE}, "write to FILE (standard output)"},
     {"listen",
      OPTION_LISTEN,
@@ -188,6 +194,9 @@ static int take_option(int option, struct asked *asked)
     switch (option) {
     case 'o':
         asked->file = optarg;
+        return -1;
+    case OPTION_COSTS:
+        asked->costs = true;
         return -1;
     case OPTION_LISTEN:
         asked->listen = optarg;
@@ -213,7 +222,8 @@ static int command_calibrate(int argc, char **argv)
         status = take_option(option, &asked);
     if (status >= 0)
         return status;
-    if (asked.listen != NULL && (optind < argc || asked.file != NULL || asked.time != 0))
+    if (asked.listen != NULL &&
+        (optind < argc || asked.file != NULL || asked.time != 0 || asked.costs))
         return command_usage_error("calibrate", "--listen takes no other option or argument");
     if (asked.time == 0)
         asked.time = 200000000;

@@ -95,16 +95,18 @@ static int find_function(struct sensor_program *program, const char *name, struc
     struct nearest nearest = {.typed = name, .length = strlen(name)};
     struct function_search search = {.name = name, .places = places, .nearest = &nearest};
     char text[NEAREST_TEXT_SIZE];
-    uint64_t address, size;
-    Dwfl_Module *module;
+    struct lookup_symbols symbols = {.count = 0};
     int result = 0;
 
     /* the program's own before those of its libraries */
     for (size_t i = 0; result == 0 && i < program->module_count && places->count == 0; i++)
         result = lookup_each(program, program->modules[i], check_function, &search);
-    if (result == 0 && places->count == 0 &&
-        lookup_symbol(program, name, true, &address, &size, &module, &nearest))
-        result = add_address(places, module, address, true);
+    if (result == 0 && places->count == 0)
+        lookup_symbols(program, name, true, &symbols, &nearest);
+    for (size_t i = 0; i < symbols.count && result == 0; i++)
+        result = i == LOOKUP_SYMBOLS_MOST
+                     ? -E2BIG
+                     : add_address(places, symbols.module, symbols.addresses[i], true);
     if (result < 0)
         return problem_set(problem, result,
                            "function '%s' is inlined in more than %d places; give a line", name,

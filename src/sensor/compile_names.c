@@ -58,16 +58,17 @@ static bool find_local(const struct compiler *compiler, const char *name, Dwarf_
 static bool find_copy(struct compiler *compiler, const struct lookup *lookup, const char *name,
                       uint64_t *ret_address)
 {
-    Dwfl_Module *module;
-    uint64_t size;
+    struct lookup_symbols symbols;
     struct nearest nearest = {.typed = name, .length = SIZE_MAX};
     Dwarf_Attribute attribute;
     Dwarf_Die die = lookup->die;
 
-    return lookup->module != compiler->program->modules[0] &&
-           dwarf_attr_integrate(&die, DW_AT_external, &attribute) != NULL &&
-           lookup_symbol(compiler->program, name, false, ret_address, &size, &module, &nearest) &&
-           module == compiler->program->modules[0];
+    if (lookup->module == compiler->program->modules[0] ||
+        dwarf_attr_integrate(&die, DW_AT_external, &attribute) == NULL)
+        return false;
+    lookup_symbols(compiler->program, name, false, &symbols, &nearest);
+    *ret_address = symbols.addresses[0];
+    return symbols.count == 1 && symbols.module == compiler->program->modules[0];
 }
 
 static int compile_variable(struct compiler *compiler, const struct c_expression *name,
@@ -93,24 +94,43 @@ static const char *const register_names[SENSOR_REGISTERS] = {
     "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
     "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
 
+/* A variable that only symbols know, of which there may be several: static ones of different files. Returns 1, 0: there is
+ * none, or an error. */
+static int find_symbol(struct compiler *compiler, const struct c_expression *name,
+                       const char *symbol, struct nearest *nearest, uint64_t *ret_address)
+{
+    struct lookup_symbols symbols;
+
+    lookup_symbols(compiler->program, symbol, false, &symbols, nearest);
+    *ret_address = symbols.addresses[0];
+    if (symbols.count < 2)
+        return (int)symbols.count;
+    return compile_problem(compiler, name, -EINVAL,
+                           "%zu files have a variable '%s', and without debug information nothing "
+                           "tells which is meant; use an address: *(int *)0x%llx, *(int *)0x%llx%s",
+                           symbols.count, symbol, (unsigned long long)symbols.addresses[0],
+                           (unsigned long long)symbols.addresses[1],
+                           symbols.count > 2 ? " ..." : "");
+}
+
 /* Where an argument is, or begins to be. */
 static int compile_usdt_base(struct compiler *compiler, const struct c_expression *name,
                              const struct usdt_argument *argument, unsigned to)
 {
     struct nearest nearest = {.typed = argument->symbol, .length = SIZE_MAX};
-    Dwfl_Module *module;
-    uint64_t address, size;
+    uint64_t address;
 
     if (argument->symbol[0] == '\0')
         return compile_step(compiler, name,
                             (struct sensor_step){.operation = STEP_REGISTER,
                                                  .to = (uint8_t)to,
                                                  .constant = argument->from});
-    if (!lookup_symbol(compiler->program, argument->symbol, false, &address, &size, &module,
-                       &nearest))
-        return compile_problem(compiler, name, -ENOENT,
-                               "'%s' is the variable '%s', which has no symbol", name->name,
-                               argument->symbol);
+    int result = find_symbol(compiler, name, argument->symbol, &nearest, &address);
+    if (result <= 0)
+        return result < 0 ? result
+                          : compile_problem(compiler, name, -ENOENT,
+                                            "'%s' is the variable '%s', which has no symbol",
+                                            name->name, argument->symbol);
     return compile_step(compiler, name,
                         (struct sensor_step){.operation = STEP_CONSTANT,
                                              .to = (uint8_t)to,
@@ -220,16 +240,16 @@ static int compile_enumerator(struct compiler *compiler, const struct c_expressi
 static int compile_symbol(struct compiler *compiler, const struct c_expression *name, unsigned to,
                           struct operand *ret_operand, struct nearest *nearest)
 {
-    Dwfl_Module *module;
-    uint64_t address, size;
+    uint64_t address;
+    int result = find_symbol(compiler, name, name->name, nearest, &address);
 
-    if (!lookup_symbol(compiler->program, name->name, false, &address, &size, &module, nearest))
-        return 0;
+    if (result <= 0)
+        return result;
     *ret_operand = (struct operand){.type = &type_untyped, .in_memory = true};
-    int result = compile_step(compiler, name,
-                              (struct sensor_step){.operation = STEP_CONSTANT,
-                                                   .to = (uint8_t)to,
-                                                   .constant = (int64_t)address});
+    result = compile_step(compiler, name,
+                          (struct sensor_step){.operation = STEP_CONSTANT,
+                                               .to = (uint8_t)to,
+                                               .constant = (int64_t)address});
     return result < 0 ? result : 1;
 }
 

@@ -260,28 +260,46 @@ static bool is_kind(const GElf_Sym *symbol, bool function)
     return function ? type == STT_FUNC : type == STT_OBJECT || type == STT_NOTYPE;
 }
 
-bool lookup_symbol(struct sensor_program *program, const char *name, bool function,
-                   uint64_t *ret_address, uint64_t *ret_size, Dwfl_Module **ret_module,
-                   struct nearest *nearest)
+static void add_symbol(struct lookup_symbols *symbols, uint64_t address)
 {
-    for (size_t i = 0; i < program->module_count; i++) {
-        Dwfl_Module *module = program->modules[i];
-        int count = dwfl_module_getsymtab(module);
-        for (int k = 0; k < count; k++) {
-            GElf_Sym symbol;
-            GElf_Addr address;
-            const char *found =
-                dwfl_module_getsym_info(module, k, &symbol, &address, NULL, NULL, NULL);
-            if (found == NULL || !is_kind(&symbol, function))
-                continue;
-            if (function ? lookup_same_function(found, name) : strcmp(found, name) == 0) {
-                *ret_address = address;
-                *ret_size = symbol.st_size;
-                *ret_module = module;
-                return true;
-            }
+    for (size_t i = 0; i < symbols->count && i < LOOKUP_SYMBOLS_MOST; i++)
+        if (symbols->addresses[i] == address)
+            return;
+    if (symbols->count < LOOKUP_SYMBOLS_MOST)
+        symbols->addresses[symbols->count] = address;
+    symbols->count++;
+}
+
+static void look_in_module(Dwfl_Module *module, const char *name, bool function,
+                           struct lookup_symbols *symbols, struct nearest *nearest)
+{
+    int count = dwfl_module_getsymtab(module);
+    bool has_global = false;
+
+    for (int i = 0; i < count; i++) {
+        GElf_Sym symbol;
+        GElf_Addr address;
+        const char *found = dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
+        if (found == NULL || !is_kind(&symbol, function))
+            continue;
+        if (function ? !lookup_same_function(found, name) : strcmp(found, name) != 0) {
             nearest_add(nearest, found);
+            continue;
         }
+        bool global = !function && GELF_ST_BIND(symbol.st_info) != STB_LOCAL;
+        if (global && !has_global)
+            symbols->count = 0;
+        if (global || !has_global)
+            add_symbol(symbols, address);
+        has_global = has_global || global;
     }
-    return false;
+    symbols->module = module;
+}
+
+void lookup_symbols(struct sensor_program *program, const char *name, bool function,
+                    struct lookup_symbols *ret_symbols, struct nearest *nearest)
+{
+    ret_symbols->count = 0;
+    for (size_t i = 0; i < program->module_count && ret_symbols->count == 0; i++)
+        look_in_module(program->modules[i], name, function, ret_symbols, nearest);
 }

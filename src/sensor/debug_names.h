@@ -36,10 +36,16 @@ bool lookup_type(struct sensor_program *program, const char *name, Dwarf_Die *re
 /* A constant of an enum of the program. */
 bool lookup_enumerator(struct sensor_program *program, const char *name, int64_t *ret_value);
 
-/* A symbol: of a variable that is not thread-local, or of a function. */
-bool lookup_symbol(struct sensor_program *program, const char *name, bool function,
-                   uint64_t *ret_address, uint64_t *ret_size, Dwfl_Module **ret_module,
-                   struct nearest *nearest);
+/* Symbols with a name: of a variable that is not thread-local (a global one comes before static ones of files), or of
+ * functions: of the first module that has one. */
+#define LOOKUP_SYMBOLS_MOST 16
+struct lookup_symbols {
+    Dwfl_Module *module;
+    uint64_t addresses[LOOKUP_SYMBOLS_MOST];
+    size_t count; /* 0: none; more than LOOKUP_SYMBOLS_MOST: `addresses` has the first of them */
+};
+void lookup_symbols(struct sensor_program *program, const char *name, bool function,
+                    struct lookup_symbols *ret_symbols, struct nearest *nearest);
 
 /* Whether a name of the program is the one that the user gave: also that of a C++ or Rust function without its
  * arguments and hash. */

@@ -169,7 +169,7 @@ const char *sensor_value_type(const struct sensor *sensor, size_t value);
 size_t sensor_place_count(const struct sensor *sensor);
 
 /* Makes it an extended sensor: it passes on each time that a condition of this instance is true, and the first one after
- * that for which none is: exactly what view_filter_passes would (values beyond 2^52, or sums of such, pass always).
+ * that for which none is, or crossings only: exactly what view_filter_passes would (values beyond 2^52, or sums of such, pass always).
  * `value_of[r]`: the value of this sensor that is the view's reference r, for those of this instance. Sensors
  * that are on stay on, and nothing is attached anew: so this also changes a constant. The kernel uses the old
  * condition or the new one, never a mixture. NULL conditions: no condition any more.

@@ -264,7 +264,9 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
         for (size_t i = 0; result == 0 && i < sensor->place_count; i++) {
             code = *sensor->places[i].code;
             code.count = sensor->places[i].value_steps;
-            code.conditional = conditions != NULL;
+            code.conditional = conditions == NULL                 ? SENSOR_ALL
+                               : conditions->of[entity].crossings ? SENSOR_CROSSINGS
+                                                                  : SENSOR_TRUE;
             if (conditions != NULL)
                 result = add_conditions(&with, &conditions->of[entity]);
             if (result == 0 && pass == 1)
@@ -276,5 +278,5 @@ int sensor_condition(struct sensor *sensor, const struct view_conditions *condit
 
 void sensor_pass_next(struct sensor *sensor)
 {
-    __atomic_store_n(&sensor->state->was_true, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&sensor->state->was_true, SENSOR_UNTOLD, __ATOMIC_SEQ_CST);
 }

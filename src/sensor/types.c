@@ -129,41 +129,46 @@ const struct type *type_of(struct sensor_program *program, Dwarf_Die *die)
     return type_of_die(program, &named);
 }
 
-/* The rows of an array of several dimensions: the same type without its first dimension. */
-static unsigned count_dimensions(const struct type *type, uint64_t *ret_first)
+/* How many dimensions an array has, and how many elements are in those after number `row`; 0: unknown. */
+static unsigned count_dimensions(Dwarf_Die die, unsigned row, uint64_t *ret_elements)
 {
-    Dwarf_Die die = type->die, child;
+    Dwarf_Die child;
     unsigned count = 0;
+    uint64_t elements = 1;
 
     if (dwarf_child(&die, &child) != 0)
         return 0;
     do {
         if (dwarf_tag(&child) != DW_TAG_subrange_type)
             continue;
-        if (count++ == 0)
-            *ret_first = number_attribute(&child, DW_AT_count,
-                                          number_attribute(&child, DW_AT_upper_bound, 0) + 1);
+        uint64_t last = number_attribute(&child, DW_AT_upper_bound, UINT64_MAX);
+        uint64_t own = number_attribute(&child, DW_AT_count, last + 1);
+        if (count++ > row && __builtin_mul_overflow(elements, own, &elements))
+            elements = 0;
     } while (dwarf_siblingof(&child, &child) == 0);
+    *ret_elements = elements;
     return count;
 }
 
+/* Of an array of several dimensions this is an array again: the same one, with the next of them. */
 const struct type *type_target(struct sensor_program *program, const struct type *type)
 {
-    uint64_t first = 0;
+    uint64_t elements = 0;
     Dwarf_Die die = type->die;
 
     if (type->to != NULL)
         return type->to;
     const struct type *target = type_of(program, &die);
-    if (target == NULL || type->kind != TYPE_ARRAY)
+    if (target == NULL || type->kind != TYPE_ARRAY ||
+        count_dimensions(type->die, type->row, &elements) < type->row + 2)
         return target;
-    unsigned dimensions = count_dimensions(type, &first);
-    if (dimensions < 2 || dimensions > 2 || first == 0 || type->size == 0)
-        return target;
-    struct type *row = arena_allocate(&program->memory, sizeof(*row));
-    if (row != NULL)
-        *row = (struct type){.kind = TYPE_ARRAY, .size = type->size / first, .to = target};
-    return row;
+    struct type *rows = arena_allocate(&program->memory, sizeof(*rows));
+    if (rows != NULL)
+        *rows = (struct type){.kind = TYPE_ARRAY,
+                              .size = target->size * elements,
+                              .die = type->die,
+                              .row = type->row + 1};
+    return rows;
 }
 
 const struct type *type_pointer_to(struct sensor_program *program, const struct type *type)

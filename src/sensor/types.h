@@ -29,6 +29,8 @@ struct type {
     const char *name;
     const struct type *to; /* pointers and arrays; NULL: from `die` */
     Dwarf_Die die;         /* without typedefs and qualifiers */
+    unsigned
+        row; /* of an array's dimensions, how many have been indexed: grid[1] of int grid[3][4] */
 };
 
 extern const struct type type_int, type_unsigned, type_long, type_unsigned_long, type_double,

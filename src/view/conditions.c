@@ -138,6 +138,19 @@ static int list_conditions(struct view_conditions *conditions, struct view_expre
     return 0;
 }
 
+/* Which instances pass on crossings only. */
+static void find_crossings(struct view_conditions *conditions)
+{
+    const struct view *view = conditions->view;
+    uint32_t shown = 0;
+
+    for (size_t i = 0; i < view->target_count; i++)
+        shown |= view_entities_of(view, view->targets[i].expression);
+    for (size_t i = 0; i < view->entity_count; i++)
+        conditions->of[i].crossings =
+            conditions->of[i].count == 1 && !conditions->of[i].raw && (shown & 1u << i) == 0;
+}
+
 int view_conditions_make(const struct view *view, struct view_conditions *ret_conditions,
                          struct problem *problem)
 {
@@ -152,6 +165,7 @@ int view_conditions_make(const struct view *view, struct view_conditions *ret_co
         view_conditions_done(&conditions);
         return problem_set(problem, -ENOMEM, "view %s: out of memory", view->name);
     }
+    find_crossings(&conditions);
     *ret_conditions = conditions;
     return 0;
 }

@@ -239,7 +239,7 @@ static void add_probes(struct sum *sum, uint32_t entity, double rate, double sha
     const struct view_costs *costs = sum->world->costs;
     const struct plan_place *place = &sum->world->places[entity];
 
-    sum->busy += rate * (costs->probe_cpu + 2 * costs->turn);
+    sum->busy += rate * (costs->probe_cpu + 2 * costs->turn_cpu);
     if (sum->plan->top == VIEW_IN_CENTRAL) {
         sum->busy += rate * sum->resident * costs->receive;
         add_to_central(sum, rate, sum->resident, place->to_central);

@@ -10,12 +10,13 @@ bool view_filter_passes(struct view_filter *filter, const struct view_conditions
                         uint32_t entity, view_look *look, void *context)
 {
     const struct view_entity_conditions *of = &conditions->of[entity];
-    bool was_true = filter->was_true;
+    const struct view_filter before = *filter;
 
-    filter->was_true = false;
+    *filter = (struct view_filter){false, false};
     for (size_t i = 0; i < of->count && !filter->was_true; i++)
         filter->was_true = view_holds(of->list[i], look, context) == VIEW_TRUE;
-    return filter->was_true || was_true;
+    return before.pass_next || (of->crossings ? filter->was_true != before.was_true
+                                              : filter->was_true || before.was_true);
 }
 
 struct known {

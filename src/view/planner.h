@@ -10,8 +10,9 @@
  *                   '-------------------- straight -----------------------------^
  *
  * A sensor or resident monitor that evaluates the conditions of an instance passes on only values for which one of
- * them is true, and the first one after that for which none is (struct view_filter). A monitor that receives these
- * values computes the same truth as with all of them.
+ * them is true, and the first one after that for which none is (struct view_filter). If nothing but the truth of one
+ * condition matters, it passes on the crossings of the paper's plan 2: values with which that changes. A monitor that
+ * receives these values computes the same truth as with all of them.
  *
  * view_filter and view_monitor, at the end of this file, are what sensors and monitors (src/monitor) call to carry a plan
  * out. Random tests compare them with a naive evaluation.
@@ -57,7 +58,7 @@ struct view_costs {
     double sensor;   /* to make a record */
     double evaluate; /* a comparison */
     double probe_time, probe_cpu; /* a resident monitor reads a variable of a process */
-    double turn;                  /* a sensor on or off */
+    double turn, turn_cpu;        /* a sensor on or off */
     double record;                /* bytes */
     double clocks;                /* how far clocks of machines are apart */
     bool shared;                  /* records can go through memory that process and monitor share */
@@ -141,6 +142,7 @@ struct view_conditions {
         struct view_expression **list; /* of this instance alone */
         size_t count;
         bool raw;       /* it also stands in comparisons with other instances */
+        bool crossings; /* only the truth of its one condition matters, no value */
         bool predicate; /* false: only in targets */
     } of[VIEW_ENTITIES_MOST];
     struct arena memory;
@@ -189,6 +191,7 @@ void view_part_text(const struct view_part_plan *part, bool has_condition,
 /* What passes values of one instance on: in a sensor or a resident monitor. All zero: none was true before. */
 struct view_filter {
     bool was_true;
+    bool pass_next; /* the next one, whatever it is */
 };
 
 /* Whether the values of this instance must be passed on; `look` is asked for its references only. A filter where the

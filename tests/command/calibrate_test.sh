@@ -36,6 +36,33 @@ check 'what it writes is read' "$dpm" parallelism --delays local.txt --json alph
 "$dpm" calibrate --time 20ms > again.txt
 check_equal 'on standard output, too' 1 "$(grep -c '^local  1:' again.txt)"
 
+# ---- costs for views ----
+
+check 'measures costs' "$dpm" calibrate --costs --time 2ms -o local.costs
+check_equal 'of messages, probes and comparisons' 'message receive probe evaluate' \
+    "$(grep -v -e '^#' -e '^sensor' -e '^switch' local.costs | cut -d ' ' -f 1 | uniq | xargs)"
+check_equal 'of sensors, or says why not' 1 "$(grep -c -e '^sensor [0-9.]*us$' -e '^# sensor, switch: not measured: .' local.costs)"
+[ "$(id -u)" != 0 ] || ! was_found || check 'of sensors, as the meter runs here' grep -q '^sensor' local.costs
+# shellcheck disable=SC2016 # for awk
+check 'no cost is 0, and none takes a second' awk '!/^#/ {
+    for (i = 2; i <= NF; i++)
+        if ($i ~ /^[0-9.]+(us|ns)$/ && $(i - 1) !~ /^(machine|byte)$/ && ($i + 0 <= 0 || $i + 0 > 1e6)) exit 1 }' local.costs
+cat > queues.view << 'END'
+VIEW DEF Both (size: Q[1].size) ACTIVE WHEN Q[1].size > 24 AND Q[2].size > 24; CORRECT TO WITHIN 25 MS; END VIEW DEF
+END
+# chosen FILE: how the plan that is chosen collects, and where it evaluates
+chosen() {
+    "$dpm" view --costs "$1" --json explain queues.view | jq -r '[.groups[0].instances[].collection] | join(",")'
+}
+cat local.costs - > seldom.costs << 'END'
+place Q[1] a
+place Q[2] b selectivity 0.0001
+END
+check_equal 'dpm view reads them: a queue that is seldom over its limit shows when to probe the other one' \
+    'probed,traced' "$(chosen seldom.costs)"
+{ cat seldom.costs; echo 'probe 30ms'; } > slow.costs
+check_equal '... unless a probe takes longer than values may be apart' 'traced,traced' "$(chosen slow.costs)"
+
 # ---- pairs of recorded machines: by names or addresses ----
 
 "$1/tests/programs/sample-trace" beta beta
@@ -70,6 +97,9 @@ if [ "$(id -u)" = 0 ]; then
     check_equal 'the pair has its own lines, both ways' "$(sed -n 's/^remote //p' remote.txt | sed 'p')" \
         "$(sed -n "s/^$(uname -n) 10.71.7.2 //p; s/^10.71.7.2 $(uname -n) //p" remote.txt)"
     check 'and they are read' "$dpm" parallelism --delays remote.txt --json alpha
+    check 'costs, too' ip netns exec "$here" "$dpm" calibrate --costs --time 2ms -o remote.costs 10.71.7.2:7007
+    check '... of a message within the subnet' grep -q '^message subnet [0-9.]*us byte [0-9.]*ns$' remote.costs
+    check '... which dpm view reads' "$dpm" view --costs remote.costs explain queues.view
     if ip netns exec "$there" tc qdisc add dev cable root netem delay 10ms 2> tc.err; then
         check 'measures a slow network' \
             ip netns exec "$here" "$dpm" calibrate --time 20ms -o slow.txt 10.71.7.2:7007

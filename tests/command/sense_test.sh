@@ -129,6 +129,27 @@ for level in $levels; do
     end
 done
 
+# ---- static variables and functions of the same name, without debug information ----
+
+mkfifo twins_orders
+"$programs/twins" < twins_orders > twins.out &
+twins=$!
+exec 4> twins_orders
+wait_for 10 grep -q '^100 200' twins.out
+fails "several files have this variable" 1 \
+    "expression:1:9: 2 files have a variable 'counter', and without debug information nothing tells which is meant; use an address: " \
+    "$dpm" view probe "$twins" '*(int *)counter'
+grep -o '\*(int \*)0x[0-9a-f]*' err > addresses
+runs "... each by its address" "$dpm" view probe --json "$twins" "$(sed -n 1p addresses)" "$(sed -n 2p addresses)"
+check_equal "... has its own value" '100 200' "$(jq .value out | sort | paste -sd ' ')"
+sense "$twins" count arg1
+echo >&4
+wait_for 10 grep -q '^101 202' twins.out
+check "... functions: sensing ends cleanly" stop
+check_equal "... both are sensed" '1 2' "$(jq '.values[0]' seen | paste -sd ' ')"
+exec 4>&-
+wait "$twins"
+
 # ---- the end of the program ----
 
 begin "$programs/sensed-2"

@@ -149,7 +149,8 @@ static int turn(void *self, struct collection *collection, bool on, struct probl
     (void)self;
     (void)problem;
     collection->on = on;
-    collection->filter = (struct view_filter){true}; /* the first record passes, as in the kernel */
+    collection->filter =
+        (struct view_filter){.pass_next = true}; /* the first record passes, as in the kernel */
     return 0;
 }
 
@@ -165,7 +166,7 @@ static int refilter(void *self, struct collection *collection, struct problem *p
 {
     (void)self;
     (void)problem;
-    collection->filter = (struct view_filter){true};
+    collection->filter = (struct view_filter){.pass_next = true};
     return 0;
 }
 

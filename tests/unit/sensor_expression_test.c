@@ -78,6 +78,8 @@ volatile queue_t queues[3] = {
 };
 volatile queue_t *volatile current = &queues[1];
 volatile queue_t *volatile nothing;
+volatile int cube[2][3][4] = {{{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}},
+                              {{13, 14, 15, 16}, {17, 18, 19, 20}, {21, 22, 23, 24}}};
 volatile int queue_size = -5;
 volatile unsigned u32 = 4000000000u;
 volatile unsigned long u64 = 0xfedcba9876543210;
@@ -170,6 +172,12 @@ static void reads_variables(void **state)
     NUMBER(current->phase);
     NUMBER(current->open);
     NUMBER(current->grid[2][1]);
+    NUMBER(cube[1][2][3]);
+    NUMBER(cube[0][1][2]);
+    NUMBER(*cube[1][1]);
+    NUMBER(*(*(cube[1] + 2) + 1));
+    NUMBER(&cube[1][2][0] - &cube[0][0][1]);
+    NUMBER(&cube[1][2] - &cube[1][0]);
     NUMBER(current->name[2]);
     NUMBER(*current->name);
     NUMBER(current - queues);

@@ -420,18 +420,25 @@ struct conditional {
 };
 
 /* A view whose references a, b, c are the sensor's values 0, 1, 2. */
-static void make_conditional(const char *predicate, struct conditional *made)
+/* `target`: what the view shows; a constant: only the truth of the predicate matters. */
+static void make_conditional_of(const char *target, const char *predicate, struct conditional *made)
 {
     struct problem problem = {""};
     char text[4096];
 
-    snprintf(text, sizeof(text), "VIEW DEF V (t: Q.a) ACTIVE WHEN %s; END VIEW DEF", predicate);
+    snprintf(text, sizeof(text), "VIEW DEF V (t: %s) ACTIVE WHEN %s; END VIEW DEF", target,
+             predicate);
     if (view_parse("test", text, strlen(text), &made->file, &problem) < 0 ||
         view_conditions_make(&made->file->views[0], &made->conditions, &problem) < 0)
         fail_msg("%s: %s", predicate, problem.text);
     const struct view *view = made->conditions.view;
     for (size_t i = 0; i < view->reference_count; i++)
         made->value_of[i] = (uint32_t)(view->references[i].attribute[0] - 'a');
+}
+
+static void make_conditional(const char *predicate, struct conditional *made)
+{
+    make_conditional_of("Q.a", predicate, made);
 }
 
 static void free_conditional(struct conditional *made)
@@ -574,7 +581,7 @@ static void passes_what_the_filter_would(void **state)
         random_predicate(&random, 2, predicate, sizeof(predicate));
         if (strstr(predicate, "Q.") == NULL)
             snprintf(predicate, sizeof(predicate), "Q.a > 24 OR Q.c < 3.5");
-        make_conditional(predicate, &made);
+        make_conditional_of(i % 2 == 0 ? "Q.a" : "1", predicate, &made);
         int result = sensor_condition(sensor, &made.conditions, 0, made.value_of, &problem);
         if (result == 0) {
             turn(sensor, true);

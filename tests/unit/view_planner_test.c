@@ -178,6 +178,36 @@ static void selectivity_decides(void **state)
     unmake(world);
 }
 
+/* How the first queue is collected, if the second one is seldom over its limit, and this line is added to the costs. */
+static enum view_collection collected_with(const char *line)
+{
+    char costs[1000];
+
+    snprintf(costs, sizeof(costs),
+             PAPER
+             "place QueueManager[1] sun1\nplace QueueManager[2] pyramid selectivity 0.001\n%s\n",
+             line);
+    struct world *world = make(QUEUES("25 MS"), costs);
+    struct view_plans plans = plan(world);
+    assert_true(plans.count > 0);
+    enum view_collection collection = plans.list[0].parts[0].collection;
+    view_plans_done(&plans);
+    unmake(world);
+    return collection;
+}
+
+/* Each of these makes probing too slow, or dearer than tracing. */
+static void costs_of_probing_decide(void **state)
+{
+    (void)state;
+    assert_int_equal(VIEW_PROBED, collected_with(""));
+    assert_int_equal(VIEW_PROBED, collected_with("switch 1ms"));
+    assert_int_equal(VIEW_TRACED, collected_with("switch 20ms cpu 1us"));
+    assert_int_equal(VIEW_TRACED, collected_with("switch 1us cpu 1s"));
+    assert_int_equal(VIEW_TRACED, collected_with("probe 20ms cpu 1us"));
+    assert_int_equal(VIEW_TRACED, collected_with("probe 1us cpu 1s"));
+}
+
 static void what_cannot_be_in_time(void **state)
 {
     struct world *world =
@@ -314,6 +344,8 @@ static void errors_in_costs(void **state)
         {"spare 1", "costs:1: found '1', expected end of line"},
         {"shared 1us 2us 3us", "costs:1: found '3us', expected end of line"},
         {"probe 1us cpu 2us 3us", "costs:1: found '3us', expected end of line"},
+        {"switch 1us cpu", "costs:1: found 'end of line', expected a time"},
+        {"switch 1us time 2us", "costs:1: found 'time', expected cpu"},
         {"subnet a m1 m2 m3 m4 m5 m6 m7 m8 m9\nspare 1",
          "costs:2: found '1', expected end of line"},
     };
@@ -376,7 +408,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_in_time),    cmocka_unit_test(local_area_network),
         cmocka_unit_test(realtime_multiprocessor),   cmocka_unit_test(shared_memory),
         cmocka_unit_test(errors_in_costs),           cmocka_unit_test(many_instances),
-        cmocka_unit_test(conditions_are_grouped),
+        cmocka_unit_test(conditions_are_grouped),    cmocka_unit_test(costs_of_probing_decide),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

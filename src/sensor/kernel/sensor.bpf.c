@@ -141,13 +141,18 @@ is_changed(struct sensor_state *state, const struct sensor_machine *machine, uin
     return changed;
 }
 
-/* struct view_filter: what is true, and the first one after that. */
-static __attribute__((always_inline)) bool is_accepted(struct sensor_state *state,
-                                                       const struct sensor_machine *machine)
+/* As struct view_filter. */
+static __attribute__((always_inline)) bool
+is_accepted(struct sensor_state *state, const struct sensor_machine *machine, uint32_t conditional)
 {
     uint32_t now = (machine->unknown & 1) == 0 && machine->to[0] != 0;
+    bool doubtful = (machine->inexact & 1u << SENSOR_DOUBTFUL) != 0;
 
-    return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
+    if (conditional == SENSOR_TRUE)
+        return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
+    /* the reader evaluates what is doubtful, and nobody says with what result */
+    return __sync_lock_test_and_set(&state->was_true, doubtful ? SENSOR_UNTOLD : now) != now ||
+           doubtful;
 }
 
 /* By itself the kernel wakes a reader only if it has read all before: so not after records that woke nobody. */
@@ -168,7 +173,7 @@ static __attribute__((always_inline)) void put_record(struct sensor_state *state
         __sync_fetch_and_add(&state->lost, 1);
         /* its reader knows nothing of this one: so the next one is new to it */
         state->has_last = 0;
-        state->was_true = 1;
+        state->was_true = SENSOR_UNTOLD;
         if (state->sampled)
             state->armed = 1;
         return;
@@ -205,7 +210,7 @@ static __attribute__((always_inline)) void judge(struct sensor_state *state, str
     bpf_loop(count > SENSOR_STEPS ? SENSOR_STEPS : count, run_step, run, 0);
     if (state->changes_only && !is_changed(state, &run->machine, run->code->values))
         __sync_fetch_and_add(&state->unchanged, 1);
-    else if (run->code->conditional && !is_accepted(state, &run->machine))
+    else if (run->code->conditional && !is_accepted(state, &run->machine, run->code->conditional))
         __sync_fetch_and_add(&state->refused, 1);
     else if (state->sampled && __sync_lock_test_and_set(&state->armed, 0) == 0)
         __sync_fetch_and_add(&state->refused, 1);

@@ -79,12 +79,20 @@ struct sensor_step {
     int64_t constant;
 };
 
+/* What a condition passes on, as struct view_filter does. */
+enum sensor_conditional {
+    SENSOR_ALL,       /* there is none */
+    SENSOR_TRUE,      /* what is true, and the first one after that */
+    SENSOR_CROSSINGS, /* what is true if the last one was not, and the other way round */
+};
+
 /* What a sensor does at one place in the code. */
 struct sensor_code {
     uint32_t sensor; /* number */
     uint32_t count;
     uint32_t values;
-    uint32_t conditional; /* register 0 is at the end whether to pass the values on */
+    uint32_t
+        conditional; /* enum sensor_conditional: register 0 is at the end the truth of the condition */
     struct sensor_step steps[SENSOR_STEPS];
 };
 
@@ -93,6 +101,7 @@ struct sensor_code {
  * is replaced by 2^52 + 1 of its sign (`large`), which compares exactly with all that are not. */
 #define SENSOR_EXACT_MOST ((int64_t)1 << 52)
 #define SENSOR_EXACT_SIZE 53 /* `size` of a step of a condition */
+#define SENSOR_DOUBTFUL   31 /* in the set `inexact`: the truth of a comparison is not known */
 
 struct sensor_machine {
     uint64_t to[SENSOR_DEPTH + 2];
@@ -116,6 +125,8 @@ struct sensor_event_record {
     uint64_t values[SENSOR_VALUE_MOST];
 };
 
+#define SENSOR_UNTOLD 2
+
 /* What the kernel knows of a sensor. dpm maps it, and both write to it. */
 struct sensor_state {
     uint32_t on;
@@ -124,7 +135,8 @@ struct sensor_state {
     uint32_t changes_only;
     uint32_t notify;
     uint32_t generation;
-    uint32_t was_true; /* struct view_filter */
+    uint32_t
+        was_true; /* struct view_filter; SENSOR_UNTOLD: the reader does not know, so the next one passes */
     uint32_t has_last; /* changes_only */
     uint64_t last_known;
     uint64_t last[SENSOR_VALUE_MOST];
@@ -261,7 +273,11 @@ SENSOR_INLINE void sensor_exactly(struct sensor_machine *machine, const struct s
     sensor_mark(&machine->large, to, 0);
     if (step->operation >= STEP_EQUAL) {
         sensor_mark(&machine->inexact, to, 0);
-        machine->to[to] = inexact != 0 || large == 3 ? 1 : result;
+        machine->to[to] = result;
+        if (inexact != 0 || large == 3) {
+            machine->to[to] = 1;
+            sensor_mark(&machine->inexact, SENSOR_DOUBTFUL, 1);
+        }
         return;
     }
     if (step->operation == STEP_MULTIPLY && sensor_product_inexact(left, right))
