@@ -447,6 +447,7 @@ int view_parse(const char *name, const char *text, size_t size, struct view_file
         view_file_free(parser.file);
         return result;
     }
+    view_find_builtins(parser.file);
     *ret_file = parser.file;
     return 0;
 }

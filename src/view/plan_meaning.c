@@ -7,6 +7,11 @@ bool plan_part_keeps_meaning(const struct plan_world *world, const struct view_p
 {
     const struct view_part_plan *part = &plan->parts[entity];
 
+    /* the resident monitor computes figures at the end of each interval: no sensor does, and nothing is to be probed */
+    if (world->conditions->view->entities[entity].builtin != VIEW_PROGRAM &&
+        (part->collection != VIEW_TRACED || part->evaluates == VIEW_IN_SENSOR ||
+         part->route != VIEW_BY_RESIDENT))
+        return false;
     /* what has no condition of its own can only be evaluated as part of the whole */
     if (part->evaluates > plan->top ||
         (!world->places[entity].filtered && part->evaluates != plan->top))
