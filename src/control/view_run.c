@@ -151,6 +151,8 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
     int result = view_read(file, &run->file, problem);
 
     view_costs_init(&run->costs);
+    run->costs.central_notifies =
+        true; /* the receiver's host and command are those of this machine */
     if (result == 0 && run->options->costs != NULL)
         result = view_costs_read(&run->costs, run->options->costs, problem);
     gethostname(run->machine, sizeof(run->machine) - 1);

@@ -49,6 +49,9 @@ bool plan_keeps_meaning(const struct plan_world *world, const struct view_plan *
 
     if (!is_within_reach(world, plan) || (plan->dedicated && !world->costs->spare))
         return false;
+    for (uint32_t i = 0; i < world->count && world->costs->central_notifies; i++)
+        if (plan->notifies == VIEW_IN_RESIDENT && world->places[i].to_central != VIEW_ON_MACHINE)
+            return false;
     if (plan->notifies == VIEW_IN_SENSOR ||
         (plan->notifies == VIEW_IN_RESIDENT && plan->top == VIEW_IN_CENTRAL))
         return false;

@@ -63,6 +63,8 @@ struct view_costs {
     bool shared;                  /* records can go through memory that process and monitor share */
     double shared_queue, shared_retrieve;
     bool spare; /* machines have a processor that nothing but a resident monitor would use */
+    bool
+        central_notifies; /* only the central monitor can notify, and a resident one on its machine */
     double changes, selectivity;      /* of what is not placed */
     char central[VIEW_NAME_MOST + 1]; /* machine of the central monitor; "": one of its own */
     struct view_placed *placed;

@@ -272,14 +272,34 @@ VIEW DEF Mixed (queue-size: QueueManager.size, pid: process[$spin].Process-Id)
     NOTIFY COMMAND "$acts" WITHIN 1 S;
 END VIEW DEF
 EOF_
+# answers that no socket takes at once: 40 views with 60 values, which have long names
+awk -v name=a-value-with-a-name-that-has-nearly-as-many-letters-as-can-be 'BEGIN {
+    for (view = 1; view <= 40; view++) {
+        printf "VIEW DEF Wide%d (", view
+        for (value = 1; value <= 60; value++)
+            printf("%s%s%d: process[*].Process-Id", (value > 1 ? ", " : ""), name, value)
+        print ") ACTIVE WHEN process[*].cpu >= 0; END VIEW DEF"
+    }
+}' >> mixed.view
 python3 "$here/figures_account.py" totals > before
-"$dpm" view --json --every 200ms --object QueueManager=queue-manager --object "process=$spin,$program" run mixed.view > lines 2> err &
+"$dpm" view --json --every 200ms --control wide --object QueueManager=queue-manager --object "process=$spin,$program" \
+    run mixed.view > lines 2> err &
 monitor=$!
 wait_for 30 has_line lines "\"Each\",\"row\":\"queue-manager $program\""
 kill -CONT $spin
 python3 "$here/figures_account.py" send
 wait_for 30 has_line lines '"Net","change":"active"'
 wait_for 30 sh -c '[ "$(grep -c "\"Busy\"" lines)" -ge 4 ] && [ "$(grep -c "\"Here\"" lines)" -ge 4 ]'
+wait_for 30 has_line lines '"Wide40","row":"python3'
+check_equal "long answers are whole, for a client that asks before it reads" '1 2 3 True' "$(python3 -c '
+import json, socket
+end = socket.socket(socket.AF_UNIX)
+end.connect("wide")
+end.sendall(b"".join(b"{\"id\": %d, \"method\": \"views\"}\n" % number for number in (1, 2, 3)))
+lines = end.makefile()
+answers = [lines.readline() for _ in range(3)]
+print(*(json.loads(answer)["id"] for answer in answers), all(len(answer) > 300000 for answer in answers))
+')"
 check_not "a figure alone is not enough for a view that needs a variable, too" has_line lines '"Mixed"'
 order fifth '+ 3'
 wait_for 30 test -e started

@@ -572,10 +572,65 @@ static void rows_are_those_of_a_naive_evaluator(void **state)
     assert_true(edges > 1000 && returns > 100);
 }
 
+/* ---- instances that have ended ---- */
+
+static int take_count(void *context, const char *const *cells, size_t count)
+{
+    (void)count;
+    *(long *)context = strtol(cells[0], NULL, 10); /* of the last row */
+    return 0;
+}
+
+static long count_rows(struct world *world, const char *query)
+{
+    struct problem problem = {""};
+    long count = -1;
+
+    if (view_model_query(central_model(world->central), query, take_count, &count, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return count;
+}
+
+/* Processes come and go, with a row for each. The database keeps the latest, and no more. */
+static void ended_instances_are_forgotten(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    const struct central_calls calls = {world, on_changed, on_note, on_notify};
+    struct monitor_options options = {
+        .file_name = "ended", .costs = &world->costs, .machine = "m0"};
+    static const char text[] = "VIEW DEF V (a: Q[*].a0) ACTIVE WHEN Q[*].a0 >= 0; END VIEW DEF";
+    struct problem problem = {""};
+
+    (void)state;
+    view_costs_init(&world->costs);
+    assert_int_equal(0, view_parse("ended", text, strlen(text), &world->file, NULL));
+    world->view = &world->file->views[0];
+    options.file = world->file;
+    assert_int_equal(0, central_new(&options, &calls, &world->central, &problem));
+    add_machine(world, 0);
+    view_model_begin(central_model(world->central), NULL); /* faster */
+    for (int i = 0; i < 5200; i++) {                       /* with as many rows */
+        begin_instance(world, 0);
+        assert_int_equal(1, world->active);
+        end_instance(world, 0);
+        assert_int_equal(0, world->active);
+    }
+    view_model_commit(central_model(world->central), NULL);
+    if (central_failed(world->central, &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(10000, count_rows(world, "SELECT count(*) FROM instances"));
+    begin_instance(world, 0);
+    assert_int_equal(1, count_rows(world, "SELECT count(*) FROM Q WHERE ended = 0"));
+    assert_int_equal(1,
+                     count_rows(world, "SELECT count(*) FROM V WHERE a IS NOT NULL AND ended = 0"));
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_of_a_naive_evaluator),
+        cmocka_unit_test(ended_instances_are_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -368,6 +368,30 @@ static void conditions_are_grouped(void **state)
     unmake(world);
 }
 
+/* Where resident monitors cannot notify, no plan lets them, and those that remain count the message more. */
+static void only_the_central_monitor_notifies(void **state)
+{
+    static const char view[] =
+        "VIEW DEF V (a: 1) ACTIVE WHEN Q.size > 3; NOTIFY 119 OF h WITHIN 1 S; "
+        "END VIEW DEF";
+    struct world *any = make(view, "place Q web"), *bound = make(view, "place Q web");
+    struct view_plans all = plan(any), some;
+    bool resident = false;
+
+    (void)state;
+    bound->costs.central_notifies = true;
+    some = plan(bound);
+    for (size_t i = 0; i < all.count; i++)
+        resident = resident || all.list[i].notifies == VIEW_IN_RESIDENT;
+    assert_true(resident && some.count > 0 && some.feasible < all.feasible);
+    for (size_t i = 0; i < some.count; i++)
+        assert_int_equal(VIEW_IN_CENTRAL, some.list[i].notifies);
+    view_plans_done(&all);
+    view_plans_done(&some);
+    unmake(any);
+    unmake(bound);
+}
+
 /* Resident monitors compute figures: they are never sensed, sampled or probed. A view that defines `machine` means a program. */
 static void figures_come_from_resident_monitors(void **state)
 {
@@ -409,6 +433,7 @@ int main(void)
         cmocka_unit_test(many_instances),
         cmocka_unit_test(conditions_are_grouped),
         cmocka_unit_test(figures_come_from_resident_monitors),
+        cmocka_unit_test(only_the_central_monitor_notifies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
