@@ -183,8 +183,8 @@ static int measure(struct system *system, struct collection *collection)
 {
     enum figure growing = collection->kind == VIEW_SUBNET ? TRAFFIC : CPU;
     double total = 0;
-    int result = take_total(system, collection, &total);
     uint64_t now = clock_now(CLOCK_MONOTONIC);
+    int result = take_total(system, collection, &total);
 
     collection->last[growing] = (struct view_value){.kind = VIEW_UNKNOWN};
     if (result == 0 && collection->time != 0 && total >= collection->total)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* builtin.c: DPM's own objects and their attributes. See view.h. */
-#include "view/view.h"
+#include "view/builtin.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* language.c: the parser of attributes and views: a function for each rule of the grammar. See view.h. */
 #include "expression/expression.h"
+#include "view/builtin.h"
 #include "view/tokens.h"
 #include "view/view_expressions.h"
 

@@ -169,9 +169,6 @@ enum view_builtin view_builtin_of(const char *name);
 /* Whether DPM's own object has this attribute; `ret_messages`: it is a figure of messages, which only a meter has. */
 bool view_builtin_has(enum view_builtin builtin, const char *attribute, bool *ret_messages);
 
-/* Sets `builtin` of all entities; view_parse has done it. */
-void view_find_builtins(struct view_file *file);
-
 #define VIEW_ENTITY_SIZE 256
 
 /* "QueueManager[1]" */
