@@ -106,17 +106,30 @@ wait_for 30 sh -c 'sed -n "/\"Both\",\"change\":\"inactive\"/,\$p" lines | grep 
 pass "it is started anew: its instances count again"
 order db1 9 '+ 5'
 wait_for 30 has_line lines '"row":"db1:[^}]*"size":39'
+
+# ---- the connection to the other one breaks: its agent lives, and is found again ----
+
+shell=$(pgrep -P $monitor -f web1)
+agent=$("$hosts" run "$dir" web1 pgrep -x dpm-agent)
+kill -9 "$shell"
+wait_for 60 has_line err 'note: web1: its instances count as ended'
+wait_for 60 has_line err 'note: web1: it is back, and its instances appear again'
+wait_for 60 sh -c '[ "$(grep -c "\"Both\",\"change\":\"active\"" lines)" = 4 ]'
+check_equal "a connection breaks: the same agent is found, and its instances count again" "$agent" \
+    "$("$hosts" run "$dir" web1 pgrep -x dpm-agent)"
+order web1 8 '+ 1'
+wait_for 30 has_line lines '"Both","change":"changed".*"one":26'
 kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?
-check_equal "all notifications were sent in time" '3 3 0 0' \
+check_equal "all notifications were sent in time" '4 4 0 0' \
     "$(jq -r 'select(.end) | .end.notifications[0] | "\(.queued) \(.sent) \(.late) \(.dropped)"' lines)"
 check_not "clocks are asked again, and agree" grep -q 'a clock was set' err
 echo quit >&8
 echo quit >&9
 exec 8>&- 9>&-
 wait
-check_equal "the programs' own accounts are complete" '85 41' "$(wc -l < "$shared/web1.log") $(wc -l < "$shared/db1.log")"
+check_equal "the programs' own accounts are complete" '86 41' "$(wc -l < "$shared/web1.log") $(wc -l < "$shared/db1.log")"
 timeout 100 "$dpm" view --host nobody --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" run both.view > out 2> err
 check_equal "a host that cannot be reached" 1 $?
 check "... is an error" has_line err 'dpm: cannot connect to all hosts'
