@@ -65,7 +65,7 @@ begin web1
 begin db1
 exec 8> "$shared/web1" 9> "$shared/db1"
 "$dpm" view --host web1,db1 --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" \
-    --object QueueManager=queue-manager --json run both.view > lines 2> err &
+    --object QueueManager=queue-manager --control control --json run both.view > lines 2> err &
 monitor=$!
 wait_for 60 has_line lines '"There","row":"web1:'
 wait_for 60 has_line lines '"There","row":"db1:'
@@ -109,6 +109,7 @@ wait_for 30 has_line lines '"row":"db1:[^}]*"size":39'
 
 # ---- the connection to the other one breaks: its agent lives, and is found again ----
 
+"$dpm" view control control threshold Both 1 5
 shell=$(pgrep -P $monitor -f web1)
 agent=$("$hosts" run "$dir" web1 pgrep -x dpm-agent)
 kill -9 "$shell"
@@ -117,8 +118,9 @@ wait_for 60 has_line err 'note: web1: it is back, and its instances appear again
 wait_for 60 sh -c '[ "$(grep -c "\"Both\",\"change\":\"active\"" lines)" = 4 ]'
 check_equal "a connection breaks: the same agent is found, and its instances count again" "$agent" \
     "$("$hosts" run "$dir" web1 pgrep -x dpm-agent)"
-order web1 8 '+ 1'
-wait_for 30 has_line lines '"Both","change":"changed".*"one":26'
+order web1 8 '- 15'
+wait_for 30 has_line lines '"Both","change":"changed".*"one":10'
+pass "... with the threshold that was changed before"
 kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?
@@ -129,7 +131,7 @@ echo quit >&8
 echo quit >&9
 exec 8>&- 9>&-
 wait
-check_equal "the programs' own accounts are complete" '86 41' "$(wc -l < "$shared/web1.log") $(wc -l < "$shared/db1.log")"
+check_equal "the programs' own accounts are complete" '100 41' "$(wc -l < "$shared/web1.log") $(wc -l < "$shared/db1.log")"
 timeout 100 "$dpm" view --host nobody --rsh "ssh -F $dir/ssh_config" --remote-dpm "$dpm" run both.view > out 2> err
 check_equal "a host that cannot be reached" 1 $?
 check "... is an error" has_line err 'dpm: cannot connect to all hosts'
