@@ -80,11 +80,9 @@ wait_for 30 has_line lines '"Mixed","change":"active"'
 check_equal "a variable on one machine and a figure on the other" "$(cat pid) db1" \
     "$(jq -r 'select(.view == "Mixed" and .change == "active") | .values | "\(.pid | round) \(.machine)"' lines | head -n 1)"
 wait_for 30 has_line lines '"Machines","row":"web1",'
-wait_for 30 has_line lines '"Machines","row":"db1",'
-pass "figures of both machines"
+check "figures of both machines" wait_for 30 has_line lines '"Machines","row":"db1",'
 order db1 9 '+ 25'
-wait_for 30 has_line lines '"Both","change":"active"'
-pass "both conditions, on two machines"
+check "both conditions, on two machines" wait_for 30 has_line lines '"Both","change":"active"'
 order db1 9 '- 1'
 wait_for 30 has_line lines '"Both","change":"inactive"'
 order web1 8 '- 30'
@@ -100,12 +98,10 @@ check_equal "the values are those of the programs" '30 25 25 34' \
 
 "$hosts" run "$dir" db1 pkill -9 -x dpm-agent
 wait_for 60 has_line err 'note: db1: its instances count as ended'
-wait_for 30 sh -c '[ "$(grep -c "\"Both\",\"change\":\"inactive\"" lines)" = 2 ]'
-pass "the agent is killed: the view is inactive"
+check "the agent is killed: the view is inactive" wait_for 30 sh -c '[ "$(grep -c "\"Both\",\"change\":\"inactive\"" lines)" = 2 ]'
 wait_for 60 has_line err 'note: db1: it is back, and its instances appear again'
 wait_for 60 sh -c '[ "$(grep -c "\"Both\",\"change\":\"active\"" lines)" = 3 ]'
-wait_for 30 sh -c 'sed -n "/\"Both\",\"change\":\"inactive\"/,\$p" lines | grep -q "\"Machines\",\"row\":\"db1\""'
-pass "it is started anew: its instances count again"
+check "it is started anew: its instances count again" wait_for 30 sh -c 'sed -n "/\"Both\",\"change\":\"inactive\"/,\$p" lines | grep -q "\"Machines\",\"row\":\"db1\""'
 order db1 9 '+ 5'
 wait_for 30 has_line lines '"row":"db1:[^}]*"size":39'
 
@@ -121,8 +117,7 @@ wait_for 60 has_line err 'note: web1: it is back, and its instances appear again
 wait_for 60 sh -c '[ "$(grep -c "\"Both\",\"change\":\"active\"" lines)" = 4 ]'
 check_equal "a connection breaks: the same agent is found, and its instances count again" "$agent" \
     "$("$hosts" run "$dir" web1 pgrep -x dpm-agent)"
-wait_for 30 sh -c '[ "$(grep -c "\"Low\",\"change\":\"active\"" lines)" = 2 ]'
-pass "... with the threshold that was changed before"
+check "... with the threshold that was changed before" wait_for 30 sh -c '[ "$(grep -c "\"Low\",\"change\":\"active\"" lines)" = 2 ]'
 kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?

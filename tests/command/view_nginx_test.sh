@@ -78,8 +78,7 @@ wait $crowded
 echo >&9
 exec 9>&-
 wait $connections
-wait_for 30 sh -c 'grep -q "\"change\":\"inactive\"" lines'
-pass "the connections are closed: it is inactive"
+check "the connections are closed: it is inactive" wait_for 30 sh -c 'grep -q "\"change\":\"inactive\"" lines'
 kill $monitor
 wait $monitor
 finish

@@ -80,8 +80,7 @@ mkfifo orders
     "$manager" --log log < orders > manager.out 2> err &
 monitor=$!
 exec 9> orders
-wait_for 30 has_line manager.out '"There","change":"active"'
-pass "a view sees the value at the beginning"
+check "a view sees the value at the beginning" wait_for 30 has_line manager.out '"There","change":"active"'
 for line in '+ 20' '- 10' '+ 10' '- 20' '+ 100' '- 100'; do
     order manager "$line"
 done
@@ -232,13 +231,11 @@ wait_for 30 test -s adapted
 kill -9 $adapter
 wait $adapter 2> killed.err
 order fourth '+ 5'
-wait_for 30 long_is 15
-pass "an adaptation controller is killed with kill -9: the monitor goes on"
+check "an adaptation controller is killed with kill -9: the monitor goes on" wait_for 30 long_is 15
 check_equal "... a breakpoint is in the program" cc "$(first_byte $program queue_changed)"
 kill -9 $monitor
 wait $monitor 2> killed.err
-wait_for 30 has_byte $program queue_changed "$clean"
-pass "... and the monitor, too: the breakpoint is gone"
+check "... and the monitor, too: the breakpoint is gone" wait_for 30 has_byte $program queue_changed "$clean"
 fails "the monitor is gone" 1 'socket: no monitor listens there: Connection refused' "$dpm" view control socket views
 fails "a wrong request" 2 'view: control: give the socket' "$dpm" view control socket sensor
 echo quit >&9
