@@ -21,7 +21,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define TEXT_MOST (1u << 20) /* bytes of a file of /proc */
+#define TEXT_MOST  (1u << 20) /* bytes of a file of /proc */
+#define TRIES      5          /* to read a clock without an interruption ... */
+#define APART_MOST 50000      /* ... which takes this many ns */
 
 struct system {
     char machine[VIEW_NAME_MOST + 1];
@@ -98,17 +100,33 @@ static uint64_t started_at(pid_t pid)
     return started == NULL || *state == 'Z' || *state == 'X' ? 0 : strtoull(started, NULL, 10);
 }
 
-/* CPU seconds of a process. First the clock, then whether it is still this process'. */
-static int process_total(const struct collection *collection, double *ret_total)
+/* CPU seconds of a process, and when it had used these: read anew if the kernel has let others run meanwhile. */
+static bool read_clock(clockid_t clock, double *ret_total, uint64_t *ret_time)
 {
-    struct timespec time;
+    struct timespec used;
+    uint64_t before = 0, after = 0;
+
+    for (int tries = 0; tries < TRIES && (tries == 0 || after - before > APART_MOST); tries++) {
+        before = clock_now(CLOCK_MONOTONIC);
+        if (clock_gettime(clock, &used) < 0)
+            return false;
+        after = clock_now(CLOCK_MONOTONIC);
+    }
+    *ret_total = (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+    *ret_time = before + (after - before) / 2;
+    return true;
+}
+
+/* First the clock, then whether it is still this process'. */
+static int process_total(const struct collection *collection, double *ret_total, uint64_t *ret_time)
+{
     clockid_t clock;
 
-    if (collection->started == 0 || clock_getcpuclockid(collection->wish.pid, &clock) != 0 ||
-        clock_gettime(clock, &time) < 0 || started_at(collection->wish.pid) != collection->started)
-        return -ESRCH;
-    *ret_total = (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-    return 0;
+    return collection->started == 0 || clock_getcpuclockid(collection->wish.pid, &clock) != 0 ||
+                   !read_clock(clock, ret_total, ret_time) ||
+                   started_at(collection->wish.pid) != collection->started
+               ? -ESRCH
+               : 0;
 }
 
 static void set_number(struct collection *collection, enum figure figure, double number)
@@ -166,11 +184,13 @@ static int subnet_total(const struct system *system, const struct collection *co
 
 /* ---- figures ---- */
 
-static int take_total(struct system *system, struct collection *collection, double *ret_total)
+static int take_total(struct system *system, struct collection *collection, double *ret_total,
+                      uint64_t *ret_time)
 {
+    *ret_time = clock_now(CLOCK_MONOTONIC);
     switch (collection->kind) {
     case VIEW_PROCESS:
-        return process_total(collection, ret_total);
+        return process_total(collection, ret_total, ret_time);
     case VIEW_MACHINE:
         return machine_total(system, collection, ret_total);
     default:
@@ -183,8 +203,8 @@ static int measure(struct system *system, struct collection *collection)
 {
     enum figure growing = collection->kind == VIEW_SUBNET ? TRAFFIC : CPU;
     double total = 0;
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
-    int result = take_total(system, collection, &total);
+    uint64_t now;
+    int result = take_total(system, collection, &total, &now);
 
     collection->last[growing] = (struct view_value){.kind = VIEW_UNKNOWN};
     if (result == 0 && collection->time != 0 && total >= collection->total)

@@ -134,7 +134,7 @@ exec 9> second
 wait_for 30 has_line each.json "queue-manager $two\",\"change\":\"active"
 order second '+ 3'
 wait_for 30 has_line each.json '"Second","change":"active"'
-check "an instance that starts later has its row, and its number" has_line each.json \
+check "an instance that starts later has its row, and its number" wait_for 30 has_line each.json \
     "\"Each\",\"row\":\"queue-manager $two\",\"change\":\"active\""
 check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"queue-manager $one\""
 kill -INT $monitor
