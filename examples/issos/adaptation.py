@@ -9,8 +9,8 @@ is notified by the monitor, and asks it for changes.
 
 It prints the port at which it is notified, and then what it does:
 
-    queue of 15   starts a second ship manager, and raises the threshold to 20
-    queue of 20   makes the user half as fast
+    queue of 15   starts a second ship manager, moves it to the first processor, and raises the threshold to 20
+    queue of 20   makes the user half as fast, and gives it a nice value
     quiet         switches the sensor off; from then on it probes, three times
 """
 import json
@@ -27,6 +27,18 @@ dpm, control, programs, game, user, quiet = sys.argv[1:]
 def ask(*words):
     answer = subprocess.run([dpm, "view", "control", control, *words], check=True, capture_output=True, text=True).stdout
     return json.loads(answer) if answer else None
+
+
+def act(*words):
+    """An act on a process, with the rights of this one: act.sh."""
+    script = os.path.join(os.path.dirname(os.path.realpath(__file__)), "act.sh")
+    subprocess.run(["sh", script, *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def allowed(pid):
+    """The processors of a process, as the kernel has them."""
+    with open(f"/proc/{pid}/status") as status:
+        return next(line.split()[1] for line in status if line.startswith("Cpus_allowed_list"))
 
 
 def requests():
@@ -62,11 +74,15 @@ def wait():
 
 while wait():
     if threshold == 15:
-        subprocess.Popen([os.path.join(programs, "ship-manager"), game, "50"], stdout=subprocess.DEVNULL)
+        ship = subprocess.Popen([os.path.join(programs, "ship-manager"), game, "50"], stdout=subprocess.DEVNULL)
+        act("move", str(ship.pid), "0")
+        print(f"it runs on processors {allowed(ship.pid)}", flush=True)
         threshold = 20
         count("second ship manager started, threshold 20", "threshold", "Queue-size", "1", "20")
     else:
         os.kill(int(user), signal.SIGUSR1)
+        act("nice", user, "10")
+        print(f"its nice value is {os.getpriority(os.PRIO_PROCESS, int(user))}", flush=True)
         threshold = 10000
         count("user slowed down, threshold 10000", "threshold", "Queue-size", "1", "10000")
 counts = ask("counts")

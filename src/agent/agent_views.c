@@ -114,10 +114,6 @@ static int add_objects(struct agent_views *views, json_t *objects, struct proble
     size_t i;
     int result = 0;
 
-    for (size_t v = 0; v < views->file->view_count; v++)
-        for (size_t k = 0; k < views->file->views[v].entity_count; k++)
-            if (instances_object(instances, views->file->views[v].entities[k].object) < 0)
-                return problem_set(problem, -ENOMEM, "out of memory for objects");
     json_array_foreach(objects, i, object)
     {
         const char *text = json_string_value(object);
@@ -131,31 +127,33 @@ static int add_objects(struct agent_views *views, json_t *objects, struct proble
 static int fill(struct agent_views *views, json_t *params, struct problem *problem)
 {
     const char *text = NULL, *name = NULL;
+    const char *machine = "localhost";
     json_t *objects = NULL;
-    json_int_t every = 0;
+    json_int_t every = 0, interval = 1000000000;
     json_error_t error;
-    struct collector collector;
+    struct collector collectors[RESIDENT_COLLECTORS];
     const struct resident_calls calls = {views,       on_record, on_result, on_answer,
                                          on_appeared, on_ended,  on_note};
 
-    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s:I, s:I, s:o}", "name", &name, "text", &text,
-                       "begin", &views->begin, "every", &every, "objects", &objects) < 0)
+    if (json_unpack_ex(params, &error, 0, "{s:s, s:s, s?s, s:I, s:I, s?I, s:o}", "name", &name,
+                       "text", &text, "machine", &machine, "begin", &views->begin, "every", &every,
+                       "interval", &interval, "objects", &objects) < 0)
         return problem_set(problem, -EINVAL, "view.begin: %s", error.text);
-    if (every <= 0)
-        return problem_set(problem, -EINVAL, "view.begin: every %lld is not possible",
-                           (long long)every);
+    if (every <= 0 || interval <= 0)
+        return problem_set(problem, -EINVAL, "view.begin: every %lld, interval %lld: not possible",
+                           (long long)every, (long long)interval);
     if ((views->name = strdup(name)) == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for views");
     int result = view_parse(views->name, text, strlen(text), &views->file, problem);
     if (result == 0)
-        result = collector_sensors_new(&collector, problem);
+        result = collectors_new(machine, (uint64_t)interval, collectors, problem);
     if (result < 0)
         return result;
     const struct resident_options options = {.file = views->file,
                                              .file_name = views->name,
                                              .every = (uint64_t)every,
-                                             .collectors = &collector,
-                                             .collector_count = 1};
+                                             .collectors = collectors,
+                                             .collector_count = RESIDENT_COLLECTORS};
     result = resident_new(&options, &calls, &views->resident, problem);
     return result < 0 ? result : add_objects(views, objects, problem);
 }

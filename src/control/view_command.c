@@ -73,7 +73,8 @@ static const struct command_option view_options[] = {
      OPTION_EVERY,
      {"TIME", ARGUMENT_OTHER, NULL},
      "watch: length of the intervals whose figures views see (1s)\n"
-     "run: how often values are read that cannot be traced (100ms); load: between tables (2s)\n"
+     "run: the same (1s), and how often values are read that cannot be traced (100ms)\n"
+     "load: between tables (2s)\n"
      "probe: read again and again"},
     {"for", OPTION_FOR, {"TIME", ARGUMENT_OTHER, NULL}, "run, load: end after this time"},
     {"object",
@@ -138,8 +139,9 @@ struct given {
     size_t words;     /* behind "--" */
 };
 
-#define WATCH_EVERY 1000000000u
-#define RUN_EVERY   100000000u
+#define WATCH_EVERY  1000000000u
+#define RUN_EVERY    100000000u
+#define RUN_INTERVAL 1000000000u
 
 static int run(char **operands, size_t count, struct given *given)
 {
@@ -154,7 +156,9 @@ static int run(char **operands, size_t count, struct given *given)
         if (given->run.hosts.list[i].command != NULL)
             return command_usage_error("view", "run: --host %s: a host has no command here",
                                        given->run.hosts.list[i].name);
-    if ((given->options & OPTION_BIT(OPTION_EVERY)) == 0)
+    bool every = (given->options & OPTION_BIT(OPTION_EVERY)) != 0;
+    given->run.interval = every ? given->run.every : RUN_INTERVAL;
+    if (!every)
         given->run.every = RUN_EVERY;
     return view_run(operands[0], count > 1 ? operands + 1 : NULL, &given->run);
 }

@@ -40,7 +40,8 @@ static void print_plan(const struct view_conditions *conditions, const struct vi
 
     for (size_t i = 0; i < view->entity_count; i++) {
         view_entity_text(&view->entities[i], entity);
-        view_part_text(&plan->parts[i], has_condition(conditions, i), part);
+        view_part_text(&plan->parts[i], view->entities[i].builtin, has_condition(conditions, i),
+                       part);
         printf("     %s: %s\n", entity, part);
     }
     printf("     the view is evaluated %s; %s the %s monitor\n", site_words[plan->top],
@@ -104,8 +105,10 @@ static json_t *json_of_plan(const struct view_conditions *conditions, const stru
         failed |= json_array_append_new(
             parts,
             json_pack("{s:o, s:s, s:s, s:s}", "instance", name != NULL ? name : json_string(""),
-                      "collection", collections[part->collection], "evaluated",
-                      sites[part->evaluates], "route", routes[part->route]));
+                      "collection",
+                      view->entities[i].builtin == VIEW_PROGRAM ? collections[part->collection]
+                                                                : "figures",
+                      "evaluated", sites[part->evaluates], "route", routes[part->route]));
     }
     json_t *object =
         json_pack("{s:o, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "instances",

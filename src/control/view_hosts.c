@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* view_hosts.c: resident monitors on other machines. See view_hosts.h. */
-#include "control/view_hosts.h"
+#include "control/view_hosts_private.h"
 
-#include "monitor/central.h"
 #include "monitor/wire.h"
-#include "remote/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,44 +12,12 @@
 #include <unistd.h>
 
 #define CONNECT_MS 30000
-#define CALL_MS    30000
-#define CLOCK_ASKS 5 /* the quickest answer tells most about a clock */
-
-struct view_host {
-    struct view_hosts *hosts;
-    struct remote_host *remote;
-    int link;       /* its number for the central monitor; -1: not added yet */
-    bool begun;     /* its resident monitor has */
-    bool lost;      /* it is away: its instances have ended, for the central monitor */
-    int64_t ahead;  /* ns that its clock is ahead of ours */
-    uint64_t bound; /* ns that `ahead` can be wrong */
-    unsigned asked; /* how often its clock was */
-    uint64_t asked_at;
-    json_t *steps; /* that were not sent yet */
-    bool waits;    /* for the answer to some */
-    bool ended;
-};
-
-struct view_hosts {
-    struct view_hosts_options options;
-    char session[FABRIC_NAME_MOST + 1];
-    char *text; /* of the file of views */
-    struct remote *remote;
-    struct view_host *list;
-    size_t count;
-    struct central *central;
-    struct monitor_counts *counts; /* at the end */
-    json_int_t begins;
-    size_t waiting; /* answers */
-    int failed;
-    struct problem problem;
-};
 
 /* ---- what resident monitors report ---- */
 
 static uint64_t time_of(const struct view_host *host, json_t *params)
 {
-    return (uint64_t)(json_integer_value(json_object_get(params, "time")) - host->ahead);
+    return (uint64_t)(json_integer_value(json_object_get(params, "time")) - host->clock.ahead);
 }
 
 static uint32_t number_of(json_t *params, const char *key)
@@ -122,8 +88,7 @@ static void message(void *context, struct remote_host *remote, const struct fabr
 
     /* notices of an earlier beginning are about rows that are gone */
     if (message->kind == FABRIC_NOTICE && hosts->central != NULL && host->link >= 0 &&
-        !host->lost &&
-        json_integer_value(json_object_get(message->params, "begin")) == hosts->begins)
+        !host->lost && json_integer_value(json_object_get(message->params, "begin")) == host->begin)
         take_notice(host, message->method, message->params);
 }
 
@@ -144,6 +109,13 @@ static void readable(void *context)
     (void)context; /* the caller looks after each wait */
 }
 
+static void lose(struct view_host *host)
+{
+    command_say("note: %s: its instances count as ended", host->remote->name);
+    host->lost = true;
+    central_lost(host->hosts->central, host->link);
+}
+
 static void changed(void *context, struct remote_host *remote, const char *line)
 {
     struct view_hosts *hosts = context;
@@ -151,12 +123,12 @@ static void changed(void *context, struct remote_host *remote, const char *line)
 
     if (line != NULL && !remote->ends)
         command_say("%s", line);
-    if (host == NULL || remote->state == REMOTE_READY || !host->begun || hosts->central == NULL ||
-        host->lost || remote->ends)
+    if (host == NULL || !host->begun || hosts->central == NULL || remote->ends)
         return;
-    command_say("note: %s: its instances count as ended", remote->name);
-    host->lost = true;
-    central_lost(hosts->central, host->link);
+    if (remote->state == REMOTE_READY)
+        view_host_return(host);
+    else if (!host->lost)
+        lose(host);
 }
 
 static const struct remote_callbacks callbacks = {
@@ -167,109 +139,10 @@ static const struct remote_callbacks callbacks = {
     .readable = readable,
 };
 
-/* ---- requests ---- */
-
 static void failed(struct view_hosts *hosts, int error, const char *line)
 {
     if (hosts->failed == 0)
         hosts->failed = problem_set(&hosts->problem, error, "%s", line);
-}
-
-static void took_steps(void *context, struct remote_host *remote, int error, int code,
-                       json_t *result, const char *line)
-{
-    struct view_host *host = context;
-
-    (void)remote;
-    (void)code;
-    (void)result;
-    host->waits = false;
-    if (error < 0 && !host->ended)
-        command_say("note: %s", line);
-}
-
-/* One request at a time, so that steps arrive in order. Returns whether there is one to send. */
-static bool send_steps(struct view_host *host)
-{
-    if (host->waits || host->lost || json_array_size(host->steps) == 0)
-        return false;
-    json_t *params = json_pack("{s:o}", "steps", host->steps);
-    host->steps = json_array();
-    host->waits = true;
-    remote_call(host->hosts->remote, host->remote, "view.steps", params, CALL_MS, took_steps, host);
-    return true;
-}
-
-static void send_all_steps(struct view_hosts *hosts)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < hosts->count; i++)
-        any = send_steps(&hosts->list[i]) || any;
-    if (any)
-        remote_poll(hosts->remote, 0); /* which sends them at once */
-}
-
-static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
-                     struct problem *problem)
-{
-    struct view_host *host = self;
-
-    (void)problem;
-    json_array_append_new(host->steps,
-                          json_pack("[s, I, I, o]", "open", (json_int_t)row, (json_int_t)view,
-                                    wire_plan(&host->hosts->options.file->views[view], plan)));
-    return 0;
-}
-
-static void step(struct view_host *host, const char *name, uint32_t row, uint32_t entity, pid_t pid)
-{
-    json_array_append_new(host->steps, json_pack("[s, I, I, i]", name, (json_int_t)row,
-                                                 (json_int_t)entity, (int)pid));
-}
-
-static void link_close(void *self, uint32_t row)
-{
-    step(self, "close", row, 0, 0);
-}
-
-static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
-{
-    step(self, "bind", row, entity, pid);
-}
-
-/* The resident monitor says that its values are unknown only when it has heard of it; the central one knows already. */
-static void link_unbind(void *self, uint32_t row, uint32_t entity)
-{
-    step(self, "bind", row, entity, 0);
-}
-
-static void link_probe(void *self, uint32_t row, uint32_t entity)
-{
-    step(self, "probe", row, entity, 0);
-}
-
-static void link_release(void *self, uint32_t row, uint32_t entity)
-{
-    step(self, "release", row, entity, 0);
-}
-
-static void link_read(void *self, uint32_t row, uint32_t entity)
-{
-    step(self, "read", row, entity, 0);
-}
-
-static void link_turn(void *self, uint32_t view, bool on)
-{
-    json_array_append_new(((struct view_host *)self)->steps,
-                          json_pack("[s, I, b]", "turn", (json_int_t)view, on));
-}
-
-static void link_constant(void *self, uint32_t view, uint32_t index, double value)
-{
-    json_array_append_new(
-        ((struct view_host *)self)->steps,
-        json_pack("[s, I, I, f]", "constant", (json_int_t)view, (json_int_t)index, value));
 }
 
 /* ---- begin ---- */
@@ -307,7 +180,6 @@ static int add_hosts(struct view_hosts *hosts, struct problem *problem)
             continue;
         host->hosts = hosts;
         host->link = -1;
-        host->bound = UINT64_MAX;
         host->steps = json_array();
         host->remote->context = host;
         hosts->count++;
@@ -364,88 +236,74 @@ static void took_begin(void *context, struct remote_host *remote, int error, int
         failed(host->hosts, error, line);
 }
 
-static void took_time(void *context, struct remote_host *remote, int error, int code,
-                      json_t *result, const char *line)
-{
-    struct view_host *host = context;
-    uint64_t now = clock_now(CLOCK_REALTIME), bound = (now - host->asked_at) / 2;
-
-    (void)remote;
-    (void)code;
-    host->hosts->waiting--;
-    if (error < 0) {
-        failed(host->hosts, error, line);
-    } else if (bound < host->bound) {
-        host->bound = bound;
-        host->ahead = json_integer_value(json_object_get(result, "time")) -
-                      (json_int_t)(host->asked_at + bound);
-    }
-}
-
-static void wait_for_answers(struct view_hosts *hosts)
+void view_hosts_wait(struct view_hosts *hosts)
 {
     while (hosts->waiting > 0)
         remote_poll(hosts->remote, 100);
 }
 
-/* As in Cristian's algorithm: the answer's time is right to half of the round trip. */
-static void ask_clocks(struct view_hosts *hosts)
-{
-    for (size_t i = 0; i < hosts->count; i++)
-        for (unsigned ask = 0; ask < CLOCK_ASKS && hosts->failed == 0; ask++) {
-            struct view_host *host = &hosts->list[i];
-            hosts->waiting++;
-            host->asked_at = clock_now(CLOCK_REALTIME);
-            remote_call(hosts->remote, host->remote, "view.time", NULL, CALL_MS, took_time, host);
-            remote_poll(hosts->remote, 0); /* which sends it at once */
-            wait_for_answers(hosts);
-        }
-}
-
-static void begin_host(struct view_host *host)
+/* Its resident monitor begins anew. */
+static void begin_host(struct view_host *host, remote_answer took)
 {
     struct view_hosts *hosts = host->hosts;
     json_t *objects = json_array();
 
     for (size_t i = 0; i < hosts->options.object_count; i++)
         json_array_append_new(objects, json_string(hosts->options.objects[i]));
-    json_t *params = json_pack("{s:s, s:s, s:I, s:I, s:o}", "name", hosts->options.file_name,
-                               "text", hosts->text, "begin", hosts->begins, "every",
-                               (json_int_t)hosts->options.every, "objects", objects);
-    hosts->waiting++;
-    remote_call(hosts->remote, host->remote, "view.begin", params, CALL_MS, took_begin, host);
+    json_t *params =
+        json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:o}", "name", hosts->options.file_name, "text",
+                  hosts->text, "machine", host->remote->name, "begin", ++host->begin, "every",
+                  (json_int_t)hosts->options.every, "interval", (json_int_t)hosts->options.interval,
+                  "objects", objects);
+    remote_call(hosts->remote, host->remote, "view.begin", params, VIEW_CALL_MS, took, host);
 }
 
-static int begin_all(struct view_hosts *hosts, double *ret_clocks, struct problem *problem)
+static void took_begin_again(void *context, struct remote_host *remote, int error, int code,
+                             json_t *result, const char *line)
 {
-    double most = 0;
+    struct view_host *host = context;
 
-    ask_clocks(hosts);
-    for (size_t i = 0; i < hosts->count && hosts->failed == 0; i++) {
-        const struct view_host *host = &hosts->list[i];
-        command_say("%s: its clock is %.3f ms ahead, to %.3f ms", host->remote->name,
-                    (double)host->ahead / 1e6, (double)host->bound / 1e6);
-        if ((double)host->bound > most)
-            most = (double)host->bound;
+    (void)code;
+    (void)result;
+    host->waits = false;
+    if (host->ended)
+        return;
+    if (error < 0) {
+        command_say("note: %s", line);
+        if (!host->lost)
+            lose(host);
     }
-    *ret_clocks = most;
-    return hosts->failed < 0 ? problem_set(problem, hosts->failed, "%s", hosts->problem.text) : 0;
+    if (remote->state == REMOTE_READY && error != -EREMOTEIO) /* else it has refused */
+        view_host_return(host);
+}
+
+void view_host_return(struct view_host *host)
+{
+    if (!host->lost ||
+        host->waits) /* what still waits was for the earlier one: its answer ends that */
+        return;
+    host->lost = false;
+    host->waits = true;
+    json_array_clear(host->steps);
+    begin_host(host, took_begin_again);
+    central_returned(host->hosts->central, host->link);
+    host->ask_next = 0; /* its clock */
+    command_say("note: %s: it is back, and its instances appear again", host->remote->name);
 }
 
 int view_hosts_begin(const struct view_hosts_options *options, struct view_hosts **ret_hosts,
-                     double *ret_clocks, struct problem *problem)
+                     struct problem *problem)
 {
     struct view_hosts *hosts = calloc(1, sizeof(*hosts));
 
     if (hosts == NULL)
         return problem_set(problem, -ENOMEM, "out of memory");
     hosts->options = *options;
-    hosts->begins = 1;
     int result = read_text(hosts, problem);
     if (result == 0)
         result = connect_all(hosts, problem);
     if (result == 0)
-        result = begin_all(hosts, ret_clocks, problem);
+        result = view_clocks_begin(hosts, problem);
     if (result < 0) {
         view_hosts_end(hosts, NULL);
         return result;
@@ -459,31 +317,23 @@ int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct pr
     hosts->central = monitor_central(monitor);
     for (size_t i = 0; i < hosts->count; i++) {
         struct view_host *host = &hosts->list[i];
-        const struct central_link link = {.self = host,
-                                          .machine = host->remote->name,
-                                          .open = link_open,
-                                          .close = link_close,
-                                          .bind = link_bind,
-                                          .unbind = link_unbind,
-                                          .probe = link_probe,
-                                          .release = link_release,
-                                          .read = link_read,
-                                          .turn = link_turn,
-                                          .constant = link_constant};
+        const struct central_link link = view_host_link(host);
         host->link = central_add_link(hosts->central, &link);
         if (host->link < 0)
             return problem_set(problem, host->link, "too many hosts");
-        begin_host(host);
+        hosts->waiting++;
+        begin_host(host, took_begin);
     }
-    wait_for_answers(hosts);
+    view_hosts_wait(hosts);
     return hosts->failed < 0 ? problem_set(problem, hosts->failed, "%s", hosts->problem.text) : 0;
 }
 
 void view_hosts_poll(struct view_hosts *hosts, int timeout_ms)
 {
-    send_all_steps(hosts);
+    view_hosts_send(hosts);
     remote_poll(hosts->remote, timeout_ms);
-    send_all_steps(hosts);
+    view_clocks_work(hosts);
+    view_hosts_send(hosts);
 }
 
 /* ---- end ---- */
@@ -530,9 +380,9 @@ static void ask_all(struct view_hosts *hosts, const char *method, remote_answer 
         if (host->remote->state != REMOTE_READY)
             continue;
         hosts->waiting++;
-        remote_call(hosts->remote, host->remote, method, NULL, CALL_MS, took, host);
+        remote_call(hosts->remote, host->remote, method, NULL, VIEW_CALL_MS, took, host);
     }
-    wait_for_answers(hosts);
+    view_hosts_wait(hosts);
 }
 
 void view_hosts_end(struct view_hosts *hosts, struct monitor_counts *counts)

@@ -20,15 +20,18 @@ struct view_hosts_options {
     const char *file_name;
     const char *const *objects; /* "NAME=PROGRAM" */
     size_t object_count;
-    uint64_t every; /* ns */
-    int descriptor; /* watched, too */
+    uint64_t every;    /* ns: between values that cannot be traced */
+    uint64_t interval; /* ns: of figures */
+    int descriptor;    /* watched, too */
 };
 
-/* Connects to the hosts, and begins there. *ret_clocks: how far the clocks can be wrong, ns, after what is known of
- * them was corrected. A host that cannot be reached is an error. Returns 0 or a negative errno with a line in
- * `problem`. */
+/* Connects to the hosts, and learns their clocks. A host that cannot be reached is an error. Returns 0 or a negative
+ * errno with a line in `problem`. */
 int view_hosts_begin(const struct view_hosts_options *options, struct view_hosts **ret_hosts,
-                     double *ret_clocks, struct problem *problem);
+                     struct problem *problem);
+
+/* How far the clocks can be wrong, ns, after what is known of them was corrected; it may grow in view_hosts_poll. */
+double view_hosts_clocks(const struct view_hosts *hosts);
 
 /* Adds their resident monitors to the central one. */
 int view_hosts_link(struct view_hosts *hosts, struct monitor *monitor, struct problem *problem);

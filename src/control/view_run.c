@@ -86,10 +86,11 @@ static int open_signals(struct view_run *run, struct problem *problem)
 
 static int make_monitor(struct view_run *run, const char *file, struct problem *problem)
 {
-    struct collector collector;
+    struct collector collectors[RESIDENT_COLLECTORS];
     const struct monitor_calls calls = {run, changed, note, answered};
     bool here = run->hosts == NULL;
-    int result = here ? collector_sensors_new(&collector, problem) : 0;
+    int result =
+        here ? collectors_new(run->machine, run->options->interval, collectors, problem) : 0;
 
     if (result < 0)
         return result;
@@ -98,8 +99,8 @@ static int make_monitor(struct view_run *run, const char *file, struct problem *
                                             .costs = &run->costs,
                                             .machine = run->machine,
                                             .every = run->options->every,
-                                            .collectors = &collector,
-                                            .collector_count = here ? 1 : 0};
+                                            .collectors = collectors,
+                                            .collector_count = here ? RESIDENT_COLLECTORS : 0};
     result = monitor_new(&options, &calls, &run->monitor, problem);
     for (size_t i = 0; i < run->options->object_count && result == 0; i++)
         result = monitor_object(run->monitor, run->options->objects[i], problem);
@@ -117,6 +118,15 @@ static int watch(struct view_run *run, int descriptor, struct problem *problem)
                : 0;
 }
 
+/* It is added to the window of each plan over several machines that is made from now on. */
+static void learn_clocks(struct view_run *run)
+{
+    double clocks = view_hosts_clocks(run->hosts);
+
+    if (clocks > run->costs.clocks)
+        run->costs.clocks = clocks;
+}
+
 static int begin_hosts(struct view_run *run, const char *file, struct problem *problem)
 {
     const struct view_hosts_options options = {.hosts = &run->options->hosts,
@@ -125,15 +135,14 @@ static int begin_hosts(struct view_run *run, const char *file, struct problem *p
                                                .objects = run->options->objects,
                                                .object_count = run->options->object_count,
                                                .every = run->options->every,
+                                               .interval = run->options->interval,
                                                .descriptor = run->ready};
-    double clocks = 0;
     int result = watch(run, run->signals, problem);
 
     if (result == 0)
-        result = view_hosts_begin(&options, &run->hosts, &clocks, problem);
-    if (result == 0 && clocks > run->costs.clocks)
-        run->costs.clocks =
-            clocks; /* it is added to the window of each plan over several machines */
+        result = view_hosts_begin(&options, &run->hosts, problem);
+    if (result == 0)
+        learn_clocks(run);
     return result;
 }
 
@@ -142,6 +151,8 @@ static int prepare(struct view_run *run, const char *file, struct problem *probl
     int result = view_read(file, &run->file, problem);
 
     view_costs_init(&run->costs);
+    run->costs.central_notifies =
+        true; /* the receiver's host and command are those of this machine */
     if (result == 0 && run->options->costs != NULL)
         result = view_costs_read(&run->costs, run->options->costs, problem);
     gethostname(run->machine, sizeof(run->machine) - 1);
@@ -209,10 +220,12 @@ static void wait_for_something(struct view_run *run)
         {.fd = run->controlled == NULL ? -1 : view_controlled_descriptor(run->controlled),
          .events = POLLIN}};
 
-    if (run->hosts == NULL)
+    if (run->hosts == NULL) {
         poll(ready, ARRAY_SIZE(ready), timeout);
-    else
-        view_hosts_poll(run->hosts, timeout < 0 || timeout > 1000 ? 1000 : timeout);
+        return;
+    }
+    view_hosts_poll(run->hosts, timeout < 0 || timeout > 1000 ? 1000 : timeout);
+    learn_clocks(run);
 }
 
 static int loop(struct view_run *run, struct problem *problem)

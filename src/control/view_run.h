@@ -11,9 +11,10 @@ struct view_run_options {
     const char *costs;                          /* file; NULL: the defaults */
     const char *objects[VIEW_RUN_OBJECTS_MOST]; /* "NAME=PROGRAM,PID" */
     size_t object_count;
-    uint64_t every;   /* ns between values that cannot be traced */
-    uint64_t limit;   /* ns after which it ends; 0: none */
-    const char *save; /* file for the model at the end; NULL: none */
+    uint64_t every;    /* ns between values that cannot be traced */
+    uint64_t interval; /* ns: of the figures of DPM's own objects */
+    uint64_t limit;    /* ns after which it ends; 0: none */
+    const char *save;  /* file for the model at the end; NULL: none */
     bool json;
     const char *control;        /* socket for requests; NULL: none */
     struct hosts_options hosts; /* none: this machine */

@@ -23,7 +23,10 @@ int central_new(const struct monitor_options *options, const struct central_call
     central->calls = *calls;
     central->conditions = calloc(count + 1, sizeof(*central->conditions));
     central->plans = calloc(count + 1, sizeof(*central->plans));
-    if (central->conditions == NULL || central->plans == NULL)
+    central->retired = calloc(RETIRED_MOST, sizeof(*central->retired));
+    central->off = calloc(count + 1, sizeof(*central->off));
+    if (central->conditions == NULL || central->plans == NULL || central->retired == NULL ||
+        central->off == NULL)
         result = problem_set(problem, -ENOMEM, "out of memory for the monitor");
     for (size_t i = 0; i < count && result == 0; i++)
         result = view_conditions_make(&options->file->views[i], &central->conditions[i], problem);
@@ -59,18 +62,12 @@ void central_free(struct central *central)
     intern_done(&central->notes);
     free(central->conditions);
     free(central->plans);
+    free(central->retired);
+    free(central->off);
     free(central->instances);
     free(central->numbers);
     free(central->rows);
     free(central);
-}
-
-int central_add_link(struct central *central, const struct central_link *link)
-{
-    if (central->link_count == CENTRAL_LINKS_MOST)
-        return -ENOMEM;
-    central->links[central->link_count] = *link;
-    return central->link_count++;
 }
 
 struct view_model *central_model(struct central *central)
@@ -111,6 +108,21 @@ void central_out_of_memory(struct central *central)
     central_fail(central, problem_set(&problem, -ENOMEM, "out of memory for views"), &problem);
 }
 
+void central_retire(struct central *central, int64_t stored)
+{
+    struct problem problem = {""};
+    int64_t *slot =
+        &central->retired[(central->retired_first + central->retired_count) % RETIRED_MOST];
+
+    if (central->retired_count < RETIRED_MOST) {
+        central->retired_count++;
+    } else { /* `slot` is the oldest one */
+        central_fail(central, view_model_forget(central->model, *slot, &problem), &problem);
+        central->retired_first = (central->retired_first + 1) % RETIRED_MOST;
+    }
+    *slot = stored;
+}
+
 /* A line for the user, once. */
 void central_note(struct central *central, const char *line)
 {
@@ -126,6 +138,7 @@ int central_turn(struct central *central, uint32_t view, bool on)
 {
     if (view >= central->options.file->view_count)
         return -ENOENT;
+    central->off[view] = !on;
     for (int i = 0; i < central->link_count; i++) {
         central->requests++;
         central->links[i].turn(central->links[i].self, view, on);
@@ -172,7 +185,7 @@ static bool ask_row(struct central_row *row, uint64_t instance, const char *attr
 {
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++) {
         int reference = reference_of(central_view_of(row), i, attribute);
-        if (row->bound[i] != instance || reference < 0)
+        if (row->bound[i] != instance || reference < 0 || (row->linked & 1u << i) == 0)
             continue;
         const struct central_link *link = &row->central->links[row->links[i]];
         question->open = true;

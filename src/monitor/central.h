@@ -74,6 +74,9 @@ void central_each_row(const struct central *central, uint32_t view,
 /* A resident monitor is not there any more: its instances have ended, as far as one can see. */
 void central_lost(struct central *central, int link);
 
+/* It has begun anew: it gets the constants that were changed, and which views are off. Its instances appear again. */
+void central_returned(struct central *central, int link);
+
 /* Makes the rows of views without [*]. Call it when all links that are there at the beginning have been added. */
 int central_begin(struct central *central, struct problem *problem);
 

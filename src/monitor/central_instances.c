@@ -31,6 +31,7 @@ static void bind_entity(struct central_row *row, uint32_t entity)
         row->opened[row->opened_count++] = instance->link;
     }
     row->links[entity] = instance->link;
+    row->linked |= 1u << entity;
     central->requests++;
     link->bind(link->self, row->number, entity, instance->pid);
     if ((row->asked & 1u << entity) != 0)
@@ -50,9 +51,12 @@ static void unbind_entity(struct central_row *row, uint32_t entity)
 
     if (row->bound[entity] == 0)
         return;
-    central->requests++;
-    link->unbind(link->self, row->number, entity);
+    if ((row->linked & 1u << entity) != 0) {
+        central->requests++;
+        link->unbind(link->self, row->number, entity);
+    }
     row->bound[entity] = 0;
+    row->linked &= ~(1u << entity);
     central_record_unknown(row, entity); /* the resident monitor may be gone, too */
     answer_unknown(row, entity);
 }
@@ -67,6 +71,7 @@ static void close_shares(struct central_row *row)
     for (uint32_t i = 0; i < central_view_of(row)->entity_count; i++)
         answer_unknown(row, i);
     row->opened_count = 0;
+    row->linked = 0;
     row->asked = 0;
     view_monitor_free(row->monitor);
     row->monitor = NULL;
@@ -267,6 +272,8 @@ static void remove_row(struct central *central, struct central_row *row)
     if (central->plans[row->view] == &row->plan)
         central->plans[row->view] = NULL;
     central->rows[row->number % MONITOR_ROWS_MOST] = NULL;
+    if (row->stored > 0)
+        central_retire(central, row->stored);
     central_free_row(row);
 }
 
@@ -306,25 +313,67 @@ static void bind_all(struct central *central)
             bind_row(central->rows[i]);
 }
 
-/* The name of an object as views write it, which outlives the caller's; NULL: no view speaks of it. */
-static const char *object_name(const struct central *central, const char *object)
+/* The object as views speak of it, which outlives the caller's name; NULL: no view does. */
+static const struct view_entity *find_entity(const struct central *central, const char *object)
 {
     for (size_t i = 0; i < central->options.file->view_count; i++) {
         const struct view *view = &central->options.file->views[i];
         for (size_t k = 0; k < view->entity_count; k++)
             if (view_same_name(view->entities[k].object, object))
-                return view->entities[k].object;
+                return &view->entities[k];
     }
     return NULL;
+}
+
+static bool is_process(const struct known_instance *instance)
+{
+    return instance->builtin == VIEW_PROGRAM || instance->builtin == VIEW_PROCESS;
+}
+
+static void name_instance(const struct central *central, struct known_instance *instance,
+                          const char *program)
+{
+    const char *machine = central->links[instance->link].machine;
+    bool prefix = central->link_count > 1 && instance->builtin != VIEW_MACHINE;
+    char number[16] = "";
+
+    snprintf(instance->program, sizeof(instance->program), "%s",
+             instance->builtin == VIEW_MACHINE ? machine : program);
+    if (is_process(instance))
+        snprintf(number, sizeof(number), " %d", instance->pid);
+    snprintf(instance->name, sizeof(instance->name), "%s%s%s%s", prefix ? machine : "",
+             prefix ? ":" : "", instance->program, number);
+}
+
+struct view_place central_place(const struct central *central,
+                                const struct known_instance *instance)
+{
+    return (struct view_place){central->links[instance->link].machine,
+                               is_process(instance) ? (uint32_t)instance->pid : 0};
+}
+
+/* In the database, as figures.c has it. */
+static void store_instance(struct central *central, struct known_instance *instance)
+{
+    const struct view_place place = central_place(central, instance);
+    struct problem problem = {""};
+    uint32_t number = is_process(instance) ? instance->number : 0;
+
+    instance->stored = view_model_instance(central->model, instance->object, number,
+                                           instance->program, &place, &problem);
+    int result = instance->stored < 0
+                     ? (int)instance->stored
+                     /* one like it may have ended, and is back */
+                     : view_model_end(central->model, instance->stored, false, &problem);
+    central_fail(central, result, &problem);
 }
 
 void central_appeared(struct central *central, int link, const char *object, pid_t pid,
                       const char *program)
 {
-    struct problem problem = {""};
-    const char *name = object_name(central, object);
+    const struct view_entity *entity = find_entity(central, object);
 
-    if (name == NULL)
+    if (entity == NULL)
         return;
     if (array_reserve(&central->instances, &central->instance_capacity, central->instance_count + 1,
                       sizeof(*central->instances)) < 0) {
@@ -332,29 +381,26 @@ void central_appeared(struct central *central, int link, const char *object, pid
         return;
     }
     struct known_instance *instance = &central->instances[central->instance_count];
-    const struct view_place place = {central->links[link].machine, (uint32_t)pid};
-    *instance = (struct known_instance){.object = name,
-                                        .number = next_number(central, name),
+    *instance = (struct known_instance){.object = entity->object,
+                                        .builtin = entity->builtin,
+                                        .number = entity->builtin == VIEW_PROCESS
+                                                      ? (uint32_t)pid
+                                                      : next_number(central, entity->object),
                                         .link = link,
                                         .pid = pid,
                                         .id = ++central->last_id};
-    snprintf(instance->program, sizeof(instance->program), "%s", program);
-    snprintf(instance->name, sizeof(instance->name), "%s%s%s %d",
-             central->link_count > 1 ? place.machine : "", central->link_count > 1 ? ":" : "",
-             instance->program, pid);
-    instance->stored = view_model_instance(central->model, name, instance->number,
-                                           instance->program, &place, &problem);
-    central_fail(central, instance->stored < 0 ? (int)instance->stored : 0, &problem);
+    name_instance(central, instance, program);
+    store_instance(central, instance);
     central->instance_count++;
     for (size_t i = 0; i < central->options.file->view_count; i++) {
         const char *each = each_object(&central->options.file->views[i]);
-        if (each != NULL && view_same_name(each, name))
+        if (each != NULL && view_same_name(each, entity->object))
             add_row(central, (uint32_t)i, instance);
     }
     bind_all(central);
 }
 
-static void end_instance(struct central *central, size_t at)
+void central_end_instance(struct central *central, size_t at)
 {
     struct problem problem = {""};
     const struct known_instance gone = central->instances[at];
@@ -365,6 +411,7 @@ static void end_instance(struct central *central, size_t at)
             (central->instance_count - at - 1) * sizeof(gone));
     central->instance_count--;
     central_fail(central, view_model_end(central->model, gone.stored, true, &problem), &problem);
+    central_retire(central, gone.stored);
     bind_all(central);
 }
 
@@ -374,28 +421,8 @@ void central_ended(struct central *central, int link, const char *object, pid_t 
         const struct known_instance *instance = &central->instances[i];
         if (instance->link == link && instance->pid == pid &&
             view_same_name(instance->object, object)) {
-            end_instance(central, i);
+            central_end_instance(central, i);
             return;
         }
     }
-}
-
-/* What a resident monitor has evaluated is unknown without it. */
-static void lose_results(struct central *central, int link)
-{
-    for (size_t i = 0; i < central->row_count; i++) {
-        struct central_row *row = central->rows[i];
-        for (size_t k = 0;
-             row != NULL && row->monitor == NULL && k < central_view_of(row)->entity_count; k++)
-            if (row->bound[k] != 0 && row->links[k] == link)
-                central_set_row(row, false, clock_now(CLOCK_REALTIME), NULL);
-    }
-}
-
-void central_lost(struct central *central, int link)
-{
-    lose_results(central, link);
-    for (size_t i = central->instance_count; i-- > 0;)
-        if (central->instances[i].link == link)
-            end_instance(central, i);
 }

@@ -8,14 +8,16 @@
 
 #define TEXT_SIZE      128 /* of a value that is kept; longer ones are cut */
 #define QUESTIONS_MOST 64
-#define NAME_SIZE      160 /* of an instance: "web1:redis-server 811" */
+#define RETIRED_MOST   10000 /* instances that have ended and are still in the database */
+#define NAME_SIZE      160   /* of an instance: "web1:redis-server 811" */
 
 struct known_instance {
     const char *object; /* of the view file */
-    uint32_t number;    /* 1, 2 ... in order of appearance */
+    enum view_builtin builtin;
+    uint32_t number; /* 1, 2 ... in order of appearance; of `process`: its id */
     int link;
     pid_t pid;
-    char program[64];
+    char program[64]; /* of a machine: its name */
     char name[NAME_SIZE];
     int64_t stored; /* in the model */
     uint64_t id;    /* unique */
@@ -32,8 +34,9 @@ struct central_row {
     bool planned;
     struct planning_place places[VIEW_ENTITIES_MOST]; /* that it was planned for */
     uint64_t bound[VIEW_ENTITIES_MOST];               /* ids of instances; 0: none */
-    int links[VIEW_ENTITIES_MOST];                    /* where these are */
-    int opened[VIEW_ENTITIES_MOST];                   /* links with a share of this row */
+    int links[VIEW_ENTITIES_MOST];                    /* where these are ... */
+    uint32_t linked; /* ... and the set of entities of which the resident monitor there knows */
+    int opened[VIEW_ENTITIES_MOST]; /* links with a share of this row */
     size_t opened_count;
     uint32_t asked;               /* set of entities that are probed now */
     struct view_monitor *monitor; /* if the predicate is evaluated here */
@@ -61,6 +64,9 @@ struct central {
     size_t number_count, number_capacity;
     struct central_row **rows; /* NULL: its instance has ended */
     size_t row_count, row_capacity;
+    int64_t *retired; /* ring of RETIRED_MOST: instances in the model that have ended */
+    size_t retired_first, retired_count;
+    bool *off;           /* by view: switched off */
     struct intern notes; /* that were made */
     const struct view_plan **plans;
     int failed;
@@ -84,7 +90,17 @@ void central_out_of_memory(struct central *central);
 void central_note(struct central *central, const char *line);
 void central_free_row(struct central_row *row); /* NULL is allowed */
 
-/* central_instances.c: whether an instance is what a view calls so. */
+/* An instance in the model has ended. The database keeps the latest of these. */
+void central_retire(struct central *central, int64_t stored);
+
+/* central_instances.c: the instance at this place of the list has ended. */
+void central_end_instance(struct central *central, size_t at);
+
+/* Where an instance is, for the database. */
+struct view_place central_place(const struct central *central,
+                                const struct known_instance *instance);
+
+/* Whether an instance is what a view calls so. */
 bool central_is_entity(const struct central *central, const struct known_instance *instance,
                        const struct view_entity *entity);
 

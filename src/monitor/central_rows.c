@@ -106,8 +106,7 @@ static void store_values(struct central_row *row, uint32_t entity, uint64_t time
 
     if (instance == NULL)
         return;
-    const struct view_place place = {central->links[instance->link].machine,
-                                     (uint32_t)instance->pid};
+    const struct view_place place = central_place(central, instance);
     for (uint32_t i = 0; i < view->reference_count && result == 0; i++)
         if (view->references[i].entity == entity)
             result = view_model_set(central->model, instance->stored, view->references[i].attribute,
@@ -148,6 +147,8 @@ void central_ask(struct central_row *row, uint32_t entity, bool probe)
         return;
     }
     const struct central_link *link = &central->links[row->links[entity]];
+    if ((row->linked & 1u << entity) == 0)
+        return; /* it is asked when its resident monitor knows of it */
     central->requests++;
     (probe ? link->probe : link->release)(link->self, row->number, entity);
 }

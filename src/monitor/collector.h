@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collector.h: what a resident monitor collects values with: sensors and probes (collector_sensors.c), figures of
- * /proc (collector_system.c), or in tests a double.
+ * collector.h: what a resident monitor collects values with: sensors and probes (collector_sensors.c), figures of the
+ * last interval (collector_system.c), or in tests a double.
  *
  *      wish: QueueManager, process 812, traced, with its condition
  *        | open
@@ -45,8 +45,8 @@ struct collector {
     void *self;
 
     void (*listen)(void *self, collect_ended *ended, void *context);
-    /* Whether this collector knows the attributes of an object. */
-    bool (*has)(void *self, const struct view_file *file, const char *object);
+    /* Whether this collector knows the attributes of an entity. */
+    bool (*has)(void *self, const struct view_file *file, const struct view_entity *entity);
     /* Opens a collection, which is off. If it is filtered, the first values after it was switched on, or refiltered,
      * always pass: what was read just before may be true. Returns 0, or a negative errno with a line in `problem`. */
     int (*open)(void *self, const struct collect_wish *wish, collect_values *values, void *context,
@@ -74,8 +74,26 @@ static inline void collectors_free(const struct collector *collectors, size_t co
         collectors[i].free(collectors[i].self);
 }
 
-/* Both return 0, or a negative errno with a line in `problem`. */
+/* Each returns 0, or a negative errno with a line in `problem`. */
 int collector_sensors_new(struct collector *ret_collector, struct problem *problem);
-int collector_system_new(struct collector *ret_collector, struct problem *problem);
+/* Figures of DPM's own objects, at the end of each interval (ns), which all of them share. `machine`: what this one is
+ * called; copied. */
+int collector_system_new(const char *machine, uint64_t interval, struct collector *ret_collector,
+                         struct problem *problem);
+
+#define RESIDENT_COLLECTORS 2
+
+/* Both of a resident monitor. */
+static inline int collectors_new(const char *machine, uint64_t interval,
+                                 struct collector collectors[RESIDENT_COLLECTORS],
+                                 struct problem *problem)
+{
+    int result = collector_sensors_new(&collectors[0], problem);
+
+    if (result == 0 &&
+        (result = collector_system_new(machine, interval, &collectors[1], problem)) < 0)
+        collectors_free(collectors, 1);
+    return result;
+}
 
 #endif

@@ -60,23 +60,30 @@ static void listen_for(void *self, collect_ended *ended, void *context)
     sensing->ended_context = context;
 }
 
-static bool has(void *self, const struct view_file *file, const char *object)
+static bool has(void *self, const struct view_file *file, const struct view_entity *entity)
 {
     (void)self;
     for (size_t i = 0; i < file->object_count; i++)
-        if (view_same_name(file->objects[i].name, object))
+        if (view_same_name(file->objects[i].name, entity->object))
             return true;
     return false;
 }
 
 /* ---- programs ---- */
 
+/* Whether it is still what was opened; libraries that it has loaded since are read. */
+static bool is_current(struct sensor_program *program)
+{
+    int state = sensor_program_state(program, NULL);
+
+    return state == 0 || (state > 0 && sensor_program_refresh(program, NULL) == 0);
+}
+
 static int open_program(struct sensing *sensing, pid_t pid, struct program **ret_program,
                         struct problem *problem)
 {
     for (size_t i = 0; i < sensing->program_count; i++)
-        if (sensing->programs[i]->pid == pid &&
-            sensor_program_state(sensing->programs[i]->opened, NULL) >= 0) {
+        if (sensing->programs[i]->pid == pid && is_current(sensing->programs[i]->opened)) {
             sensing->programs[i]->used++;
             *ret_program = sensing->programs[i];
             return 0;
@@ -290,7 +297,7 @@ static int fill(struct sensing *sensing, struct collection *collection,
         return result;
     if (collection->wish.traced) {
         ret_how->traced = add_sensors(sensing, collection, &why) == 0;
-        snprintf(ret_how->why, sizeof(ret_how->why), "%s", why.text);
+        snprintf(ret_how->why, sizeof(ret_how->why), "%.255s", why.text);
     }
     for (size_t i = 0; i < collection->count && !ret_how->traced; i++)
         if (collection->list[i].probe == NULL)

@@ -3,6 +3,7 @@
 #include "monitor/instances.h"
 
 #include "base/process.h"
+#include "monitor/subnets.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,10 +12,12 @@
 
 #define WORDS_MOST   64 /* of --object, for one object */
 #define OBJECTS_MOST 1024
-#define COMM_SIZE    16 /* of a process' name, with its 0: longer names are cut */
+#define COMM_SIZE    16          /* of a process' name, with its 0: longer names are cut */
+#define KERNEL_TASK  0x00200000u /* among the flags in /proc/PID/stat: it has no program */
 
 struct object {
     char *name;
+    enum view_builtin builtin;
     char *programs[WORDS_MOST];
     size_t program_count;
     pid_t pids[WORDS_MOST];
@@ -25,9 +28,11 @@ struct instance {
     uint32_t object;
     pid_t pid;
     uint64_t started; /* clock ticks since boot: with the pid, unique */
-    char program[COMM_SIZE];
+    char program[VIEW_SUBNET_SIZE];
     bool seen; /* in this look */
 };
+
+_Static_assert(VIEW_SUBNET_SIZE >= COMM_SIZE, "names of both");
 
 struct instances {
     struct instances_calls calls;
@@ -79,7 +84,7 @@ static int find_object(const struct instances *instances, const char *name)
     return -ENOENT;
 }
 
-int instances_object(struct instances *instances, const char *name)
+int instances_object(struct instances *instances, const char *name, enum view_builtin builtin)
 {
     int found = find_object(instances, name);
 
@@ -92,7 +97,7 @@ int instances_object(struct instances *instances, const char *name)
         free(copy);
         return -ENOMEM;
     }
-    instances->objects[instances->object_count] = (struct object){.name = copy};
+    instances->objects[instances->object_count] = (struct object){.name = copy, .builtin = builtin};
     return (int)instances->object_count++;
 }
 
@@ -134,6 +139,8 @@ int instances_define(struct instances *instances, const char *text, struct probl
     int object = find_object(instances, copy), result = 0;
     if (object < 0)
         result = problem_set(problem, -EINVAL, "object %s: no view speaks of it", copy);
+    else if (instances->objects[object].builtin > VIEW_PROCESS)
+        result = problem_set(problem, -EINVAL, "object %s: its instances are no processes", copy);
     while (result == 0 && (word = strsep(&rest, ",")) != NULL)
         result = word[0] == '\0'
                      ? problem_set(problem, -EINVAL, "object '%s': a name is missing", text)
@@ -157,8 +164,10 @@ static bool is_program(pid_t pid, const char *comm, const char *program)
     return base != NULL && view_same_name(base + 1, program);
 }
 
-static bool is_instance(const struct object *object, pid_t pid, const char *comm)
+static bool is_instance(const struct object *object, pid_t pid, const char *comm, bool has_program)
 {
+    if (object->builtin != VIEW_PROGRAM && object->builtin != VIEW_PROCESS)
+        return false;
     for (size_t i = 0; i < object->pid_count; i++)
         if (object->pids[i] == pid)
             return true;
@@ -166,15 +175,19 @@ static bool is_instance(const struct object *object, pid_t pid, const char *comm
         if (is_program(pid, comm, object->programs[i]))
             return true;
     return object->pid_count == 0 && object->program_count == 0 &&
-           is_program(pid, comm, object->name);
+           (object->builtin == VIEW_PROCESS ? has_program : is_program(pid, comm, object->name));
 }
 
+/* With another name, a `process` is another instance. What executes a program anew is noticed by its sensors. */
 static bool mark_seen(struct instances *instances, const struct instance *instance)
 {
+    bool named = instances->objects[instance->object].builtin == VIEW_PROCESS;
+
     for (size_t i = 0; i < instances->count; i++) {
         struct instance *living = &instances->living[i];
         if (living->object == instance->object && living->pid == instance->pid &&
-            living->started == instance->started) {
+            living->started == instance->started &&
+            (!named || strcmp(living->program, instance->program) == 0)) {
             living->seen = true;
             return true;
         }
@@ -183,41 +196,84 @@ static bool mark_seen(struct instances *instances, const struct instance *instan
 }
 
 /* Its name, start, and whether it lives. */
-static bool read_stat(pid_t pid, struct instance *ret_instance)
+static bool read_stat(pid_t pid, struct instance *ret_instance, bool *ret_has_program)
 {
     char stat[1024];
 
     if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
         return false;
     const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
-    const char *state = process_stat_field(stat, 3), *started = process_stat_field(stat, 22);
+    const char *state = process_stat_field(stat, 3), *flags = process_stat_field(stat, 9);
+    const char *started = process_stat_field(stat, 22);
     if (name == NULL || end == NULL || started == NULL || *state == 'Z' || *state == 'X')
         return false;
+    *ret_has_program = (strtoul(flags, NULL, 10) & KERNEL_TASK) == 0;
     size_t size = (size_t)(end - name - 1);
     *ret_instance = (struct instance){.pid = pid, .started = strtoull(started, NULL, 10)};
     memcpy(ret_instance->program, name + 1, size < COMM_SIZE - 1 ? size : COMM_SIZE - 1);
     return true;
 }
 
+/* An instance that lives, which may be known. */
+static int find(struct instances *instances, size_t object, struct instance *instance)
+{
+    instance->object = (uint32_t)object;
+    if (mark_seen(instances, instance))
+        return 0;
+    if (array_reserve(&instances->found, &instances->found_capacity, instances->found_count + 1,
+                      sizeof(*instance)) < 0)
+        return -ENOMEM;
+    instance->seen = true;
+    instances->found[instances->found_count++] = *instance;
+    return 0;
+}
+
 static int look_at(pid_t pid, void *context)
 {
     struct instances *instances = context;
     struct instance instance;
+    bool has_program;
+    int result = 0;
 
-    if (!read_stat(pid, &instance))
+    if (!read_stat(pid, &instance, &has_program))
         return 0;
-    for (size_t i = 0; i < instances->object_count; i++) {
-        instance.object = (uint32_t)i;
-        if (!is_instance(&instances->objects[i], pid, instance.program) ||
-            mark_seen(instances, &instance))
-            continue;
-        if (array_reserve(&instances->found, &instances->found_capacity, instances->found_count + 1,
-                          sizeof(instance)) < 0)
-            return -ENOMEM;
-        instance.seen = true;
-        instances->found[instances->found_count++] = instance;
+    for (size_t i = 0; i < instances->object_count && result == 0; i++)
+        if (is_instance(&instances->objects[i], pid, instance.program, has_program))
+            result = find(instances, i, &instance);
+    return result;
+}
+
+static int find_subnets(struct instances *instances, size_t object)
+{
+    struct subnet list[SUBNETS_MOST];
+    size_t count = subnets_list(list);
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct instance instance = {.pid = list[i].number};
+        bool before = false; /* of another interface */
+        memcpy(instance.program, list[i].name, sizeof(list[i].name));
+        for (size_t k = 0; k < i; k++)
+            before = before || list[k].number == list[i].number;
+        if (!before)
+            result = find(instances, object, &instance);
     }
-    return 0;
+    return result;
+}
+
+/* What is no process. */
+static int find_others(struct instances *instances)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < instances->object_count && result == 0; i++) {
+        struct instance machine = {.pid = 1};
+        if (instances->objects[i].builtin == VIEW_MACHINE)
+            result = find(instances, i, &machine);
+        else if (instances->objects[i].builtin == VIEW_SUBNET)
+            result = find_subnets(instances, i);
+    }
+    return result;
 }
 
 static int compare_started(const void *one, const void *other)
@@ -265,9 +321,12 @@ static int add_found(struct instances *instances, struct problem *problem)
 int instances_look(struct instances *instances, struct problem *problem)
 {
     instances->found_count = 0;
+    instances->refused = 0;
     for (size_t i = 0; i < instances->count; i++)
         instances->living[i].seen = false;
     int result = process_each(look_at, instances, problem);
+    if (result == 0)
+        result = find_others(instances);
     if (result < 0)
         return result == -ENOMEM ? problem_set(problem, result, "out of memory for instances")
                                  : result;
@@ -280,6 +339,6 @@ int instances_look(struct instances *instances, struct problem *problem)
 void instances_forget(struct instances *instances, pid_t pid)
 {
     for (size_t i = instances->count; i-- > 0;)
-        if (instances->living[i].pid == pid)
+        if (instances->living[i].pid == pid && instances->living[i].started != 0)
             remove_instance(instances, i);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instances.h: which processes are instances of an object. Private to monitor/.
+ * instances.h: which processes are instances of an object, and what else is one. Private to monitor/.
  *
  *      object QueueManager --its own name, or --object QueueManager=queued,4711--> programs, process ids
  *                                                                                        | /proc
  *      appeared: QueueManager, process 812, "queued"     ended: QueueManager, process 812 <'
+ *
+ * Of DPM's own objects, instances of `process` are all processes with a program, if no others are named; `machine` has
+ * one, number 1; a `subnet` has a number made of its name.
  */
 #ifndef DPM_INSTANCES_H
 #define DPM_INSTANCES_H
@@ -19,8 +22,8 @@ struct instances;
 
 struct instance_seen {
     const char *object;
-    pid_t pid;
-    const char *program; /* the process' name */
+    pid_t pid;           /* or the number of what is no process */
+    const char *program; /* the process' name; of a subnet, "10.0.3.0/24" */
 };
 
 struct instances_calls {
@@ -33,9 +36,9 @@ struct instances_calls {
 struct instances *instances_new(const struct instances_calls *calls);
 void instances_free(struct instances *instances);
 
-/* The number of an object, which is added if it is new: a process whose name is `name` is an instance. Returns it or
- * -ENOMEM. */
-int instances_object(struct instances *instances, const char *name);
+/* The number of an object, which is added if it is new: a process whose name is `name` is an instance, if it is none of
+ * DPM's own. Returns it or -ENOMEM. */
+int instances_object(struct instances *instances, const char *name, enum view_builtin builtin);
 
 /* "QueueManager=queued,4711": instances of an object are processes of the program `queued`, and process 4711. Returns 0, or
  * -EINVAL or -ENOMEM with a line in `problem`. */
@@ -48,7 +51,7 @@ int instances_look(struct instances *instances, struct problem *problem);
 /* The process executes its program anew: the next look makes it a new instance. */
 void instances_forget(struct instances *instances, pid_t pid);
 
-/* Processes that could not become instances: there are too many. */
+/* How many did not become instances at the last look: there were too many. */
 uint64_t instances_refused(const struct instances *instances);
 
 #endif

@@ -176,19 +176,6 @@ static int watch(const struct monitor *monitor, int descriptor)
     return epoll_ctl(monitor->epoll, EPOLL_CTL_ADD, descriptor, &event) < 0 ? -errno : 0;
 }
 
-/* Every object that views speak of, and that is a program. */
-static int add_objects(struct monitor *monitor, struct problem *problem)
-{
-    const struct view_file *file = monitor->options.file;
-
-    for (size_t i = 0; i < file->view_count; i++)
-        for (size_t k = 0; k < file->views[i].entity_count; k++)
-            if (instances_object(resident_instances(monitor->resident),
-                                 file->views[i].entities[k].object) < 0)
-                return problem_set(problem, -ENOMEM, "out of memory for objects");
-    return 0;
-}
-
 static int make_resident(struct monitor *monitor, struct problem *problem)
 {
     const struct resident_options options = {.file = monitor->options.file,
@@ -201,7 +188,7 @@ static int make_resident(struct monitor *monitor, struct problem *problem)
 
     monitor->options.collector_count = 0; /* they are the resident monitor's now */
     int result = resident_new(&options, &calls, &monitor->resident, problem);
-    if (result < 0 || (result = add_objects(monitor, problem)) < 0)
+    if (result < 0)
         return result;
     const struct central_link link = {.self = monitor->resident,
                                       .machine = monitor->options.machine,

@@ -38,7 +38,7 @@ struct monitor_counts {
     uint64_t refused;  /* by conditions in sensors */
     uint64_t lost;     /* records for which there was no space */
     uint64_t reads;    /* values that were read: probes and samples */
-    uint64_t unread;   /* attempts that failed */
+    uint64_t unread;   /* attempts that failed, though the process lives */
     uint64_t filtered; /* records that resident monitors did not pass on */
     uint64_t passed;   /* records that came to the central monitor */
     uint64_t requests; /* of the central monitor to resident monitors */

@@ -20,12 +20,34 @@ static bool has_attribute(const struct view_object *object, const char *name)
     return false;
 }
 
+/* A resident monitor reads /proc; messages are counted by a meter. */
+static int check_builtin(const struct monitor_options *options, enum view_builtin builtin,
+                         const char *name, const struct view_reference *reference,
+                         struct problem *problem)
+{
+    bool messages;
+
+    if (!view_builtin_has(builtin, reference->attribute, &messages))
+        return problem_set(problem, -EINVAL, "%s:%u:%u: the built-in object %s has no attribute %s",
+                           options->file_name, reference->line, reference->column, name,
+                           reference->attribute);
+    return messages ? problem_set(problem, -EINVAL,
+                                  "%s:%u:%u: %s.%s is a figure of messages, which needs a meter: "
+                                  "use dpm view watch",
+                                  options->file_name, reference->line, reference->column, name,
+                                  reference->attribute)
+                    : 0;
+}
+
 static int check_reference(const struct monitor_options *options, const struct view *view,
                            const struct view_reference *reference, struct problem *problem)
 {
     const char *name = view->entities[reference->entity].object;
     const struct view_object *object = find_object(options->file, name);
 
+    if (view->entities[reference->entity].builtin != VIEW_PROGRAM)
+        return check_builtin(options, view->entities[reference->entity].builtin, name, reference,
+                             problem);
     if (object == NULL)
         return problem_set(problem, -EINVAL,
                            "%s:%u:%u: there is no ATTRIBUTE DEFINITION FOR OBJECT %s",
@@ -43,6 +65,10 @@ int monitor_check(const struct monitor_options *options, struct problem *problem
         return problem_set(problem, -EINVAL, "%s: there is no view", options->file_name);
     for (size_t i = 0; i < options->file->view_count; i++) {
         const struct view *view = &options->file->views[i];
+        if (view_builtin_of(view->name) != VIEW_PROGRAM)
+            return problem_set(problem, -EINVAL,
+                               "%s:%u:%u: view %s: this name is that of a built-in object",
+                               options->file_name, view->line, view->column, view->name);
         for (size_t k = 0; k < view->reference_count; k++) {
             int result = check_reference(options, view, &view->references[k], problem);
             if (result < 0)

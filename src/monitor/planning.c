@@ -8,9 +8,11 @@
 #include <string.h>
 
 /* The instance as the user's costs have it, or with what is usual. */
-static struct view_placed placed_of(const struct view_costs *costs, const char *entity)
+static struct view_placed placed_of(const struct view_costs *costs, const char *entity,
+                                    enum view_builtin builtin)
 {
-    struct view_placed placed = {.changes = costs->changes, .selectivity = costs->selectivity};
+    struct view_placed placed = {.changes = view_usual_changes(costs, builtin),
+                                 .selectivity = costs->selectivity};
 
     for (size_t i = 0; i < costs->placed_count; i++)
         if (view_same_name(costs->placed[i].entity, entity))
@@ -31,7 +33,7 @@ static int place(const struct view_conditions *conditions, const struct view_cos
     for (size_t i = 0; i < count; i++) {
         char entity[VIEW_ENTITY_SIZE];
         view_entity_text(&conditions->view->entities[i], entity);
-        placed[i] = placed_of(costs, entity);
+        placed[i] = placed_of(costs, entity, conditions->view->entities[i].builtin);
         if (places[i].machine != NULL)
             snprintf(placed[i].machine, sizeof(placed[i].machine), "%s", places[i].machine);
         else if (placed[i].machine[0] == '\0') /* elsewhere: a machine of its own */

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* receiver_command.c: a command for each notification, which gets the line on its standard input; one at a time. */
+/*
+ * receiver_command.c: a command for each notification, one at a time. It gets the line on its standard input, and what is
+ * in it as variables of its environment:
+ *
+ *      {"view": "Slow", "row": "redis-server 811", "time": 17..., "values": {"queue-size": 15}}
+ *      DPM_VIEW=Slow  DPM_ROW=redis-server 811  DPM_TIME=17...  DPM_VALUE_queue_size=15
+ */
 #include "monitor/receiver.h"
 
 #include "base/process.h"
@@ -7,7 +13,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,20 +48,92 @@ static int pipe_with(const struct receiver_line *line)
     return -EIO;
 }
 
+struct environment {
+    char **list; /* NULL at its end */
+    size_t count, capacity;
+};
+
+static void environment_done(struct environment *environment)
+{
+    for (size_t i = 0; i < environment->count; i++)
+        free(environment->list[i]);
+    free(environment->list);
+}
+
+/* "DPM_VALUE_queue_size=15". An unknown value has no variable. */
+static int add_variable(struct environment *environment, const char *prefix, const char *name,
+                        json_t *value)
+{
+    char *text = json_is_string(value) ? strdup(json_string_value(value))
+                                       : json_dumps(value, JSON_ENCODE_ANY);
+    char *line = NULL;
+
+    if (value == NULL || json_is_null(value)) {
+        free(text);
+        return 0;
+    }
+    if (text == NULL || asprintf(&line, "DPM_%s%s=%s", prefix, name, text) < 0 ||
+        array_reserve(&environment->list, &environment->capacity, environment->count + 2,
+                      sizeof(*environment->list)) < 0) {
+        free(text);
+        free(line);
+        return -ENOMEM;
+    }
+    free(text);
+    for (char *at = line; *at != '='; at++)
+        if (*at == '-')
+            *at = '_';
+    environment->list[environment->count++] = line;
+    environment->list[environment->count] = NULL;
+    return 0;
+}
+
+static int make_environment(const struct receiver_line *line, struct environment *ret_environment)
+{
+    json_t *notification = json_loadb(line->text, line->size, 0, NULL), *value;
+    struct environment environment = {0};
+    const char *name;
+
+    int result = add_variable(&environment, "", "VIEW", json_object_get(notification, "view"));
+    if (result == 0)
+        result = add_variable(&environment, "", "ROW", json_object_get(notification, "row"));
+    if (result == 0)
+        result = add_variable(&environment, "", "TIME", json_object_get(notification, "time"));
+    json_object_foreach(json_object_get(notification, "values"), name, value)
+    {
+        if (result == 0)
+            result = add_variable(&environment, "VALUE_", name, value);
+    }
+    json_decref(notification);
+    if (result < 0)
+        environment_done(&environment);
+    else
+        *ret_environment = environment;
+    return result;
+}
+
 static int start(struct receiver *receiver)
 {
     char shell[] = "sh", option[] = "-c", command[VIEW_COMMAND_MOST + 1];
     char *arguments[] = {shell, option, command, NULL};
-    int files[] = {pipe_with(&receiver->lines[receiver->first]), STDERR_FILENO, STDERR_FILENO};
-    const struct launch_options options = {
-        .arguments = arguments, .files = files, .own_session = true};
+    const struct receiver_line *line = &receiver->lines[receiver->first];
+    int files[] = {-1, STDERR_FILENO, STDERR_FILENO};
+    struct environment environment = {0};
     struct launched launched;
 
-    if (files[0] < 0)
-        return files[0];
+    int result = make_environment(line, &environment);
+    if (result == 0)
+        result = files[0] = pipe_with(line);
+    const struct launch_options options = {.arguments = arguments,
+                                           .files = files,
+                                           .environment = environment.list,
+                                           .own_session = true};
     snprintf(command, sizeof(command), "%s", receiver->view->command);
-    int result = launch_suspended(&options, &launched, NULL);
-    close(files[0]);
+    if (result >= 0)
+        result = launch_suspended(&options, &launched, NULL);
+    if (files[0] >= 0)
+        close(files[0]);
+    environment_done(&environment);
     if (result == 0)
         result = launch_release(&launched, NULL);
     if (result < 0)

@@ -3,6 +3,7 @@
 #include "monitor/resident_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +15,19 @@ static void close_share(struct resident *resident, size_t place);
 
 /* ---- construction ---- */
 
+/* The best of some tries: others may run between two looks at clocks. */
 static void learn_wall(struct resident *resident)
 {
-    uint64_t before = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME);
-    uint64_t after = clock_now(CLOCK_MONOTONIC);
+    uint64_t least = UINT64_MAX;
 
-    resident->wall = (int64_t)(wall - before - (after - before) / 2);
+    for (int tries = 0; tries < WALL_TRIES && least > WALL_APART; tries++) {
+        uint64_t before = clock_now(CLOCK_MONOTONIC), wall = clock_now(CLOCK_REALTIME);
+        uint64_t after = clock_now(CLOCK_MONOTONIC);
+        if (after - before >= least)
+            continue;
+        least = after - before;
+        resident->wall = (int64_t)(wall - before - least / 2);
+    }
 }
 
 void resident_note(struct resident *resident, const char *format, ...)
@@ -52,8 +60,11 @@ static void process_ended(void *context, pid_t pid)
     struct resident *resident = context;
 
     /* later: this comes from within the collector, and its collections will be closed */
-    if (resident->gone_count < GONE_MOST)
+    if (array_reserve(&resident->gone, &resident->gone_capacity, resident->gone_count + 1,
+                      sizeof(*resident->gone)) == 0)
         resident->gone[resident->gone_count++] = pid;
+    else
+        resident_note(resident, "out of memory: process %d may have begun another program", pid);
 }
 
 static void forget_gone(struct resident *resident)
@@ -77,6 +88,19 @@ static int watch_collector(struct resident *resident, size_t index)
                : -errno;
 }
 
+/* Every object that views speak of. */
+static int add_objects(struct resident *resident)
+{
+    const struct view_file *file = resident->options.file;
+
+    for (size_t i = 0; i < file->view_count; i++)
+        for (size_t k = 0; k < file->views[i].entity_count; k++)
+            if (instances_object(resident->instances, file->views[i].entities[k].object,
+                                 file->views[i].entities[k].builtin) < 0)
+                return -ENOMEM;
+    return 0;
+}
+
 static int prepare(struct resident *resident, struct problem *problem)
 {
     const struct view_file *file = resident->options.file;
@@ -87,7 +111,7 @@ static int prepare(struct resident *resident, struct problem *problem)
     resident->conditions = calloc(file->view_count + 1, sizeof(*resident->conditions));
     resident->off = calloc(file->view_count + 1, sizeof(*resident->off));
     if (resident->epoll < 0 || resident->instances == NULL || resident->conditions == NULL ||
-        resident->off == NULL)
+        resident->off == NULL || add_objects(resident) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the monitor");
     for (size_t i = 0; i < resident->options.collector_count; i++) {
         int result = watch_collector(resident, i);
@@ -138,6 +162,7 @@ void resident_free(struct resident *resident)
     if (resident->epoll >= 0)
         close(resident->epoll);
     instances_free(resident->instances);
+    free(resident->gone);
     free(resident->conditions);
     free(resident->off);
     free(resident->shares);
@@ -242,11 +267,12 @@ int resident_open(struct resident *resident, uint32_t row, uint32_t view,
     return 0;
 }
 
-static const struct collector *collector_for(const struct resident *resident, const char *object)
+static const struct collector *collector_for(const struct resident *resident,
+                                             const struct view_entity *entity)
 {
     for (size_t i = 0; i < resident->options.collector_count; i++)
         if (resident->collectors[i].has(resident->collectors[i].self, resident->options.file,
-                                        object))
+                                        entity))
             return &resident->collectors[i];
     return NULL;
 }
@@ -269,7 +295,7 @@ static int open_part(struct part *part, pid_t pid, struct problem *problem)
         .prompt = true,
     };
 
-    part->collector = collector_for(resident, view->entities[part->entity].object);
+    part->collector = collector_for(resident, &view->entities[part->entity]);
     if (part->collector == NULL)
         return problem_set(problem, -ENOENT, "nothing collects its values");
     part->last = calloc(view->reference_count + 1, sizeof(*part->last));
@@ -351,6 +377,18 @@ static uint64_t sample(struct resident *resident, uint64_t now)
     return next;
 }
 
+static void note_refused(struct resident *resident)
+{
+    uint64_t refused = instances_refused(resident->instances);
+
+    if (refused == 0 || resident->refused)
+        return;
+    resident->refused = true;
+    resident_note(resident,
+                  "more than %d instances live: %" PRIu64 " are left out; name fewer with --object",
+                  INSTANCES_MOST, refused);
+}
+
 int resident_work(struct resident *resident, struct problem *problem)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -363,6 +401,7 @@ int resident_work(struct resident *resident, struct problem *problem)
     if (resident->scan <= now) {
         learn_wall(resident);
         result = instances_look(resident->instances, problem);
+        note_refused(resident);
         resident->scan = now + (now - resident->begun < SCAN_SOON_UNTIL ? SCAN_SOON : SCAN_EVERY);
     }
     resident->next = resident->scan;

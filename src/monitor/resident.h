@@ -16,8 +16,6 @@
 
 struct resident;
 
-#define RESIDENT_COLLECTORS 2
-
 struct resident_calls {
     void *context;
     /* Values of an instance, by reference of the view, for the central monitor. */

@@ -125,7 +125,7 @@ void part_read(struct part *part)
     int result = part->collector->read(part->collector->self, part->collection);
 
     part->share->resident->reads += result == 0;
-    part->share->resident->unread += result < 0 && result != -ENOTSUP;
+    part->share->resident->unread += result < 0 && result != -ENOTSUP && result != -ESRCH;
 }
 
 /* How often to read what is not traced: so that a value is never older than the view allows. */

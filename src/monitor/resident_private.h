@@ -8,8 +8,9 @@
 #define SCAN_EVERY      250000000u  /* ns between two looks for instances */
 #define SCAN_SOON       10000000u   /* while the monitor is young: programs start with it */
 #define SCAN_SOON_UNTIL 1000000000u /* ns */
-#define GONE_MOST       64
-#define TEXT_SIZE       128 /* of a value that is kept; longer ones are cut */
+#define WALL_TRIES      5           /* to read two clocks at once ... */
+#define WALL_APART      20000u      /* ... which takes this many ns */
+#define TEXT_SIZE       128         /* of a value that is kept; longer ones are cut */
 
 struct kept {
     enum view_value_kind kind;
@@ -57,9 +58,9 @@ struct resident {
     uint64_t begun, scan, next;
     int64_t wall; /* what turns CLOCK_MONOTONIC into the wall clock */
     uint64_t filtered, reads, unread;
-    pid_t gone
-        [GONE_MOST]; /* have ended, or execute another program; the rest is seen by the next look */
-    size_t gone_count;
+    pid_t *gone; /* have ended, or execute another program */
+    size_t gone_count, gone_capacity;
+    bool refused; /* said that there are too many instances */
 };
 
 static inline const struct view *resident_view(const struct share *share)

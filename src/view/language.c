@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* language.c: the parser of attributes and views: a function for each rule of the grammar. See view.h. */
 #include "expression/expression.h"
+#include "view/builtin.h"
 #include "view/tokens.h"
 #include "view/view_expressions.h"
 
@@ -447,6 +448,7 @@ int view_parse(const char *name, const char *text, size_t size, struct view_file
         view_file_free(parser.file);
         return result;
     }
+    view_find_builtins(parser.file);
     *ret_file = parser.file;
     return 0;
 }

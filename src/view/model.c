@@ -11,7 +11,8 @@
 static const char schema[] =
     "CREATE TABLE types(type INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE COLLATE NOCASE);"
     "CREATE TABLE attributes(type INTEGER, name TEXT COLLATE NOCASE, PRIMARY KEY(type, name));"
-    "CREATE TABLE instances(instance INTEGER PRIMARY KEY, type INTEGER, number INTEGER,"
+    "CREATE TABLE instances(instance INTEGER PRIMARY KEY AUTOINCREMENT, type INTEGER, number "
+    "INTEGER,"
     " name TEXT COLLATE NOCASE, machine TEXT COLLATE NOCASE, process INTEGER,"
     " from_instance INTEGER, to_instance INTEGER, ended INTEGER DEFAULT 0);"
     "CREATE INDEX instances_name ON instances(type, name);"
@@ -34,7 +35,6 @@ static const char *const texts[STATEMENTS] = {
                       " AND machine IS ?4 AND process IS ?5",
     [ADD_INSTANCE] = "INSERT INTO instances(type, number, name, machine, process)"
                      " VALUES(?1, ?2, ?3, ?4, ?5)",
-    [COUNT_INSTANCES] = "SELECT max(instance) FROM instances",
     [FIND_RELATION] = "SELECT instance FROM instances WHERE from_instance = ?2 AND"
                       " to_instance = ?3 AND type = ?1",
     [ADD_RELATION] =
@@ -42,6 +42,8 @@ static const char *const texts[STATEMENTS] = {
         " SELECT ?1, 0, a.name || ' -> ' || b.name, ?2, ?3 FROM instances a, instances b"
         " WHERE a.instance = ?2 AND b.instance = ?3",
     [END_INSTANCE] = "UPDATE instances SET ended = ?2 WHERE instance = ?1",
+    [FORGET_INSTANCE] = "DELETE FROM instances WHERE instance = ?1 AND ended = 1",
+    [FORGET_VALUES] = "DELETE FROM stored WHERE instance = ?1",
     [SET_VALUE] = "INSERT OR REPLACE INTO stored VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [REMOVE_VALUE] = "DELETE FROM stored WHERE instance = ?1 AND attribute = ?2",
     [GET_VALUE] = "SELECT value, time FROM stored WHERE instance = ?1 AND attribute = ?2",
@@ -237,16 +239,18 @@ static void bind_place(sqlite3_stmt *statement, int index, const struct view_pla
         sqlite3_bind_int64(statement, index + 1, place->process);
 }
 
-static int check_room(struct view_model *model, struct problem *problem)
+static int check_room(const struct view_model *model, struct problem *problem)
 {
-    int64_t count = one_number(model, model_statement(model, COUNT_INSTANCES), problem);
-
-    if (count < 0)
-        return (int)count;
-    return count < VIEW_INSTANCES_MOST
+    return model->count < VIEW_INSTANCES_MOST
                ? 0
                : problem_set(problem, -ENOSPC, "the database of views is full: it has %d instances",
                              VIEW_INSTANCES_MOST);
+}
+
+static int64_t added(struct view_model *model)
+{
+    model->count++;
+    return sqlite3_last_insert_rowid(model->database);
 }
 
 int64_t view_model_instance(struct view_model *model, const char *type, uint32_t number,
@@ -269,7 +273,7 @@ int64_t view_model_instance(struct view_model *model, const char *type, uint32_t
         bind_place(statement, 4, place);
         found = one_number(model, statement, problem);
     }
-    return found != 0 ? found : sqlite3_last_insert_rowid(model->database);
+    return found != 0 ? found : added(model);
 }
 
 int64_t view_model_relate(struct view_model *model, const char *type, int64_t from, int64_t to,
@@ -290,7 +294,7 @@ int64_t view_model_relate(struct view_model *model, const char *type, int64_t fr
         sqlite3_bind_int64(statement, 3, to);
         found = one_number(model, statement, problem);
     }
-    return found != 0 ? found : sqlite3_last_insert_rowid(model->database);
+    return found != 0 ? found : added(model);
 }
 
 int view_model_end(struct view_model *model, int64_t instance, bool ended, struct problem *problem)
@@ -299,6 +303,20 @@ int view_model_end(struct view_model *model, int64_t instance, bool ended, struc
 
     sqlite3_bind_int64(statement, 1, instance);
     sqlite3_bind_int(statement, 2, ended);
+    return run(model, statement, problem);
+}
+
+int view_model_forget(struct view_model *model, int64_t instance, struct problem *problem)
+{
+    sqlite3_stmt *statement = model_statement(model, FORGET_INSTANCE);
+
+    sqlite3_bind_int64(statement, 1, instance);
+    int result = run(model, statement, problem);
+    if (result < 0 || sqlite3_changes(model->database) == 0)
+        return result;
+    model->count--;
+    statement = model_statement(model, FORGET_VALUES);
+    sqlite3_bind_int64(statement, 1, instance);
     return run(model, statement, problem);
 }
 

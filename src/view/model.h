@@ -24,7 +24,8 @@ struct view_place {
     uint32_t process;    /* its id; 0: none */
 };
 
-#define VIEW_INSTANCES_MOST 100000 /* of a model, those that have ended included */
+#define VIEW_INSTANCES_MOST                                                                        \
+    100000 /* of a model, with those that have ended and are not forgotten */
 
 /* All functions below return 0 or a positive result, or a negative errno: -ENOMEM, -EINVAL, -EIO (a database error),
  * with a line in the problem, which may be NULL. */
@@ -43,6 +44,9 @@ int64_t view_model_relate(struct view_model *model, const char *type, int64_t fr
 
 /* The instance leaves its set (its values can still be queried), or comes back. */
 int view_model_end(struct view_model *model, int64_t instance, bool ended, struct problem *problem);
+
+/* Removes an instance that has left its set, with its values; one that is in its set stays. No relationship may have it. */
+int view_model_forget(struct view_model *model, int64_t instance, struct problem *problem);
 
 /* Stores a value: VIEW_UNKNOWN removes it. `time`: ns. */
 int view_model_set(struct view_model *model, int64_t instance, const char *attribute,

@@ -12,10 +12,11 @@ enum statement {
     ADD_TYPE,
     FIND_INSTANCE,
     ADD_INSTANCE,
-    COUNT_INSTANCES,
     FIND_RELATION,
     ADD_RELATION,
     END_INSTANCE,
+    FORGET_INSTANCE,
+    FORGET_VALUES,
     SET_VALUE,
     REMOVE_VALUE,
     GET_VALUE,
@@ -32,7 +33,8 @@ enum statement {
 struct view_model {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENTS];
-    char *text; /* the latest that view_model_get returned */
+    int64_t count; /* of instances */
+    char *text;    /* the latest that view_model_get returned */
 };
 
 /* Writes the latest error of the database to the problem. Returns -ENOMEM or -EIO. */

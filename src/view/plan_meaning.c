@@ -7,6 +7,11 @@ bool plan_part_keeps_meaning(const struct plan_world *world, const struct view_p
 {
     const struct view_part_plan *part = &plan->parts[entity];
 
+    /* the resident monitor computes figures at the end of each interval: no sensor does, and nothing is to be probed */
+    if (world->conditions->view->entities[entity].builtin != VIEW_PROGRAM &&
+        (part->collection != VIEW_TRACED || part->evaluates == VIEW_IN_SENSOR ||
+         part->route != VIEW_BY_RESIDENT))
+        return false;
     /* what has no condition of its own can only be evaluated as part of the whole */
     if (part->evaluates > plan->top ||
         (!world->places[entity].filtered && part->evaluates != plan->top))
@@ -44,6 +49,9 @@ bool plan_keeps_meaning(const struct plan_world *world, const struct view_plan *
 
     if (!is_within_reach(world, plan) || (plan->dedicated && !world->costs->spare))
         return false;
+    for (uint32_t i = 0; i < world->count && world->costs->central_notifies; i++)
+        if (plan->notifies == VIEW_IN_RESIDENT && world->places[i].to_central != VIEW_ON_MACHINE)
+            return false;
     if (plan->notifies == VIEW_IN_SENSOR ||
         (plan->notifies == VIEW_IN_RESIDENT && plan->top == VIEW_IN_CENTRAL))
         return false;

@@ -77,11 +77,12 @@ static void place(struct plan_world *world, uint32_t index)
     const struct view_placed *placed = find_placed(world->costs, &view->entities[index]);
     struct plan_place *here = &world->places[index];
 
-    *here = (struct plan_place){.machine = index,
-                                .process = index,
-                                .changes = placed != NULL ? placed->changes : world->costs->changes,
-                                .selectivity = placed != NULL ? placed->selectivity
-                                                              : world->costs->selectivity};
+    *here = (struct plan_place){
+        .machine = index,
+        .process = index,
+        .changes = placed != NULL ? placed->changes
+                                  : view_usual_changes(world->costs, view->entities[index].builtin),
+        .selectivity = placed != NULL ? placed->selectivity : world->costs->selectivity};
     here->to_central = distance(world->costs, placed != NULL ? placed->machine : "");
     for (uint32_t i = 0; i < index && placed != NULL; i++) {
         const struct view_placed *other = find_placed(world->costs, &view->entities[i]);

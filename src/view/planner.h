@@ -64,6 +64,8 @@ struct view_costs {
     bool shared;                  /* records can go through memory that process and monitor share */
     double shared_queue, shared_retrieve;
     bool spare; /* machines have a processor that nothing but a resident monitor would use */
+    bool
+        central_notifies; /* only the central monitor can notify, and a resident one on its machine */
     double changes, selectivity;      /* of what is not placed */
     char central[VIEW_NAME_MOST + 1]; /* machine of the central monitor; "": one of its own */
     struct view_placed *placed;
@@ -81,10 +83,16 @@ int view_costs_read(struct view_costs *costs, const char *name, struct problem *
 int view_costs_parse(struct view_costs *costs, const char *name, const char *text, size_t size,
                      struct problem *problem);
 
+/* How often the values of an instance change, per second, if nothing is said of it: figures do so once an interval. */
+static inline double view_usual_changes(const struct view_costs *costs, enum view_builtin builtin)
+{
+    return builtin == VIEW_PROGRAM ? costs->changes : 1;
+}
+
 /* ---- plans ---- */
 
 enum view_collection {
-    VIEW_TRACED,  /* a sensor reports every change */
+    VIEW_TRACED, /* a sensor reports every change; of DPM's own objects: figures at the end of each interval */
     VIEW_SAMPLED, /* a sensor reports when the resident monitor asks, which it does periodically */
     /* the resident monitor reads the value when the other conditions hold; then a sensor traces it as long as they do */
     VIEW_PROBED,
@@ -183,8 +191,8 @@ double view_largest_delay(const struct view *view, const struct view_costs *cost
 
 /* "traced, condition in the sensor, straight to the central monitor" */
 #define VIEW_PART_SIZE 160
-void view_part_text(const struct view_part_plan *part, bool has_condition,
-                    char text[VIEW_PART_SIZE]);
+void view_part_text(const struct view_part_plan *part, enum view_builtin builtin,
+                    bool has_condition, char text[VIEW_PART_SIZE]);
 
 /* ---- carrying out a plan: what sensors and monitors call ---- */
 

@@ -208,8 +208,8 @@ bool view_plan_figures(const struct view_conditions *conditions, const struct vi
     return plan_keeps_meaning(&world, plan);
 }
 
-void view_part_text(const struct view_part_plan *part, bool has_condition,
-                    char text[VIEW_PART_SIZE])
+void view_part_text(const struct view_part_plan *part, enum view_builtin builtin,
+                    bool has_condition, char text[VIEW_PART_SIZE])
 {
     static const char *const collections[] = {"traced", "sampled", "probed"};
     static const char *const sites[] = {"in the sensor", "in the resident monitor",
@@ -217,7 +217,8 @@ void view_part_text(const struct view_part_plan *part, bool has_condition,
     static const char *const routes[] = {"by the resident monitor",
                                          "straight to the central monitor", "in shared memory"};
 
-    snprintf(text, VIEW_PART_SIZE, "%s, %s%s, records %s", collections[part->collection],
+    snprintf(text, VIEW_PART_SIZE, "%s, %s%s, records %s",
+             builtin == VIEW_PROGRAM ? collections[part->collection] : "figures of each interval",
              has_condition ? "condition " : "no condition of its own",
              has_condition ? sites[part->evaluates] : "", routes[part->route]);
 }

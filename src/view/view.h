@@ -60,9 +60,19 @@ enum view_index {
     VIEW_EACH, /* Object[*]: the view has a row for each instance, resolved as instances appear */
 };
 
+/* What an object is: a program, or one of DPM's own (figures.h), if the file does not define one of that name. */
+enum view_builtin {
+    VIEW_PROGRAM,
+    VIEW_PROCESS,
+    VIEW_PAIR, /* Communicates-With */
+    VIEW_MACHINE,
+    VIEW_SUBNET,
+};
+
 /* An instance of an object, of an entity or of a relationship that a view speaks of. */
 struct view_entity {
     const char *object;
+    enum view_builtin builtin;
     enum view_index index;
     uint32_t number;
     const char *name, *other; /* other: NULL, or the second one of a relationship */
@@ -152,6 +162,12 @@ void view_file_free(struct view_file *file);
 
 /* Whether two names are the same: without case. */
 bool view_same_name(const char *one, const char *other);
+
+/* DPM's own object of this name; VIEW_PROGRAM: there is none. */
+enum view_builtin view_builtin_of(const char *name);
+
+/* Whether DPM's own object has this attribute; `ret_messages`: it is a figure of messages, which only a meter has. */
+bool view_builtin_has(enum view_builtin builtin, const char *attribute, bool *ret_messages);
 
 #define VIEW_ENTITY_SIZE 256
 

@@ -49,14 +49,10 @@ int view_watch_new(const struct view_file *file, struct view_model *model,
                    const struct view_watch_calls *calls, struct view_watch **ret_watch,
                    struct problem *problem)
 {
-    static const char *const taken[] = {"process", "Communicates-With", "machine", "subnet"};
-
     for (size_t i = 0; i < file->view_count; i++)
-        for (size_t k = 0; k < ARRAY_SIZE(taken); k++)
-            if (view_same_name(file->views[i].name, taken[k]))
-                return problem_set(problem, -EINVAL,
-                                   "view %s: this name is that of a built-in type",
-                                   file->views[i].name);
+        if (view_builtin_of(file->views[i].name) != VIEW_PROGRAM)
+            return problem_set(problem, -EINVAL, "view %s: this name is that of a built-in type",
+                               file->views[i].name);
     struct view_watch *watch = calloc(1, sizeof(*watch));
     if (watch == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for views");

@@ -16,6 +16,8 @@ check_equal "the queue is adapted, in this order" \
         awk '$1 != "notified" || !notified++' | xargs)"
 check_equal "each change and probe is one request to the resident monitor" 1 \
     "$(sed -n 's/.*requests to the resident monitor: //p' out | sort -u)"
+check_equal "the ship manager was moved, and the user gives way" 'processors 0, nice 10' \
+    "$(sed -n 's/^it runs on \(processors .*\)/\1,/p; s/^its nice value is/nice/p' out | xargs)"
 check "the kernel refuses what is below the threshold" grep -q 'refused in the kernel [1-9]' out
 check "as many commands are given as were taken, with the monitor killed" \
     awk '/^commands taken/ { found = $3 == $5 + 0 && $3 > 15 } END { exit !found }' out

@@ -9,6 +9,7 @@ need_meter
 need_programs nginx python3 jq
 nm -D "$(command -v nginx)" 2> "$scratch/nm.err" | grep -q ngx_stat_active || skip_all "this nginx has no ngx_stat_active"
 view=$(realpath "$(dirname "$0")/../../examples/issos/nginx.view")
+act=$(realpath "$(dirname "$0")/../../examples/issos/act.sh")
 cd "$scratch" || exit 1
 port=$(free_port)
 mkdir tmp
@@ -59,11 +60,25 @@ check_equal "... and changes with each" "$(awk '$1 >= 5' pages)" \
     "$(jq -r 'select(.change == "active" or .change == "changed") | .values | "\(.active | round) \(.accepted | round)"' lines)"
 check_equal "a probe says what the page says" "$(tail -n 1 pages | cut -d ' ' -f 1)" \
     "$("$dpm" view control control probe nginx.active | jq '.value | round')"
+# nginx's own variable, and a figure of its worker: an act changes the worker, as the kernel says
+{ sed '/^VIEW/,$d' "$view"; cat << EOF_; } > crowded.view
+VIEW DEF Crowded (active: nginx.active, pid: process[$(cat worker)].Process-Id)
+    ACTIVE WHEN nginx.active >= 5 AND process[$(cat worker)].cpu >= 0;
+    CORRECT TO WITHIN 10 S;
+    NOTIFY COMMAND "sh $act nice \$DPM_VALUE_pid 5; echo \$DPM_VALUE_active > acted" WITHIN 1 S;
+END VIEW DEF
+EOF_
+"$dpm" view --every 200ms --object "nginx=$(cat worker)" run crowded.view > crowded.out 2> crowded.err &
+crowded=$!
+wait_for 30 test -s acted
+check_equal "a view over its variable and a figure acts on it" "$(tail -n 1 pages | cut -d ' ' -f 1), nice 5" \
+    "$(cat acted), nice $(cut -d ')' -f 2 "/proc/$(cat worker)/stat" | cut -d ' ' -f 18)"
+kill $crowded
+wait $crowded
 echo >&9
 exec 9>&-
 wait $connections
-wait_for 30 sh -c 'grep -q "\"change\":\"inactive\"" lines'
-pass "the connections are closed: it is inactive"
+check "the connections are closed: it is inactive" wait_for 30 sh -c 'grep -q "\"change\":\"inactive\"" lines'
 kill $monitor
 wait $monitor
 finish

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # view_run_test.sh BUILD_FOLDER: `dpm view run` carries out views over queue_manager.c, which keeps its own account of each
-# change: sensors, conditions in them, notifications, receivers that are dead, instances, and the death of the monitor.
+# change: sensors, conditions in them, notifications, receivers that are dead, instances, figures of the last interval, acts of
+# an adaptation, and the death of the monitor and of an adaptation controller.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 . "$(dirname "$0")/sample.sh"
 need_meter
-need_programs python3 jq
+need_programs python3 jq taskset renice
 manager=$1/tests/programs/queue-manager
+here=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
 
 # has_line FILE TEXT: the file has a line with this text.
@@ -25,6 +27,17 @@ order() {
     answers=$(grep -c '^ok' "$1.out")
     echo "$2" >&9
     wait_for 30 answered "$1.out" "$answers"
+}
+
+# first_byte PID FUNCTION: of its code, as the process has it: cc is a breakpoint.
+first_byte() {
+    at=$(nm "$manager" | sed -n "s/ T $2\$//p")
+    base=$(sed -n '1s/-.*//p' "/proc/$1/maps")
+    dd if="/proc/$1/mem" bs=1 count=1 skip=$((0x$base + 0x$at)) 2> dd.err | od -An -tx1 | tr -d ' '
+}
+
+has_byte() {
+    [ "$(first_byte "$1" "$2")" = "$3" ]
 }
 
 cat > object << 'EOF_'
@@ -67,8 +80,7 @@ mkfifo orders
     "$manager" --log log < orders > manager.out 2> err &
 monitor=$!
 exec 9> orders
-wait_for 30 has_line manager.out '"There","change":"active"'
-pass "a view sees the value at the beginning"
+check "a view sees the value at the beginning" wait_for 30 has_line manager.out '"There","change":"active"'
 for line in '+ 20' '- 10' '+ 10' '- 20' '+ 100' '- 100'; do
     order manager "$line"
 done
@@ -122,7 +134,7 @@ exec 9> second
 wait_for 30 has_line each.json "queue-manager $two\",\"change\":\"active"
 order second '+ 3'
 wait_for 30 has_line each.json '"Second","change":"active"'
-check "an instance that starts later has its row, and its number" has_line each.json \
+check "an instance that starts later has its row, and its number" wait_for 30 has_line each.json \
     "\"Each\",\"row\":\"queue-manager $two\",\"change\":\"active\""
 check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"queue-manager $one\""
 kill -INT $monitor
@@ -164,6 +176,8 @@ mkfifo fourth
 "$manager" --log fourth.log < fourth > fourth.out &
 program=$!
 exec 9> fourth
+wait_for 30 grep -q queue-manager "/proc/$program/maps"
+clean=$(first_byte $program queue_changed)
 "$dpm" view --json --object QueueManager=queue-manager --control socket run control.view > lines 2> err &
 monitor=$!
 wait_for 30 has_line lines '"There"'
@@ -198,14 +212,118 @@ end.connect("socket")
 end.sendall(open("nonsense", "rb").read())
 lines = end.makefile()
 print(sum("error" in lines.readline() for _ in range(2)))')"
+long_is() {
+    [ "$(ask views | jq '[.[] | select(.view == "Long") | .rows[].values.size // 0][0] | round')" = "$1" ]
+}
+# an adaptation controller, with half of a request on its way, is killed
+cat > adapter.py << 'EOF_'
+import socket, time
+end = socket.socket(socket.AF_UNIX)
+end.connect("socket")
+end.sendall(b'{"id": 1, "method": "threshold", "params": {"view": "Long", "constant": 1, "value": 12}}\n{"id": 2, "met')
+answer = end.makefile().readline()
+open("adapted", "w").write(answer)
+time.sleep(600)
+EOF_
+python3 adapter.py &
+adapter=$!
+wait_for 30 test -s adapted
+kill -9 $adapter
+wait $adapter 2> killed.err
+order fourth '+ 5'
+check "an adaptation controller is killed with kill -9: the monitor goes on" wait_for 30 long_is 15
+check_equal "... a breakpoint is in the program" cc "$(first_byte $program queue_changed)"
 kill -9 $monitor
 wait $monitor 2> killed.err
+check "... and the monitor, too: the breakpoint is gone" wait_for 30 has_byte $program queue_changed "$clean"
 fails "the monitor is gone" 1 'socket: no monitor listens there: Connection refused' "$dpm" view control socket views
 fails "a wrong request" 2 'view: control: give the socket' "$dpm" view control socket sensor
 echo quit >&9
 exec 9>&-
 wait $program
-check_equal "... the program's account is complete" 30 "$(wc -l < fourth.log)"
+check_equal "... the program's account is complete" 35 "$(wc -l < fourth.log)"
+
+# ---- figures of DPM's own objects, together with variables; acts of an adaptation ----
+
+act=$here/../../examples/issos/act.sh
+cgroups=/sys/fs/cgroup
+[ -e $cgroups/cgroup.controllers ] || cgroups=$cgroups/cpu
+mkfifo fifth
+"$manager" --log fifth.log < fifth > fifth.out &
+program=$!
+exec 9> fifth
+python3 "$here/figures_account.py" spin > spin.log &
+spin=$!
+kill -STOP $spin # until the monitor is there
+trap 'kill -9 $spin 2> kill.err; rm -rf "$scratch"' EXIT
+acts="cat > line; env > given; sh $act nice \$DPM_VALUE_pid 7; sh $act move \$DPM_VALUE_pid 0; "
+acts="$acts sh $act limit \$DPM_VALUE_pid 20; sh $act start 'env > started.new; mv started.new started'"
+{ cat object; cat << EOF_; } > mixed.view
+VIEW DEF Busy (cpu: process[$spin].cpu, state: process[$spin].state) ACTIVE WHEN process[$spin].cpu >= 0; END VIEW DEF
+VIEW DEF Here (cpu: machine.cpu, load: machine.job-load) ACTIVE WHEN machine.cpu > 0 AND machine.processes > 1; END VIEW DEF
+VIEW DEF Net (traffic: subnet["127.0.0.0/8"].traffic) ACTIVE WHEN subnet["127.0.0.0/8"].traffic > 0; END VIEW DEF
+VIEW DEF Each (cpu: process[*].cpu) ACTIVE WHEN process[*].cpu >= 0; END VIEW DEF
+VIEW DEF Mixed (queue-size: QueueManager.size, pid: process[$spin].Process-Id)
+    ACTIVE WHEN process[$spin].cpu > 0.001 AND QueueManager.size >= 3;
+    CORRECT TO WITHIN 10 S;
+    NOTIFY COMMAND "$acts" WITHIN 1 S;
+END VIEW DEF
+EOF_
+# answers that no socket takes at once: 40 views with 60 values, which have long names
+awk -v name=a-value-with-a-name-that-has-nearly-as-many-letters-as-can-be 'BEGIN {
+    for (view = 1; view <= 40; view++) {
+        printf "VIEW DEF Wide%d (", view
+        for (value = 1; value <= 60; value++)
+            printf("%s%s%d: process[*].Process-Id", (value > 1 ? ", " : ""), name, value)
+        print ") ACTIVE WHEN process[*].cpu >= 0; END VIEW DEF"
+    }
+}' >> mixed.view
+python3 "$here/figures_account.py" totals > before
+"$dpm" view --json --every 200ms --control wide --object QueueManager=queue-manager --object "process=$spin,$program" \
+    run mixed.view > lines 2> err &
+monitor=$!
+wait_for 30 has_line lines "\"Each\",\"row\":\"queue-manager $program\""
+kill -CONT $spin
+python3 "$here/figures_account.py" send
+wait_for 30 has_line lines '"Net","change":"active"'
+wait_for 30 sh -c '[ "$(grep -c "\"Busy\"" lines)" -ge 4 ] && [ "$(grep -c "\"Here\"" lines)" -ge 4 ]'
+wait_for 30 has_line lines '"Wide40","row":"python3'
+check_equal "long answers are whole, for a client that asks before it reads" '1 2 3 True' "$(python3 -c '
+import json, socket
+end = socket.socket(socket.AF_UNIX)
+end.connect("wide")
+end.sendall(b"".join(b"{\"id\": %d, \"method\": \"views\"}\n" % number for number in (1, 2, 3)))
+lines = end.makefile()
+answers = [lines.readline() for _ in range(3)]
+print(*(json.loads(answer)["id"] for answer in answers), all(len(answer) > 300000 for answer in answers))
+')"
+check_not "a figure alone is not enough for a view that needs a variable, too" has_line lines '"Mixed"'
+order fifth '+ 3'
+wait_for 30 test -e started
+check_equal "it is active with both, and its command has the values" "Mixed 3 $spin" \
+    "$(for name in VIEW VALUE_queue_size VALUE_pid; do sed -n "s/^DPM_$name=//p" given; done | xargs)"
+check_equal "... as its standard input has" "3 $spin" "$(jq -r '.values | "\(."queue-size") \(.pid)"' line)"
+check_equal "an act gives it a nice value" 7 "$(cut -d ')' -f 2 "/proc/$spin/stat" | cut -d ' ' -f 18)"
+check_equal "... moves it to a processor" 0 "$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*//p' "/proc/$spin/status")"
+if [ -e "$cgroups/dpm-$spin/cpu.max" ]; then
+    check_equal "... limits it" '20000 100000' "$(cat "$cgroups/dpm-$spin/cpu.max")"
+elif [ -e "$cgroups/dpm-$spin/cpu.cfs_quota_us" ]; then
+    check_equal "... limits it" '20000 of 100000' "$(cat "$cgroups/dpm-$spin/cpu.cfs_quota_us") of $(cat "$cgroups/dpm-$spin/cpu.cfs_period_us")"
+else
+    skip "... limits it" "no cgroup can be made here"
+fi
+check "... and starts a process, which knows the view" grep -qx DPM_VIEW=Mixed started
+kill -INT $monitor
+wait $monitor
+python3 "$here/figures_account.py" totals > after
+kill -TERM $spin
+wait $spin
+rmdir "$cgroups/dpm-$spin" 2> rmdir.err
+check_equal "figures are those of the process's own account, of /proc/stat and of /proc/net/dev" '' \
+    "$(python3 "$here/figures_account.py" check lines spin.log before after)"
+echo quit >&9
+exec 9>&-
+wait $program
 
 # ---- a subject of NATS ----
 
@@ -261,6 +379,18 @@ fails "an object without attributes" 1 'none.view:1:16: there is no ATTRIBUTE DE
 { cat object; echo 'VIEW DEF V (a: QueueManager.n) ACTIVE WHEN QueueManager.n > 1; END VIEW DEF'; } > wrong.view
 fails "an attribute that is not defined" 1 'wrong.view:6:.*: object QueueManager has no attribute n' \
     "$dpm" view run wrong.view
+echo 'VIEW DEF V (a: 1) ACTIVE WHEN process[*].sent > 1; END VIEW DEF' > sent.view
+fails "a figure of messages" 1 'sent.view:1:31: process.sent is a figure of messages, which needs a meter: use dpm view watch' \
+    "$dpm" view run sent.view
+echo 'VIEW DEF V (a: Communicates-With["a","b"].queue) ACTIVE WHEN 1 < 2; END VIEW DEF' > pair.view
+fails "... of a relationship" 1 'pair.view:1:16: Communicates-With.queue is a figure of messages' "$dpm" view run pair.view
+echo 'VIEW DEF V (a: 1) ACTIVE WHEN machine.none > 1; END VIEW DEF' > figure.view
+fails "a figure that there is not" 1 'figure.view:1:31: the built-in object machine has no attribute none' "$dpm" view run figure.view
+echo 'VIEW DEF machine (a: 1) ACTIVE WHEN machine.cpu > 1; END VIEW DEF' > name.view
+fails "a view with the name of a built-in object" 1 'name.view:1:1: view machine: this name is that of a built-in object' \
+    "$dpm" view run name.view
+echo 'VIEW DEF V (a: 1) ACTIVE WHEN machine.cpu > 1; END VIEW DEF' > machine.view
+fails "programs of an object that has none" 1 'object machine: its instances are no processes' "$dpm" view --object machine=1 run machine.view
 fails "an object that no view speaks of" 1 'object Other: no view speaks of it' \
     "$dpm" view --object Other=1 run full.view
 fails "no program" 1 "object 'QueueManager=': give NAME=PROGRAM or NAME=PID" \

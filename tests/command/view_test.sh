@@ -110,6 +110,12 @@ sed 's/25 MS/1 MS/' two.view > late.view
 runs "a view that no plan can satisfy" "$dpm" view --costs two.costs explain late.view
 check "... says how far off the quickest is" grep -q 'none is in time: the values of the quickest one are up to' out
 
+echo 'VIEW DEF V (a: 1) ACTIVE WHEN machine.cpu > 1; END VIEW DEF' > figures.view
+runs "plans for figures" "$dpm" view explain figures.view
+check "... say so" grep -q '^ *machine: figures of each interval, condition in the resident monitor' out
+runs "... as JSON" "$dpm" view --json explain figures.view
+check_equal "... too" figures "$(jq -r '.groups[0].instances[0].collection' out)"
+
 # ---- errors ----
 
 echo 'VIEW DEF V (a: Q.n) ACTIVE WEN Q.n > 1; END VIEW DEF' > wrong.view

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * monitor_plans_test.c: central and resident monitors carry out random views over random values, on one or several
- * machines, while instances end and appear again. The collector is a double: it has the values that the test sets,
+ * machines, while instances end and appear again, and machines are lost and come back. The collector is a double: it has the values that the test sets,
  * and works as sensors do. After each change, a row is active if and only if a naive evaluator says so.
  */
 #include "monitor/central.h"
@@ -54,6 +54,8 @@ struct world {
     struct double_ doubles[MACHINES];
     struct instance instances[INSTANCES];
     int machine_of[INSTANCES];
+    bool lost[MACHINES];
+    uint64_t returns;
     pid_t last_pid;
     uint64_t random;
     int active, notified; /* rows */
@@ -106,11 +108,11 @@ static void listen_for(void *self, collect_ended *ended, void *context)
     (void)context;
 }
 
-static bool has(void *self, const struct view_file *file, const char *object)
+static bool has(void *self, const struct view_file *file, const struct view_entity *entity)
 {
     (void)self;
     (void)file;
-    (void)object;
+    (void)entity;
     return true;
 }
 
@@ -206,32 +208,39 @@ static struct collector collector_of(struct double_ *self)
 static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
                      struct problem *problem)
 {
-    return resident_open(self, row, view, plan, problem);
+    return resident_open(*(struct resident **)self, row, view, plan, problem);
 }
 
 static void link_close(void *self, uint32_t row)
 {
-    resident_close(self, row);
+    resident_close(*(struct resident **)self, row);
 }
 
 static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
 {
-    resident_bind(self, row, entity, pid);
+    resident_bind(*(struct resident **)self, row, entity, pid);
 }
 
 static void link_unbind(void *self, uint32_t row, uint32_t entity)
 {
-    resident_unbind(self, row, entity);
+    resident_unbind(*(struct resident **)self, row, entity);
 }
 
 static void link_probe(void *self, uint32_t row, uint32_t entity)
 {
-    resident_probe(self, row, entity);
+    resident_probe(*(struct resident **)self, row, entity);
 }
 
 static void link_release(void *self, uint32_t row, uint32_t entity)
 {
-    resident_release(self, row, entity);
+    resident_release(*(struct resident **)self, row, entity);
+}
+
+static void link_constant(void *self, uint32_t view, uint32_t index, double value)
+{
+    (void)index;
+    (void)value; /* of the views that all machines share here */
+    resident_constants_changed(*(struct resident **)self, view);
 }
 
 static void on_record(void *context, uint32_t row, uint32_t entity, uint64_t time,
@@ -346,7 +355,7 @@ static void make_view(struct world *world, bool each)
     assert_int_equal(0, view_costs_parse(&world->costs, "costs", costs, (size_t)written, &problem));
 }
 
-static void add_machine(struct world *world, int machine)
+static void make_resident(struct world *world, int machine)
 {
     const struct resident_calls calls = {world,   on_record, on_result, on_answer,
                                          on_seen, on_seen,   on_note};
@@ -356,14 +365,21 @@ static void add_machine(struct world *world, int machine)
 
     world->doubles[machine].world = world;
     assert_int_equal(0, resident_new(&options, &calls, &world->residents[machine], NULL));
-    const struct central_link link = {world->residents[machine],
-                                      machine_names[machine],
-                                      link_open,
-                                      link_close,
-                                      link_bind,
-                                      link_unbind,
-                                      link_probe,
-                                      link_release};
+}
+
+static void add_machine(struct world *world, int machine)
+{
+    const struct central_link link = {.self = &world->residents[machine],
+                                      .machine = machine_names[machine],
+                                      .open = link_open,
+                                      .close = link_close,
+                                      .bind = link_bind,
+                                      .unbind = link_unbind,
+                                      .probe = link_probe,
+                                      .release = link_release,
+                                      .constant = link_constant};
+
+    make_resident(world, machine);
     assert_int_equal(machine, central_add_link(world->central, &link));
 }
 
@@ -413,6 +429,12 @@ struct naive {
     int each;
 };
 
+/* As far as the central monitor can see. */
+static bool lives(const struct world *world, int at)
+{
+    return world->instances[at].pid != 0 && !world->lost[world->machine_of[at]];
+}
+
 static struct view_value look_naive(void *context, uint32_t reference)
 {
     const struct naive *naive = context;
@@ -421,7 +443,7 @@ static struct view_value look_naive(void *context, uint32_t reference)
     int at = entity->index == VIEW_EACH ? naive->each : entity->name[1] - '1';
     const struct instance *instance = &naive->world->instances[at];
 
-    if (instance->pid == 0)
+    if (!lives(naive->world, at))
         return (struct view_value){.kind = VIEW_UNKNOWN};
     return (struct view_value){.kind = VIEW_IS_NUMBER,
                                .number = instance->values[attribute_of(view, reference)]};
@@ -433,7 +455,7 @@ static int count_naive(const struct world *world, bool each)
 
     for (int i = 0; i < (each ? INSTANCES : 1); i++) {
         struct naive naive = {world, i};
-        if (!each || world->instances[i].pid != 0)
+        if (!each || lives(world, i))
             active += view_holds(world->view->predicate, look_naive, &naive) == VIEW_TRUE;
     }
     return active;
@@ -448,15 +470,18 @@ static void begin_instance(struct world *world, int at)
     instance->pid = ++world->last_pid;
     for (int i = 0; i < ATTRIBUTES; i++)
         instance->values[i] = (double)random_below(&world->random, 6);
-    central_appeared(world->central, world->machine_of[at], "Q", instance->pid, programs[at]);
+    if (lives(world, at))
+        central_appeared(world->central, world->machine_of[at], "Q", instance->pid, programs[at]);
 }
 
 static void end_instance(struct world *world, int at)
 {
     pid_t pid = world->instances[at].pid;
+    bool lived = lives(world, at);
 
     world->instances[at].pid = 0;
-    central_ended(world->central, world->machine_of[at], "Q", pid);
+    if (lived)
+        central_ended(world->central, world->machine_of[at], "Q", pid);
 }
 
 static void change_value(struct world *world, int at)
@@ -468,7 +493,7 @@ static void change_value(struct world *world, int at)
         (double)random_below(&world->random, 6);
     for (size_t i = 0; i < OPEN_MOST; i++) {
         struct collection *collection = &machine->open[i];
-        if (!collection->used || collection->wish.pid != instance->pid)
+        if (!collection->used || collection->wish.pid != instance->pid || !lives(world, at))
             continue;
         if (world->cannot_trace || !collection->wish.traced)
             give(machine, collection, false); /* as if just now it were read */
@@ -477,11 +502,34 @@ static void change_value(struct world *world, int at)
     }
 }
 
+static void lose_machine(struct world *world, int machine)
+{
+    world->lost[machine] = true;
+    central_lost(world->central, machine);
+    resident_free(world->residents[machine]);
+    world->residents[machine] = NULL; /* from now on nothing is asked of it */
+}
+
+static void return_machine(struct world *world, int machine)
+{
+    world->lost[machine] = false;
+    world->returns++;
+    make_resident(world, machine);
+    central_returned(world->central, machine);
+    for (int i = 0; i < INSTANCES; i++)
+        if (world->machine_of[i] == machine && world->instances[i].pid != 0)
+            central_appeared(world->central, machine, "Q", world->instances[i].pid, programs[i]);
+}
+
 static void step(struct world *world)
 {
-    int at = (int)random_below(&world->random, INSTANCES);
+    int at = (int)random_below(&world->random, INSTANCES), machine = world->machine_of[at];
 
-    if (world->instances[at].pid == 0)
+    if (world->lost[machine] && random_below(&world->random, 5) == 0)
+        return_machine(world, machine);
+    else if (!world->lost[machine] && random_below(&world->random, 60) == 0)
+        lose_machine(world, machine);
+    else if (world->instances[at].pid == 0)
         begin_instance(world, at);
     else if (random_below(&world->random, 20) == 0)
         end_instance(world, at);
@@ -489,7 +537,7 @@ static void step(struct world *world)
         change_value(world, at);
 }
 
-static void carry_out(uint64_t random, bool each, uint64_t *edges)
+static void carry_out(uint64_t random, bool each, uint64_t *edges, uint64_t *returns)
 {
     struct world *world = make_world(random, each);
 
@@ -511,23 +559,79 @@ static void carry_out(uint64_t random, bool each, uint64_t *edges)
         assert_int_equal(world->edges, world->notified);
     }
     *edges += (uint64_t)world->edges;
+    *returns += world->returns;
     free_world(world);
 }
 
 static void rows_are_those_of_a_naive_evaluator(void **state)
 {
-    uint64_t random = seed_of_run("views carried out"), edges = 0;
+    uint64_t random = seed_of_run("views carried out"), edges = 0, returns = 0;
 
     (void)state;
     for (uint64_t round = 0; round < rounds_of_run(400); round++)
-        carry_out(random_number(&random), random_below(&random, 2) == 0, &edges);
-    assert_true(edges > 1000);
+        carry_out(random_number(&random), random_below(&random, 2) == 0, &edges, &returns);
+    assert_true(edges > 1000 && returns > 100);
+}
+
+/* ---- instances that have ended ---- */
+
+static int take_count(void *context, const char *const *cells, size_t count)
+{
+    (void)count;
+    *(long *)context = strtol(cells[0], NULL, 10); /* of the last row */
+    return 0;
+}
+
+static long count_rows(struct world *world, const char *query)
+{
+    struct problem problem = {""};
+    long count = -1;
+
+    if (view_model_query(central_model(world->central), query, take_count, &count, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return count;
+}
+
+/* Processes come and go, with a row for each. The database keeps the latest, and no more. */
+static void ended_instances_are_forgotten(void **state)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    const struct central_calls calls = {world, on_changed, on_note, on_notify};
+    struct monitor_options options = {
+        .file_name = "ended", .costs = &world->costs, .machine = "m0"};
+    static const char text[] = "VIEW DEF V (a: Q[*].a0) ACTIVE WHEN Q[*].a0 >= 0; END VIEW DEF";
+    struct problem problem = {""};
+
+    (void)state;
+    view_costs_init(&world->costs);
+    assert_int_equal(0, view_parse("ended", text, strlen(text), &world->file, NULL));
+    world->view = &world->file->views[0];
+    options.file = world->file;
+    assert_int_equal(0, central_new(&options, &calls, &world->central, &problem));
+    add_machine(world, 0);
+    view_model_begin(central_model(world->central), NULL); /* faster */
+    for (int i = 0; i < 5200; i++) {                       /* with as many rows */
+        begin_instance(world, 0);
+        assert_int_equal(1, world->active);
+        end_instance(world, 0);
+        assert_int_equal(0, world->active);
+    }
+    view_model_commit(central_model(world->central), NULL);
+    if (central_failed(world->central, &problem) < 0)
+        fail_msg("%s", problem.text);
+    assert_int_equal(10000, count_rows(world, "SELECT count(*) FROM instances"));
+    begin_instance(world, 0);
+    assert_int_equal(1, count_rows(world, "SELECT count(*) FROM Q WHERE ended = 0"));
+    assert_int_equal(1,
+                     count_rows(world, "SELECT count(*) FROM V WHERE a IS NOT NULL AND ended = 0"));
+    free_world(world);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_those_of_a_naive_evaluator),
+        cmocka_unit_test(ended_instances_are_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,31 @@ static void instances_and_values(void **state)
     view_model_free(model);
 }
 
+static void ended_instances_can_be_forgotten(void **state)
+{
+    struct view_model *model = new_model();
+    struct view_value value;
+
+    (void)state;
+    assert_int_equal(0, view_model_begin(model, NULL));
+    for (int i = 0; i < VIEW_INSTANCES_MOST + 5; i++) { /* more than fit at a time */
+        int64_t instance = view_model_instance(model, "Q", (uint32_t)i, "queue", NULL, NULL);
+        assert_true(instance == i + 1); /* no number is used twice */
+        if (i % 1000 == 0) {
+            set(model, instance, "size", i);
+            assert_int_equal(0, view_model_forget(model, instance, NULL)); /* it is in its set */
+            view_model_get(model, instance, "size", &value, NULL);
+            assert_true(value.kind == VIEW_IS_NUMBER && value.number == i);
+        }
+        view_model_end(model, instance, true, NULL);
+        assert_int_equal(0, view_model_forget(model, instance, NULL));
+        view_model_get(model, instance, "size", &value, NULL);
+        assert_int_equal(VIEW_UNKNOWN, value.kind);
+    }
+    assert_int_equal(0, view_model_commit(model, NULL));
+    view_model_free(model);
+}
+
 struct rows {
     char text[2000];
     size_t count;
@@ -292,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instances_and_values),
+        cmocka_unit_test(ended_instances_can_be_forgotten),
         cmocka_unit_test(queries),
         cmocka_unit_test(odd_names),
         cmocka_unit_test(views_over_changing_values),

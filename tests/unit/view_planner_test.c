@@ -400,6 +400,56 @@ static void conditions_are_grouped(void **state)
     unmake(world);
 }
 
+/* Where resident monitors cannot notify, no plan lets them, and those that remain count the message more. */
+static void only_the_central_monitor_notifies(void **state)
+{
+    static const char view[] =
+        "VIEW DEF V (a: 1) ACTIVE WHEN Q.size > 3; NOTIFY 119 OF h WITHIN 1 S; "
+        "END VIEW DEF";
+    struct world *any = make(view, "place Q web"), *bound = make(view, "place Q web");
+    struct view_plans all = plan(any), some;
+    bool resident = false;
+
+    (void)state;
+    bound->costs.central_notifies = true;
+    some = plan(bound);
+    for (size_t i = 0; i < all.count; i++)
+        resident = resident || all.list[i].notifies == VIEW_IN_RESIDENT;
+    assert_true(resident && some.count > 0 && some.feasible < all.feasible);
+    for (size_t i = 0; i < some.count; i++)
+        assert_int_equal(VIEW_IN_CENTRAL, some.list[i].notifies);
+    view_plans_done(&all);
+    view_plans_done(&some);
+    unmake(any);
+    unmake(bound);
+}
+
+/* Resident monitors compute figures: they are never sensed, sampled or probed. A view that defines `machine` means a program. */
+static void figures_come_from_resident_monitors(void **state)
+{
+    struct world *world =
+        make("ATTRIBUTE DEFINITION FOR OBJECT machine cpu: x; END ATTRIBUTE DEF "
+             "VIEW DEF V (a: 1) ACTIVE WHEN process[7].cpu > 0.5 AND Q.size > 3 AND "
+             "machine.cpu > 1; CORRECT TO WITHIN 1 S; END VIEW DEF",
+             "");
+    const struct view_entity *entities = world->file->views[0].entities;
+    struct view_plans plans = plan(world);
+
+    (void)state;
+    assert_int_equal(VIEW_PROCESS, entities[0].builtin);
+    assert_int_equal(VIEW_PROGRAM, entities[1].builtin);
+    assert_int_equal(VIEW_PROGRAM, entities[2].builtin);
+    assert_true(plans.count > 1);
+    for (size_t i = 0; i < plans.count; i++) {
+        const struct view_part_plan *part = &plans.list[i].parts[0];
+        assert_int_equal(VIEW_TRACED, part->collection);
+        assert_int_equal(VIEW_BY_RESIDENT, part->route);
+        assert_int_not_equal(VIEW_IN_SENSOR, part->evaluates);
+    }
+    view_plans_done(&plans);
+    unmake(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +459,19 @@ int main(void)
         cmocka_unit_test(realtime_multiprocessor),   cmocka_unit_test(shared_memory),
         cmocka_unit_test(errors_in_costs),           cmocka_unit_test(many_instances),
         cmocka_unit_test(conditions_are_grouped),    cmocka_unit_test(costs_of_probing_decide),
+        cmocka_unit_test(latencies_of_the_paper),
+        cmocka_unit_test(counts_of_the_paper),
+        cmocka_unit_test(perturbation_of_the_paper),
+        cmocka_unit_test(selectivity_decides),
+        cmocka_unit_test(what_cannot_be_in_time),
+        cmocka_unit_test(local_area_network),
+        cmocka_unit_test(realtime_multiprocessor),
+        cmocka_unit_test(shared_memory),
+        cmocka_unit_test(errors_in_costs),
+        cmocka_unit_test(many_instances),
+        cmocka_unit_test(conditions_are_grouped),
+        cmocka_unit_test(figures_come_from_resident_monitors),
+        cmocka_unit_test(only_the_central_monitor_notifies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

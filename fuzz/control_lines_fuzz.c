@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control_lines_fuzz.c: the input is what a client sends to a running monitor, line by line. Each line has one answer, a line
+ * of JSON with a result or an error; the monitor has an instance of each object on a machine that never answers probes.
+ */
+#include "fuzz.h"
+#include "monitor/central.h"
+#include "monitor/control_lines.h"
+
+#include <jansson.h>
+#include <string.h>
+
+struct client {
+    size_t lines, answers, asked;
+    struct control_lines *control;
+};
+
+static void take_answer(void *context, uint64_t number, const char *text)
+{
+    struct client *client = context;
+    json_t *answer = json_loads(text, 0, NULL);
+
+    PROMISE(number == 1 && json_is_object(answer));
+    PROMISE((json_object_get(answer, "result") != NULL) !=
+            json_is_string(json_object_get(answer, "error")));
+    client->answers++;
+    json_decref(answer);
+}
+
+static void answered(void *context, uint64_t question, const struct view_value *value,
+                     uint64_t time)
+{
+    struct client *client = context;
+
+    control_lines_answered(client->control, question, value, time);
+}
+
+static void changed(void *context, const struct view_change *change)
+{
+    (void)context;
+    (void)change;
+}
+
+static void note(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+/* ---- the machine ---- */
+
+static int link_open(void *self, uint32_t row, uint32_t view, const struct view_plan *plan,
+                     struct problem *problem)
+{
+    (void)self, (void)row, (void)view, (void)plan, (void)problem;
+    return 0;
+}
+
+static void link_close(void *self, uint32_t row)
+{
+    (void)self, (void)row;
+}
+
+static void link_bind(void *self, uint32_t row, uint32_t entity, pid_t pid)
+{
+    (void)self, (void)row, (void)entity, (void)pid;
+}
+
+static void link_entity(void *self, uint32_t row, uint32_t entity)
+{
+    (void)self, (void)row, (void)entity;
+}
+
+static void link_read(void *self, uint32_t row, uint32_t entity)
+{
+    (void)row, (void)entity;
+    ((struct client *)self)->asked++;
+}
+
+static void link_turn(void *self, uint32_t view, bool on)
+{
+    (void)self, (void)on;
+    PROMISE(view < 2);
+}
+
+static void link_constant(void *self, uint32_t view, uint32_t index, double value)
+{
+    (void)self, (void)value;
+    PROMISE(view < 2 && index < 2);
+}
+
+static struct monitor *make_monitor(struct client *client, const struct view_file *file,
+                                    const struct view_costs *costs)
+{
+    const struct monitor_options options = {
+        .file = file, .file_name = "input", .costs = costs, .machine = "here"};
+    const struct monitor_calls calls = {client, changed, note, answered};
+    const struct central_link link = {client,    "web1",      link_open,    link_close,
+                                      link_bind, link_entity, link_entity,  link_entity,
+                                      link_read, link_turn,   link_constant};
+    struct monitor *monitor = NULL;
+
+    PROMISE(monitor_new(&options, &calls, &monitor, NULL) == 0);
+    int number = central_add_link(monitor_central(monitor), &link);
+    PROMISE(monitor_begin(monitor, NULL) == 0);
+    central_appeared(monitor_central(monitor), number, "Queue", 812, "queued");
+    central_appeared(monitor_central(monitor), number, "process", 812, "queued");
+    return monitor;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const char text[] =
+        "ATTRIBUTE DEFINITION FOR OBJECT Queue size: q; END ATTRIBUTE DEF "
+        "VIEW DEF Long (size: Queue.size) ACTIVE WHEN Queue.size > 15 AND Queue.size < 99; END "
+        "VIEW DEF "
+        "VIEW DEF Busy (cpu: process[*].cpu) ACTIVE WHEN process[*].cpu > 0.5; END VIEW DEF";
+    struct client client = {0};
+    const struct control_lines_calls calls = {&client, take_answer};
+    struct view_file *file = NULL;
+    struct view_costs costs;
+
+    view_costs_init(&costs);
+    PROMISE(view_parse("input", text, strlen(text), &file, NULL) == 0);
+    struct monitor *monitor = make_monitor(&client, file, &costs);
+    PROMISE(control_lines_new(file, monitor, &calls, &client.control) == 0);
+    while (size > 0) {
+        const uint8_t *end = memchr(bytes, '\n', size);
+        size_t length = end == NULL ? size : (size_t)(end - bytes);
+        control_lines_take(client.control, 1, (const char *)bytes, length);
+        client.lines++;
+        PROMISE(client.answers + client.asked == client.lines);
+        size -= end == NULL ? size : length + 1;
+        bytes += length + 1;
+    }
+    /* the instance ends: all that wait are answered */
+    central_lost(monitor_central(monitor), 0);
+    PROMISE(client.answers == client.lines);
+    control_lines_free(client.control);
+    monitor_free(monitor);
+    view_file_free(file);
+    view_costs_done(&costs);
+    return 0;
+}
+
+size_t fuzz_example(uint8_t *bytes, size_t room)
+{
+    static const char example[] =
+        "{\"id\": 1, \"method\": \"views\"}\n{\"method\": \"counts\", \"id\": [1]}\n"
+        "{\"id\": 2, \"method\": \"threshold\", \"params\": {\"view\": \"Long\", \"constant\": 1, "
+        "\"value\": 20}}\n"
+        "{\"id\": 3, \"method\": \"sensor\", \"params\": {\"view\": \"Busy\", \"on\": false}}\n"
+        "{\"id\": 4, \"method\": \"probe\", \"params\": {\"attribute\": \"Queue[1].size\"}}\n"
+        "{\"id\": 5, \"method\": \"value\", \"params\": {\"attribute\": "
+        "\"process[\\\"queued\\\"].cpu\"}}";
+
+    return fuzz_text(bytes, room, example);
+}

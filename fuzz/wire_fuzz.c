@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire_fuzz.c: the input is JSON that another machine has sent as a plan or as values of a view. It is taken, and then the same
+ * comes out of it again; or it is refused.
+ */
+#include "fuzz.h"
+#include "monitor/wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void try_plan(json_t *json, const struct view *view)
+{
+    struct view_plan plan, again;
+    int result = wire_take_plan(json, view, &plan);
+
+    PROMISE(result == 0 || result == -EINVAL);
+    if (result < 0)
+        return;
+    PROMISE(plan.top < VIEW_SITES && plan.period >= 0);
+    for (size_t i = 0; i < view->entity_count; i++)
+        PROMISE(plan.parts[i].collection < VIEW_COLLECTIONS &&
+                plan.parts[i].evaluates < VIEW_SITES);
+    json_t *written = wire_plan(view, &plan);
+    PROMISE(wire_take_plan(written, view, &again) == 0);
+    PROMISE(plan.top == again.top && plan.period == again.period);
+    json_decref(written);
+}
+
+static void try_values(json_t *json)
+{
+    struct view_value values[VIEW_REFERENCES_MOST];
+    size_t count = json_array_size(json);
+    uint64_t number;
+
+    if (count > VIEW_REFERENCES_MOST || wire_take_values(json, count, values) < 0)
+        return;
+    json_t *written = wire_values(values, count);
+    PROMISE(json_array_size(written) == count);
+    for (size_t i = 0; i < count; i++)
+        PROMISE(json_is_null(json_array_get(written, i)) == (values[i].kind == VIEW_UNKNOWN));
+    json_decref(written);
+    PROMISE(wire_take_number(json, "period", 10, &number) == -EINVAL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const char text[] =
+        "VIEW DEF V (a: 1) ACTIVE WHEN Q[1].a > 1 AND Q[2].a > 1; END VIEW DEF";
+    struct view_file *file = NULL;
+    json_t *json = json_loadb((const char *)bytes, size, JSON_DECODE_ANY, NULL);
+    uint64_t number = 0;
+
+    PROMISE(view_parse("wire", text, strlen(text), &file, NULL) == 0);
+    try_plan(json_object_get(json, "plan"), &file->views[0]);
+    try_values(json_object_get(json, "values"));
+    PROMISE(wire_take_number(json, "row", 100, &number) < 0 || number <= 100);
+    view_file_free(file);
+    json_decref(json);
+    return 0;
+}
+
+size_t fuzz_example(uint8_t *bytes, size_t room)
+{
+    static const char example[] =
+        "{\"plan\": {\"top\": \"central\", \"period\": 0.5, \"instances\": [{\"collection\": "
+        "\"traced\", "
+        "\"evaluated\": \"sensor\"}, {\"collection\": \"probed\", \"evaluated\": \"resident\"}]}, "
+        "\"values\": [1, -2.5e3, null, \"full\"], \"row\": 7}";
+
+    return fuzz_text(bytes, room, example);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* wire_test.c: plans and values come out of JSON as they went in; what is damaged is refused. */
+#include "monitor/wire.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "seeded.h"
+
+static const char text[] =
+    "VIEW DEF V (a: 1) ACTIVE WHEN Q[1].a > 1 AND Q[2].a > 1 AND R.b = \"x\"; "
+    "END VIEW DEF";
+
+/* As it is on the way: written and read again. */
+static json_t *carried(json_t *json)
+{
+    char *line = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_t *read = json_loads(line, JSON_DECODE_ANY, NULL);
+
+    assert_non_null(read);
+    free(line);
+    json_decref(json);
+    return read;
+}
+
+static struct view_file *parse(void)
+{
+    struct view_file *file = NULL;
+
+    assert_int_equal(0, view_parse("wire", text, strlen(text), &file, NULL));
+    assert_int_equal(3, file->views[0].entity_count);
+    return file;
+}
+
+static struct view_plan random_plan(uint64_t *random, const struct view *view)
+{
+    struct view_plan plan = {.top = (enum view_site)random_below(random, VIEW_SITES),
+                             .period = (double)random_below(random, 1000000000)};
+
+    for (size_t i = 0; i < view->entity_count; i++) {
+        plan.parts[i].collection = (enum view_collection)random_below(random, VIEW_COLLECTIONS);
+        plan.parts[i].evaluates = (enum view_site)random_below(random, VIEW_SITES);
+    }
+    return plan;
+}
+
+static void plans_survive(void **state)
+{
+    uint64_t random = seed_of_run("plans as JSON");
+    struct view_file *file = parse();
+    const struct view *view = &file->views[0];
+
+    (void)state;
+    for (int round = 0; round < 1000; round++) {
+        struct view_plan plan = random_plan(&random, view), taken;
+        json_t *json = carried(wire_plan(view, &plan));
+        assert_int_equal(0, wire_take_plan(json, view, &taken));
+        assert_int_equal(plan.top, taken.top);
+        assert_true(plan.period == taken.period);
+        for (size_t i = 0; i < view->entity_count; i++) {
+            assert_int_equal(plan.parts[i].collection, taken.parts[i].collection);
+            assert_int_equal(plan.parts[i].evaluates, taken.parts[i].evaluates);
+        }
+        json_decref(json);
+    }
+    view_file_free(file);
+}
+
+/* Each member is taken away, or is of another type. */
+static void damaged_plans_are_refused(void **state)
+{
+    static const char *const keys[] = {"top", "instances"}, *const parts[] = {"collection",
+                                                                              "evaluated"};
+    struct view_file *file = parse();
+    const struct view *view = &file->views[0];
+    struct view_plan plan = {.top = VIEW_IN_CENTRAL}, taken = {.period = 7};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        json_t *json = wire_plan(view, &plan);
+        json_t *part = json_array_get(json_object_get(json, "instances"), 2);
+        json_object_set_new(i < 2 ? json : part, i < 2 ? keys[i] : parts[i - 2], json_integer(1));
+        assert_int_equal(-EINVAL, wire_take_plan(json, view, &taken));
+        json_object_del(i < 2 ? json : part, i < 2 ? keys[i] : parts[i - 2]);
+        assert_int_equal(-EINVAL, wire_take_plan(json, view, &taken));
+        json_decref(json);
+    }
+    json_t *json = wire_plan(view, &plan);
+    json_object_set_new(json, "period", json_real(-1));
+    assert_int_equal(-EINVAL, wire_take_plan(json, view, &taken));
+    json_object_set_new(json, "period", json_real(1));
+    json_array_remove(json_object_get(json, "instances"), 0);
+    assert_int_equal(-EINVAL, wire_take_plan(json, view, &taken));
+    assert_int_equal(-EINVAL, wire_take_plan(NULL, view, &taken));
+    assert_true(taken.period == 7); /* an error writes nothing */
+    json_decref(json);
+    view_file_free(file);
+}
+
+static void check_values(const struct view_value *values, size_t count)
+{
+    struct view_value taken[VIEW_REFERENCES_MOST];
+    json_t *json = carried(wire_values(values, count));
+
+    assert_int_equal(0, wire_take_values(json, count, taken));
+    assert_int_equal(-EINVAL, wire_take_values(json, count + 1, taken));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(values[i].kind, taken[i].kind);
+        if (values[i].kind == VIEW_IS_NUMBER)
+            assert_true(values[i].number == taken[i].number);
+        if (values[i].kind == VIEW_IS_TEXT)
+            assert_string_equal(values[i].text, taken[i].text);
+    }
+    json_decref(json);
+}
+
+static void values_survive(void **state)
+{
+    static const char *const texts[] = {"", "full", "it's \"q\"", "gr\xc3\xbc\xc3\x9f",
+                                        "a\nb\t\x01"};
+    uint64_t random = seed_of_run("values as JSON");
+    struct view_value values[VIEW_REFERENCES_MOST];
+
+    (void)state;
+    for (int round = 0; round < 1000; round++) {
+        size_t count = random_below(&random, VIEW_REFERENCES_MOST + 1);
+        for (size_t i = 0; i < count; i++) {
+            values[i] = (struct view_value){.kind = (enum view_value_kind)random_below(&random, 3)};
+            if (values[i].kind == VIEW_IS_NUMBER)
+                values[i].number = ((double)random_number(&random) - 9e18) /
+                                   (double)(1ull << random_below(&random, 64));
+            if (values[i].kind == VIEW_IS_TEXT)
+                values[i].text = texts[random_below(&random, ARRAY_SIZE(texts))];
+        }
+        check_values(values, count);
+    }
+    json_t *json = json_pack("[{}]");
+    assert_int_equal(-EINVAL, wire_take_values(json, 1, values));
+    json_decref(json);
+}
+
+/* A text that is no UTF-8 is unknown elsewhere, not an error. */
+static void other_texts_are_unknown(void **state)
+{
+    const struct view_value value = {.kind = VIEW_IS_TEXT, .text = "\xff"};
+    struct view_value taken;
+    json_t *json = wire_values(&value, 1);
+
+    (void)state;
+    assert_int_equal(0, wire_take_values(json, 1, &taken));
+    assert_int_equal(VIEW_UNKNOWN, taken.kind);
+    json_decref(json);
+}
+
+static void numbers_have_bounds(void **state)
+{
+    json_t *json =
+        json_pack("{s:i, s:i, s:f, s:s}", "a", 7, "negative", -1, "real", 1.0, "text", "7");
+    uint64_t number = 3;
+
+    (void)state;
+    assert_int_equal(-EINVAL, wire_take_number(json, "a", 6, &number));
+    assert_int_equal(-EINVAL, wire_take_number(json, "negative", 6, &number));
+    assert_int_equal(-EINVAL, wire_take_number(json, "real", 6, &number));
+    assert_int_equal(-EINVAL, wire_take_number(json, "text", 6, &number));
+    assert_int_equal(-EINVAL, wire_take_number(json, "none", 6, &number));
+    assert_int_equal(3, number);
+    assert_int_equal(0, wire_take_number(json, "a", 7, &number));
+    assert_int_equal(7, number);
+    json_decref(json);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_survive),       cmocka_unit_test(damaged_plans_are_refused),
+        cmocka_unit_test(values_survive),      cmocka_unit_test(other_texts_are_unknown),
+        cmocka_unit_test(numbers_have_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
