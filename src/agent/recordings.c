@@ -108,11 +108,7 @@ static int parse_rules(const char *text, struct rules **ret_rules, struct proble
     if (result == -ENOMEM)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     if (result == 0)
-        result = recording_check_rules(STORE_NEWEST, rules, problem);
-    if (result == 0)
         *ret_rules = rules;
-    else
-        rules_free(rules);
     return result;
 }
 

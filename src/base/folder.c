@@ -38,7 +38,7 @@ void folder_of_host(char ret_name[FOLDER_HOST_SIZE])
     if (length == 0 || host[0] == '.')
         snprintf(ret_name, FOLDER_HOST_SIZE, "host");
     else if (length < FOLDER_HOST_SIZE)
-        snprintf(ret_name, FOLDER_HOST_SIZE, "%s", host);
+        snprintf(ret_name, FOLDER_HOST_SIZE, "%.*s", FOLDER_HOST_SIZE - 1, host);
     else
         snprintf(ret_name, FOLDER_HOST_SIZE, "%.11s-%08" PRIx32, host,
                  (uint32_t)hash_bytes(0, host, length));

@@ -14,7 +14,9 @@
 #include "control/filter_json_command.h"
 #include "control/filter_options.h"
 #include "control/filter_raw_command.h"
+#include "control/filter_report.h"
 #include "control/filter_trace_command.h"
+#include "control/rules_file.h"
 
 #include "filter/filter.h"
 #include "recorder/recorder.h"
@@ -45,8 +47,10 @@ struct filtering {
     struct relay *relay; /* NULL: the session is this machine's, or a site's server has it */
     struct fabric *fabric;
     struct filter *filter;
-    struct feeding *custom; /* NULL: none */
-    size_t fed;             /* copies that it gets */
+    struct rules_file rules_file;
+    struct rules *old_rules; /* needed to close the filter; or NULL */
+    struct feeding *custom;  /* NULL: none */
+    size_t fed;              /* copies that it gets */
     int signals;
     char folder[PATH_MAX]; /* "": nothing is stored */
     bool stopped;          /* by a signal */
@@ -55,7 +59,8 @@ struct filtering {
     uint64_t progress;     /* when the last one came */
     uint64_t connected;    /* when the server was last there */
     uint64_t reported;
-    char told[512]; /* the last problem */
+    json_int_t marked; /* number of the mark that the controller waits for; 0: none */
+    char told[512];    /* the last problem */
 };
 
 /* ---- what the session says ---- */
@@ -103,6 +108,30 @@ static void keep_summary(struct filtering *filtering, const struct fabric_messag
         command_say("cannot write %s: %s", path, strerror(errno));
 }
 
+/* The controller of a job wants to know when what has come is selected. */
+static void take_mark(struct filtering *filtering, json_t *params)
+{
+    const char *prefix = json_string_value(json_object_get(params, "recordings"));
+
+    if (filtering->asked->rules == NULL || filtering->asked->prefix == NULL || prefix == NULL ||
+        strcmp(prefix, filtering->asked->prefix) != 0)
+        return;
+    filtering->marked = json_integer_value(json_object_get(params, "number"));
+    filter_mark(filtering->filter);
+}
+
+/* It reads this line in the log. */
+static int look_at_mark(struct filtering *filtering, struct problem *problem)
+{
+    int result = filtering->marked == 0 ? 0 : filter_reached_mark(filtering->filter, problem);
+
+    if (result <= 0)
+        return result;
+    command_say(REMOTE_FILTER_REACHED "%" JSON_INTEGER_FORMAT, filtering->marked);
+    filtering->marked = 0;
+    return 0;
+}
+
 static void take_messages(struct filtering *filtering)
 {
     struct fabric_message message;
@@ -111,6 +140,9 @@ static void take_messages(struct filtering *filtering)
         if (message.kind == FABRIC_NOTICE && strcmp(message.machine, REMOTE_CONTROLLER) == 0 &&
             strcmp(message.method, "session.ended") == 0)
             take_end(filtering, message.params);
+        else if (message.kind == FABRIC_NOTICE && strcmp(message.machine, REMOTE_CONTROLLER) == 0 &&
+                 strcmp(message.method, "filter.mark") == 0)
+            take_mark(filtering, message.params);
         else if (message.kind == FABRIC_NOTICE && strcmp(message.method, "summary") == 0)
             keep_summary(filtering, &message);
         else if (message.kind == FABRIC_TROUBLE ||
@@ -131,49 +163,6 @@ static void take_signals(struct filtering *filtering)
 
 /* ---- reports ---- */
 
-static void tell_selected(const struct filter_copy *copy)
-{
-    char selected[COUNTED_SIZE], unselected[COUNTED_SIZE];
-
-    show_counted(copy->counts.selected, "event", selected);
-    show_counted(copy->counts.unselected, "event", unselected);
-    command_say("%s: %s selected, %s not selected", copy->machine, selected, unselected);
-}
-
-static void tell_copies(const struct filtering *filtering)
-{
-    struct filter_copy copy;
-    char packets[COUNTED_SIZE], bytes[UNIT_SIZE], more[200] = "";
-
-    for (size_t i = 0; i < filter_count(filtering->filter); i++) {
-        filter_look(filtering->filter, i, &copy);
-        show_counted(copy.packets, "packet", packets);
-        show_bytes(copy.bytes, bytes);
-        snprintf(more, sizeof(more), "%s%s", copy.path == NULL ? "" : ", in ",
-                 copy.path == NULL ? "" : copy.path);
-        command_say("%s: %s, %s%s%s", copy.machine, packets, bytes, more,
-                    copy.ended || copy.path == NULL ? "" : ", not ended");
-        if (filtering->asked->rules != NULL)
-            tell_selected(&copy);
-        if (copy.missing > 0)
-            command_say("%s: %" PRIu64 " packets did not arrive; what was in them counts as lost",
-                        copy.machine, copy.missing);
-        if (copy.refused > 0)
-            command_say("%s: %" PRIu64 " packets could not be stored: %s", copy.machine,
-                        copy.refused, copy.why);
-    }
-}
-
-static void tell_malformed(const struct filtering *filtering)
-{
-    char why[FILTER_WHY_SIZE], messages[COUNTED_SIZE];
-    uint64_t count = filter_malformed(filtering->filter, why);
-
-    show_counted(count, "message", messages);
-    if (count > 0)
-        command_say("dropped %s in place of packets: %s", messages, why);
-}
-
 static void report_interval(struct filtering *filtering)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
@@ -181,7 +170,7 @@ static void report_interval(struct filtering *filtering)
     if (filtering->asked->interval == 0 || now - filtering->reported < filtering->asked->interval)
         return;
     filtering->reported = now;
-    tell_copies(filtering);
+    filter_report_copies(filtering->filter, filtering->asked->rules != NULL);
 }
 
 /* Once, until it is another one. */
@@ -243,6 +232,28 @@ static void feed_copies(struct filtering *filtering)
     }
 }
 
+/* The filter goes on with the rules from before if the new ones are wrong. */
+static int look_at_rules(struct filtering *filtering, struct problem *problem)
+{
+    struct rules_file *file = &filtering->rules_file;
+    struct rules *rules = NULL, *before = file->rules;
+    int result = rules_file_look(file, &rules, problem);
+
+    if (result < 0)
+        command_say("%s; the rules stay as they were", problem->text);
+    if (result <= 0)
+        return 0;
+    result = filter_select(filtering->filter, rules, problem);
+    if (result < 0) { /* closing the filter needs both */
+        filtering->old_rules = before;
+        file->rules = rules;
+        return result;
+    }
+    rules_file_take(file, rules);
+    command_say("rules: %s has changed, and is in force from now on", file->path);
+    return 0;
+}
+
 static int filter_all(struct filtering *filtering, struct problem *problem)
 {
     int result = 0;
@@ -263,7 +274,11 @@ static int filter_all(struct filtering *filtering, struct problem *problem)
         take_signals(filtering);
         feed_copies(filtering);
         report_interval(filtering);
-        result = check_connection(filtering, problem);
+        result = look_at_rules(filtering, problem);
+        if (result == 0)
+            result = look_at_mark(filtering, problem);
+        if (result == 0)
+            result = check_connection(filtering, problem);
         if (result < 0)
             return result;
     }
@@ -307,6 +322,7 @@ static int begin(struct filtering *filtering, struct problem *problem)
     snprintf(filtering->folder, sizeof(filtering->folder), "%s",
              asked->folder != NULL ? asked->folder : folder);
     const char *where = !asked->stores ? NULL : asked->folder != NULL ? asked->folder : folder;
+    rules_file_init(&filtering->rules_file, asked->rules_file);
     filtering->signals = recording_signals(&old_mask); /* before there are threads */
     int result = connect_it(filtering, problem);
     if (result < 0)
@@ -327,6 +343,14 @@ static int begin(struct filtering *filtering, struct problem *problem)
     return filter_new(filtering->fabric, &options, &filtering->filter, problem);
 }
 
+/* The other side makes another connection, and starts a filter again. */
+static bool lost_connection(const struct filtering *filtering)
+{
+    return filtering->relay != NULL && !filtering->ended && !filtering->stopped &&
+           (relay_ended(filtering->relay) || filtering->fabric == NULL ||
+            !fabric_connected(filtering->fabric));
+}
+
 static int run(const struct filter_asked *asked)
 {
     struct filtering filtering = {.asked = asked};
@@ -339,21 +363,22 @@ static int run(const struct filter_asked *asked)
         if (asked->custom != NULL)
             filtering.custom = custom_filter_begin(asked->custom, NULL, stderr);
         result = filter_all(&filtering, &problem);
-        tell_copies(&filtering);
-        tell_malformed(&filtering);
+        filter_report_copies(filtering.filter, asked->rules != NULL);
+        filter_report_malformed(filtering.filter);
     }
     if (result == 0 && filtering.ended && !filter_complete(filtering.filter))
         status = command_error("not everything that was recorded has arrived");
     if (result < 0)
         status = command_error("%s", problem.text);
-    else if (filtering.relay != NULL && relay_ended(filtering.relay) && !filtering.ended &&
-             !filtering.stopped)
-        status = EXIT_FAILURE; /* a broken connection, and not all: the other side tries again */
+    if (lost_connection(&filtering))
+        status = REMOTE_FILTER_AGAIN;
     if (!custom_filter_end(filtering.custom, filtering.signals, stderr))
         status = EXIT_FAILURE;
     bool forget = result == 0 && (filtering.ended || !asked->stores);
     if (filter_close(filtering.filter, forget, &of_end) < 0)
         status = command_error("%s", of_end.text);
+    rules_file_done(&filtering.rules_file);
+    rules_free(filtering.old_rules);
     fabric_close(filtering.fabric);
     relay_close(filtering.relay);
     fabric_server_detach(filtering.server);

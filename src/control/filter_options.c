@@ -139,10 +139,17 @@ static bool take_place(int option, struct filter_place *place)
     return value != NULL;
 }
 
+static void note_given(int option, struct filter_asked *asked)
+{
+    for (size_t i = 0; filter_option_rows[i].name != NULL; i++)
+        asked->given |= filter_option_rows[i].value == option ? 1u << i : 0;
+}
+
 int filter_take_option(int option, struct filter_asked *asked)
 {
     int result = -1;
 
+    note_given(option, asked);
     if (take_place(option, &asked->place))
         return -1;
     switch (option) {
@@ -196,19 +203,49 @@ int filter_take_option(int option, struct filter_asked *asked)
     }
 }
 
-/* Each of these is a use of its own. */
+/* The uses of the command without a session, and the options that go with each. */
+static const struct filter_use {
+    int option, goes_with[2];
+    const char *rule;
+} uses[] = {
+    {TO_JSON, {0}, "--to-json goes with no other option: leave out"},
+    {DESCRIPTIONS, {'r', 'o'}, "--descriptions goes only with --rules and --output: leave out"},
+    {CUSTOM, {0}, "--filter goes with traces or a session: name it, --from SESSION, or leave out"},
+    {'r', {'o'}, "--rules goes with traces or a session: name it, --from SESSION, or leave out"},
+};
+
+static bool is_given(const struct filter_asked *asked, int option)
+{
+    for (size_t i = 0; filter_option_rows[i].name != NULL; i++)
+        if (filter_option_rows[i].value == option)
+            return (asked->given >> i & 1) != 0;
+    return false;
+}
+
+/* An option that does not go with this use would be ignored. */
+static int check_use(const struct filter_asked *asked, const struct filter_use *use)
+{
+    for (size_t i = 0; filter_option_rows[i].name != NULL; i++) {
+        int option = filter_option_rows[i].value;
+        if ((asked->given >> i & 1) != 0 && option != use->option && option != use->goes_with[0] &&
+            option != use->goes_with[1])
+            return command_usage_error("filter", "%s --%s", use->rule, filter_option_rows[i].name);
+    }
+    return -1;
+}
+
 int filter_options_check_kind(const struct filter_asked *asked)
 {
-    bool has_from = asked->from != NULL, has_rules = asked->rules_file != NULL;
-    bool has_custom = asked->custom != NULL, describes = asked->descriptions != NULL;
+    bool has_session = asked->from != NULL;
 
-    if (asked->to_json && (has_from || has_rules || has_custom || describes))
-        return command_usage_error("filter", "--to-json goes with no other option");
-    if (describes && (has_from || has_custom))
-        return command_usage_error("filter", "--descriptions goes only with --rules and --output");
-    if (has_custom && has_rules)
+    if (asked->custom != NULL && asked->rules_file != NULL && !asked->to_json &&
+        asked->descriptions == NULL)
         return command_usage_error("filter", "--filter or --rules: select first, then hand over "
                                              "the trace that is written");
+    for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
+        if (is_given(asked, uses[i].option) &&
+            (!has_session || uses[i].option == TO_JSON || uses[i].option == DESCRIPTIONS))
+            return check_use(asked, &uses[i]);
     return -1;
 }
 
@@ -233,7 +270,10 @@ int filter_options_check(const struct filter_asked *asked)
     if (!asked->stores && asked->folder != NULL)
         return command_usage_error("filter", "--store none stores nothing: leave out --output");
     if (asked->rules_file != NULL && (!asked->stores || asked->limits.newest))
-        return command_usage_error("filter", "--rules goes with --store all only");
+        return command_usage_error("filter",
+                                   "--rules goes with --store all only: leave out --store, "
+                                   "or keep the newest where it is recorded, with "
+                                   "dpm acquire --rules");
     if (asked->limits.newest != asked->bounded)
         return command_usage_error("filter",
                                    "--store newest goes with --max-size, --max-files or --max-age");

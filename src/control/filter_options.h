@@ -22,6 +22,7 @@ struct filter_asked {
     const char *custom; /* command: a custom filter */
     bool to_json;
     const char *descriptions; /* file; of the raw records of another system */
+    uint32_t given;           /* bit N: the option in row N of filter_option_rows */
 };
 
 extern const struct command_option filter_option_rows[];

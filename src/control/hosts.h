@@ -104,6 +104,9 @@ int hosts_rules_check(const struct rules *rules, struct problem *problem);
 /* Tells hosts of new rules if their file has changed. */
 void hosts_rules_step(struct hosts *hosts);
 
+/* At the end: names the hosts that have not confirmed the newest rules. */
+void hosts_rules_end(struct hosts *hosts);
+
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);
 

@@ -214,6 +214,7 @@ int hosts_end(struct hosts *hosts)
         hosts_live_end(hosts); /* the report on the whole covers what comes now */
     hosts_progress_clear(&hosts->progress);
     end_recordings(hosts);
+    hosts_rules_end(hosts);
     expect_all(hosts);
     bool all = await_copies(hosts);
     if (!all)

@@ -232,10 +232,6 @@ int hosts_options_check(const char *command, const struct hosts_options *options
     if (options->fabric == NULL &&
         (options->agent_credentials != NULL || options->authorities != NULL))
         return command_usage_error(command, "--agent-credentials and --fabric-ca need --fabric");
-    if (recording->rules != NULL && rules_discard_fields(recording->rules))
-        return command_usage_error(command,
-                                   "with --host, rules cannot discard fields: leave out the #, or "
-                                   "select from the traces, with dpm filter --rules");
     if (recorder->filter != NULL)
         return command_usage_error(command, "--filter does not work with --host: name the session "
                                             "(--session), and give it to dpm filter --from SESSION "

@@ -53,6 +53,8 @@ static void take_answer(void *context, struct remote_host *remote, int error, in
     host->rules_asked = false;
     if (error == 0) {
         host->rules_told = host->rules_sent;
+        if (host->rules_told == hosts->rules_version) /* else newer ones follow */
+            hosts_say(hosts, remote, "the new rules are in force");
         return;
     }
     if (!host->rules_failed)
@@ -74,10 +76,8 @@ static void tell(struct hosts *hosts, struct metered_host *host)
 /* What agents cannot do is said here, and the rules stay as they are. */
 static int check(struct rules *rules, struct problem *problem)
 {
-    int result = recording_check_rules(STORE_NEWEST, rules, problem);
+    int result = hosts_rules_check(rules, problem);
 
-    if (result == 0)
-        result = hosts_rules_check(rules, problem);
     if (result < 0)
         rules_free(rules);
     return result;
@@ -101,11 +101,16 @@ static void look(struct hosts *hosts)
         return;
     rules_file_take(file, rules);
     hosts->rules_version++;
-    for (size_t i = 0; i < hosts->count; i++)
-        hosts->list[i].rules_failed = false; /* of the ones before */
-    snprintf(line, sizeof(line), "rules: %.400s has changed, and is in force from now on",
+    snprintf(line, sizeof(line), "rules: %.400s has changed; each host says when it is in force",
              file->path);
     hosts_say(hosts, NULL, line);
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct metered_host *host = &hosts->list[i];
+        host->rules_failed = false; /* of the ones before */
+        if (host->opened && !host->ended && host->remote->state != REMOTE_READY)
+            hosts_say(hosts, host->remote,
+                      "out of reach: it selects by the old rules until it is back");
+    }
 }
 
 void hosts_rules_step(struct hosts *hosts)
@@ -124,4 +129,13 @@ void hosts_rules_step(struct hosts *hosts)
             host->remote->state == REMOTE_READY && host->rules_told != hosts->rules_version)
             tell(hosts, host);
     }
+}
+
+void hosts_rules_end(struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].opened && hosts->list[i].rules_told != hosts->rules_version)
+            hosts_say(hosts, hosts->list[i].remote,
+                      "it has not confirmed the new rules: it may have selected by the old ones "
+                      "until the end");
 }

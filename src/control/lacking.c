@@ -16,7 +16,6 @@
 
 #define ABSENT_PROC_TIME (1ull << 5)
 #define ABSENT_UNKNOWN   (1ull << 2 | 1ull << 6) /* load, PC */
-#define ABSENT_BYTES     EVENT_BODY_FIELD_BIT(2)
 
 #define FIELDS_SIZE 120
 #define RULES_SIZE  260
@@ -89,20 +88,26 @@ static void reason(const struct history *history, uint32_t origin, unsigned type
 }
 
 /* What follows for results. */
-static const char *consequence(const struct history_lacking *lacking, unsigned type)
+static const char *consequence(const struct history *history, uint32_t origin, unsigned type)
 {
+    const struct history_lacking *lacking = history_lacking(history, origin);
     uint64_t absent = lacking->absent[type] & ~ABSENT_UNKNOWN;
 
-    if (lacking->unsized[type] == lacking->records[type])
-        absent &= ~ABSENT_BYTES;
-    if ((absent & ~ABSENT_PROC_TIME) != 0)
+    if (lacking->useless[type] > 0)
         return lacking->unsized[type] > 0
                    ? "results are without these events, or without the sizes of messages"
                    : "results are without these events";
     if (lacking->unsized[type] > 0)
         return "sizes of messages are unknown in results";
-    return absent != 0 ? "CPU time counts with the thread's next event that has it"
-                       : "it is unknown in results";
+    if (type == EVENT_DESTROYPATH && (absent & ~ABSENT_PROC_TIME) != 0)
+        return "results do not need them";
+    if (type == EVENT_TERMINATION && (absent & ~ABSENT_PROC_TIME) != 0)
+        return "failed calls, or with which thread a process ends, are unknown in results";
+    if ((absent & ABSENT_PROC_TIME) != 0 && history_lacks_cpu_time(history, origin))
+        return "CPU time is unknown, and results count none";
+    return (absent & ABSENT_PROC_TIME) != 0
+               ? "CPU time counts with the thread's next event that has it"
+               : "it is unknown in results";
 }
 
 void report_lacking(const struct history *history, uint32_t origin, const char *name)
@@ -120,6 +125,6 @@ void report_lacking(const struct history *history, uint32_t origin, const char *
         name_fields(type, absent, fields);
         show_count(lacking->records[type], count);
         command_say("%s: %s %s lack %s, %s: %s", name, count, event_type(type)->name, fields, why,
-                    consequence(lacking, type));
+                    consequence(history, origin, type));
     }
 }

@@ -253,13 +253,9 @@ int recording_option(const char *command, int option, struct recording_command_o
 static int check_store(const char *command, struct recording_command_options *options)
 {
     struct recording_options *recording = &options->recording;
-    struct problem problem;
 
     if (!options->store_given && options->bounded)
         recording->store = STORE_NEWEST;
-    if (recording->rules != NULL &&
-        recording_check_rules(recording->store, recording->rules, &problem) < 0)
-        return command_error("%s", problem.text);
     if (recording->store == STORE_NONE && options->filter != NULL)
         return command_usage_error(command,
                                    "--filter reads the trace: give --store newest, which can be "

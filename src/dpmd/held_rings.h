@@ -14,7 +14,7 @@ struct held_rings {
 
 #define HELD_RINGS_NONE ((struct held_rings){-1})
 
-/* Watches a ring. Returns 0 or a negative errno. */
+/* Watches a ring, or the memory of selection rules, which is a map like it. Returns 0 or a negative errno. */
 int held_rings_add(struct held_rings *rings, int ring);
 
 /* Waits until nobody has any of them. We have closed ours. */

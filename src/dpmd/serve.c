@@ -110,6 +110,7 @@ static int serve_open(struct service *service, struct exchange *exchange)
         .kinds = request->open.kinds,
         .later_kinds = request->open.later_kinds,
         .ring_size = ring_size(service, request->open.ring_size),
+        .selects = request->open.selects != 0,
         .served = true,
         .user = service->peer->everybody ? NULL : &service->peer->user,
     };
@@ -122,6 +123,8 @@ static int serve_open(struct service *service, struct exchange *exchange)
     for (size_t i = 0; result >= 0 && i < RING_COUNT; i++)
         result = held_rings_add(&service->rings, meter_ring(service->meter, (enum ring_id)i,
                                                             &exchange->reply.open.sizes[i]));
+    if (result >= 0 && options.selects)
+        result = held_rings_add(&service->rings, meter_selection(service->meter));
     if (result < 0)
         return problem_set(&exchange->problem, result, "dpmd cannot watch the rings: %s",
                            strerror(-result));
@@ -299,7 +302,7 @@ static int (*const operations[SESSION_OPERATIONS])(struct service *, struct exch
 /* Sends the reply with what belongs to it. Returns 0 or a negative errno. */
 static int reply(struct service *service, struct exchange *exchange)
 {
-    int descriptors[RING_COUNT];
+    int descriptors[SESSION_DESCRIPTORS_MOST];
     size_t count = 0;
     uint32_t size;
 
@@ -308,6 +311,8 @@ static int reply(struct service *service, struct exchange *exchange)
     } else if (exchange->request->operation == SESSION_OPEN && exchange->reply.result >= 0) {
         for (; count < RING_COUNT; count++)
             descriptors[count] = meter_ring(service->meter, (enum ring_id)count, &size);
+        if (meter_selection(service->meter) >= 0)
+            descriptors[count++] = meter_selection(service->meter);
     }
     exchange->reply.version = SESSION_VERSION;
     exchange->reply.cpu = clock_now(CLOCK_PROCESS_CPUTIME_ID);

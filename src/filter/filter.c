@@ -149,6 +149,18 @@ static bool is_final(int error)
     return error == -EBADMSG || error == -ENODATA || error == -EFBIG;
 }
 
+/* The copy has checked the packet. */
+static void note_newest(struct copy *copy, const struct fabric_packet *packet)
+{
+    const struct trace_packet_context *context =
+        (const void *)((const char *)packet->bytes + sizeof(struct trace_packet_header));
+
+    if (packet->part != FABRIC_METADATA &&
+        packet->size >= sizeof(struct trace_packet_header) + sizeof(*context) &&
+        context->timestamp_end > copy->newest)
+        copy->newest = context->timestamp_end;
+}
+
 static int store(struct filter *filter, struct copy *copy, const struct fabric_packet *packet,
                  struct problem *problem)
 {
@@ -163,6 +175,7 @@ static int store(struct filter *filter, struct copy *copy, const struct fabric_p
     if (result > 0) {
         copy->packets += packet->part != FABRIC_METADATA;
         copy->bytes += packet->size;
+        note_newest(copy, packet);
     }
     if (!is_final(result))
         return result;
@@ -241,6 +254,21 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem)
     if (result >= 0 && filter_selected_step(&filter->selected, &filter->copies, problem) < 0)
         result = -ECANCELED;
     return result < 0 ? result : count;
+}
+
+int filter_select(struct filter *filter, const struct rules *rules, struct problem *problem)
+{
+    return filter_selected_change(&filter->selected, &filter->copies, rules, problem);
+}
+
+void filter_mark(struct filter *filter)
+{
+    filter_selected_mark(&filter->selected, &filter->copies);
+}
+
+int filter_reached_mark(struct filter *filter, struct problem *problem)
+{
+    return filter_selected_reached_mark(&filter->selected, problem);
 }
 
 /* ---- the end ---- */

@@ -31,7 +31,7 @@ struct filter_options {
     const char *durable;             /* the name of the consumer at the server (filter_name) */
     struct trace_copy_limits limits; /* of each copy */
     /* With a folder: what these accept is stored as traces there; the copies are in FOLDER/.packets meanwhile. NULL: the
-     * copies are what is stored. Must outlive the filter. */
+     * copies are what is stored. Must outlive the filter, or filter_select. */
     const struct rules *rules;
 };
 
@@ -61,6 +61,16 @@ int filter_expect(struct filter *filter, const char *machine, const char *record
 
 /* Whether every expected recording is stored. */
 bool filter_complete(const struct filter *filter);
+
+/* With rules: selects by these ones from now on, what has come so far by the old ones. They must outlive the filter, or the
+ * next change. Returns 0, or a negative errno with a line in `problem`: then the filter can only be closed, and the old rules
+ * are still needed for that. */
+int filter_select(struct filter *filter, const struct rules *rules, struct problem *problem);
+
+/* With rules: marks what has come so far. Then: whether all of it is selected, and can be read: 1, 0, or the error of writing
+ * it, with a line in `problem`. That takes until the next records of each machine have come, or its recording has ended. */
+void filter_mark(struct filter *filter);
+int filter_reached_mark(struct filter *filter, struct problem *problem);
 
 /* How many packets the server has that are not stored here, or a negative errno. */
 int64_t filter_left(struct filter *filter, struct problem *problem);

@@ -19,6 +19,7 @@ struct copy {
     bool full;                /* it has its largest size */
     bool resumed;             /* of an earlier run */
     uint64_t packets, bytes, refused;
+    uint64_t newest; /* time of the latest record that has been stored in this run */
     char why[300];
 };
 

@@ -104,6 +104,47 @@ int filter_selected_step(struct filter_selected *selected, const struct filter_c
     return result;
 }
 
+int filter_selected_change(struct filter_selected *selected, const struct filter_copies *copies,
+                           const struct rules *rules, struct problem *problem)
+{
+    int result = filter_selected_step(selected, copies, problem);
+
+    for (size_t i = 0; result == 0 && i < selected->count; i++) {
+        struct selection *selection = &selected->list[i];
+        if (selection->begun && !selection->ended)
+            result = selecting_change(&selection->selecting, rules, problem);
+    }
+    selected->rules = rules;
+    return result;
+}
+
+void filter_selected_mark(struct filter_selected *selected, const struct filter_copies *copies)
+{
+    struct problem ignored;
+
+    if (selected->rules != NULL && selected->count < copies->count)
+        add_new(selected, copies, &ignored); /* without memory the next step fails */
+    for (size_t i = 0; i < selected->count; i++)
+        selected->list[i].mark = selected->list[i].copy->newest;
+}
+
+/* Records come in order of time: after one that is as late as the mark, none from before it is missing. */
+int filter_selected_reached_mark(struct filter_selected *selected, struct problem *problem)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < selected->count; i++) {
+        const struct selection *selection = &selected->list[i];
+        if (selection->mark > 0 && !selection->ended &&
+            (!selection->begun || selection->selecting.latest < selection->mark))
+            return 0;
+    }
+    for (size_t i = 0; result == 0 && i < selected->count; i++)
+        if (selected->list[i].begun && !selected->list[i].ended)
+            result = selecting_flush(&selected->list[i].selecting, problem);
+    return result < 0 ? result : 1;
+}
+
 const struct selection *filter_selected_find(const struct filter_selected *selected,
                                              const struct copy *copy)
 {

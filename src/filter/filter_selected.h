@@ -20,6 +20,7 @@ struct selection {
     char *path;
     struct selecting selecting;
     bool begun, ended;
+    uint64_t mark; /* time of the latest record that had come when it was set; 0: none */
     struct rules_counts counts;
 };
 
@@ -35,6 +36,14 @@ struct filter_selected {
  * -EEXIST: there is another trace of that name. */
 int filter_selected_step(struct filter_selected *selected, const struct filter_copies *copies,
                          struct problem *problem);
+
+/* Selects by these rules what the copies get from now on. Errors: the same, and -ENOMEM. */
+int filter_selected_change(struct filter_selected *selected, const struct filter_copies *copies,
+                           const struct rules *rules, struct problem *problem);
+
+/* As filter_mark and filter_reached_mark. */
+void filter_selected_mark(struct filter_selected *selected, const struct filter_copies *copies);
+int filter_selected_reached_mark(struct filter_selected *selected, struct problem *problem);
 
 /* NULL: of this copy nothing was selected yet. */
 const struct selection *filter_selected_find(const struct filter_selected *selected,

@@ -76,6 +76,7 @@ int selecting_step(struct selecting *selecting, struct problem *problem)
 
     while ((result = selecting->source->next(selecting->source, &event, &complete, problem)) ==
            SOURCE_RECORD) {
+        selecting->latest = event.header->time;
         result = rules_stage_put(selecting->stage, &event, problem);
         if (result == 0)
             result = write_selected(selecting, problem);
@@ -89,6 +90,15 @@ int selecting_step(struct selecting *selecting, struct problem *problem)
     if (written == 0 && selecting->writer == NULL)
         written = problem_set(problem, -EINVAL, "the trace has no records");
     return written < 0 ? written : result;
+}
+
+/* The FLAGS of the new rules has the time of the latest record: what comes is never older. */
+int selecting_change(struct selecting *selecting, const struct rules *rules,
+                     struct problem *problem)
+{
+    int result = rules_stage_change(selecting->stage, rules, selecting->latest, problem);
+
+    return result < 0 ? result : write_selected(selecting, problem);
 }
 
 int selecting_flush(struct selecting *selecting, struct problem *problem)

@@ -19,6 +19,7 @@ struct selecting {
     struct trace_writer *writer; /* NULL: the source's MACHINE has not come yet */
     uint64_t
         lost_control; /* of the lost records: those of the control ring, as LOST records report */
+    uint64_t latest;  /* time of the latest record of the source */
     bool ended;       /* the source, and what the rules removed is counted */
 };
 
@@ -30,6 +31,11 @@ int selecting_open(struct selecting *selecting, struct source *source, const str
 /* Selects what the source has now. Returns SOURCE_NONE_YET, SOURCE_END, or a negative errno of the source or the writer
  * with a line in `problem`. */
 int selecting_step(struct selecting *selecting, struct problem *problem);
+
+/* Selects by other rules from now on; the old ones are not needed any more. Returns 0, or an error with a line in `problem`:
+ * out of memory, or of the writer. */
+int selecting_change(struct selecting *selecting, const struct rules *rules,
+                     struct problem *problem);
 
 /* What has been selected becomes readable. */
 int selecting_flush(struct selecting *selecting, struct problem *problem);

@@ -629,9 +629,20 @@ void own_cost_add(struct own_cost *sum, const struct record *cost, const struct 
 void history_counts(const struct history *history, struct history_counts *ret_counts)
 {
     *ret_counts = history->counts;
-    for (uint32_t i = 0; i < history->origin_count; i++)
-        own_cost_add(&ret_counts->own_cost, &history->origins[i].cost, &history->origins[i].load,
-                     history->origins[i].records);
+    for (uint32_t i = 0; i < history->origin_count; i++) {
+        const struct origin *origin = &history->origins[i];
+        own_cost_add(&ret_counts->own_cost, &origin->cost, &origin->load, origin->records);
+        ret_counts->has_rules = ret_counts->has_rules || origin->recorded.rules > 0;
+    }
+}
+
+bool history_lacks_cpu_time(const struct history *history, uint32_t origin)
+{
+    const struct history_lacking *lacking = &history->origins[origin].lacking;
+    const struct machine_record *machine = identities_machine(history->identities, origin);
+
+    return machine != NULL && machine->meter == METER_OTHER && lacking->untimed > 0 &&
+           lacking->timed == 0;
 }
 
 const struct source_state *history_state(const struct history *history, uint32_t origin)

@@ -155,6 +155,7 @@ struct history_counts {
     uint64_t forgotten_ranges;
     uint64_t lost;      /* records lost, as LOST records report */
     uint64_t discarded; /* records removed by a selection, as DISCARDED records report */
+    bool has_rules;     /* selection rules were in force in some recording */
     /* RECEIVEs released because nothing else could proceed, or because too many waited for clocks that no message
      * relates. 0 for lossless traces. */
     uint64_t stalls;
@@ -228,14 +229,20 @@ void history_counts(const struct history *history, struct history_counts *ret_co
 
 /* Records that lack fields, because a selection has removed these, or another system does not record them. PC and load
  * are then unknown; the CPU time used is that of the stream's record before; the size of a message in a channel of
- * another system is unknown; of records that lack anything else, nothing is known: they are among `discarded`. */
+ * another system is unknown; TERMINATION and DESTROYPATH are still ends; of records that lack anything else, nothing is
+ * known: they are among `discarded`. */
 struct history_lacking {
     uint64_t absent[EVENT_ID_END]; /* fields that records of a type lack (struct event) */
     uint64_t records[EVENT_ID_END];
-    uint64_t unsized[EVENT_ID_END]; /* of these, messages of unknown size */
+    uint64_t unsized[EVENT_ID_END]; /* of these, messages of unknown size ... */
+    uint64_t useless[EVENT_ID_END]; /* ... those that count as discarded */
+    uint64_t untimed, timed;        /* of all of these: those without their CPU time, and with it */
 };
 
 const struct history_lacking *history_lacking(const struct history *history, uint32_t origin);
+
+/* Whether no CPU time is known, because another system records none. */
+bool history_lacks_cpu_time(const struct history *history, uint32_t origin);
 
 /* Index of the machine of an origin: 0, 1, 2 ... Origins of one machine share it; NO_MACHINE: the origin has not
  * reported one. */

@@ -7,7 +7,8 @@
 #define ABSENT_LOAD      (1ull << 2)
 #define ABSENT_PROC_TIME (1ull << 5)
 #define ABSENT_PC        (1ull << 6)
-#define ABSENT_BYTES     EVENT_BODY_FIELD_BIT(2) /* of a message */
+#define ABSENT_PATH      EVENT_BODY_FIELD_BIT(0) /* of a message ... */
+#define ABSENT_BYTES     EVENT_BODY_FIELD_BIT(2) /* ... and its size */
 
 /* The CPU time that the stream has used as far as is known. */
 static uint64_t known_proc_time(const struct history *history, uint32_t origin, uint32_t number)
@@ -51,6 +52,19 @@ static bool is_unsized_message(const struct history *history, const struct event
     return path != NULL && path->kind == PATH_CHANNEL;
 }
 
+/* What the record may lack and still be of use. */
+static uint64_t bearable(const struct history *history, const struct event *event)
+{
+    const uint64_t body = ~(EVENT_BODY_FIELD_BIT(0) - 1);
+    uint64_t fields = ABSENT_LOAD | ABSENT_PROC_TIME | ABSENT_PC;
+
+    if (event->header->id == EVENT_TERMINATION)
+        return fields | body;
+    if (event->header->id == EVENT_DESTROYPATH)
+        return fields | (body & ~ABSENT_PATH);
+    return is_unsized_message(history, event) ? fields | ABSENT_BYTES : fields;
+}
+
 struct event reduced_take(struct history *history, struct origin *origin, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
@@ -61,14 +75,15 @@ struct event reduced_take(struct history *history, struct origin *origin, const 
         return taken;
     origin->lacking.absent[id] |= event->absent;
     origin->lacking.records[id]++;
-    uint64_t bearable = ABSENT_LOAD | ABSENT_PROC_TIME | ABSENT_PC;
-    if (is_unsized_message(history, event))
-        bearable |= ABSENT_BYTES;
-    if ((event->absent & ~bearable) != 0) {
+    origin->lacking.untimed += (event->absent & ABSENT_PROC_TIME) != 0;
+    origin->lacking.timed +=
+        (event->absent & ABSENT_PROC_TIME) == 0 && !(record->header.flags & RECORD_NO_STREAM);
+    if ((event->absent & ~bearable(history, event)) != 0) {
         origin->reduced = discarded(record);
+        origin->lacking.useless[id]++;
     } else {
         origin->reduced = *record;
-        origin->lacking.unsized[id] += (event->absent & ABSENT_BYTES & bearable) != 0;
+        origin->lacking.unsized[id] += is_unsized_message(history, event);
         if (event->absent & ABSENT_PROC_TIME)
             set_proc_time(&origin->reduced.header,
                           known_proc_time(history, event->origin, record->header.stream));

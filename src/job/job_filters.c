@@ -23,7 +23,8 @@
 #define TEMPLATES "templates" /* the standard name of selection rules (appendix A) */
 #define START_MS  30000
 #define SETTLE_MS 60000
-#define FLUSHED   2500 /* ms: what rules select is written at least once a second */
+#define REACH_MS                                                                                   \
+    10000 /* for a filter to select what it has stored, after the next records of each machine */
 
 /* ---- the process ---- */
 
@@ -343,6 +344,44 @@ int filters_create(struct jobs *jobs, const char *name, char **words, size_t cou
 
 /* ---- what it has stored ---- */
 
+/* Whether the filter has said in its log that it has reached this mark. */
+static bool has_reached(const struct jobs *jobs, const struct job_filter *filter, json_int_t number)
+{
+    char path[PATH_MAX], text[400], wanted[100];
+    bool found = false;
+
+    snprintf(wanted, sizeof(wanted), REMOTE_FILTER_REACHED "%" JSON_INTEGER_FORMAT "\n", number);
+    log_path(jobs, filter, path);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && !found && fgets(text, sizeof(text), file) != NULL)
+        found = strstr(text, wanted) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* A filter with rules may still select from what it has stored. */
+static int await_selection(struct jobs *jobs, const struct job_filter *filter,
+                           struct problem *problem)
+{
+    json_int_t number = (json_int_t)clock_now(CLOCK_REALTIME);
+    json_t *params = json_pack("{s:s, s:I}", "recordings", filter->prefix, "number", number);
+    int result = remote_tell_filters(jobs->remote, "filter.mark", params, problem);
+
+    json_decref(params);
+    for (int waited = 0; result == 0 && !has_reached(jobs, filter, number); waited += 20) {
+        if (waited >= REACH_MS || jobs->interrupted || !filters_alive(filter)) {
+            jobs_print(jobs,
+                       "note: filter %s has not said that it has selected everything: its "
+                       "last records may be missing",
+                       filter->name);
+            break;
+        }
+        jobs_poll(jobs, 20);
+    }
+    return result;
+}
+
 int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem)
 {
     char durable[FILTER_NAME_SIZE];
@@ -362,9 +401,8 @@ int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct pr
         if (left > 0)
             jobs_poll(jobs, 20);
     }
-    for (int waited = 0; left == 0 && filter->files[1] != NULL && waited < FLUSHED; waited += 20)
-        jobs_poll(jobs, 20);
-    return (int)left;
+    return left == 0 && filter->files[1] != NULL ? await_selection(jobs, filter, problem)
+                                                 : (int)left;
 }
 
 void filters_end_all(struct jobs *jobs)

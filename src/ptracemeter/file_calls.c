@@ -140,12 +140,14 @@ static void end_file(struct ptracemeter *meter, uint32_t index)
 {
     struct used_file *used = pool_at(&meter->used_files, index);
     struct record record = {
-        .header = {.time = tell_time(meter), .id = EVENT_DESTROYPATH, .flags = RECORD_NO_STREAM},
+        .header = {.id = EVENT_DESTROYPATH, .flags = RECORD_NO_STREAM},
         .message = {.path = used->path, .offset = used->opens, .bytes = used->closes},
     };
 
-    if (wants(meter, EVENT_DESTROYPATH))
+    if (wants(meter, EVENT_DESTROYPATH)) {
+        record.header.time = tell_time(meter);
         tell(meter, &record.header);
+    }
     lookup_remove(&meter->files, key_of(used->process, used->device, used->inode));
     used->process = 0;
     pool_give(&meter->used_files, index);

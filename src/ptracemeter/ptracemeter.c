@@ -383,6 +383,7 @@ int ptracemeter_open(const struct ptracemeter_options *options, struct meter_int
     meter->doubtful = meter->no_proc; /* who else has a descriptor is not known */
     meter->cgroup_root = cgroup_root_open();
     networks_open(meter);
+    atomic_init(&meter->pending, NOT_PENDING);
     pthread_mutex_init(&meter->lock, NULL);
     pthread_cond_init(&meter->changed, NULL);
     int result = allocate(meter);

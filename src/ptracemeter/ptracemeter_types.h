@@ -293,6 +293,8 @@ struct shortfalls {
     uint64_t dropped;             /* records, while tracees are released and nothing reads */
 };
 
+#define NOT_PENDING UINT64_MAX
+
 struct ptracemeter {
     struct meter_interface interface; /* first: it is cast, and so is its source */
     struct ptracemeter_options options;
@@ -304,6 +306,9 @@ struct ptracemeter {
     struct buffer filling;
     struct buffer reading; /* the reader's own */
     bool finished;         /* no more records will come */
+    atomic_ullong
+        pending; /* the record that is being made is no older than this; NOT_PENDING: none is */
+    uint64_t complete; /* the reader's own: it has returned all records before this time */
     /* Entries stay as they are. Those that the tracer has not seized yet are new. */
     struct marked marked[MARKED_MOST];
     atomic_uint phase;          /* enum phase */

@@ -15,10 +15,12 @@
 
 uint64_t tell_time(struct ptracemeter *meter)
 {
+    atomic_store(&meter->pending, meter->last_time + 1); /* before the clock is read */
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
     if (now <= meter->last_time)
         now = meter->last_time + 1;
+    atomic_store(&meter->pending, now);
     return meter->last_time = now;
 }
 
@@ -36,6 +38,7 @@ void tell(struct ptracemeter *meter, const struct record_header *record)
         memcpy(meter->filling.bytes + meter->filling.used, record, size);
         meter->filling.used += size;
     }
+    atomic_store(&meter->pending, NOT_PENDING);
     pthread_mutex_unlock(&meter->lock);
 }
 
@@ -146,12 +149,14 @@ void tell_failed(struct ptracemeter *meter, struct tracee *tracee, uint32_t numb
 void tell_unowned(struct ptracemeter *meter, uint32_t id, uint32_t path)
 {
     struct record record = {
-        .header = {.time = tell_time(meter), .id = (uint8_t)id, .flags = RECORD_NO_STREAM},
+        .header = {.id = (uint8_t)id, .flags = RECORD_NO_STREAM},
         .message = {.path = path},
     };
 
-    if (wants(meter, id))
-        tell(meter, &record.header);
+    if (!wants(meter, id))
+        return;
+    record.header.time = tell_time(meter);
+    tell(meter, &record.header);
 }
 
 /* ---- the reader ---- */
@@ -170,12 +175,25 @@ static bool swap(struct ptracemeter *meter)
     return finished;
 }
 
+/* All records before this time have been returned: none that the tracer makes now, or later, is older. `now`, `pending`: as they
+ * were before the buffers were found empty. Otherwise the state of the machine, which the recorder reads, would come before a
+ * record that is older, and the trace takes none of these. */
+static uint64_t complete_to(struct ptracemeter *meter, uint64_t now, uint64_t pending)
+{
+    uint64_t complete = pending < now ? pending : now;
+
+    if (complete > meter->complete)
+        meter->complete = complete;
+    return meter->complete;
+}
+
 int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
               struct problem *problem)
 {
     struct ptracemeter *meter = (struct ptracemeter *)source;
     struct buffer *reading = &meter->reading;
     uint64_t now = clock_now(CLOCK_MONOTONIC);
+    uint64_t pending = atomic_load(&meter->pending);
 
     (void)problem;
     if (reading->first == reading->used) {
@@ -187,7 +205,7 @@ int tell_next(struct source *source, struct event *ret_event, uint64_t *ret_comp
         }
     }
     if (reading->first == reading->used) {
-        *ret_complete = now;
+        *ret_complete = complete_to(meter, now, pending);
         return SOURCE_NONE_YET;
     }
     const struct record_header *record =

@@ -11,7 +11,7 @@ static inline bool wants(const struct ptracemeter *meter, uint32_t id)
     return (meter->options.flags & EVENT_FLAG(id)) != 0;
 }
 
-/* The time of the next record, later than that of any earlier one. */
+/* The time of the next record, later than that of any earlier one. That record must be told, and soon: the reader waits for it. */
 uint64_t tell_time(struct ptracemeter *meter);
 void tell(struct ptracemeter *meter, const struct record_header *record);
 

@@ -313,13 +313,15 @@ void tracee_renamed(struct ptracemeter *meter, struct tracee *tracee)
 static void tell_command(struct ptracemeter *meter, const struct tracee *tracee)
 {
     struct name_record record = {
-        .header = {.time = tell_time(meter), .id = EVENT_NAME, .flags = RECORD_NO_STREAM},
+        .header = {.id = EVENT_NAME, .flags = RECORD_NO_STREAM},
         .number = tracee->process->number,
         .kind = NAME_COMMAND,
     };
 
-    if (command_line_read(tracee->tid, record.name))
-        tell(meter, &record.header);
+    if (!command_line_read(tracee->tid, record.name))
+        return;
+    record.header.time = tell_time(meter);
+    tell(meter, &record.header);
 }
 
 /* SCHEDULE: totals so far. */

@@ -37,6 +37,7 @@ static int open_session(const struct meter_choice *choice, struct meter_interfac
         .kinds = choice->options.kinds,
         .later_kinds = choice->options.later_kinds,
         .ring_size = choice->options.ring_size,
+        .selects = choice->options.selects,
     };
 
     return session_open(&options, ret_meter, problem);

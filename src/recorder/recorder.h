@@ -74,8 +74,7 @@ struct recording_options {
     uint64_t latest;
     struct meter_choice meter;
     /* Which events are stored and analysed; NULL: all, and recording_select may not be called. Owned by the caller. With
-     * STORE_NEWEST they may discard no fields (recording_check_rules). With meter.options.selects, the kernel meter makes
-     * no other records, as far as it can tell. */
+     * meter.options.selects, the kernel meter makes no other records, as far as it can tell. */
     const struct rules *rules;
 };
 
@@ -137,12 +136,8 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
 
 void recording_begin(struct recording *recording);
 
-/* Whether these rules can be used with this store. Returns 0, or -EINVAL with a line in `problem`. */
-int recording_check_rules(enum recording_store store, const struct rules *rules,
-                          struct problem *problem);
-
 /* Stores and analyses what other rules select, from now on; a FLAGS record and the rules' NAMEs say so. The rules must
- * outlive the recording, or other ones. Errors: -EINVAL (recording_check_rules, or it was opened without rules); -ENOMEM;
+ * outlive the recording, or other ones. Errors: -EINVAL (it was opened without rules); -ENOMEM;
  * and those of recording_step, which end the recording, all with a line in `problem`. After any error the rules may be
  * freed. */
 int recording_select(struct recording *recording, const struct rules *rules,

@@ -427,10 +427,6 @@ int recording_open(struct recording *recording, const char *name, pid_t pid,
     if (result < 0)
         return result;
     describe(recording);
-    if (options->rules != NULL)
-        result = recording_check_rules(options->store, options->rules, problem);
-    if (result < 0)
-        return result;
     if (options->rules != NULL && rules_stage_new(options->rules, &recording->stage) < 0)
         return problem_set(problem, -ENOMEM, "out of memory for the selection rules");
     if (recording->stage != NULL)
@@ -467,27 +463,13 @@ void recording_begin(struct recording *recording)
 
 /* ---- rules ---- */
 
-int recording_check_rules(enum recording_store store, const struct rules *rules,
-                          struct problem *problem)
-{
-    if (store != STORE_NEWEST || !rules_discard_fields(rules))
-        return 0;
-    return problem_set(problem, -EINVAL,
-                       "the rules discard fields (#), which a trace that keeps only the newest "
-                       "cannot: leave out the #, or give --store all");
-}
-
 int recording_select(struct recording *recording, const struct rules *rules,
                      struct problem *problem)
 {
-    int result = recording_check_rules(recording->options->store, rules, problem);
-
-    if (result < 0)
-        return result;
     if (recording->stage == NULL)
         return problem_set(problem, -EINVAL, "the recording was opened without rules");
     rules_stage_let_all_pass(recording->stage);
-    result = recording->active ? recording_catch_up(recording, problem) : 0;
+    int result = recording->active ? recording_catch_up(recording, problem) : 0;
     if (result < 0)
         return result;
     result = rules_stage_change(recording->stage, rules, last_of_all(recording) + 1, problem);

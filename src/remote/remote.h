@@ -190,6 +190,11 @@ int remote_find_program(const struct remote_asking *asking, const char *name, co
 /*
  *      here: dpm filter --host web1 --ssh--> web1: dpm filter --relayed NAME --> copies there
  */
+#define REMOTE_FILTER_REACHED                                                                      \
+    "selected up to mark " /* what a filter says, then the mark's number */
+#define REMOTE_FILTER_AGAIN                                                                        \
+    75 /* exit status of a filter there that has lost its connection; EX_TEMPFAIL */
+
 struct remote_filter_options {
     const char *session;   /* one of this user's, with a server of its own */
     const char *host;      /* where the filter is to run */
@@ -204,8 +209,8 @@ struct remote_filter_options {
 
 /* Starts a filter through the remote shell, and carries its connection to the session's server: until `stops`, or until
  * the filter has ended with status 0: it has everything. A connection that breaks is made again, while there is the
- * session. Returns 0, or a negative errno with a line in `problem`: if there was never a connection; or -EPIPE, if the
- * session has ended before the filter. */
+ * session. Returns 0, or a negative errno with a line in `problem`: if there was never a connection; -EPIPE: the session has
+ * ended before the filter; -EREMOTEIO: the filter has failed, with exit status 1 or 2. */
 int remote_filter_run(const struct remote_filter_options *options, struct problem *problem);
 
 /* ---- commands ---- */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #define PAUSE_MOST 8     /* s between two tries */
 #define END_MS     10000 /* for the filter to close its copies */
 
+#define WRONG_USAGE 2 /* exit status */
+
 struct carried {
     const struct remote_filter_options *options;
     struct remote_shell shell;
@@ -21,6 +24,7 @@ struct carried {
     bool was_connected;
     bool connected;
     bool finished; /* the filter has everything, and has ended */
+    bool failed;   /* the filter has ended with an error of its own */
     bool stops;
 };
 
@@ -120,8 +124,9 @@ static void end(struct carried *carried)
         poll(&(struct pollfd){.fd = carried->shell.err, .events = POLLIN}, 1, 100);
         remote_shell_read(&carried->shell, say, carried);
     }
-    bool well = remote_shell_end(&carried->shell);
-    carried->finished = carried->connected && well;
+    int status = remote_shell_end(&carried->shell);
+    carried->finished = carried->connected && status == EXIT_SUCCESS;
+    carried->failed = carried->connected && (status == EXIT_FAILURE || status == WRONG_USAGE);
     carried->connected = false;
 }
 
@@ -139,6 +144,16 @@ static void pause_for(struct carried *carried, unsigned seconds)
         wait_for(carried, -1, 200);
 }
 
+/* The last line that the filter said. */
+static const char *why_of(const struct remote_shell *shell)
+{
+    const char *line = shell->last;
+
+    if (line[0] == '\0')
+        return "it does not say why";
+    return strncmp(line, "dpm: ", strlen("dpm: ")) == 0 ? line + strlen("dpm: ") : line;
+}
+
 int remote_filter_run(const struct remote_filter_options *options, struct problem *problem)
 {
     struct carried carried = {.options = options, .shell = REMOTE_SHELL_NONE};
@@ -153,7 +168,8 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
             carry(&carried);
         }
         end(&carried);
-        if (carried.stops || carried.finished || result == -ENOENT || !carried.was_connected)
+        if (carried.stops || carried.finished || carried.failed || result == -ENOENT ||
+            !carried.was_connected)
             break;
         if (result < 0)
             say(&carried, problem->text);
@@ -163,6 +179,9 @@ int remote_filter_run(const struct remote_filter_options *options, struct proble
     }
     if (!carried.was_connected || carried.stops || carried.finished)
         return carried.was_connected ? 0 : result;
+    if (carried.failed)
+        return problem_set(problem, -EREMOTEIO, "%s: the filter there failed: %s", options->host,
+                           why_of(&carried.shell));
     return problem_set(problem, -EPIPE,
                        "%s: the session has ended, and the filter there may lack what came last",
                        options->host);

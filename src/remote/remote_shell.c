@@ -266,7 +266,7 @@ void remote_shell_why(struct remote_shell *shell, const char *host, const char *
                     colon, shell->last);
 }
 
-bool remote_shell_end(struct remote_shell *shell)
+int remote_shell_end(struct remote_shell *shell)
 {
     int status = 0;
 
@@ -274,14 +274,14 @@ bool remote_shell_end(struct remote_shell *shell)
     close_one(&shell->out);
     close_one(&shell->err);
     if (shell->pid == 0)
-        return false;
+        return -1;
     if (reap(shell, 200, &status))
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     kill(-shell->pid, SIGTERM);
     if (reap(shell, 1000, &status))
-        return false;
+        return -1;
     kill(-shell->pid, SIGKILL);
     reap(shell, 1000, &status);
     shell->pid = 0;
-    return false;
+    return -1;
 }

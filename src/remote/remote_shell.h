@@ -49,7 +49,7 @@ void remote_shell_connected(struct remote_shell *shell,
 void remote_shell_why(struct remote_shell *shell, const char *host, const char *dpm,
                       struct problem *problem);
 
-/* Ends it, reaps it, and closes what is open. Returns whether it had ended by itself, with exit status 0. */
-bool remote_shell_end(struct remote_shell *shell);
+/* Ends it, reaps it, and closes what is open. Returns its exit status, or -1: it had not ended by itself. */
+int remote_shell_end(struct remote_shell *shell);
 
 #endif

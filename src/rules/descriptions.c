@@ -130,6 +130,11 @@ static bool names_path(const struct descriptions *descriptions, const struct des
 static int check_type(const struct descriptions *descriptions, const struct description *type,
                       struct problem *problem)
 {
+    if (has(descriptions, type, MEANS_MACHINE) && !has(descriptions, NULL, MEANS_MACHINE))
+        return problem_set(problem, -EINVAL,
+                           "%s: its body has the machine, which must be in the header: describe it "
+                           "there, or add ':none' to the field",
+                           type->name);
     if (type->event == 0)
         return 0;
     if (!names_process(descriptions, type))

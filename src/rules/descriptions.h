@@ -115,7 +115,8 @@ struct described_system {
 
 struct described_system descriptions_system(const struct descriptions *descriptions);
 
-/* Whether traces can be made of such records: there is a time and its unit, and each type that DPM knows names its process.
+/* Whether traces can be made of such records: there is a time and its unit, no body has the machine, and each type that
+ * DPM knows names its process.
  * Returns 0, or -EINVAL with a line in `problem`. */
 int descriptions_check(const struct descriptions *descriptions, struct problem *problem);
 

@@ -90,7 +90,6 @@ struct rule_condition {
 struct rule {
     uint32_t first, count; /* of its conditions */
     uint64_t types;        /* EVENT_FLAG of those that it may accept */
-    bool discards;         /* any field */
 };
 
 struct rules;
@@ -120,9 +119,6 @@ const struct rule_condition *rules_conditions(const struct rules *rules, const s
 
 /* The fields that the rule discards from records of this type (struct event, absent). */
 uint64_t rules_discards(const struct rules *rules, uint32_t rule, unsigned type);
-
-/* Whether any rule discards a field. */
-bool rules_discard_fields(const struct rules *rules);
 
 /* Types that some rule may accept (EVENT_FLAG). */
 uint64_t rules_types(const struct rules *rules);

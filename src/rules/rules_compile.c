@@ -136,8 +136,6 @@ static int compile_rule(struct rules *rules, uint32_t index, struct problem *pro
             if (is_number_of_record(&said[i]) == (pass == 0))
                 result = compile_condition(rules, &said[i], problem);
     rule.count = rules->condition_count - rule.first;
-    for (unsigned id = 1; id < EVENT_ID_END; id++)
-        rule.discards = rule.discards || rules->absent[index][id] != 0;
     rules->rules[index] = rule;
     return result;
 }
@@ -236,14 +234,6 @@ const struct rule_condition *rules_conditions(const struct rules *rules, const s
 uint64_t rules_discards(const struct rules *rules, uint32_t rule, unsigned type)
 {
     return rules->absent[rule][type];
-}
-
-bool rules_discard_fields(const struct rules *rules)
-{
-    for (uint32_t i = 0; i < rules->count; i++)
-        if (rules->rules[i].discards)
-            return true;
-    return false;
 }
 
 uint64_t rules_types(const struct rules *rules)

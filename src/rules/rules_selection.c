@@ -159,6 +159,17 @@ static uint64_t types_with_path(void)
     return rule_field_find("path", &path) ? path.types : 0;
 }
 
+/* Those that rules decide about are few enough for a mask. */
+static uint64_t types_of_control(void)
+{
+    uint64_t types = 0;
+
+    for (unsigned id = 1; id < SELECTION_TYPES && id < EVENT_ID_END; id++)
+        if (event_type(id) != NULL && event_type(id)->ring == RING_CONTROL)
+            types |= EVENT_FLAG(id);
+    return types;
+}
+
 int rules_selection_new(const struct rules *rules, struct selection *shared,
                         const struct machine_record *machine,
                         struct rules_selection **ret_selection)
@@ -176,6 +187,7 @@ int rules_selection_new(const struct rules *rules, struct selection *shared,
     memset(shared->paths, 0, sizeof(shared->paths));
     shared->epoch = 1;
     shared->with_path = types_with_path();
+    shared->of_control = types_of_control();
     for (uint32_t i = 0; i < rules->count; i++)
         add_rule(rules, i, shared, machine);
     if (rules->count > 0)

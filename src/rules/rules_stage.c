@@ -27,9 +27,9 @@ struct removed {
 struct rules_stage {
     const struct rules *rules;
     struct rules_judge *judge;
-    struct selection *shared; /* with the kernel meter; NULL: it drops nothing */
-    uint64_t dropped_told;    /* of what that has dropped */
-    uint64_t looked;          /* when, by the records' times */
+    struct selection *shared;          /* with the kernel meter; NULL: it drops nothing */
+    uint64_t dropped_told[RING_COUNT]; /* of what that has dropped */
+    uint64_t looked;                   /* when, by the records' times */
     struct machine_record machine;
     struct lookup numbers; /* stream -> index in: */
     struct pool removed;
@@ -165,29 +165,30 @@ static int remove_record(struct rules_stage *stage, const struct record_header *
     return 0;
 }
 
-static uint64_t dropped_in_kernel(const struct rules_stage *stage)
+static uint64_t dropped_in_kernel(const struct rules_stage *stage, enum ring_id ring)
 {
     uint64_t count = 0;
 
     for (unsigned i = 0; stage->shared != NULL && i < SELECTION_COUNTERS; i++)
-        count += __atomic_load_n(&stage->shared->dropped[i].count, __ATOMIC_RELAXED);
+        count += __atomic_load_n(&stage->shared->dropped[i].counts[ring], __ATOMIC_RELAXED);
     return count;
 }
 
 /* What the kernel drops has no numbers, and is counted for no stream. */
 static int note_dropped(struct rules_stage *stage)
 {
-    uint64_t dropped = dropped_in_kernel(stage), more = dropped - stage->dropped_told;
-
-    if (more == 0)
-        return 0;
-    struct removed *removed = removed_of(stage, 0, true);
-    if (removed == NULL)
-        return -ENOMEM;
-    more = more < UINT32_MAX - removed->counts[RING_DATA] ? more
-                                                          : UINT32_MAX - removed->counts[RING_DATA];
-    removed->counts[RING_DATA] += (uint32_t)more;
-    stage->dropped_told += more;
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
+        uint64_t more = dropped_in_kernel(stage, ring) - stage->dropped_told[ring];
+        struct removed *removed = more == 0 ? NULL : removed_of(stage, 0, true);
+        if (more == 0)
+            continue;
+        if (removed == NULL)
+            return -ENOMEM;
+        uint64_t most = UINT32_MAX - removed->counts[ring];
+        more = more < most ? more : most;
+        removed->counts[ring] += (uint32_t)more;
+        stage->dropped_told[ring] += more;
+    }
     return 0;
 }
 
@@ -399,6 +400,7 @@ struct rules_counts rules_stage_counts(const struct rules_stage *stage)
 {
     struct rules_counts counts = stage->counts;
 
-    counts.unselected += dropped_in_kernel(stage);
+    for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+        counts.unselected += dropped_in_kernel(stage, ring);
     return counts;
 }

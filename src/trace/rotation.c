@@ -238,6 +238,7 @@ static void take_file(struct trace_writer *writer, enum ring_id ring, int file)
     close(stream->file);
     stream->file = file;
     stream->file_size = 0;
+    memset(writer->said[ring], 0, sizeof(writer->said[ring]));
 }
 
 static int make_data(struct trace_writer *writer, uint32_t number, struct problem *problem)

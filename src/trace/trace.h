@@ -81,8 +81,8 @@ void trace_writer_wall_offset(struct trace_writer *writer, int64_t wall_offset);
 int trace_writer_append(struct trace_writer *writer, const struct record_header *record,
                         struct problem *problem);
 
-/* The same for a record of which a selection has removed the fields `absent` (struct event). The first one of a type and
- * set of fields is preceded by a CLASS record, and the metadata is replaced by one that describes the class. Further
+/* The same for a record of which a selection has removed the fields `absent` (struct event). In each file, the first
+ * one of a type and set of fields is preceded by a CLASS record; the metadata is replaced by one that describes the class. Further
  * errors: -EINVAL: the type has no such fields, or they identify the record; -E2BIG: too many different sets. */
 int trace_writer_append_without(struct trace_writer *writer, const struct record_header *record,
                                 uint64_t absent, struct problem *problem);

@@ -229,19 +229,34 @@ int writer_put(struct trace_writer *writer, enum ring_id ring, const struct reco
     return 0;
 }
 
+/* Before records of `size` bytes: they come into one file, and fit. */
+static int advance(struct trace_writer *writer, enum ring_id ring, uint64_t time, size_t size,
+                   struct problem *problem)
+{
+    const struct stream_buffer *stream = &writer->streams[ring];
+
+    return writer->rotation != NULL &&
+                   (stream->used + size > stream->room || rotation_is_due(writer, time))
+               ? rotation_advance(writer, time, problem)
+               : 0;
+}
+
+static int note(struct trace_writer *writer, const struct record_header *record,
+                struct problem *problem)
+{
+    return writer->rotation == NULL || rotation_note(writer, record) == 0
+               ? 0
+               : problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
+}
+
 static int append_rotating(struct trace_writer *writer, enum ring_id ring,
                            const struct record_header *record, size_t size, struct problem *problem)
 {
-    const struct stream_buffer *stream = &writer->streams[ring];
-    int result = 0;
+    int result = advance(writer, ring, record->time, size, problem);
 
-    if (stream->used + size > stream->room || rotation_is_due(writer, record->time))
-        result = rotation_advance(writer, record->time, problem);
     if (result == 0)
         result = writer_put(writer, ring, record, size, problem);
-    if (result == 0 && rotation_note(writer, record) < 0)
-        result = problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
-    return result;
+    return result == 0 ? note(writer, record, problem) : result;
 }
 
 /* Appends `size` bytes to a ring. */
@@ -276,9 +291,7 @@ int trace_writer_append(struct trace_writer *writer, const struct record_header 
 int trace_writer_omit(struct trace_writer *writer, const struct record_header *record,
                       struct problem *problem)
 {
-    return writer->rotation == NULL || rotation_note(writer, record) == 0
-               ? 0
-               : problem_set(problem, -ENOMEM, "%s: out of memory", writer->name);
+    return note(writer, record, problem);
 }
 
 /* ---- records without some of their fields ---- */
@@ -320,41 +333,47 @@ static int describe_class(struct trace_writer *writer, unsigned number, unsigned
     return writer_replace_metadata(writer, problem);
 }
 
-/* The ID of a ring's class, which is made if it is new; or a negative errno. */
-static int class_number(struct trace_writer *writer, enum ring_id ring,
-                        const struct record_header *record, uint64_t absent,
-                        struct problem *problem)
+/* The index of a ring's class, new or not; or CLASSES_MOST. Both files are one CTF stream class, so an ID means the same in
+ * both. */
+static unsigned find_class(const struct trace_writer *writer, enum ring_id ring, unsigned type,
+                           uint64_t absent)
 {
-    struct classes *classes = &writer->classes[ring];
+    const struct classes *classes = &writer->classes[ring];
     const struct classes *others =
         &writer->classes[ring == RING_CONTROL ? RING_DATA : RING_CONTROL];
     unsigned index = 0;
 
-    /* both files are one CTF stream class, so an ID means the same in both */
     while (index < CLASSES_MOST &&
            (others->at[index].type != 0 ||
             (classes->at[index].type != 0 &&
-             (classes->at[index].type != record->id || classes->at[index].absent != absent))))
+             (classes->at[index].type != type || classes->at[index].absent != absent))))
         index++;
-    if (index == CLASSES_MOST)
-        return problem_set(problem, -E2BIG,
-                           "%s: the rules remove more than %u different sets of fields: remove "
-                           "fewer",
-                           writer->name, CLASSES_MOST);
-    unsigned number = EVENT_CLASS_FIRST + index;
-    if (classes->at[index].type != 0)
-        return (int)number;
+    return index;
+}
+
+/* Before a record of this class: it is in the metadata, and then in the file that the record goes to. */
+static int say_class(struct trace_writer *writer, enum ring_id ring, unsigned index,
+                     const struct record_header *record, uint64_t absent, struct problem *problem)
+{
     const struct record class = {
         .header = {.time = record->time, .id = EVENT_CLASS, .flags = RECORD_NO_STREAM},
-        .class = {.number = number, .type = record->id, .absent = absent},
+        .class = {.number = EVENT_CLASS_FIRST + index, .type = record->id, .absent = absent},
     };
-    int result = describe_class(writer, number, record->id, absent, problem);
-    if (result == 0)
-        result = append(writer, ring, &class.header, sizeof(class), problem);
+    const size_t size = sizeof(class) + event_size(record->id);
+    int result = advance(writer, ring, record->time, size, problem);
+
+    if (result == 0 && writer->classes[ring].at[index].type == 0) {
+        result = describe_class(writer, class.class.number, record->id, absent, problem);
+        if (result == 0) /* the metadata may have taken the last page */
+            result = advance(writer, ring, record->time, size, problem);
+    }
     if (result < 0)
         return result;
-    classes_note(classes, &class);
-    return (int)number;
+    classes_note(&writer->classes[ring], &class);
+    if (writer->said[ring][index])
+        return 0;
+    writer->said[ring][index] = true;
+    return writer_put(writer, ring, &class.header, sizeof(class), problem);
 }
 
 int trace_writer_append_without(struct trace_writer *writer, const struct record_header *record,
@@ -369,20 +388,23 @@ int trace_writer_append_without(struct trace_writer *writer, const struct record
 
     if (result < 0 || absent == 0)
         return result < 0 ? result : trace_writer_append(writer, record, problem);
-    if (writer->rotation != NULL)
-        return problem_set(problem, -ENOTSUP,
-                           "%s: a trace that keeps only the newest has whole records",
-                           writer->name);
     if (!class_is_possible(record->id, absent))
         return problem_set(problem, -EINVAL, "%s: a %s cannot lack these fields", writer->name,
                            type->name);
-    int number = class_number(writer, type->ring, record, absent, problem);
-    if (number < 0)
-        return number;
+    unsigned index = find_class(writer, type->ring, record->id, absent);
+    if (index == CLASSES_MOST)
+        return problem_set(problem, -E2BIG,
+                           "%s: the rules remove more than %u different sets of fields: remove "
+                           "fewer",
+                           writer->name, CLASSES_MOST);
+    result = say_class(writer, type->ring, index, record, absent, problem);
     memcpy(&copy, record, type->size);
     class_clear_fields(record->id, absent, &copy.header);
-    copy.header.id = (uint8_t)number;
-    return append(writer, type->ring, &copy.header, type->size, problem);
+    copy.header.id = (uint8_t)(EVENT_CLASS_FIRST + index);
+    if (result == 0)
+        result = writer_put(writer, type->ring, &copy.header, type->size, problem);
+    /* later files repeat what is valid, whatever fields the record lacks here */
+    return result == 0 ? note(writer, record, problem) : result;
 }
 
 void trace_writer_set_last(struct trace_writer *writer, const struct record *record)

@@ -38,6 +38,7 @@ struct trace_writer {
     uint64_t least_time;       /* when the current files began; 0: they are the first */
     uint64_t repeated;         /* of `accepted`: records that were in earlier files, too */
     struct classes classes[RING_COUNT];
+    bool said[RING_COUNT][CLASSES_MOST]; /* which classes have their CLASS in the current file */
     bool is_past;        /* a copy of what was recorded before: its clocks are not those of now */
     int64_t wall_offset; /* ... but differ by this */
 };

@@ -62,6 +62,18 @@ fails "no trace to filter" 2 'filter: --filter reads what is stored: it goes wit
     "$dpm" filter --from x --store none --filter cat
 echo 'type=send;' > send.rules
 fails "rules and a filter" 2 'filter: --filter or --rules: select first' "$dpm" filter --filter cat -r send.rules alpha -o x
+# what a use of the command would ignore is refused
+for option in "--rsh x" "--machine x" "--store none" "--max-age 1m" "--interval 5s" "--host x" "--fabric-ca x"; do
+    # shellcheck disable=SC2086 # an option and its argument
+    for use in "--to-json goes with no other option" "--descriptions goes only with --rules and --output" \
+        "--filter goes with traces or a session" "--rules goes with traces or a session"; do
+        given=${use%% goes*}
+        [ "$given" = --to-json ] || given="$given x"
+        fails "$given and ${option% *}" 2 "filter: $use.*leave out ${option% *}" "$dpm" filter $given $option alpha
+    done
+done
+fails "traces for a custom filter, and an output" 2 'filter: --filter goes with .*leave out --output' \
+    "$dpm" filter --filter cat alpha -o x
 fails "JSON and a session" 2 'filter: --to-json goes with no other option' "$dpm" filter --to-json --from x
 fails "descriptions and a filter" 2 'filter: --descriptions goes only with --rules' "$dpm" filter --descriptions x --filter cat y
 fails "nothing stored" 2 'run: --filter reads the trace: give --store newest' \

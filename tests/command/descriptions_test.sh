@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # descriptions_test.sh BUILD_FOLDER: `dpm filter --descriptions` from outside: the two layouts of the papers with their synthesised raw
-# traces, whose contents synthesise.py knows without DPM; rules on their own fields; mistakes; and hostile raw files.
+# traces, whose contents synthesise.py knows without DPM; what strace has recorded of a known program; rules on their own fields; mistakes; and hostile raw files.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
 examples=$(cd "$(dirname "$OLDPWD/$0")/../../examples/descriptions" 2> cd.err && pwd) ||
@@ -55,6 +55,46 @@ check_equal "receives of parts of messages are matched" "$(truth bsd receives)" 
 check_equal "the date is the system's" "1984-05-02" "$("$dpm" dump bsd 2> err | head -n 1 | cut -c 1-10)"
 check_equal "the fork" "101" "$("$dpm" dump --json bsd 2> err | jq 'select(.event == "CREATEPROCESS") | .pid')"
 
+# Rules that remove any of the messages: each request was answered after 54 ms, and served in 50, so no other times may appear.
+seed=${DPM_SEED:-$(date +%s)}
+echo "# DPM_SEED=$seed"
+for round in 1 2 3 4 5 6; do
+    awk -v seed="$((seed + round))" 'BEGIN {
+        srand(seed)
+        for (i = 0; i < 4; i++)
+            printf "type=%s, offset%s%d, process=%d;\n", rand() < 0.5 ? "send" : "receive", rand() < 0.5 ? "<" : ">",
+                rand() * 10000, rand() < 0.5 ? 102 : 201
+    }' > some.rules
+    rm -rf some
+    "$dpm" filter -r some.rules bsd -o some 2> err
+    "$dpm" stats --json some > some.json 2> err
+    jq -c '[.processes[] | [.request_ns, 54000000], [.response_ns, 50000000]
+        | select(.[0] and (.[0].min != .[1] or .[0].max != .[1]))]' some.json > made.up
+    check_equal "after rules, no time of a request is made up" "[]" "$(cat made.up)"
+    [ "$(cat made.up)" = "[]" ] || sed 's/^/# /' some.rules
+    # what was received was sent, whether or not its SEND is there
+    check_equal "... and no received message is missing in the traffic" true "$(jq --argjson received "$(
+        "$dpm" dump --json --type receive some 2> err | jq -s 'group_by(.pid) | map({(.[0].pid | tostring): map(.bytes) | add}) | add // {}')" '
+        . as $all | [.processes[].pid] as $pids | [$all.pairs[] | select(.to | type == "number")] |
+        all($received | to_entries[]; . as $one | [$all.pairs[] | select(.to | type == "number" and $pids[. - 1] == ($one.key | tonumber)) | .bytes] | add >= $one.value)' some.json)"
+done
+
+# ---- strace: a client sends 10, 200 and 3000 bytes to its child, which answers with twice as much; then 5 through a pipe ----
+
+check "the lines of strace become raw records" \
+    sh -c "/usr/bin/python3 '$examples/strace.py' < '$examples/strace.calls' > strace.raw 2> left"
+check "... but for calls on files, which are counted" grep -qx 'strace.py: [0-9]* calls on files .* left out' left
+runs "... and a trace" sh -c "'$dpm' filter --descriptions '$examples/strace.descriptions' - -o strace < strace.raw"
+"$dpm" stats --json strace > stats.json 2> err
+check_equal "... with all messages and bytes each way" "3210 in 3, 6425 in 6" \
+    "$(jq -r '[.pairs | sort_by(.bytes)[] | "\(.bytes) in \(.messages)"] | join(", ")' stats.json)"
+check_equal "... each receive matched" "0 0" \
+    "$(jq -r '.trace.matching | "\(.unmatched_receives + .external) \(.unmatched_sends)"' stats.json)"
+check_equal "... both processes, and how the child ended" "python3 python3 768" \
+    "$(jq -r '[.processes[].name] | join(" ")' stats.json) $("$dpm" dump --json --type termination strace 2> dump.err | jq -s '[.[].status] | max')"
+check_equal "CPU times are unknown, not 0" null "$(jq -c '[.processes[].cpu_ns] | unique[]' stats.json)"
+check "... as the output says" grep -q 'SEND lack procTime, .*: CPU time is unknown, and results count none' err
+
 # ---- rules ----
 
 cat > figures.rules << 'END'
@@ -92,6 +132,9 @@ fails "a mistake in descriptions has a place" 1 \
 grep -v timeUnit "$demos" > no.descriptions
 fails "no unit of time" 1 "no.descriptions: nothing says in which unit times are: add 'set timeUnit=ms;'" \
     "$dpm" filter --descriptions no.descriptions demos.raw -o x
+sed 's/machine,0,4,16/place,0,4,16/; s/channel,8,4,10/channel,8,2,10 machine,10,2,10/' "$demos" > body.descriptions
+fails "the machine in a body" 1 "body.descriptions: SENDMESSAGE: its body has the machine, which must be in the header" \
+    "$dpm" filter --descriptions body.descriptions demos.raw -o x
 fails "the layout of another system" 1 "demos.raw: byte 0: the record has 1 bytes, a header needs 24 to" \
     "$dpm" filter --descriptions "$bsd" demos.raw -o x
 printf 'abcdefghijklmnopqrstuvwxyz' > text.raw

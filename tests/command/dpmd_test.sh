@@ -422,8 +422,11 @@ export DPM_SOCKET="$scratch/run/passed"
 python3 activate.py SOCK_SEQPACKET "$DPM_SOCKET" &
 service=$!
 wait_for 60 listens
-record passed run --meter kernel -o recordings/passed -- ./talk 20 0
-check_equal "a socket that systemd passes" "20 210" "$(counted recordings/passed)"
+echo 'type=send, size>15, process=talk; type=receive, size>15, process=talk;' > large.rules
+record passed run --meter kernel -r large.rules -o recordings/passed -- ./talk 20 0
+check_equal "a socket that systemd passes, and a user's rules" "5 90" "$(counted recordings/passed)"
+check "... which the kernel evaluates, too" test \
+    "$("$dpm" dump --json --type discarded recordings/passed | jq -s 'map(select(.stream == 0) | .count) | add // 0')" -gt 20
 end_service
 check "... is left to it when dpmd ends" test -e "$DPM_SOCKET"
 check_equal "... one of another type is refused" \

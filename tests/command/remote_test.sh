@@ -207,6 +207,22 @@ url=nats://127.0.0.1:$(jq .port "$sessions/seen/session.json")
 (umask 077 && jq -r '"filter:" + .users.filter' "$sessions/seen/session.json" > credentials)
 "$dpm" filter --from seen -o by-url --fabric "$url" --credentials credentials > filter4.out 2>&1 &
 filter4=$!
+# another one hands what it stores to a program, one runs on another host, one fails there, and one gets other rules
+echo 'type=send;' > changing.rules
+"$dpm" filter --from seen -o fed --machine web2 --filter "'$dpm' filter --to-json | jq -c 'select(.event == \"SEND\")' > fed.json" > fed.out 2>&1 &
+fed=$!
+timeout 100 "$dpm" filter --from seen --host db1 --rsh "$rsh" --remote-dpm "$dpm" -o "$shared/there" > there.out 2>&1 &
+there=$!
+"$dpm" filter --from seen -o changed --machine web2 -r changing.rules > changed.out 2>&1 &
+changed=$!
+refuses 1 "db1: the filter there failed: .*$shared/client.py/x.*: Not a directory" filter --from seen --host db1 --rsh "$rsh" --remote-dpm "$dpm" \
+    -o "$shared/client.py/x"
+wait_for 30 test -s changed/web2/data
+echo 'type=send, bytes>1G;' > changing.rules.new
+mv changing.rules.new changing.rules
+check "rules that change are in force in a filter that runs" \
+    wait_for 30 grep -qx 'dpm: rules: changing.rules has changed, and is in force from now on' changed.out
+wait_for 30 grep -q 'filtering session seen' there.out
 echo filter:wrong > wrong
 refuses 1 "refuses the credentials of user filter" filter --from seen --fabric "$url" --credentials wrong
 jq -r '"controller:" + .users.controller' "$sessions/seen/session.json" > wrong
@@ -228,6 +244,17 @@ for host in web1 web2 db1; do
     check "... and its data" cmp "all/$host/data" "other/$host/data"
 done
 check "... and of one machine" cmp all/web2/data one/web2/data
+wait $there
+check_equal "a filter on another host ends with the session" 0 $?
+check "... and has stored the same there" cmp all/web1/data "$shared/there/web1/data"
+wait $fed
+check_equal "a custom filter of a session took everything" "0 1" "$? $(grep -c '^dpm: the filter took [0-9]* packets' fed.out)"
+check_equal "... and has each message" "$("$dpm" dump --json --type send all/web2 2> err | jq -r .bytes | sort -n | uniq -c)" \
+    "$(jq -r .bytes fed.json | sort -n | uniq -c)"
+wait $changed
+check_equal "the filter whose rules have changed ends with the session" 0 $?
+"$dpm" dump --json changed/web2 2> err | jq -r 'select(.event == "FLAGS" or .event == "SEND") | .event' | uniq > order
+check_equal "... its trace has both, and what each selects" "FLAGS SEND FLAGS" "$(xargs < order)"
 check_equal "the server has received what the clients have sent" "$(cat client2.out client3.out | awk '/^sent/ { sum += $2 }
     END { print "received", sum }')" "$(grep received server.out)"
 "$dpm" stats --json all/web1 all/web2 all/db1 > stats.json 2> stats.err

@@ -128,6 +128,36 @@ check "... and where it matters less" grep -q \
 check_equal "a receive whose send is without bytes is unselected" "0" \
     "$("$dpm" stats --json fields 2> err | jq '.trace.matching.unmatched_receives + .trace.matching.unmatched_sends + .trace.matching.exact')"
 
+cat > ends.rules << 'END'
+type=termination, status=#*, failedSends=#*, failedReceives=#*;
+type=destroypath, offset=#*, bytes=#*, span=#*;
+type=*;
+END
+runs "ends lack their fields" "$dpm" filter -r ends.rules alpha -o ends
+check_equal "... and still count as events and as ends, not as removed" \
+    "$("$dpm" stats --json alpha 2> err | jq -c '[.trace.events, ([.paths[].ended] | add), [.processes[].ended]]')" \
+    "$("$dpm" stats --json ends 2> err | jq -c '[.trace.events, ([.paths[].ended] | add), [.processes[].ended]]')"
+check "... what is unknown is said" \
+    grep -q 'TERMINATION lack status, failedSends, failedReceives, removed by rule 1, .*: failed calls, .* are unknown in results$' err
+
+# ---- rules that keep some of the sends, and all receives ----
+
+echo 'type=send, bytes>50; type=receive;' > some.rules
+runs "large sends are kept, and all receives" "$dpm" filter -r some.rules alpha -o some
+# of connections whose users are known without the sends that were removed
+traffic() {
+    "$dpm" stats --json "$1" 2> err | jq -c '[.pairs[] | select(.from == 2) | [.to, .messages, .bytes, .size.max]][:3]'
+}
+check_equal "what was received counts as sent" "$(traffic alpha)" "$(traffic some)"
+"$dpm" causality some > out 2> err
+check "causality: their senders are unselected" grep -q '^7 receives of server processes were sent by events that were not selected\.$' out
+check_not "... not unknown" grep 'of server processes have no known sender' out
+check "... and what that means" grep -q '^Selection rules removed events: a request whose messages' out
+for command in why path parallelism; do
+    "$dpm" $command some > out 2> err
+    check "$command says what the rules mean for its result" grep -q '^Selection rules removed events: ' out
+done
+
 # ---- while recording ----
 
 if ! was_found && [ -z "$(find_meter; echo "$meter")" ]; then

@@ -47,10 +47,13 @@ kill -KILL $filter
 wait $filter
 "$dpm" filter --from chosen -r filter.rules -o selected > filter.out 2>&1 &
 filter=$!
-echo 'type=send, size>=950, process=python*; type=receive, process=cat, size>=500;' > new.rules
+echo 'type=send, size>=950, process=python*; type=receive, process=cat, size>=500, PC=#*;' > new.rules
 mv new.rules session.rules
-check "rules that change are reported" wait_for 30 grep -q 'session.rules has changed, and is in force' run.err
-sleep 2 # both have heard of it, and go on
+check "rules that change are reported" wait_for 30 grep -q 'session.rules has changed; each host says' run.err
+for host in a b; do
+    check "... and $host says when they are in force" wait_for 30 grep -qx "dpm: $host: the new rules are in force" run.err
+done
+sleep 0.5 # both go on
 : > enough
 wait $run
 check_equal "the run ends" 0 $?
@@ -68,6 +71,8 @@ for host in a b; do
     { head -n "$before" large; tail -n "+$((before + 1))" large | awk '$1 >= 950'; } > expected
     grep -v change sends > found
     check "... and each write that they select, and no other" cmp expected found
+    check_equal "... whose fields that the second ones discard are absent" '["pc"]' \
+        "$(of all/$host receive 'select(.bytes < 500 | not) | .absent // empty | tojson' | sort -u)"
     check "... of which most were never recorded" test \
         "$(of all/$host discarded 'select(.stream == 0) | .count' | awk '{ sum += $1 } END { print sum + 0 }')" -gt 50
     check "dpm filter selects the same offline" "$dpm" filter -r filter.rules "all/$host" -o "offline.$host"

@@ -61,10 +61,10 @@ def exchange(connection, message, descriptors=()):
     return receive(connection)[0]
 
 
-def open_session():
-    """A connection, the reply, and the rings, which are small."""
+def open_session(selects=0):
+    """A connection, the reply, and the rings, which are small; with `selects`, then the memory of selection rules."""
     connection = connect()
-    send(connection, request(OPEN, struct.pack("=QQIII", 0, 0, 0, 0, 1 << 20)))
+    send(connection, request(OPEN, struct.pack("=QQIIII", 0, 0, 0, 0, 1 << 20, selects)))
     return connection, *receive(connection)
 
 
@@ -239,11 +239,16 @@ def case_flood_of_sockets():
 
 
 def case_kept_rings():
-    """Keeps the rings of ended sessions: they still count. At last it gives them back."""
+    """Keeps the rings of ended sessions, or only the memory of selection rules: they still count. At last it gives them
+    back."""
     kept = []
     reply = "0"
     while reply.startswith("0") and len(kept) < 10:
-        connection, reply, rings = open_session()
+        connection, reply, rings = open_session(selects=len(kept) % 2)
+        if len(kept) % 2:
+            for ring in rings[:2]:
+                os.close(ring)
+            rings = rings[2:]
         kept.append(rings)
         connection.close()
     for rings in kept:

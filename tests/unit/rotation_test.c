@@ -689,6 +689,80 @@ static void limits_are_checked(void **unused)
     trace_writer_discard(writer, path);
 }
 
+/* ---- records that lack fields ---- */
+
+#define LACKING_MOST 60000
+
+static uint64_t absent_of[LACKING_MOST]; /* by the number of the record, in `sequence` */
+
+/* Random messages and terminations; what they lack, and whether files are begun, is chosen at random. */
+static void write_lacking(size_t count, size_t sets)
+{
+    struct problem problem;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t set = random_below(&seed, sets);
+        /* SEND, RECEIVE, MESSAGEQUEUED are of the data ring, the others of the control ring */
+        static const uint8_t types[] = {EVENT_SEND, EVENT_RECEIVE, EVENT_MESSAGEQUEUED,
+                                        EVENT_TERMINATION, EVENT_DESTROYPATH};
+        struct record record = {
+            .header = {.time = world.time += 1 + random_below(&seed, 100),
+                       .id = types[set % ARRAY_SIZE(types)],
+                       .stream = 1,
+                       .sequence = (uint32_t)i},
+            .message = {.path = 1, .offset = (uint32_t)i, .bytes = (uint32_t)random_number(&seed)},
+        };
+        absent_of[i] = set == 0 ? 0 : (set % 15 + 1) << 8;
+        if (trace_writer_append_without(world.writer, &record.header, absent_of[i], &problem) < 0)
+            fail_msg("%s", problem.text);
+    }
+}
+
+/* What is left is the end of what was written, each record without its own fields. */
+static size_t read_lacking(size_t count)
+{
+    const char *const paths[] = {path};
+    struct source *source;
+    struct problem problem;
+    struct event event;
+    uint64_t complete;
+    size_t read = 0, next = 0;
+
+    if (trace_open(paths, 1, &source, &problem) < 0)
+        fail_msg("%s", problem.text);
+    while (source->next(source, &event, &complete, &problem) == SOURCE_RECORD) {
+        if (!event_is_metered(event.header->id))
+            continue;
+        next = read++ == 0 ? event.header->sequence : next + 1;
+        assert_int_equal(event.header->sequence, next);
+        assert_int_equal(event.absent, absent_of[next]);
+    }
+    assert_true(source->states[0].complete);
+    assert_int_equal(source->states[0].lost, 0);
+    assert_int_equal(next, count - 1);
+    trace_close(source);
+    return read;
+}
+
+/* Each file says again what its records lack. */
+static void records_may_lack_fields(void **unused)
+{
+    struct problem problem;
+
+    (void)unused;
+    seed = seed_of_run("lacking");
+    for (unsigned round = 0; round < 4; round++) {
+        const struct trace_limits limits = {.max_files = round % 2 == 0 ? 0 : 3};
+        size_t count = 1 + random_below(&seed, LACKING_MOST);
+        begin_world(TRACE_SMALLEST_KEPT, &limits);
+        write_lacking(count, 1 + random_below(&seed, 60));
+        assert_int_equal(trace_writer_close(world.writer, END_COMPLETE, &problem), 0);
+        check_bounds(TRACE_SMALLEST_KEPT, round % 2 == 0 ? 32 : 3);
+        size_t read = read_lacking(count);
+        print_message("# %zu of %zu records\n", read, count);
+    }
+}
+
 /* Files that are full early make none of the others older: what has the space and the age stays. */
 static void a_burst_removes_nothing_else(void **unused)
 {
@@ -774,6 +848,7 @@ int main(void)
         cmocka_unit_test(the_newest_are_kept),
         cmocka_unit_test(a_kill_leaves_a_trace),
         cmocka_unit_test(a_reader_follows),
+        cmocka_unit_test(records_may_lack_fields),
         cmocka_unit_test(limits_are_checked),
         cmocka_unit_test(a_burst_removes_nothing_else),
         cmocka_unit_test(half_of_the_age_is_kept_by_two_files),

@@ -114,7 +114,8 @@ static void make_table(struct random_table *made)
         };
         for (size_t k = 0; k < ROWS; k++) {
             int padding = (int)below(figures ? 6 : 7);
-            snprintf(made->cells[k][i], WORD, "c%zux%zu%.*s", k, i, padding, "yyyyyyyyyyyy");
+            snprintf(made->cells[k][i], WORD, "c%ux%u%.*s", (unsigned)k % 100, (unsigned)i % 100,
+                     padding, "yyyyyyyyyyyy");
         }
     }
 }

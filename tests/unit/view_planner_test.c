@@ -453,12 +453,6 @@ static void figures_come_from_resident_monitors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(latencies_of_the_paper),    cmocka_unit_test(counts_of_the_paper),
-        cmocka_unit_test(perturbation_of_the_paper), cmocka_unit_test(selectivity_decides),
-        cmocka_unit_test(what_cannot_be_in_time),    cmocka_unit_test(local_area_network),
-        cmocka_unit_test(realtime_multiprocessor),   cmocka_unit_test(shared_memory),
-        cmocka_unit_test(errors_in_costs),           cmocka_unit_test(many_instances),
-        cmocka_unit_test(conditions_are_grouped),    cmocka_unit_test(costs_of_probing_decide),
         cmocka_unit_test(latencies_of_the_paper),
         cmocka_unit_test(counts_of_the_paper),
         cmocka_unit_test(perturbation_of_the_paper),
@@ -470,6 +464,7 @@ int main(void)
         cmocka_unit_test(errors_in_costs),
         cmocka_unit_test(many_instances),
         cmocka_unit_test(conditions_are_grouped),
+        cmocka_unit_test(costs_of_probing_decide),
         cmocka_unit_test(figures_come_from_resident_monitors),
         cmocka_unit_test(only_the_central_monitor_notifies),
     };

@@ -189,6 +189,7 @@ struct causality {
     uint64_t without_request; /* messages between server processes that belong to no request */
     uint64_t late; /* ... since the one that they belonged to is forgotten: it was too long ago */
     uint64_t unmatched;    /* receives of server processes with an unknown sender */
+    uint64_t unselected;   /* the same, whose SENDs a selection has removed */
     uint64_t contradicted; /* `last`: answers to another request than that of the latest receive */
     uint64_t ambiguous;    /* further possible senders of a receive's bytes: the first was taken */
     uint64_t system_receives;     /* receives of server processes from system processes */

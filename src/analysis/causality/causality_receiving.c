@@ -175,7 +175,10 @@ static int from_rest(struct causality_analysis *analysis, struct causality_event
 {
     if (at->event->rest == REST_EXTERNAL)
         return from_stranger(analysis, at, receiving);
-    analysis->sums.unmatched++;
+    if (at->event->rest == REST_UNSELECTED)
+        analysis->sums.unselected++;
+    else
+        analysis->sums.unmatched++;
     return from_unknown(analysis, at);
 }
 

@@ -443,6 +443,7 @@ int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elaps
     if (analysis->recorded.known)
         elapsed->flags_left_out = TELL_OF_WAITS & ~analysis->recorded.always;
     elapsed->kinds_left_out = analysis->recorded.kinds_left_out & METER_ALL_KINDS;
+    elapsed->has_rules = analysis->recorded.rules > 0;
     int result = elapsed_end_requests(analysis);
     if (result == 0)
         result = elapsed_find_labels(analysis);

@@ -144,6 +144,7 @@ struct elapsed {
     uint64_t
         flags_left_out; /* event types that say what ended a wait, and were not always recorded */
     uint32_t kinds_left_out; /* METER_TCP ...: kinds of paths */
+    bool has_rules;          /* selection rules may have removed what ended a wait */
     struct elapsed_requests requests;
     struct elapsed_wait *waits; /* most time first */
     size_t wait_count;

@@ -318,6 +318,7 @@ static void build_totals(const struct statistics *statistics, struct communicati
         result->lost += state->lost;
         result->skipped += state->skipped;
         result->complete = result->complete && source_is_whole(state);
+        result->cpu_unknown = result->cpu_unknown || history_lacks_cpu_time(statistics->history, i);
         for (unsigned id = 0; id < EVENT_ID_END; id++)
             result->sizes_unknown =
                 result->sizes_unknown || history_lacking(statistics->history, i)->unsized[id] > 0;

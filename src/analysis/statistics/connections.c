@@ -212,6 +212,9 @@ static struct traffic sum_direction(const struct connection *connection, int i)
     for (const struct usage *usage = connection->usages[by_sends ? i : 1 - i]; usage != NULL;
          usage = usage->next)
         add_traffic(&sum, by_sends ? &usage->sent : &usage->received);
+    for (const struct usage *usage = connection->usages[1 - i]; by_sends && usage != NULL;
+         usage = usage->next)
+        add_traffic(&sum, &usage->unselected);
     return sum;
 }
 
@@ -447,11 +450,6 @@ static int add_waits(struct communication_pair *pair, const struct usage *receiv
     return result;
 }
 
-static bool has_any(const struct traffic *traffic)
-{
-    return traffic->messages > 0 || traffic->bytes > 0;
-}
-
 static int add_pair(struct communication *rows, const struct party *from, const struct party *to,
                     const struct usage *usage, enum value_kind kind, bool local)
 {
@@ -507,6 +505,28 @@ static int add_waits_of_receivers(struct communication *rows, uint32_t sender,
     return result;
 }
 
+/* Adds what arrived although its SENDs were removed by a selection. Which process sent it is known if only one uses that end. */
+static int add_unselected(struct communication *rows, const struct usage *first,
+                          const struct party *from, const struct party *to, bool local,
+                          struct histogram *sizes)
+{
+    int result = 0;
+
+    for (const struct usage *usage = first; result == 0 && usage != NULL; usage = usage->next) {
+        if (!has_any(&usage->unselected))
+            continue;
+        struct communication_pair *pair = communication_pair(rows, from, to);
+        if (pair == NULL)
+            return -ENOMEM;
+        add_traffic(&pair->sent, &usage->unselected);
+        pair->local = pair->local && local;
+        result = add_values(usage, VALUE_RECEIVED, sizes);
+        if (result == 0)
+            result = add_values(usage, VALUE_RECEIVED, &pair->sizes);
+    }
+    return result;
+}
+
 /* Adds the traffic from end `from` to the other end. */
 static int add_direction(struct communication *rows, const struct connection *connection, int from,
                          uint32_t sender, const struct party parties[2], struct histogram *sizes)
@@ -526,6 +546,9 @@ static int add_direction(struct communication *rows, const struct connection *co
             result = add_pair(rows, by_sends ? &user : &parties[from],
                               by_sends ? &parties[1 - from] : &user, usage, kind, like->local);
     }
+    if (result == 0 && by_sends)
+        result = add_unselected(rows, connection->usages[1 - from], &parties[from],
+                                &parties[1 - from], like->local, sizes);
     return result < 0 || !by_sends
                ? result
                : add_waits_of_receivers(rows, sender, connection->usages[1 - from],

@@ -8,6 +8,7 @@
 #ifndef DPM_ENDPOINTS_H
 #define DPM_ENDPOINTS_H
 
+#include "analysis/statistics/answers.h"
 #include "analysis/statistics/messages.h"
 #include "analysis/statistics/places.h"
 #include "analysis/statistics/queues.h"
@@ -21,8 +22,11 @@ struct usage {
     bool serves;        /* as the server */
     uint64_t last_time; /* of its last message */
     uint64_t asked;     /* when the request came whose answer is in progress; 0: none is */
+    struct answer_checks checks;
     struct traffic sent;
     struct traffic received;
+    struct traffic
+        unselected; /* of `received`: messages and bytes whose SENDs a selection has removed */
     struct open_messages open;
     struct latest_values latest;
     struct value_histograms *histograms; /* NULL: few values so far */
@@ -38,6 +42,8 @@ struct endpoint {
     bool unconnected;   /* a listener, or its connection failed */
     bool partner_tells; /* the other end is in use, and its sends are recorded */
     uint8_t kind;       /* enum path_kind */
+    uint32_t next[2];   /* positions of the next RECEIVE and SEND if nothing is missing ... */
+    bool has_next[2];   /* ... as far as is known */
     uint8_t role;       /* enum path_role; guessed from the ports if unknown */
     uint32_t origin;
     uint32_t number;          /* of the path */

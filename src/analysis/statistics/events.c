@@ -5,6 +5,7 @@
  *      record --> stream, process:  CPU time, program counters, waits (waits.c)
  *            '--> endpoint, usage:  messages sent and received (messages.c), the receive queue (queues.c)
  */
+#include "analysis/statistics/answers.h"
 #include "analysis/statistics/queues.h"
 #include "analysis/statistics/statistics_state.h"
 #include "meter/shared/message.h"
@@ -148,7 +149,7 @@ static int add_end_of_path(struct statistics *statistics, const struct history_e
     if (endpoint == NULL)
         return -ENOMEM;
     for (const struct usage *usage = endpoint->usages; usage != NULL; usage = usage->next)
-        if (messages_cover_answer(statistics, usage) < 0)
+        if (answers_cover(statistics, usage) < 0)
             return -ENOMEM;
     endpoint->closed = event->when;
     queues_close(statistics, endpoint);
@@ -211,7 +212,7 @@ static int add_message(struct statistics *statistics, struct endpoint *endpoint,
                        struct usage *usage, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
-    int result = messages_count(statistics, endpoint, usage, record, event->when);
+    int result = messages_count(statistics, endpoint, usage, event);
 
     if (result < 0 || !endpoint->known)
         return result;

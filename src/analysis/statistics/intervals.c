@@ -100,18 +100,15 @@ static struct stretches *stretches_of(struct statistics *statistics, uint32_t or
     return stretches;
 }
 
-int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
+int intervals_count(struct statistics *statistics, uint32_t origin, const struct traffic *sent,
                     uint64_t when)
 {
-    struct traffic sent = {0};
-
     if (statistics->intervals.every == 0)
         return 0;
     struct stretches *stretches = stretches_of(statistics, origin);
     if (stretches == NULL)
         return -ENOMEM;
-    count_message(&sent, record);
-    return count_at(stretches, CLOCK_BASE + when, &sent);
+    return count_at(stretches, CLOCK_BASE + when, sent);
 }
 
 /* ---- the result ---- */

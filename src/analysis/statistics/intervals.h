@@ -33,8 +33,8 @@ struct intervals {
 
 /* These return 0 or -ENOMEM. */
 
-/* Counts a SEND, or a RECEIVE from an unmonitored peer. `when`: by its origin's clock. */
-int intervals_count(struct statistics *statistics, uint32_t origin, const struct record *record,
+/* Counts what was sent. `when`: by its origin's clock. */
+int intervals_count(struct statistics *statistics, uint32_t origin, const struct traffic *sent,
                     uint64_t when);
 
 /* Fills in the intervals of a result, by the first origin's clock. `begin`: time of the first record by that clock. */

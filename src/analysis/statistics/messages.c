@@ -2,8 +2,10 @@
 /* messages.c: counts a message. See messages.h. */
 #include "analysis/statistics/messages.h"
 
+#include "analysis/statistics/answers.h"
 #include "analysis/statistics/endpoints.h"
 #include "analysis/statistics/intervals.h"
+#include "analysis/statistics/rows.h"
 #include "analysis/statistics/statistics_state.h"
 
 #include <errno.h>
@@ -75,30 +77,41 @@ static bool partner_counts(const struct statistics *statistics, const struct end
            (endpoint->partner == NULL || endpoint_sends_are_metered(statistics, endpoint->partner));
 }
 
-/* Messages are counted where they are sent, if that end is metered and in use. */
-static int note_size(const struct statistics *statistics, struct usage *usage,
-                     const struct endpoint *endpoint, const struct record *record)
+/* What the record counts for the traffic of its direction. Messages are counted where they are sent, if that end is
+ * metered and in use; but those whose SENDs a selection has removed, where they are received.
+ *
+ *      SEND 2000 B     (SEND 10 B)                  rules keep large sends, and all receives
+ *      RECEIVE 2000 B  RECEIVE 10 B                 2 messages: the SEND, and the second RECEIVE
+ */
+static struct traffic share_of(const struct statistics *statistics, const struct endpoint *endpoint,
+                               const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct traffic share = {0};
+
+    if (record->header.id == EVENT_SEND || !partner_counts(statistics, endpoint))
+        count_message(&share, record);
+    else if (event->rest == REST_UNSELECTED)
+        share = (struct traffic){(record->header.flags & RECORD_CONTINUED) == 0, event->rest_bytes};
+    return share;
+}
+
+static int note_size(struct usage *usage, const struct record *record, struct traffic share)
 {
     enum value_kind kind = record->header.id == EVENT_SEND ? VALUE_SENT : VALUE_RECEIVED;
 
-    if (kind == VALUE_RECEIVED && partner_counts(statistics, endpoint))
-        return 0;
     if (record->header.flags & RECORD_CONTINUED) {
         struct open_message *open = find_open(&usage->open, kind, record->header.stream);
         if (open != NULL)
-            open->size += record->message.bytes;
+            open->size += share.bytes;
         return 0;
     }
-    return open_message(usage, (struct open_message){.size = record->message.bytes,
+    if (share.messages == 0)
+        return 0;
+    return open_message(usage, (struct open_message){.size = share.bytes,
                                                      .stream = record->header.stream,
                                                      .kind = (uint8_t)kind,
                                                      .any = true});
-}
-
-/* The answer in progress, so far. */
-static uint64_t answer_took(const struct usage *usage)
-{
-    return usage->last_time > usage->asked ? usage->last_time - usage->asked : 0;
 }
 
 static int add_if_open(struct usage *to, const struct open_message *open)
@@ -109,7 +122,7 @@ static int add_if_open(struct usage *to, const struct open_message *open)
 int messages_close(struct usage *to, const struct usage *from)
 {
     const struct open_messages *open = &from->open;
-    int result = from->asked == 0 ? 0 : usage_values_add(to, VALUE_ANSWER_WHOLE, answer_took(from));
+    int result = answers_close(to, from);
 
     for (unsigned i = 0; result == 0 && i < ARRAY_SIZE(open->latest); i++)
         result = add_if_open(to, &open->latest[i]);
@@ -124,7 +137,7 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
     const struct open_messages *open = &usage->open;
 
     if (kind == VALUE_ANSWER_WHOLE)
-        return usage->asked == 0 ? 0 : histogram_add(histogram, answer_took(usage), most);
+        return answers_add_open(usage, histogram, most);
     if (kind >= VALUE_ANSWER)
         return 0;
     uint32_t aside = open->aside == NULL ? 0 : open->aside->count;
@@ -139,49 +152,6 @@ int messages_add_open(const struct usage *usage, enum value_kind kind, struct hi
 
 /* ---- messages ---- */
 
-int messages_cover_answer(struct statistics *statistics, const struct usage *usage)
-{
-    return usage->asked == 0
-               ? 0
-               : coverings_add(&statistics->coverings,
-                               usage->serves ? COVERING_RESPONSE : COVERING_REQUEST, usage->process,
-                               NO_PROCESS, usage->asked, usage->last_time);
-}
-
-/* Response time of a server: from receive to send. Request latency of a client: from send to receive. The role is that
- * of the path; if unknown, a process that receives first is the server.
- *
- *      client   SEND ........... RECEIVE ... RECEIVE ... RECEIVE   SEND
- *               |-- VALUE_ANSWER -->|                       |      the next request
- *               |-- VALUE_ANSWER_WHOLE -------------------->|
- */
-static int note_answer(struct statistics *statistics, struct usage *usage,
-                       const struct endpoint *endpoint, uint8_t id, uint64_t when)
-{
-    uint8_t before = usage->last;
-    uint64_t last_time = usage->last_time;
-    int result = 0;
-
-    if (kind_is_pipe(endpoint->kind))
-        return 0; /* of messages one way none is an answer */
-    if (before == 0)
-        usage->serves = endpoint->role == PATH_ROLE_ACCEPTED ||
-                        (endpoint->role == PATH_ROLE_UNKNOWN && id == EVENT_RECEIVE);
-    uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
-    if (id == asks && usage->asked != 0) {
-        result = usage_values_add(usage, VALUE_ANSWER_WHOLE, answer_took(usage));
-        if (result == 0)
-            result = messages_cover_answer(statistics, usage);
-        usage->asked = 0;
-    } else if (id != asks && before == asks && when >= last_time) {
-        result = usage_values_add(usage, VALUE_ANSWER, when - last_time);
-        usage->asked = last_time;
-    }
-    usage->last = id;
-    usage->last_time = when;
-    return result;
-}
-
 /* The kind of a path without a PATH record is unknown: a receive of 0 bytes is then taken for the end of the file, by
  * far the more common case. */
 static bool is_message(const struct endpoint *endpoint, const struct record *record)
@@ -191,28 +161,25 @@ static bool is_message(const struct endpoint *endpoint, const struct record *rec
             !endpoint->byte_stream);
 }
 
-/* Messages count where they are sent; those of an unmonitored peer, where they are received. */
-static bool counts_in_intervals(const struct statistics *statistics,
-                                const struct endpoint *endpoint, const struct record *record)
-{
-    return record->header.id == EVENT_SEND ||
-           (!partner_counts(statistics, endpoint) && endpoint->partner != endpoint);
-}
-
 int messages_count(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
-                   const struct record *record, uint64_t when)
+                   const struct history_event *event)
 {
+    const struct record *record = (const struct record *)event->event.header;
+    bool is_sent = record->header.id == EVENT_SEND;
     int result = 0;
 
     endpoint->messages++;
     if (!is_message(endpoint, record))
         return 0;
-    count_message(record->header.id == EVENT_SEND ? &usage->sent : &usage->received, record);
-    result = note_size(statistics, usage, endpoint, record);
-    if (result == 0 && counts_in_intervals(statistics, endpoint, record))
-        result = intervals_count(statistics, endpoint->origin, record, when);
+    struct traffic share = share_of(statistics, endpoint, event);
+    count_message(is_sent ? &usage->sent : &usage->received, record);
+    if (!is_sent && event->rest == REST_UNSELECTED)
+        add_traffic(&usage->unselected, &share);
+    result = note_size(usage, record, share);
+    if (result == 0 && (is_sent || (has_any(&share) && endpoint->partner != endpoint)))
+        result = intervals_count(statistics, endpoint->origin, &share, event->when);
     /* all unknown paths share one endpoint, so messages cannot be distinguished */
     return result < 0 || !endpoint->known
                ? result
-               : note_answer(statistics, usage, endpoint, record->header.id, when);
+               : answers_note(statistics, endpoint, usage, record, event->when);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * messages.h: counts messages, their sizes, and request latencies. Private to statistics/.
+ * messages.h: counts messages and their sizes. Private to statistics/.
  *
  *      SEND 1000 (stream 1)   SEND 10 (stream 2)   SEND 2000 continued (stream 1)   SEND 7 (stream 1)
  *           open: 1000             open: 10             open: 3000                       a message of 3000
@@ -38,12 +38,9 @@ struct open_messages {
 
 /* These return 0 or -ENOMEM. */
 
-/* Counts a SEND or RECEIVE of a usage of this endpoint. `when` it happened: by its origin's clock. */
+/* Counts a SEND or RECEIVE of a usage of this endpoint. */
 int messages_count(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
-                   const struct record *record, uint64_t when);
-
-/* Adds the answer in progress to the time covered by answers of its process. */
-int messages_cover_answer(struct statistics *statistics, const struct usage *usage);
+                   const struct history_event *event);
 
 /* Treat open messages, and an answer in progress, as complete: add the sizes and times of those of `from` to the values
  * of `to`; of those of one kind to a histogram. */

@@ -8,6 +8,12 @@
 /* ---- sums.c ---- */
 
 void add_traffic(struct traffic *sum, const struct traffic *more);
+
+static inline bool has_any(const struct traffic *traffic)
+{
+    return traffic->messages > 0 || traffic->bytes > 0;
+}
+
 void add_network(struct network *sum, const struct network *more);
 void add_held(struct held_messages *sum, const struct held_messages *more);
 void add_queue(struct queue_length *sum, const struct queue_length *more);

@@ -145,8 +145,12 @@ static int add_path(struct statistics *statistics, const struct history_event *e
     struct endpoint *endpoint = endpoint_of(statistics, event, record->path);
     if (endpoint == NULL)
         return -ENOMEM;
-    if (!endpoint->known)
+    if (!endpoint->known) {
         identities_keep_path(statistics->identities, event->event.origin, record->path);
+        endpoint->next[0] = record->start_in;
+        endpoint->next[1] = record->start_out;
+        endpoint->has_next[0] = endpoint->has_next[1] = true;
+    }
     endpoint->known = true;
     endpoint->kind = record->kind;
     endpoint->role = likely_role(record);

@@ -350,6 +350,7 @@ struct communication {
     uint32_t traces_of_ptrace; /* recordings made by the ptrace meter */
     uint32_t traces_of_others; /* converted raw records of other systems */
     bool sizes_unknown;        /* some messages have no known size, so no sum of bytes is known */
+    bool cpu_unknown;          /* some trace has no CPU times, so no sum of these is known */
     bool has_rules;            /* selection rules have removed records of some recording */
     uint64_t unseen_bytes; /* received by calls that the meter does not see; not in any process */
     uint64_t unseen_sent_bytes;     /* the same for sending */

@@ -43,8 +43,7 @@ __noinline bool is_selected(const struct stream *stream, uint32_t id, uint64_t f
     }
     if (selection_may_accept(selection, &record))
         return true;
-    __sync_fetch_and_add(
-        &selection->dropped[bpf_get_smp_processor_id() & (SELECTION_COUNTERS - 1)].count, 1);
+    __sync_fetch_and_add(selection_counter(selection, bpf_get_smp_processor_id(), id), 1);
     return false;
 }
 

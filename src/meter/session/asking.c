@@ -78,7 +78,7 @@ static int read_file(int descriptor, uint64_t size, struct asked_file *ret_file)
     return have == size ? 0 : -EPROTO;
 }
 
-/* Takes what came with a reply: the rings, or a file. */
+/* Takes what came with a reply: the rings and the memory of rules, or a file. */
 static int take_file(const struct session_request *request, const struct session_reply *reply,
                      int *descriptors, size_t count, struct asked_file *ret_file)
 {
@@ -98,8 +98,8 @@ static int take_file(const struct session_request *request, const struct session
 int ask(struct asking *asking, struct session_request *request, int descriptor,
         struct session_reply *ret_reply, struct asked_file *ret_file, struct problem *problem)
 {
-    int descriptors[RING_COUNT];
-    size_t count = RING_COUNT;
+    int descriptors[SESSION_DESCRIPTORS_MOST];
+    size_t count = SESSION_DESCRIPTORS_MOST;
 
     if (asking->gone)
         return is_gone(asking, 0, problem);

@@ -5,11 +5,11 @@
 
 #include "meter/shared/session_protocol.h"
 
-/* What comes with a reply: the contents of a file, or the rings. */
+/* What comes with a reply: the contents of a file, or the rings and perhaps the memory of selection rules. */
 struct asked_file {
     char *bytes; /* the caller frees it */
     size_t size;
-    int rings[RING_COUNT]; /* the caller closes them */
+    int rings[SESSION_DESCRIPTORS_MOST]; /* the caller closes them */
     size_t ring_count;
 };
 

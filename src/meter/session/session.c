@@ -3,6 +3,7 @@
 #include "meter/session/session.h"
 
 #include "meter/rings/ring_reader.h"
+#include "meter/rings/selection_memory.h"
 #include "meter/session/asking.h"
 #include "meter/session/session_sockets.h"
 
@@ -337,6 +338,7 @@ static void close_session(struct meter_interface *interface)
     struct session *session = session_of(interface);
 
     ring_reader_close(&session->reader);
+    selection_unmap(session->interface.selection);
     session_sockets_done(&session->sockets);
     asking_done(&session->asking);
     free(session);
@@ -361,17 +363,20 @@ static const struct meter_interface session_meter = {
     .close = close_session,
 };
 
-/* Takes the rings that dpmd has sent, with their sizes. */
+/* Takes the rings that dpmd has sent, with their sizes, and the memory of rules. An older dpmd sends none, and the recorder
+ * selects alone. */
 static int open_rings(struct session *session, const struct session_reply *reply,
                       struct asked_file *file, struct problem *problem)
 {
-    int result = file->ring_count == RING_COUNT ? 0 : -EPROTO;
+    int result = file->ring_count >= RING_COUNT ? 0 : -EPROTO;
 
     for (size_t i = 0; i < file->ring_count; i++) {
-        if (result == 0)
+        if (result == 0 && i == RING_COUNT)
+            result = selection_map(file->rings[i], &session->interface.selection);
+        else if (result == 0)
             result = ring_reader_open(&session->reader, (enum ring_id)i, file->rings[i],
                                       reply->open.sizes[i]);
-        if (result == 0)
+        if (result == 0 && i < RING_COUNT)
             result = ring_reader_watch(&session->reader, file->rings[i]);
         close(file->rings[i]); /* the mapping keeps the ring open, and so watched */
     }
@@ -401,7 +406,8 @@ int session_open(const struct session_options *options, struct meter_interface *
                                                .later_flags = options->later_flags,
                                                .kinds = options->kinds,
                                                .later_kinds = options->later_kinds,
-                                               .ring_size = options->ring_size}};
+                                               .ring_size = options->ring_size,
+                                               .selects = options->selects}};
     struct session_reply reply;
     struct asked_file file = {0};
 

@@ -17,6 +17,7 @@ struct session_options {
     uint32_t kinds;       /* METER_TCP ...; 0 = all */
     uint32_t later_kinds; /* as in struct meter_options */
     uint32_t ring_size;   /* bytes of the data ring; 0 = the default */
+    bool selects;         /* selection rules may be put in force: meter_interface.selection */
 };
 
 /* Where dpmd listens: $DPM_SOCKET, else SESSION_SOCKET. */

@@ -64,8 +64,8 @@ struct selection_entry {
 };
 
 struct selection_counter {
-    uint64_t count;
-    uint64_t unused[7]; /* a cache line of its own */
+    uint64_t counts[2]; /* by ring (enum ring_id) that the records would have been in */
+    uint64_t unused[6]; /* a cache line of its own */
 };
 
 struct selection {
@@ -77,7 +77,8 @@ struct selection {
     uint64_t without_stream;           /* rules that may accept records of no stream */
     uint64_t plain;                    /* rules without a condition on numbers */
     uint64_t by_type[SELECTION_TYPES]; /* rules that may accept the type */
-    uint64_t with_path; /* EVENT_FLAG of types whose first number is that of a path */
+    uint64_t with_path;  /* EVENT_FLAG of types whose first number is that of a path ... */
+    uint64_t of_control; /* ... that go to the control ring */
     struct selection_condition conditions[SELECTION_CONDITIONS];
     struct selection_entry streams[SELECTION_STREAMS];
     struct selection_entry paths[SELECTION_PATHS];
@@ -110,6 +111,15 @@ selection_holds(const struct selection_condition *condition, const struct select
                                        : SELECTION_GREATER;
 
     return (condition->relation & outcome) != 0;
+}
+
+/* Where a dropped record is counted. */
+static inline __attribute__((always_inline)) uint64_t *
+selection_counter(struct selection *selection, uint32_t cpu, uint32_t id)
+{
+    uint64_t is_of_data = ~(selection->of_control >> (id & 63)) & 1;
+
+    return &selection->dropped[cpu & (SELECTION_COUNTERS - 1)].counts[is_of_data];
 }
 
 /* The rules that may accept, as far as is known of this stream or path. The number is read again: another one may have

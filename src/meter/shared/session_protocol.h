@@ -66,6 +66,7 @@ struct session_request {
             uint32_t kinds;
             uint32_t later_kinds; /* likewise */
             uint32_t ring_size;   /* 0: the default */
+            uint32_t selects;     /* not 0: selection rules are wanted in the kernel */
         } open;
         struct {
             uint64_t flags_off, flags_on; /* CHANGE: struct meter_change */
@@ -87,6 +88,8 @@ struct session_request {
 
 #define SESSION_TEXT_SIZE 512
 
+#define SESSION_DESCRIPTORS_MOST (RING_COUNT + 1) /* that come with a reply */
+
 struct session_reply {
     uint32_t version;
     int32_t result; /* a negative errno: `text` says why; ACQUIRE, CHANGE: how many threads */
@@ -95,8 +98,9 @@ struct session_reply {
     union {
         struct {
             uint32_t sizes
-                [RING_COUNT]; /* of the rings, in bytes; their descriptors come in this order */
-            uint32_t kinds;   /* that are metered */
+                [RING_COUNT]; /* of the rings, in bytes; their descriptors come in this order, then, if it was
+                               * wanted, that of the memory of the rules (kernel_selection.h) */
+            uint32_t kinds; /* that are metered */
             uint32_t later_kinds;
             uint64_t unknown_flags;
         } open;           /* `text`: what was left out */

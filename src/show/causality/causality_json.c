@@ -59,14 +59,15 @@ static json_t *precision(const struct causality *causality)
         proved += attribution_is_proved((enum attribution)i) ? causality->attributed[i] : 0;
     return json_pack(
         "{s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-        "s:o, s:o}",
+        "s:o, s:o, s:o}",
         "proved", attributed(causality, true), "proved_share", show_share(proved, causality->arcs),
         "assumed", attributed(causality, false), "without_request",
         json_count(causality->without_request), "late", json_count(causality->late), "unmatched",
-        json_count(causality->unmatched), "contradicted", json_count(causality->contradicted),
-        "ambiguous", json_count(causality->ambiguous), "system_receives",
-        json_count(causality->system_receives), "joined", json_count(causality->joined),
-        "assumed_sides", json_count(causality->assumed_sides), "unknown_connections",
+        json_count(causality->unmatched), "unselected", json_count(causality->unselected),
+        "contradicted", json_count(causality->contradicted), "ambiguous",
+        json_count(causality->ambiguous), "system_receives", json_count(causality->system_receives),
+        "joined", json_count(causality->joined), "assumed_sides",
+        json_count(causality->assumed_sides), "unknown_connections",
         json_count(causality->unknown_connections), "unknown_paths",
         json_count(causality->unknown_paths), "unknown_clocks",
         json_count(causality->unknown_clocks), "long_strings", json_count(causality->long_strings),

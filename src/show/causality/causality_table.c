@@ -434,6 +434,8 @@ static const struct note {
          "belong to requests that were over too long ago"),
     NOTE(unmatched, "receive", "of a server process has no known sender",
          "of server processes have no known sender"),
+    NOTE(unselected, "receive", "of a server process was sent by an event that was not selected",
+         "of server processes were sent by events that were not selected"),
     NOTE(contradicted, "answer", "belongs to another request than the one received last",
          "belong to other requests than the one received last"),
     NOTE(ambiguous, "message", "may have been received instead of another",
@@ -488,6 +490,10 @@ static void print_grounds(const struct causality *causality, FILE *file)
 
     print_attribution(causality, into);
     print_matching(&causality->matching, into);
+    print_selection(
+        &causality->matching,
+        "a request whose messages they removed is missing, ends early, or counts as several.",
+        into);
     print_notes(causality, into);
     print_own_cost(&causality->matching.own_cost, causality->duration, into);
     folding_end(&folding);

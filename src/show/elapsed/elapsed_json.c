@@ -155,8 +155,8 @@ json_t *elapsed_json(const struct elapsed *elapsed)
 int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file)
 {
     json_t *all = elapsed_json(elapsed);
-    json_t *trace =
-        json_pack("{s:o, s:b}", "lost", json_count(recorded->lost), "complete", recorded->complete);
+    json_t *trace = json_pack("{s:o, s:b, s:b}", "lost", json_count(recorded->lost), "complete",
+                              recorded->complete, "rules", elapsed->has_rules);
 
     if (all != NULL && json_object_set_new(all, "trace", trace) < 0) {
         json_decref(all);

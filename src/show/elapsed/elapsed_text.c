@@ -300,7 +300,12 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
     FILE *into = folding_begin(&folding, file);
 
     left_out_text(elapsed->flags_left_out, elapsed->kinds_left_out, words);
-    if (words[0] != '\0')
+    if (elapsed->has_rules)
+        fputs("\nSelection rules removed events: what ended a wait may be one of these, and then "
+              "its time counts "
+              "for something else. Only a recording without rules accounts for all of the time.\n",
+              into);
+    else if (words[0] != '\0')
         fprintf(
             into,
             "\nWhat ended a wait may be missing, because these were not metered: %s. --flags all "

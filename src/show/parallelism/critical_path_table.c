@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* critical_path_table.c: the critical path as text tables, and as folded stacks. See critical_path_face.h. */
 #include "show/parallelism/critical_path_face.h"
+#include "show/parallelism/parallelism_face.h"
 #include "show/text/matching_face.h"
 #include "show/text/table.h"
 #include "show/text/terminal.h"
@@ -344,6 +345,7 @@ static void print_grounds(const struct critical_path *path, const struct recorde
     show_count(path->parallelism->matching.events, all);
     show_count(recorded->lost, missing);
     print_matching(&path->parallelism->matching, file);
+    print_selection(&path->parallelism->matching, PARALLELISM_WITHOUT_EVENTS, file);
     fprintf(file,
             "\n%s of %s events are on the path, %s lost. Predictions assume that events keep "
             "their order.\n",

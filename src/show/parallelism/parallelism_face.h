@@ -18,4 +18,9 @@ struct spread {
 };
 struct spread parallelism_spread(const struct parallelism_runs *runs, size_t row, bool processes);
 
+/* For print_selection. */
+#define PARALLELISM_WITHOUT_EVENTS                                                                 \
+    "a wait for a message that they removed counts as one for something outside, so P and the "    \
+    "critical path are not those of the whole run."
+
 #endif

@@ -400,6 +400,7 @@ static void print_grounds(const struct parallelism_runs *runs, FILE *file)
     show_count(first->messages, messages);
     show_count(first->other_arcs, others);
     print_matching(&first->matching, file);
+    print_selection(&first->matching, PARALLELISM_WITHOUT_EVENTS, file);
     fprintf(file,
             "\nBased on %s events, %s lost; %s edges of messages, %s of creation, ends, buffer "
             "space, connections and wakeups%s.\n",

@@ -120,6 +120,8 @@ static const struct {
     {EVENT_COST, "cpu", "recorder_cpu_ns"},
     {EVENT_COST, "hook", "hook_ns"},
     {0, "span", "span_ns"},
+    {0, "procTime", "cpu_ns"},
+    {0, "PC", "pc"},
 };
 
 /* "failedSends" -> "failed_sends". */

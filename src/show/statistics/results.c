@@ -1103,6 +1103,13 @@ static bool is_of_bytes(const struct result_column *column)
     return column->unit == RESULT_BYTES || column->unit == RESULT_BYTE_RATE;
 }
 
+/* Whether it is the CPU time of a process. */
+static bool is_of_cpu(const struct result_column *column)
+{
+    return column->value.offset == offsetof(struct communication_process, cpu) &&
+           (strcmp(column->key, "cpu_ns") == 0 || strcmp(column->key, "share.cpu") == 0);
+}
+
 void result_value(const struct result_column *column, const struct communication *all,
                   const void *row, struct result_value *value)
 {
@@ -1122,7 +1129,7 @@ void result_value(const struct result_column *column, const struct communication
         value->known = false;
     if (!value->known && (column->flags & RESULT_LACKS) != 0)
         value->amount = 0;
-    if (all->sizes_unknown && is_of_bytes(column))
+    if ((all->sizes_unknown && is_of_bytes(column)) || (all->cpu_unknown && is_of_cpu(column)))
         value->known = false;
     if (column->unit == RESULT_PROCESS)
         value->known = value->amount != NO_PROCESS;

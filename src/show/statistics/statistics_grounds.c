@@ -114,6 +114,8 @@ static void print_other_systems(const struct communication *communication, FILE 
                 "missing there shifts what is matched.\n",
                 communication->traces_of_others < communication->traces ? "Some traces are"
                                                                         : "Records");
+    if (communication->cpu_unknown)
+        fputs("\nCPU times are unknown (-): records do not have them.\n", file);
     if (communication->sizes_unknown)
         fputs("\nSizes of messages are unknown (-): records do not have them.\n", file);
 }

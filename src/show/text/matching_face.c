@@ -61,16 +61,22 @@ void print_matching(const struct history_counts *counts, FILE *file)
     print_forgotten(counts, file);
 }
 
+void print_selection(const struct history_counts *counts, const char *what, FILE *file)
+{
+    if (counts->has_rules)
+        fprintf(file, "\nSelection rules removed events: %s\n", what);
+}
+
 json_t *matching_json(const struct history_counts *counts)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "exact",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "exact",
                      json_count(counts->exact), "ordered", json_count(counts->ordered), "inferred",
                      json_count(counts->inferred), "external", json_count(counts->external),
                      "unselected", json_count(counts->unselected), "unmatched_sends",
                      json_count(counts->unmatched_sends), "unmatched_receives",
                      json_count(counts->unmatched_receives), "forgotten_streams",
                      json_count(counts->forgotten_streams), "forgotten_ranges",
-                     json_count(counts->forgotten_ranges));
+                     json_count(counts->forgotten_ranges), "rules", counts->has_rules);
 }
 
 /* In a shorter recording, start and end (some 0.3 s of CPU) would dominate the share. Several recordings have no common

@@ -12,8 +12,11 @@
 /* Prints an empty line and one line of counts, then a line for each limit that was exceeded. No messages: no counts. */
 void print_matching(const struct history_counts *counts, FILE *file);
 
+/* If selection rules were in force: an empty line, and what that means: "Selection rules removed events: WHAT". */
+void print_selection(const struct history_counts *counts, const char *what, FILE *file);
+
 /* {exact, ordered, inferred, external, unselected, unmatched_sends, unmatched_receives, forgotten_streams,
- * forgotten_ranges}; NULL: out of memory. */
+ * forgotten_ranges, rules}; NULL: out of memory. */
 json_t *matching_json(const struct history_counts *counts);
 
 /* Prints an empty line and one line on DPM's own overhead; nothing if that is not known. `duration`: of the recording,

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* filter_report.h: what `dpm filter --from` says of what it has stored. Private to control/. */
+#ifndef DPM_FILTER_REPORT_H
+#define DPM_FILTER_REPORT_H
+
+#include "filter/filter.h"
+
+/* A line or more for each copy; with rules, how much they selected. */
+void filter_report_copies(const struct filter *filter, bool has_rules);
+
+/* What came in place of packets; nothing if there was none. */
+void filter_report_malformed(const struct filter *filter);
+
+#endif
