@@ -114,6 +114,15 @@ static int refuse_options(const char *action, unsigned given, const char *takes)
                : -1;
 }
 
+static int watch_traces(char **operands, size_t count, const struct view_watch_options *options)
+{
+    int argc = (int)count, status = command_take_traces("view", &argc, &operands, 1);
+
+    return status >= 0 ? status
+                       : view_watch_traces(operands[0], (const char *const *)operands + 1,
+                                           (size_t)argc - 1, options);
+}
+
 static int watch(char **operands, size_t count, size_t words,
                  const struct view_watch_options *options)
 {
@@ -123,8 +132,7 @@ static int watch(char **operands, size_t count, size_t words,
         return command_usage_error("view",
                                    "watch: give a file of views, and traces or -- and a command");
     if (!command)
-        return view_watch_traces(operands[0], (const char *const *)operands + 1, count - 1,
-                                 options);
+        return watch_traces(operands, count, options);
     if (options->json || options->save != NULL)
         return command_usage_error("view", "--json and --save need traces, not a command");
     return view_watch_command(operands[0], operands + 1, count - 1, options);

@@ -113,7 +113,11 @@ static int compile_member(struct compiler *compiler, const struct c_expression *
     if (operand.type->kind != TYPE_STRUCT)
         return compile_problem(compiler, node, -EINVAL, "%s has no members%s",
                                type_name(compiler->program, operand.type),
-                               operand.type->kind == TYPE_POINTER ? "; write -> for ." : "");
+                               operand.type->kind == TYPE_POINTER ? "; write -> for ."
+                               : operand.type->kind == TYPE_UNTYPED
+                                   ? ": the program has no debug information for it; read a "
+                                     "part of it as *(TYPE *)((char *)&NAME + OFFSET)"
+                                   : "");
     result = type_find_member(compiler->program, operand.type, node->name, &member, &nearest);
     if (result == -ENOMEM)
         return no_memory(compiler);

@@ -45,14 +45,35 @@ struct looking {
     char texts[VIEW_REFERENCES_MOST][TEXT_SIZE]; /* the model keeps only the latest */
 };
 
+/* Whether DPM's own objects have the attributes that a view names. */
+static int check_builtins(const struct view *view, struct problem *problem)
+{
+    bool messages;
+
+    for (size_t i = 0; i < view->reference_count; i++) {
+        const struct view_reference *reference = &view->references[i];
+        const struct view_entity *entity = &view->entities[reference->entity];
+        if (entity->builtin != VIEW_PROGRAM &&
+            !view_builtin_has(entity->builtin, reference->attribute, &messages))
+            return problem_set(problem, -EINVAL,
+                               "view %s, line %u: the built-in object %s has no attribute %s",
+                               view->name, reference->line, entity->object, reference->attribute);
+    }
+    return 0;
+}
+
 int view_watch_new(const struct view_file *file, struct view_model *model,
                    const struct view_watch_calls *calls, struct view_watch **ret_watch,
                    struct problem *problem)
 {
-    for (size_t i = 0; i < file->view_count; i++)
+    for (size_t i = 0; i < file->view_count; i++) {
         if (view_builtin_of(file->views[i].name) != VIEW_PROGRAM)
             return problem_set(problem, -EINVAL, "view %s: this name is that of a built-in type",
                                file->views[i].name);
+        int result = check_builtins(&file->views[i], problem);
+        if (result < 0)
+            return result;
+    }
     struct view_watch *watch = calloc(1, sizeof(*watch));
     if (watch == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for views");

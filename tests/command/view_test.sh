@@ -122,6 +122,9 @@ echo 'VIEW DEF V (a: Q.n) ACTIVE WEN Q.n > 1; END VIEW DEF' > wrong.view
 fails "a wrong view" 1 "wrong.view:1:28: found 'WEN', expected WHEN" "$dpm" view watch wrong.view alpha
 echo 'massage machine 3ms' > wrong.costs
 fails "wrong costs" 1 "wrong.costs:1: found 'massage', expected message" "$dpm" view --costs wrong.costs explain two.view
+echo 'VIEW DEF V (a: process[*].cpu) ACTIVE WHEN process[*].cpus > 1; END VIEW DEF' > wrong.view
+fails "an attribute that DPM's own objects have not" 1 \
+    "view V, line 1: the built-in object process has no attribute cpus" "$dpm" view watch wrong.view alpha
 echo 'VIEW DEF machine (a: 1) ACTIVE WHEN 1 < 2; END VIEW DEF' > built.view
 fails "a view with the name of a built-in type" 1 'view machine: this name is that of a built-in type' \
     "$dpm" view watch built.view alpha

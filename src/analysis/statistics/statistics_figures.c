@@ -59,8 +59,13 @@ bool sender_is_late(const struct communication_pair *pair)
 
 bool knows_unused(const struct communication *communication)
 {
-    return (communication->flags_left_out & (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE))) ==
-           0;
+    return !communication->has_rules && (communication->flags_left_out &
+                                         (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_RECEIVE))) == 0;
+}
+
+bool knows_ended(const struct communication *communication)
+{
+    return !communication->has_rules;
 }
 
 /* Caches pair_waited for sorting. */

@@ -223,6 +223,13 @@ static void unused_is_known(const struct communication *all, const void *row,
     value->known = knows_unused(all);
 }
 
+static void ended_is_known(const struct communication *all, const void *row,
+                           struct result_value *value)
+{
+    (void)row;
+    value->known = knows_ended(all);
+}
+
 static void process_queue_is_known(const struct communication *all, const void *row,
                                    struct result_value *value)
 {
@@ -532,7 +539,7 @@ static const struct result_column of_recording[] = {
     {"remote.messages", NULL, RESULT_COUNT, ALL(remote.messages)},
     {"remote.bytes", NULL, RESULT_BYTES, ALL(remote.bytes)},
     {"connections", NULL, RESULT_COUNT, ALL(connections)},
-    {"ended", NULL, RESULT_COUNT, ALL(ended)},
+    {"ended", NULL, RESULT_COUNT, ALL(ended), .get = ended_is_known},
     {"unused", NULL, RESULT_COUNT, ALL(unused), .get = unused_is_known},
     {"failed_connections", NULL, RESULT_COUNT, ALL(failed)},
     {"cgroups_left_out", NULL, RESULT_COUNT, ALL(cgroups_left_out)},
@@ -656,7 +663,7 @@ static const struct result_column of_path[] = {
      .rank = 4},
     {"connections", "CONNECTIONS", RESULT_COUNT, PATH(connections), .sum = SUM_ADD,
      .when = WHEN_SEVERAL, .rank = 3},
-    {"ended", "ENDED", RESULT_COUNT, PATH(ended), .sum = SUM_ADD},
+    {"ended", "ENDED", RESULT_COUNT, PATH(ended), .get = ended_is_known, .sum = SUM_ADD},
     RATES(PATH, NULL),
     {"network.retransmitted", "RETRANSMITS", RESULT_COUNT, PATH(network.retransmitted),
      .known = PATH(network.known), .sum = SUM_ADD, .when = WHEN_KNOWN, .csv = "retransmitted",

@@ -62,7 +62,7 @@ static void print_connections(const struct communication *communication, FILE *f
     char all[COUNTED_SIZE], ended[UNIT_SIZE], unused[UNIT_SIZE];
     bool some_unused = communication->unused > 0 && knows_unused(communication);
 
-    if (communication->ended == 0 && !some_unused)
+    if (!knows_ended(communication) || (communication->ended == 0 && !some_unused))
         return;
     show_counted(communication->connections, "connection", all);
     show_count(communication->ended, ended);
