@@ -59,16 +59,19 @@ int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct 
     return agent_make_folder(folder, problem);
 }
 
-static int folder_of(const struct agent_options *options, const char *session,
+/* An agent that a session could not reach at its end lives on for a day: a new session of the same name gets another one. */
+static int folder_of(const struct agent_options *options, const struct relay_hello *hello,
                      char ret_folder[AGENT_PATH], struct problem *problem)
 {
-    char below[FABRIC_NAME_MOST + 16];
+    char name[2 * FABRIC_NAME_MOST + 2], below[sizeof(name) + 16];
     int result = 0;
 
-    snprintf(below, sizeof(below), "agents/%s", session);
+    snprintf(name, sizeof(name), "%s%s%s", hello->session, hello->id[0] == '\0' ? "" : ".",
+             hello->id);
+    snprintf(below, sizeof(below), "agents/%s", name);
     if (options->folder == NULL)
         result = agent_path(false, below, ret_folder, problem);
-    else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, session) >= AGENT_PATH)
+    else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, name) >= AGENT_PATH)
         result = problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
     return result;
 }
@@ -177,7 +180,7 @@ static int lead(const struct relay_hello *hello, int in, int out,
 {
     char folder[AGENT_PATH], line[sizeof(problem->text)];
     ssize_t size;
-    int result = folder_of(options, hello->session, folder, problem);
+    int result = folder_of(options, hello, folder, problem);
 
     if (result < 0)
         return result;

@@ -114,6 +114,13 @@ const char *fabric_server_session(const struct fabric_server *server)
     return json_string_value(json_object_get(server->session, "session"));
 }
 
+const char *fabric_server_id(const struct fabric_server *server)
+{
+    const char *id = json_string_value(json_object_get(server->session, "id"));
+
+    return id == NULL ? "" : id;
+}
+
 static void set_url(struct fabric_server *server)
 {
     snprintf(server->url, sizeof(server->url), "nats://127.0.0.1:%u", fabric_server_port(server));

@@ -19,6 +19,7 @@
 #include "fabric/fabric.h"
 
 #define FABRIC_SECRET_SIZE 33 /* a password: 32 hexadecimal digits */
+#define FABRIC_ID_SIZE     9  /* 8 hexadecimal digits */
 
 struct fabric_server_options {
     const char *session;   /* a valid name; NULL: that of the folder */
@@ -53,6 +54,9 @@ int fabric_server_stop(const char *folder, struct problem *problem);
 
 uint16_t fabric_server_port(const struct fabric_server *server);
 const char *fabric_server_session(const struct fabric_server *server);
+
+/* Tells the session from an earlier or later one of the same name; "": one that an older dpm has made. */
+const char *fabric_server_id(const struct fabric_server *server);
 
 /* The users of a session. A machine's user is called "machine.NAME". */
 #define FABRIC_CONTROLLER "controller"

@@ -113,6 +113,18 @@ check_equal "die starts a filter that was killed, before it ends the session" "0
 check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
 check_equal "... and no agent stays" "" "$(find web1/dpm/*/agents web2/dpm/*/agents -mindepth 1)"
 
+# ---- a session of the same name as one whose agent could not be ended ----
+
+job newjob lost && job add lost web1 /no/such
+cp err first
+check "an agent is asked for a program" grep -q '^dpm: web1: .*/no/such' first
+old=$(find web1/dpm/*/agents -name socket)
+rm -rf "$HOME/.local/state/dpm/$(hostname)/sessions/shell"
+job newjob lost && job add lost web1 /no/such
+check_equal "... and another one, when the session was lost and begins again" "$(cat first)" "$(cat err)"
+job die
+check_equal "... which ends with it; the old one stays" "0 $old" "$? $(find web1/dpm/*/agents -name socket)"
+
 # ---- a job in one file ----
 
 if long_ones; then
