@@ -171,6 +171,11 @@ int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
              json_t **ret_result, struct problem *problem);
 
+/* ---- job_parse.c ---- */
+
+/* How long a line is without the comment at its end: # after a blank, and not within quotes. */
+size_t job_line_length(const char *line);
+
 /* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
