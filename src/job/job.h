@@ -142,6 +142,9 @@ int jobs_file(struct jobs *jobs, const char *path);
 /* Waits until `file` is readable, and does meanwhile what happens. Returns false: a signal came instead. */
 bool jobs_wait_for(struct jobs *jobs, int file);
 
+/* Whether a program of the user's own, as a filter, has ended and may not have stored all that was recorded for it. */
+bool jobs_lack(const struct jobs *jobs);
+
 /* Whether `die` has ended it. */
 bool jobs_dead(const struct jobs *jobs);
 

@@ -44,7 +44,6 @@ static uint64_t start_of(pid_t pid)
 
 bool filters_alive(const struct job_filter *filter)
 {
-    waitpid(filter->pid, NULL, WNOHANG); /* one of ours is reaped */
     return filter->pid > 0 && filter->start != 0 && start_of(filter->pid) == filter->start;
 }
 
@@ -181,6 +180,10 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
 
     if (filters_alive(filter))
         return 0;
+    if (filter->ended)
+        return problem_set(problem, -ECHILD,
+                           "filter %s has ended: `filter NAME ...` creates another one",
+                           filter->name);
     int result = spawn(jobs, filter, problem);
     for (int waited = 0; result == 0 && !log_says(jobs, filter, line) && own; waited += 20) {
         if (!filters_alive(filter) || waited >= START_MS)
@@ -191,6 +194,63 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
         jobs_poll(jobs, 20);
     }
     return result;
+}
+
+/* ---- programs of the user's own ---- */
+
+/* Whether a job has the filter, or had. */
+static bool was_used(const struct jobs *jobs, const struct job_filter *filter)
+{
+    const char *recording;
+    json_t *ignored;
+
+    json_object_foreach(jobs->used, recording, ignored)
+    {
+        if (strncmp(recording, filter->prefix, strlen(filter->prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a job that has the filter is still recorded. */
+static bool is_used(const struct jobs *jobs, const struct job_filter *filter)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
+            return true;
+    return false;
+}
+
+/* `status`: of waitpid; negative: it is not known, since an earlier controller has started the program. */
+static void report_end(struct jobs *jobs, struct job_filter *filter, int status)
+{
+    char how[64] = "has ended", line[400];
+
+    if (status >= 0 && WIFEXITED(status))
+        snprintf(how, sizeof(how), "ended with exit status %d", WEXITSTATUS(status));
+    else if (status >= 0)
+        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
+    filter->ended = jobs->meta_changed = true;
+    filter->lacks = status == 0 ? is_used(jobs, filter) : was_used(jobs, filter);
+    log_says(jobs, filter, line);
+    jobs_error(jobs, "filter %s %s%s%s%s; %s", filter->name, how, line[0] == '\0' ? "" : " (", line,
+               line[0] == '\0' ? "" : ")",
+               filter->lacks ? "what it has not stored of its jobs is lost"
+                             : "no job can be stored by it any more");
+}
+
+void filters_look(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->filter_count; i++) {
+        struct job_filter *filter = jobs->filters[i];
+        int status = -1;
+        if (filter->pid <= 0 || filter->ended)
+            continue;
+        if (waitpid(filter->pid, &status, WNOHANG) != filter->pid)
+            status = -1;
+        if (!is_own(filter) && !filters_alive(filter))
+            report_end(jobs, filter, status);
+    }
 }
 
 /* ---- creating ---- */

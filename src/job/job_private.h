@@ -38,6 +38,8 @@ struct job_filter {
     char prefix[16];       /* of its recordings: "f1-" */
     pid_t pid;
     uint64_t start; /* of the process: its number may be another's later */
+    bool ended;     /* a program of the user's own: that was printed, and it is not started again */
+    bool lacks;     /* then: it may not have stored all that was recorded for it */
 };
 
 struct job;
@@ -208,6 +210,9 @@ bool filters_are_here(const struct job_filter *filter);
 
 /* Starts its process unless it runs. */
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
+
+/* Reports programs of the user's own that have ended. */
+void filters_look(struct jobs *jobs);
 
 /* Waits until it has stored all that the server has. */
 int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem);
