@@ -361,6 +361,11 @@ static int read_words(struct job_filter *filter, char **words, size_t count,
     else
         snprintf(filter->machine, sizeof(filter->machine), "%s", machine);
     result = take_program(filter, count > 1 ? words[1] : "filter", problem);
+    if (result == 0 && count == 3 && is_own(filter) && strcmp(words[2], "-") != 0)
+        result = problem_set(problem, -EINVAL,
+                             "filter %s: descriptions stand in the place of %.80s, and the records "
+                             "of DPM need none; for rules: filter %s %s filter - %.80s",
+                             filter->name, words[2], filter->name, words[0], words[2]);
     for (int i = 0; result == 0 && i < 2; i++)
         result = take_file(filter, i, count > 2 + (size_t)i ? words[2 + i] : NULL, problem);
     if (result == 0 && is_own(filter) && filter->files[1] != NULL)

@@ -30,7 +30,8 @@ filter gone away
 filter theirs $first ./none
 filter wrong localhost filter inner wrong.rules
 filter own localhost ./none
-filter own localhost filter no-such-file
+filter own localhost filter - no-such-file
+filter bad localhost filter wrong.rules
 add none $first true
 add sort away true
 add sort $first no-such-program
@@ -107,6 +108,7 @@ says "... there from dpm's own program" "dpm: filter theirs: a program of your o
 says "... with rules that can be read" "dpm: filter wrong: wrong.rules:3:6: 'sned': " err
 says "... from a program" 'dpm: filter own: ./none is no program that can be executed' err
 says "... with files that are there" 'dpm: filter own: cannot read no-such-file: No such file or directory$' err
+says "... with rules in their place" 'dpm: filter bad: .* for rules: filter bad localhost filter - wrong.rules$' err
 says "there is no such job: which there are" "dpm: there is no job 'none'; there are: sort, other\$" err
 says "a machine that cannot be reached" 'dpm: away: the remote shell ended with exit status 255: no route to away$' err
 says "a program that is missing" "dpm: $first: there is no program 'no-such-program'\$" err
