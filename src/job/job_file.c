@@ -342,6 +342,25 @@ static int prepare(struct jobs *jobs, const struct job_file *file)
     return result;
 }
 
+/* The options of the analyses: the programs themselves know them. */
+static int check_analyses(struct jobs *jobs, const struct job_file *file)
+{
+    struct job_command command;
+    struct problem ignored;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < file->count; i++) {
+        const struct file_line *line = &file->lines[i];
+        if (line->key != FILE_ANALYSIS || job_parse(line->command, &command, &ignored) < 0)
+            continue;
+        if (jobs_check_analysis(jobs, &command) < 0)
+            result = jobs_error(jobs, "%s:%u: the options of %s are wrong", file->path,
+                                line->number, command.name);
+        job_command_done(&command);
+    }
+    return result;
+}
+
 static int run(struct jobs *jobs, const struct job_file *file)
 {
     int result = prepare(jobs, file), failed = 0;
@@ -401,7 +420,9 @@ int jobs_file(struct jobs *jobs, const char *path)
         return jobs_error(jobs, "%s: %s", path, strerror(errno));
     int result = read_file(&file, from, &problem);
     fclose(from);
-    result = result < 0 ? jobs_error(jobs, "%s", problem.text) : run(jobs, &file);
+    result = result < 0 ? jobs_error(jobs, "%s", problem.text) : check_analyses(jobs, &file);
+    if (result == 0)
+        result = run(jobs, &file);
     free_file(&file);
     return result;
 }

@@ -276,6 +276,9 @@ int command_getlog(struct jobs *jobs, const struct job_command *command);
 
 int command_analyse(struct jobs *jobs, const struct job_command *command);
 
+/* Whether the options of an analysis are right, one by one: 0, or -1, after an error, which was printed. */
+int jobs_check_analysis(struct jobs *jobs, const struct job_command *command);
+
 /* What the job's machines have recorded until now reaches its filter. */
 int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem);
 

@@ -185,6 +185,31 @@ static int analyse_copy(struct jobs *jobs, const struct job_command *command, co
     return result;
 }
 
+int jobs_check_analysis(struct jobs *jobs, const struct job_command *command)
+{
+    char **words = calloc(command->count + 3, sizeof(char *));
+    posix_spawn_file_actions_t actions;
+    size_t count = 0;
+    pid_t pid;
+
+    if (words == NULL)
+        return jobs_error(jobs, "out of memory");
+    words[count++] = jobs->self;
+    words[count++] = (char *)command->name;
+    for (size_t i = 1; i < command->count; i++)
+        words[count++] = command->words[i];
+    words[count++] =
+        (char *)"--help"; /* options are read from left to right: nothing else is done */
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    int error = job_spawn(words, 0, -1, &actions, &pid);
+    posix_spawn_file_actions_destroy(&actions);
+    free(words);
+    if (error != 0)
+        return jobs_error(jobs, "cannot start '%s': %s", jobs->self, strerror(error));
+    return jobs_reap(jobs, pid) == 0 ? 0 : -1;
+}
+
 int command_analyse(struct jobs *jobs, const struct job_command *command)
 {
     struct job *job = jobs_need(jobs, command->words[0]);

@@ -113,6 +113,12 @@ check_equal "die starts a filter that was killed, before it ends the session" "0
 check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
 check_equal "... and no agent stays" "" "$(find web1/dpm/*/agents web2/dpm/*/agents -mindepth 1)"
 
+printf '%s\n' 'job early' 'process web1 true' 'analysis stats --jsno' > early.job
+job run early.job
+check_equal "an option of an analysis in the file of a job is checked before there is a job" "1 1 1 0" \
+    "$? $(grep -c 'jsno' err) $(grep -c '^dpm: early.job:3: the options of stats are wrong' err) $(grep -c '^job early' out)"
+job die
+
 # ---- a program of one's own as a filter, which ends early ----
 
 cat > ends << 'END'
