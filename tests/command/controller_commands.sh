@@ -88,6 +88,7 @@ startjob third
 stopjob third
 removeprocess third sleep
 add third $second sleep 300
+stats third
 stopjob third
 removejob third
 getlog far far.log
@@ -149,6 +150,8 @@ says "the job is removed" 'job sort removed$' out
 says "new, on a machine with another filter: removejob refuses" "dpm: sleep@$second is new: stopjob first\$" err
 says "new: stopjob stops" "sleep@$second: stopped before its first instruction\$" out
 says "... and startjob lets it begin" "sleep@$second: continues\$" out
+says "... and what a filter elsewhere has stored so far is not called cut" "dpm: .*third is still being recorded; this is its state so far\$" err
+check_not "... (it is a copy)" grep 'third was cut' err
 says "stopped before it began: removeprocess kills" "sleep@$second: killed and removed\$" out
 says "... and removejob, too" 'job third removed$' out
 check_equal "getlog copies what was recorded" "$(printf '%s\n' "$own.other" "$first.sort" "$second.sort" | LC_ALL=C sort)" \
