@@ -128,6 +128,21 @@ static void set_url(struct fabric_server *server)
 
 /* ---- users ---- */
 
+const char *fabric_server_machine(const struct fabric_server *server, size_t index)
+{
+    char prefix[SERVER_USER_SIZE];
+    const char *user;
+    json_t *ignored;
+
+    session_user_of_machine("", prefix);
+    json_object_foreach(json_object_get(server->session, "users"), user, ignored)
+    {
+        if (strncmp(user, prefix, strlen(prefix)) == 0 && index-- == 0)
+            return user + strlen(prefix);
+    }
+    return NULL;
+}
+
 static int credentials_of(const struct fabric_server *server, const char *user, const char *machine,
                           struct fabric_options *ret_options, struct problem *problem)
 {

@@ -66,6 +66,9 @@ const char *fabric_server_id(const struct fabric_server *server);
 int fabric_server_add_machine(struct fabric_server *server, const char *machine,
                               struct problem *problem);
 
+/* The machines that have users so far, in any order; NULL after the last. The name is valid until the server is detached. */
+const char *fabric_server_machine(const struct fabric_server *server, size_t index);
+
 /* How to connect as FABRIC_CONTROLLER or FABRIC_FILTER (`machine` NULL), or as a machine (`user` NULL). The strings are
  * valid until the server is detached. -ENOENT: no such machine. */
 int fabric_server_credentials(const struct fabric_server *server, const char *user,
