@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -423,8 +424,9 @@ static int begin_all(struct view_hosts *hosts, double *ret_clocks, struct proble
     ask_clocks(hosts);
     for (size_t i = 0; i < hosts->count && hosts->failed == 0; i++) {
         const struct view_host *host = &hosts->list[i];
-        command_say("%s: its clock is %.3f ms ahead, to %.3f ms", host->remote->name,
-                    (double)host->ahead / 1e6, (double)host->bound / 1e6);
+        command_say("%s: its clock is %.3f ms %s, to %.3f ms", host->remote->name,
+                    fabs((double)host->ahead) / 1e6, host->ahead < 0 ? "behind" : "ahead",
+                    (double)host->bound / 1e6);
         if ((double)host->bound > most)
             most = (double)host->bound;
     }
