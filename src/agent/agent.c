@@ -332,18 +332,20 @@ static void end(struct agent *agent)
 
 static int listen_for_fronts(struct agent *agent)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", agent->folder);
+    struct sockaddr_un address;
+    int directory = agent_socket_address(agent->folder, &address);
 
-    if ((size_t)length >= sizeof(address.sun_path))
-        return -ENAMETOOLONG;
+    if (directory < 0)
+        return directory;
     agent->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     unlink(address.sun_path);
-    if (agent->socket < 0 ||
-        bind(agent->socket, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        listen(agent->socket, 8) < 0)
-        return -errno;
-    return 0;
+    int result = agent->socket < 0 ||
+                         bind(agent->socket, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+                         listen(agent->socket, 8) < 0
+                     ? -errno
+                     : 0;
+    close(directory);
+    return result;
 }
 
 static int prepare(struct agent *agent, struct problem *problem)

@@ -10,7 +10,7 @@
  *      +----------------------------+            | copied_programs.c executables copied here       |
  *                                                +----------------------------------------------------+
  *
- * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/agents/SESSION, of mode 0700. In it are the
+ * The folder of a session is ${XDG_STATE_HOME:-~/.local/state}/dpm/HOST/agents/SESSION.ID, of mode 0700. In it are the
  * agent's socket, its lock, its log, and a trace for each recording: the spool.
  */
 #ifndef DPM_AGENT_H

@@ -15,6 +15,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/un.h>
 
 #define AGENT_PATIENCE 60  /* s */
 #define AGENT_MOST     256 /* created processes, and recordings, at once */
@@ -281,6 +282,10 @@ void agent_notice(struct agent *agent, const char *method, json_t *params);
 
 /* Makes a folder and those above it, of mode 0700. */
 int agent_make_folder(const char *path, struct problem *problem);
+
+/* The address of the agent's socket in a folder. The path of a socket has 107 bytes at most, and folders may be longer: so it
+ * leads through a descriptor of the folder, which is returned and to be closed after use. Or a negative errno. */
+int agent_socket_address(const char *folder, struct sockaddr_un *ret_address);
 
 /* Writes a path below ${XDG_STATE_HOME:-~/.local/state}/dpm or, `cache`, ${XDG_CACHE_HOME:-~/.cache}/dpm. */
 int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct problem *problem);

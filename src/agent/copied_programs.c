@@ -28,14 +28,15 @@ static int check_hash(const char *hash, struct problem *problem)
     return 0;
 }
 
-/* `session` NULL: of the complete program. */
-static int path_of(const char *hash, const char *session, char ret_path[AGENT_PATH],
+/* `part`: of what this agent has of it so far; NULL: of the complete program. */
+static int path_of(const char *hash, const struct agent *part, char ret_path[AGENT_PATH],
                    struct problem *problem)
 {
-    char below[2 * HASH_LENGTH + FABRIC_NAME_MOST];
+    char below[2 * HASH_LENGTH + 2 * FABRIC_NAME_MOST];
 
-    snprintf(below, sizeof(below), "programs/%s%s%s", hash, session == NULL ? "" : ".",
-             session == NULL ? "" : session);
+    /* each session has its own: the name of the agent's folder */
+    snprintf(below, sizeof(below), "programs/%s%s%s", hash, part == NULL ? "" : ".",
+             part == NULL ? "" : strrchr(part->folder, '/') + 1);
     return agent_path(true, below, ret_path, problem);
 }
 
@@ -58,7 +59,7 @@ static json_t *state_of(const struct agent *agent, const char *hash)
     bool complete = programs_path(hash, path, &problem) == 0;
 
     if (!complete)
-        path_of(hash, agent->session, path, &problem);
+        path_of(hash, agent, path, &problem);
     if (stat(path, &file) < 0)
         file.st_size = 0;
     return json_pack("{s:I, s:b}", "bytes", (json_int_t)file.st_size, "complete", complete);
@@ -159,7 +160,7 @@ int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struc
         return problem_set(problem, -EINVAL, "program.put: a program has at most 1 GiB");
     int result = check_hash(hash, problem);
     if (result == 0)
-        result = path_of(hash, agent->session, part, problem);
+        result = path_of(hash, agent, part, problem);
     if (result < 0)
         return result;
     int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

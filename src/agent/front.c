@@ -59,35 +59,51 @@ int agent_path(bool cache, const char *below, char ret_path[AGENT_PATH], struct 
     return agent_make_folder(folder, problem);
 }
 
-static int folder_of(const struct agent_options *options, const char *session,
+/* An agent that a session could not reach at its end lives on for a day: a new session of the same name gets another one. */
+static int folder_of(const struct agent_options *options, const struct relay_hello *hello,
                      char ret_folder[AGENT_PATH], struct problem *problem)
 {
-    char below[FABRIC_NAME_MOST + 16];
+    char name[2 * FABRIC_NAME_MOST + 2], below[sizeof(name) + 16];
     int result = 0;
 
-    snprintf(below, sizeof(below), "agents/%s", session);
+    snprintf(name, sizeof(name), "%s%s%s", hello->session, hello->id[0] == '\0' ? "" : ".",
+             hello->id);
+    snprintf(below, sizeof(below), "agents/%s", name);
     if (options->folder == NULL)
         result = agent_path(false, below, ret_folder, problem);
-    else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, session) >= AGENT_PATH)
+    else if (snprintf(ret_folder, AGENT_PATH, "%s/%s", options->folder, name) >= AGENT_PATH)
         result = problem_set(problem, -ENAMETOOLONG, "the path of the agent's files is too long");
     return result;
 }
 
 /* ---- reaching the agent ---- */
 
+int agent_socket_address(const char *folder, struct sockaddr_un *ret_address)
+{
+    int directory = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    *ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "/proc/self/fd/%d/socket",
+             directory);
+    return directory < 0 ? -errno : directory;
+}
+
 static int connect_to(const char *folder)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int length = snprintf(address.sun_path, sizeof(address.sun_path), "%s/socket", folder);
-    int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address;
+    int directory = agent_socket_address(folder, &address);
 
-    if (connection >= 0 && (size_t)length < sizeof(address.sun_path) &&
-        connect(connection, (struct sockaddr *)&address, sizeof(address)) == 0)
-        return connection;
-    int error = errno;
-    if (connection >= 0)
+    if (directory < 0)
+        return directory;
+    int connection = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int result =
+        connection < 0 || connect(connection, (struct sockaddr *)&address, sizeof(address)) < 0
+            ? -errno
+            : connection;
+    if (result < 0 && connection >= 0)
         close(connection);
-    return (size_t)length >= sizeof(address.sun_path) ? -ENAMETOOLONG : -error;
+    close(directory);
+    return result;
 }
 
 /* In the process that becomes the agent. Nothing of the front may stay open, or its ssh would never end. */
@@ -156,8 +172,6 @@ static int reach(const char *session, const char *folder, const struct agent_opt
         connection = connect_to(folder);
         if (connection >= 0)
             return connection;
-        if (connection == -ENAMETOOLONG)
-            break;
         if (waited % 1000 == 0) {
             int result = start(session, folder, options, problem);
             if (result < 0)
@@ -177,7 +191,7 @@ static int lead(const struct relay_hello *hello, int in, int out,
 {
     char folder[AGENT_PATH], line[sizeof(problem->text)];
     ssize_t size;
-    int result = folder_of(options, hello->session, folder, problem);
+    int result = folder_of(options, hello, folder, problem);
 
     if (result < 0)
         return result;

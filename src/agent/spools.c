@@ -2,8 +2,8 @@
 /*
  * spools.c: traces that an agent has left because it was killed, or ended before all was sent.
  *
- *      agents/s1/r1   of this session: its next agent publishes the rest
- *      agents/s0      of another session, and no agent runs: removed after a week
+ *      agents/s1.5f0c81d2/r1   of this session: its next agent publishes the rest
+ *      agents/s0.92aa07e1      of another session, and no agent runs: removed after a week
  */
 #include "agent/agent_private.h"
 #include "base/folder.h"

@@ -312,6 +312,36 @@ static int connect_it(struct filtering *filtering, struct problem *problem)
     return result == 0 ? fabric_listen(filtering->fabric, 0, problem) : result;
 }
 
+static bool has_machine(const struct fabric_server *server, const char *name)
+{
+    const char *machine;
+
+    for (size_t i = 0; (machine = fabric_server_machine(server, i)) != NULL; i++)
+        if (strcmp(machine, name) == 0)
+            return true;
+    return false;
+}
+
+/* A machine that the session does not have may come later; or its name is wrong. */
+static void note_missing_machines(const struct filtering *filtering)
+{
+    const struct filter_asked *asked = filtering->asked;
+    const char *machine;
+    char there[400] = "";
+    size_t length = 0;
+
+    if (filtering->server == NULL)
+        return;
+    for (size_t i = 0; (machine = fabric_server_machine(filtering->server, i)) != NULL; i++)
+        if (length < sizeof(there))
+            length += (size_t)snprintf(there + length, sizeof(there) - length, "%s%s",
+                                       i == 0 ? "" : ", ", machine);
+    for (size_t i = 0; i < asked->machine_count; i++)
+        if (!has_machine(filtering->server, asked->machines[i]))
+            command_say("note: the session has no machine %s yet; there %s%s", asked->machines[i],
+                        length == 0 ? "is none" : "are: ", there);
+}
+
 static int begin(struct filtering *filtering, struct problem *problem)
 {
     const struct filter_asked *asked = filtering->asked;
@@ -360,6 +390,7 @@ static int run(const struct filter_asked *asked)
     filtering.reported = filtering.connected = clock_now(CLOCK_MONOTONIC);
     if (result == 0) {
         command_say("filtering session %s", asked->from);
+        note_missing_machines(&filtering);
         if (asked->custom != NULL)
             filtering.custom = custom_filter_begin(asked->custom, NULL, stderr);
         result = filter_all(&filtering, &problem);

@@ -84,7 +84,7 @@ static unsigned run_script(struct jobs *jobs, const char *path)
         fclose(file);
     for (int i = 0; i < 2 && !jobs_dead(jobs); i++)
         jobs_line(jobs, "die", &reader);
-    return failed;
+    return failed + jobs_lack(jobs);
 }
 
 /* The words as one line, quoted. */

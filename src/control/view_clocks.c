@@ -5,6 +5,7 @@
 #include "clocks/clock.h"
 
 #include <errno.h>
+#include <math.h>
 
 #define CLOCK_ASKS  5           /* at the beginning: the quickest answer says most about a clock */
 #define CLOCK_EVERY 1000000000u /* ns between two questions later */
@@ -33,8 +34,9 @@ static void took_time(void *context, struct remote_host *remote, int error, int 
         json_integer_value(json_object_get(result, "time")) - (json_int_t)(wall - answer.bound);
     answer.bound += drift(elapsed) + 1; /* during the question, too */
     if (asked_clock_take(&host->clock, &answer) == ASKED_JUMP)
-        command_say("note: %s: a clock was set: it is %.3f ms ahead now, to %.3f ms", remote->name,
-                    (double)answer.ahead / 1e6, (double)answer.bound / 1e6);
+        command_say("note: %s: a clock was set: it is %.3f ms %s now, to %.3f ms", remote->name,
+                    fabs((double)answer.ahead) / 1e6, answer.ahead < 0 ? "behind" : "ahead",
+                    (double)answer.bound / 1e6);
 }
 
 static void ask(struct view_host *host)
@@ -73,8 +75,9 @@ int view_clocks_begin(struct view_hosts *hosts, struct problem *problem)
         if (host->clock.time == 0)
             return problem_set(problem, -ETIMEDOUT, "%s: it does not say what its clock shows",
                                host->remote->name);
-        command_say("%s: its clock is %.3f ms ahead, to %.3f ms", host->remote->name,
-                    (double)host->clock.ahead / 1e6, (double)host->clock.bound / 1e6);
+        command_say("%s: its clock is %.3f ms %s, to %.3f ms", host->remote->name,
+                    fabs((double)host->clock.ahead) / 1e6,
+                    host->clock.ahead < 0 ? "behind" : "ahead", (double)host->clock.bound / 1e6);
     }
     hosts->clocks = largest_bound(hosts) + (double)drift(2 * CLOCK_EVERY);
     return 0;

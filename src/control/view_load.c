@@ -154,7 +154,9 @@ static void take_summary(struct load *load, const struct fabric_message *message
         return;
     machine->time = (uint64_t)json_integer_value(json_object_get(message->params, "time"));
     machine->came = clock_now(CLOCK_MONOTONIC);
-    machine->knows_load = state != NULL;
+    machine->knows_load =
+        json_is_number(json_object_get(cpu, "user")) &&
+        json_is_number(json_object_get(json_object_get(state, "runnable"), "mean"));
     machine->processors = number_at(state, "cpus");
     machine->job_load = number_at(json_object_get(state, "runnable"), "mean");
     machine->cpu = (number_at(cpu, "user") + number_at(cpu, "system")) * machine->processors;

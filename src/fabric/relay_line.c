@@ -104,6 +104,7 @@ int relay_send_hello(int out, const struct relay_hello *hello, int timeout_ms,
 
     if (hello->alone != 0)
         json_object_set_new(body, "alone", json_integer(hello->alone));
+    add_if_there(body, "id", hello->id);
     add_if_there(body, "tls", hello->tls_name);
     add_if_there(body, "credentials", hello->credentials);
     add_if_there(body, "authorities", hello->authorities);
@@ -233,6 +234,8 @@ int relay_receive_hello(int in, int timeout_ms, struct relay_hello *ret_hello,
                 copy(body, "machine", hello.machine, sizeof(hello.machine)) &&
                 copy(body, "user", hello.user, sizeof(hello.user)) &&
                 copy(body, "password", hello.password, sizeof(hello.password)) &&
+                copy_if_there(body, "id", hello.id, sizeof(hello.id)) &&
+                (hello.id[0] == '\0' || fabric_name_valid(hello.id)) &&
                 copy_if_there(body, "tls", hello.tls_name, sizeof(hello.tls_name)) &&
                 copy_if_there(body, "credentials", hello.credentials, sizeof(hello.credentials)) &&
                 copy_if_there(body, "authorities", hello.authorities, sizeof(hello.authorities)) &&

@@ -114,12 +114,34 @@ const char *fabric_server_session(const struct fabric_server *server)
     return json_string_value(json_object_get(server->session, "session"));
 }
 
+const char *fabric_server_id(const struct fabric_server *server)
+{
+    const char *id = json_string_value(json_object_get(server->session, "id"));
+
+    return id == NULL ? "" : id;
+}
+
 static void set_url(struct fabric_server *server)
 {
     snprintf(server->url, sizeof(server->url), "nats://127.0.0.1:%u", fabric_server_port(server));
 }
 
 /* ---- users ---- */
+
+const char *fabric_server_machine(const struct fabric_server *server, size_t index)
+{
+    char prefix[SERVER_USER_SIZE];
+    const char *user;
+    json_t *ignored;
+
+    session_user_of_machine("", prefix);
+    json_object_foreach(json_object_get(server->session, "users"), user, ignored)
+    {
+        if (strncmp(user, prefix, strlen(prefix)) == 0 && index-- == 0)
+            return user + strlen(prefix);
+    }
+    return NULL;
+}
 
 static int credentials_of(const struct fabric_server *server, const char *user, const char *machine,
                           struct fabric_options *ret_options, struct problem *problem)

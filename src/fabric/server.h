@@ -19,6 +19,7 @@
 #include "fabric/fabric.h"
 
 #define FABRIC_SECRET_SIZE 33 /* a password: 32 hexadecimal digits */
+#define FABRIC_ID_SIZE     9  /* 8 hexadecimal digits */
 
 struct fabric_server_options {
     const char *session;   /* a valid name; NULL: that of the folder */
@@ -54,6 +55,9 @@ int fabric_server_stop(const char *folder, struct problem *problem);
 uint16_t fabric_server_port(const struct fabric_server *server);
 const char *fabric_server_session(const struct fabric_server *server);
 
+/* Tells the session from an earlier or later one of the same name; "": one that an older dpm has made. */
+const char *fabric_server_id(const struct fabric_server *server);
+
 /* The users of a session. A machine's user is called "machine.NAME". */
 #define FABRIC_CONTROLLER "controller"
 #define FABRIC_FILTER     "filter" /* filters and displays: consume packets, listen */
@@ -61,6 +65,9 @@ const char *fabric_server_session(const struct fabric_server *server);
 /* Adds the user of a machine, unless it exists, without disturbing other connections; returns when the server knows it. */
 int fabric_server_add_machine(struct fabric_server *server, const char *machine,
                               struct problem *problem);
+
+/* The machines that have users so far, in any order; NULL after the last. The name is valid until the server is detached. */
+const char *fabric_server_machine(const struct fabric_server *server, size_t index);
 
 /* How to connect as FABRIC_CONTROLLER or FABRIC_FILTER (`machine` NULL), or as a machine (`user` NULL). The strings are
  * valid until the server is detached. -ENOENT: no such machine. */

@@ -33,6 +33,13 @@ static bool users_valid(const json_t *users)
     return true;
 }
 
+/* A session that an older dpm has made has no id. */
+static bool id_valid(const json_t *id)
+{
+    return id == NULL || (json_string_length(id) == FABRIC_ID_SIZE - 1 &&
+                          fabric_name_valid(json_string_value(id)));
+}
+
 static bool session_valid(const json_t *session)
 {
     return is_between(json_object_get(session, "dpm"), FABRIC_VERSION, FABRIC_VERSION) &&
@@ -41,6 +48,7 @@ static bool session_valid(const json_t *session)
            is_between(json_object_get(session, "disk_bytes"), 1, INT64_MAX) &&
            is_between(json_object_get(session, "memory_bytes"), 1, INT64_MAX) &&
            is_between(json_object_get(session, "idle_seconds"), 1, UINT32_MAX) &&
+           id_valid(json_object_get(session, "id")) &&
            users_valid(json_object_get(session, "users"));
 }
 
@@ -129,22 +137,43 @@ int session_store(const char *folder, json_t *session, struct problem *problem)
     return error;
 }
 
-int session_add_user(json_t *session, const char *user)
+static int make_secret(char ret_secret[FABRIC_SECRET_SIZE])
 {
     uint8_t random[(FABRIC_SECRET_SIZE - 1) / 2];
+
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+        return -errno;
+    for (size_t i = 0; i < sizeof(random); i++)
+        snprintf(ret_secret + 2 * i, 3, "%02x", random[i]);
+    explicit_bzero(random, sizeof(random));
+    return 0;
+}
+
+int session_add_user(json_t *session, const char *user)
+{
     char secret[FABRIC_SECRET_SIZE];
     json_t *users = json_object_get(session, "users");
 
     if (json_object_get(users, user) != NULL)
         return 0;
-    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-        return -errno;
-    for (size_t i = 0; i < sizeof(random); i++)
-        snprintf(secret + 2 * i, 3, "%02x", random[i]);
-    int error = json_object_set_new(users, user, json_string(secret));
+    int error = make_secret(secret);
+    if (error < 0)
+        return error;
+    error = json_object_set_new(users, user, json_string(secret));
     explicit_bzero(secret, sizeof(secret));
-    explicit_bzero(random, sizeof(random));
     return error != 0 ? -ENOMEM : 1;
+}
+
+/* Random, and no secret: the beginning of a number that is used for nothing else. */
+static int add_id(json_t *session)
+{
+    char random[FABRIC_SECRET_SIZE];
+    int error = make_secret(random);
+
+    if (error < 0)
+        return error;
+    random[FABRIC_ID_SIZE - 1] = '\0';
+    return json_object_set_new(session, "id", json_string(random)) == 0 ? 0 : -ENOMEM;
 }
 
 void session_user_of_machine(const char *machine, char ret_user[SERVER_USER_SIZE])
@@ -167,7 +196,8 @@ json_t *session_make(const char *name, const struct fabric_server_options *optio
         "idle_seconds",
         options->idle_seconds == 0 ? (json_int_t)IDLE_SECONDS : (json_int_t)options->idle_seconds,
         "users");
-    if (session == NULL || session_add_user(session, FABRIC_CONTROLLER) < 0 ||
+    if (session == NULL || add_id(session) < 0 ||
+        session_add_user(session, FABRIC_CONTROLLER) < 0 ||
         session_add_user(session, FABRIC_FILTER) < 0) {
         json_decref(session);
         return NULL;

@@ -5,7 +5,7 @@
 
 #include "fabric/server.h"
 
-/* session.json:  {"dpm": 1, "session": "tsp", "port": 40123, "disk_bytes": ..., "memory_bytes": ..., "idle_seconds": ...,
+/* session.json:  {"dpm": 1, "session": "tsp", "id": "5f0c81d2", "port": 40123, "disk_bytes": ..., "memory_bytes": ..., "idle_seconds": ...,
  *                 "users": {"controller": "0f3a...", "filter": "...", "machine.web1": "..."}} */
 
 /* Returns 0, and the caller owns *ret_session, whose members are valid; -ENOENT: there is none; or another negative errno

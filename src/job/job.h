@@ -86,7 +86,7 @@ struct job_command {
     char **owned;
 };
 
-/* Reads one line. Words are separated by blanks; quotes are as in a shell. Returns 0; -EINVAL with a line in `problem`:
+/* Reads one line. Words are separated by blanks; quotes are as in a shell; # after a blank begins a comment. Returns 0; -EINVAL with a line in `problem`:
  * no such command, too few or too many arguments, a name or a flag that is none; -ENOMEM. */
 int job_parse(const char *line, struct job_command *ret_command, struct problem *problem);
 void job_command_done(struct job_command *command);
@@ -141,6 +141,9 @@ int jobs_file(struct jobs *jobs, const char *path);
 
 /* Waits until `file` is readable, and does meanwhile what happens. Returns false: a signal came instead. */
 bool jobs_wait_for(struct jobs *jobs, int file);
+
+/* Whether a program of the user's own, as a filter, has ended and may not have stored all that was recorded for it. */
+bool jobs_lack(const struct jobs *jobs);
 
 /* Whether `die` has ended it. */
 bool jobs_dead(const struct jobs *jobs);

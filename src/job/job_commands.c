@@ -27,10 +27,11 @@ int command_filter(struct jobs *jobs, const struct job_command *command)
                        filter->files[1]);
         return 0;
     }
-    jobs_print(jobs, "%-8s %-16s %s", "process", "name", "machine");
+    jobs_print(jobs, "%-8s %-16s %-16s %s", "process", "name", "machine", "stores in");
     for (size_t i = 0; i < jobs->filter_count; i++)
-        jobs_print(jobs, "%-8d %-16s %s%s", jobs->filters[i]->pid, jobs->filters[i]->name,
-                   jobs->filters[i]->machine, filters_alive(jobs->filters[i]) ? "" : "  (ended)");
+        jobs_print(jobs, "%-8d %-16s %-16s %s%s", jobs->filters[i]->pid, jobs->filters[i]->name,
+                   jobs->filters[i]->machine, jobs->filters[i]->folder,
+                   filters_alive(jobs->filters[i]) ? "" : "  (ended)");
     return 0;
 }
 

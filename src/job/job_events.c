@@ -260,6 +260,7 @@ void jobs_poll(struct jobs *jobs, int timeout_ms)
     struct problem problem;
 
     remote_poll(jobs->remote, timeout_ms);
+    filters_look(jobs);
     if (now - jobs->trimmed < TRIM_EVERY)
         return;
     jobs->trimmed = now;
@@ -282,6 +283,14 @@ bool jobs_wait_for(struct jobs *jobs, int file)
         jobs_poll(jobs, 0);
     jobs->typing = false;
     return !jobs->interrupted;
+}
+
+bool jobs_lack(const struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->filter_count; i++)
+        if (jobs->filters[i]->lacks)
+            return true;
+    return false;
 }
 
 bool jobs_dead(const struct jobs *jobs)

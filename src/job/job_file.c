@@ -36,11 +36,16 @@ enum file_key {
 static const struct {
     const char *word;
     bool repeats;
+    const char *usage;
 } keys[FILE_KEYS] = {
-    [FILE_JOB] = {"job", false},          [FILE_FILTER] = {"filter", false},
-    [FILE_RULES] = {"rules", false},      [FILE_FLAGS] = {"flags", false},
-    [FILE_PROCESS] = {"process", true},   [FILE_ACQUIRE] = {"acquire", true},
-    [FILE_ANALYSIS] = {"analysis", true}, [FILE_LOG] = {"log", false},
+    [FILE_JOB] = {"job", false, "NAME"},
+    [FILE_FILTER] = {"filter", false, "NAME [MACHINE [FILTERFILE [DESCRIPTIONS [TEMPLATES]]]]"},
+    [FILE_RULES] = {"rules", false, "FILE"},
+    [FILE_FLAGS] = {"flags", false, "FLAG..."},
+    [FILE_PROCESS] = {"process", true, "MACHINE FILE [PARAMETER]..."},
+    [FILE_ACQUIRE] = {"acquire", true, "MACHINE PID"},
+    [FILE_ANALYSIS] = {"analysis", true, "why|stats|parallelism|causality|report [OPTION]..."},
+    [FILE_LOG] = {"log", false, "FOLDER"},
 };
 
 struct file_line {
@@ -123,10 +128,12 @@ static int read_lines(struct job_file *file, FILE *from, struct problem *problem
             result = wrong(file, number, problem, "a byte is 0: this is no text");
             break;
         }
+        length = (ssize_t)job_line_length(text);
+        text[length] = '\0';
         while (length > 0 && isspace((unsigned char)text[length - 1]))
             text[--length] = '\0';
         char *key = text + strspn(text, " \t");
-        if (*key == '\0' || *key == '#')
+        if (*key == '\0')
             continue;
         char *rest = key + strcspn(key, " \t");
         if (*rest != '\0')
@@ -195,6 +202,22 @@ static char *command_of(const struct job_file *file, const struct file_line *lin
     }
 }
 
+/* What is wrong with the command, in the words of the file's line. */
+static int wrong_command(const struct job_file *file, const struct file_line *line, const char *why,
+                         struct problem *problem)
+{
+    static const char usage[] = "; usage: ";
+    const char *word = keys[line->key].word, *of_command = strstr(why, usage);
+    size_t name = strcspn(line->command, " ");
+
+    if (of_command != NULL)
+        return wrong(file, line->number, problem, "%s: %.*s%s%s %s", word, (int)(of_command - why),
+                     why, usage, word, keys[line->key].usage);
+    if (strncmp(why, line->command, name) == 0 && why[name] == ':')
+        why += name + 2;
+    return wrong(file, line->number, problem, "%s: %s", word, why);
+}
+
 static int check_command(const struct job_file *file, const struct file_line *line,
                          struct problem *problem)
 {
@@ -202,7 +225,7 @@ static int check_command(const struct job_file *file, const struct file_line *li
     struct problem why;
 
     if (job_parse(line->command, &command, &why) < 0)
-        return wrong(file, line->number, problem, "%s", why.text);
+        return wrong_command(file, line, why.text, problem);
     bool fits = line->key != FILE_ANALYSIS || command.kind == JOB_ANALYSE;
     job_command_done(&command);
     return fits ? 0 : wrong(file, line->number, problem, "'%.40s' is no analysis", line->rest);
@@ -319,6 +342,25 @@ static int prepare(struct jobs *jobs, const struct job_file *file)
     return result;
 }
 
+/* The options of the analyses: the programs themselves know them. */
+static int check_analyses(struct jobs *jobs, const struct job_file *file)
+{
+    struct job_command command;
+    struct problem ignored;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < file->count; i++) {
+        const struct file_line *line = &file->lines[i];
+        if (line->key != FILE_ANALYSIS || job_parse(line->command, &command, &ignored) < 0)
+            continue;
+        if (jobs_check_analysis(jobs, &command) < 0)
+            result = jobs_error(jobs, "%s:%u: the options of %s are wrong", file->path,
+                                line->number, command.name);
+        job_command_done(&command);
+    }
+    return result;
+}
+
 static int run(struct jobs *jobs, const struct job_file *file)
 {
     int result = prepare(jobs, file), failed = 0;
@@ -378,7 +420,9 @@ int jobs_file(struct jobs *jobs, const char *path)
         return jobs_error(jobs, "%s: %s", path, strerror(errno));
     int result = read_file(&file, from, &problem);
     fclose(from);
-    result = result < 0 ? jobs_error(jobs, "%s", problem.text) : run(jobs, &file);
+    result = result < 0 ? jobs_error(jobs, "%s", problem.text) : check_analyses(jobs, &file);
+    if (result == 0)
+        result = run(jobs, &file);
     free_file(&file);
     return result;
 }

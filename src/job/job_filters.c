@@ -45,7 +45,6 @@ static uint64_t start_of(pid_t pid)
 
 bool filters_alive(const struct job_filter *filter)
 {
-    waitpid(filter->pid, NULL, WNOHANG); /* one of ours is reaped */
     return filter->pid > 0 && filter->start != 0 && start_of(filter->pid) == filter->start;
 }
 
@@ -182,6 +181,10 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
 
     if (filters_alive(filter))
         return 0;
+    if (filter->ended)
+        return problem_set(problem, -ECHILD,
+                           "filter %s has ended: `filter NAME ...` creates another one",
+                           filter->name);
     int result = spawn(jobs, filter, problem);
     for (int waited = 0; result == 0 && !log_says(jobs, filter, line) && own; waited += 20) {
         if (!filters_alive(filter) || waited >= START_MS)
@@ -192,6 +195,63 @@ int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *
         jobs_poll(jobs, 20);
     }
     return result;
+}
+
+/* ---- programs of the user's own ---- */
+
+/* Whether a job has the filter, or had. */
+static bool was_used(const struct jobs *jobs, const struct job_filter *filter)
+{
+    const char *recording;
+    json_t *ignored;
+
+    json_object_foreach(jobs->used, recording, ignored)
+    {
+        if (strncmp(recording, filter->prefix, strlen(filter->prefix)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a job that has the filter is still recorded. */
+static bool is_used(const struct jobs *jobs, const struct job_filter *filter)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
+            return true;
+    return false;
+}
+
+/* `status`: of waitpid; negative: it is not known, since an earlier controller has started the program. */
+static void report_end(struct jobs *jobs, struct job_filter *filter, int status)
+{
+    char how[64] = "has ended", line[400];
+
+    if (status >= 0 && WIFEXITED(status))
+        snprintf(how, sizeof(how), "ended with exit status %d", WEXITSTATUS(status));
+    else if (status >= 0)
+        snprintf(how, sizeof(how), "was killed by signal %d", WTERMSIG(status));
+    filter->ended = jobs->meta_changed = true;
+    filter->lacks = status == 0 ? is_used(jobs, filter) : was_used(jobs, filter);
+    log_says(jobs, filter, line);
+    jobs_error(jobs, "filter %s %s%s%s%s; %s", filter->name, how, line[0] == '\0' ? "" : " (", line,
+               line[0] == '\0' ? "" : ")",
+               filter->lacks ? "what it has not stored of its jobs is lost"
+                             : "no job can be stored by it any more");
+}
+
+void filters_look(struct jobs *jobs)
+{
+    for (size_t i = 0; i < jobs->filter_count; i++) {
+        struct job_filter *filter = jobs->filters[i];
+        int status = -1;
+        if (filter->pid <= 0 || filter->ended)
+            continue;
+        if (waitpid(filter->pid, &status, WNOHANG) != filter->pid)
+            status = -1;
+        if (!is_own(filter) && !filters_alive(filter))
+            report_end(jobs, filter, status);
+    }
 }
 
 /* ---- creating ---- */
@@ -302,6 +362,11 @@ static int read_words(struct job_filter *filter, char **words, size_t count,
     else
         snprintf(filter->machine, sizeof(filter->machine), "%s", machine);
     result = take_program(filter, count > 1 ? words[1] : "filter", problem);
+    if (result == 0 && count == 3 && is_own(filter) && strcmp(words[2], "-") != 0)
+        result = problem_set(problem, -EINVAL,
+                             "filter %s: descriptions stand in the place of %.80s, and the records "
+                             "of DPM need none; for rules: filter %s %s filter - %.80s",
+                             filter->name, words[2], filter->name, words[0], words[2]);
     for (int i = 0; result == 0 && i < 2; i++)
         result = take_file(filter, i, count > 2 + (size_t)i ? words[2 + i] : NULL, problem);
     if (result == 0 && is_own(filter) && filter->files[1] != NULL)

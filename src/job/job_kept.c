@@ -27,10 +27,11 @@ static json_t *filter_json(const struct job_filter *filter)
     for (int i = 0; i < 2; i++)
         json_array_append_new(files, filter->files[i] == NULL ? json_null()
                                                               : json_string(filter->files[i]));
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I}", "number", (int)filter->number,
-                     "name", filter->name, "machine", filter->machine, "folder", filter->folder,
-                     "program", filter->program, "files", files, "pid", filter->pid, "start",
-                     (json_int_t)filter->start);
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:i, s:I, s:b, s:b}", "number",
+                     (int)filter->number, "name", filter->name, "machine", filter->machine,
+                     "folder", filter->folder, "program", filter->program, "files", files, "pid",
+                     filter->pid, "start", (json_int_t)filter->start, "ended", filter->ended,
+                     "lacks", filter->lacks);
 }
 
 /* What was read of a line that is not complete yet, in base64: it belongs to "heard". */
@@ -182,6 +183,8 @@ static int read_filter(struct jobs *jobs, json_t *kept, struct problem *problem)
             filter->files[i] = strdup(json_string_value(json_array_get(files, i)));
     filter->pid = (pid_t)number_of(kept, "pid");
     filter->start = (uint64_t)number_of(kept, "start");
+    filter->ended = json_is_true(json_object_get(kept, "ended"));
+    filter->lacks = json_is_true(json_object_get(kept, "lacks"));
     jobs->filters[jobs->filter_count++] = filter;
     return 0;
 }
@@ -370,9 +373,10 @@ int jobs_resume(struct jobs *jobs, json_t *kept, struct problem *problem)
         jobs_look_again(jobs);
         set_flags_again(jobs);
     }
+    filters_look(jobs);
     /* one that cannot be started does not keep the user from the others; what needs it tries again */
     for (size_t i = 0; result == 0 && i < jobs->filter_count; i++)
-        if (filters_start(jobs, jobs->filters[i], problem) < 0)
+        if (!jobs->filters[i]->ended && filters_start(jobs, jobs->filters[i], problem) < 0)
             jobs_error(jobs, "%s", problem->text);
     return result;
 }

@@ -97,7 +97,7 @@ int command_getlog(struct jobs *jobs, const struct job_command *command)
         return jobs_error(jobs, "there is no filter '%s'; filter lists them", command->words[0]);
     if (lstat(command->words[1], &status) == 0)
         return jobs_error(jobs, "%s exists already: choose another name", command->words[1]);
-    for (size_t i = 0; result == 0 && i < jobs->count; i++)
+    for (size_t i = 0; result == 0 && !filter->ended && i < jobs->count; i++)
         if (jobs->list[i]->filter == filter)
             result = jobs_bring(jobs, jobs->list[i], &problem);
     if (result == 0)
@@ -111,5 +111,8 @@ int command_getlog(struct jobs *jobs, const struct job_command *command)
         if (jobs->list[i]->filter == filter && jobs->list[i]->recording_count > 0)
             jobs_print(jobs, "note: job %s is still recorded: this is its state so far",
                        jobs->list[i]->name);
+    if (filter->lacks)
+        return jobs_error(jobs, "%s is not complete: filter %s has ended too early",
+                          command->words[1], filter->name);
     return 0;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* job_parse.c: the commands' names, arguments and defaults. See job.h. */
-#include "job/job.h"
+#include "job/job_private.h"
 
 #include "event/event.h"
-#include "remote/remote.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 /*
  * The kinds of arguments, one letter each; the last one repeats if more are allowed:
@@ -137,10 +134,30 @@ static const struct grammar *find(const char *name)
     return NULL;
 }
 
+size_t job_line_length(const char *line)
+{
+    bool blank = true; /* before this character */
+    char quote = '\0';
+    size_t i;
+
+    for (i = 0; line[i] != '\0' && !(line[i] == '#' && blank && quote == '\0'); i++) {
+        blank = quote == '\0' && strchr(" \t\r\n", line[i]) != NULL;
+        if (line[i] == '\\' && quote != '\'' && line[i + 1] != '\0')
+            i++;
+        else if (quote == '\0' && (line[i] == '\'' || line[i] == '"'))
+            quote = line[i];
+        else if (line[i] == quote)
+            quote = '\0';
+    }
+    return i;
+}
+
 static int read_words(const char *line, struct job_command *command, struct problem *problem)
 {
-    int count = remote_words(line, &command->owned);
+    char *text = strndup(line, job_line_length(line));
+    int count = text == NULL ? -ENOMEM : remote_words(text, &command->owned);
 
+    free(text);
     if (count == -EINVAL)
         return problem_set(problem, count, "a quote is not closed");
     return count < 0 ? problem_set(problem, count, "out of memory") : count;

@@ -38,6 +38,8 @@ struct job_filter {
     char prefix[16];       /* of its recordings: "f1-" */
     pid_t pid;
     uint64_t start; /* of the process: its number may be another's later */
+    bool ended;     /* a program of the user's own: that was printed, and it is not started again */
+    bool lacks;     /* then: it may not have stored all that was recorded for it */
 };
 
 struct job;
@@ -171,6 +173,11 @@ int jobs_await(struct jobs *jobs, struct job_answer *answers, size_t count);
 int jobs_ask(struct jobs *jobs, struct job_machine *machine, const char *method, json_t *params,
              json_t **ret_result, struct problem *problem);
 
+/* ---- job_parse.c ---- */
+
+/* How long a line is without the comment at its end: # after a blank, and not within quotes. */
+size_t job_line_length(const char *line);
+
 /* ---- job_records.c ---- */
 
 struct job *jobs_find(const struct jobs *jobs, const char *name);
@@ -203,6 +210,9 @@ bool filters_are_here(const struct job_filter *filter);
 
 /* Starts its process unless it runs. */
 int filters_start(struct jobs *jobs, struct job_filter *filter, struct problem *problem);
+
+/* Reports programs of the user's own that have ended. */
+void filters_look(struct jobs *jobs);
 
 /* Waits until it has stored all that the server has. */
 int filters_settle(struct jobs *jobs, const struct job_filter *filter, struct problem *problem);
@@ -265,6 +275,9 @@ int command_getlog(struct jobs *jobs, const struct job_command *command);
 /* ---- job_results.c ---- */
 
 int command_analyse(struct jobs *jobs, const struct job_command *command);
+
+/* Whether the options of an analysis are right, one by one: 0, or -1, after an error, which was printed. */
+int jobs_check_analysis(struct jobs *jobs, const struct job_command *command);
 
 /* What the job's machines have recorded until now reaches its filter. */
 int jobs_bring(struct jobs *jobs, const struct job *job, struct problem *problem);

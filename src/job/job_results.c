@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -167,22 +168,90 @@ static int analyse(struct jobs *jobs, const struct job_command *command, const s
     return traces > 0 && status == 0 ? 0 : -1;
 }
 
+/* Locks the files of a trace, as its writer does: whoever reads it then sees that it is still recorded, not that it was
+ * cut. Returns the number of descriptors, at most `most`. */
+static size_t lock_trace(const char *trace, int *files, size_t most)
+{
+    DIR *folder = opendir(trace);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while (folder != NULL && count < most && (entry = readdir(folder)) != NULL) {
+        if (strncmp(entry->d_name, "control", strlen("control")) != 0)
+            continue;
+        int file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_CLOEXEC);
+        if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+            files[count++] = file;
+        else if (file >= 0)
+            close(file);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return count;
+}
+
+/* Copies of traces that are still recorded. */
+static int analyse_so_far(struct jobs *jobs, const struct job_command *command,
+                          const struct job *job, const char *folder)
+{
+    char *paths[TRACES_MOST];
+    int files[TRACES_MOST];
+    size_t traces = list_traces(job, folder, paths, TRACES_MOST), count = 0;
+
+    for (size_t i = 0; i < traces; i++) {
+        count += lock_trace(paths[i], files + count, TRACES_MOST - count);
+        free(paths[i]);
+    }
+    int result = analyse(jobs, command, job, folder);
+    while (count > 0)
+        close(files[--count]);
+    return result;
+}
+
 /* What a filter on another machine has stored is copied here for a moment. */
 static int analyse_copy(struct jobs *jobs, const struct job_command *command, const struct job *job)
 {
     char folder[PATH_MAX];
     struct problem problem;
 
+    for (size_t i = 1; i < command->count; i++)
+        if (strcmp(command->words[i], "--follow") == 0)
+            return jobs_error(jobs,
+                              "--follow: only what a filter on this machine stores; %s is on %s",
+                              job->filter->name, job->filter->machine);
     snprintf(folder, sizeof(folder), "%.4000s/log", remote_folder(jobs->remote));
     folder_remove(folder);
-    /* on standard error, since the results may be JSON. The copies look as if they were cut. */
-    if (job->recording_count > 0)
-        jobs_error(jobs, "job %s is still recorded: this is its state so far", job->name);
     int result = logs_copy(jobs, job->filter, folder, &problem) < 0
                      ? jobs_error(jobs, "%s", problem.text)
-                     : analyse(jobs, command, job, folder);
+                 : job->recording_count > 0 ? analyse_so_far(jobs, command, job, folder)
+                                            : analyse(jobs, command, job, folder);
     folder_remove(folder);
     return result;
+}
+
+int jobs_check_analysis(struct jobs *jobs, const struct job_command *command)
+{
+    char **words = calloc(command->count + 3, sizeof(char *));
+    posix_spawn_file_actions_t actions;
+    size_t count = 0;
+    pid_t pid;
+
+    if (words == NULL)
+        return jobs_error(jobs, "out of memory");
+    words[count++] = jobs->self;
+    words[count++] = (char *)command->name;
+    for (size_t i = 1; i < command->count; i++)
+        words[count++] = command->words[i];
+    words[count++] =
+        (char *)"--help"; /* options are read from left to right: nothing else is done */
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    int error = job_spawn(words, 0, -1, &actions, &pid);
+    posix_spawn_file_actions_destroy(&actions);
+    free(words);
+    if (error != 0)
+        return jobs_error(jobs, "cannot start '%s': %s", jobs->self, strerror(error));
+    return jobs_reap(jobs, pid) == 0 ? 0 : -1;
 }
 
 int command_analyse(struct jobs *jobs, const struct job_command *command)

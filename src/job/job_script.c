@@ -80,6 +80,9 @@ static int settle_filters(struct jobs *jobs, bool goes_on)
     for (size_t i = 0; i < jobs->filter_count; i++) {
         struct job_filter *filter = jobs->filters[i];
         bool own = strcmp(filter->program, "filter") == 0;
+        if (filter->lacks && !goes_on)
+            result = jobs_error(jobs, "filter %s has ended, and may not have stored everything",
+                                filter->name);
         if ((goes_on || !own) && !filters_alive(filter))
             continue;
         if (filters_start(jobs, filter, &problem) < 0 || filters_settle(jobs, filter, &problem) < 0)

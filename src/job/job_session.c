@@ -181,6 +181,8 @@ static int begin(struct jobs *jobs, struct problem *problem)
         result = jobs_resume(jobs, kept, problem);
     else
         result = filters_create(jobs, "default", NULL, 0, &filter, problem);
+    if (!used && result == 0)
+        jobs_tell(jobs, "filter default stores in %s", filter->folder);
     if (!used && result == 0 && filter->files[1] != NULL)
         jobs_tell(jobs, "filter default selects by the rules in %s", filter->files[1]);
     json_decref(kept);

@@ -308,12 +308,17 @@ bool process_choice_misses(const struct process_choice *choice, struct problem *
     };
     char text[sizeof(problem->text)] = "";
     size_t length = 0;
+    int before = -1;
 
-    for (size_t i = 0; i < choice->word_count && length < sizeof(text); i++)
-        if (!choice->words[i].fits)
-            length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s %s",
-                                       length == 0 ? "" : ",", what[choice->words[i].by],
-                                       choice->words[i].text);
+    for (size_t i = 0; i < choice->word_count && length < sizeof(text); i++) {
+        int by = (int)choice->words[i].by;
+        if (choice->words[i].fits)
+            continue;
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s %s %s",
+                                   length == 0 || by == before ? "" : ",",
+                                   by == before ? "or" : what[by], choice->words[i].text);
+        before = by;
+    }
     if (length > 0)
         problem_set(problem, -ESRCH, "no process is%s", text);
     return length > 0;

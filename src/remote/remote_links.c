@@ -98,6 +98,7 @@ static int own_credentials(struct remote *remote, const struct remote_host *host
         result = fabric_server_credentials(remote->server, NULL, host->machine, &user, problem);
     if (result < 0)
         return result;
+    snprintf(hello->id, sizeof(hello->id), "%s", fabric_server_id(remote->server));
     snprintf(hello->user, sizeof(hello->user), "%s", user.user);
     snprintf(hello->password, sizeof(hello->password), "%s", user.password);
     return 0;

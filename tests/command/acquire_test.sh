@@ -42,8 +42,8 @@ check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
 check_equal "so is a name without a process" 1 "$(usage --name no-such-name -o none.trace)"
 check_equal "... in one line" 'dpm: no process is named no-such-name' "$(cat err)"
-check_equal "... several, too" "1 dpm: no process is named no-such-name, in the cgroup /none, of the unit no.service" \
-    "$(usage --name no-such-name --cgroup /none --unit no -o none.trace) $(cat err)"
+check_equal "... several, too" "1 dpm: no process is named no-such-name or x, in the cgroup /none, of the unit no.service" \
+    "$(usage --name no-such-name --name x --cgroup /none --unit no -o none.trace) $(cat err)"
 sleep 10 &
 check_equal "beside one that there is it is a note" "0 dpm: note: no process is named no-such-name" \
     "$(usage --pid $! --name no-such-name -o some.trace --duration 10ms) $(grep note: err)"

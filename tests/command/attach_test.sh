@@ -80,7 +80,7 @@ at_step() {
     1) test -s "$sessions/$1/session.json" ;;
     2) [ -n "$(agents)" ] ;;
     3) test -s "$sessions/$1/hosts.json" ;;
-    4) test -s "state/a/dpm/$(hostname)/agents/$1/main/metadata" ;;
+    4) [ -n "$(find "state/a/dpm/$(hostname)/agents" -path "*/agents/$1.*/main/metadata" -size +0 2> find.err)" ] ;;
     5) pgrep -f "^sleep 0.7$2$" ;;
     *) test -s "$1/a/data" ;;
     esac

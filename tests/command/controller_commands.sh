@@ -30,7 +30,8 @@ filter gone away
 filter theirs $first ./none
 filter wrong localhost filter inner wrong.rules
 filter own localhost ./none
-filter own localhost filter no-such-file
+filter own localhost filter - no-such-file
+filter bad localhost filter wrong.rules
 add none $first true
 add sort away true
 add sort $first no-such-program
@@ -87,6 +88,7 @@ startjob third
 stopjob third
 removeprocess third sleep
 add third $second sleep 300
+stats third
 stopjob third
 removejob third
 getlog far far.log
@@ -107,6 +109,7 @@ says "... there from dpm's own program" "dpm: filter theirs: a program of your o
 says "... with rules that can be read" "dpm: filter wrong: wrong.rules:3:6: 'sned': " err
 says "... from a program" 'dpm: filter own: ./none is no program that can be executed' err
 says "... with files that are there" 'dpm: filter own: cannot read no-such-file: No such file or directory$' err
+says "... with rules in their place" 'dpm: filter bad: .* for rules: filter bad localhost filter - wrong.rules$' err
 says "there is no such job: which there are" "dpm: there is no job 'none'; there are: sort, other\$" err
 says "a machine that cannot be reached" 'dpm: away: the remote shell ended with exit status 255: no route to away$' err
 says "a program that is missing" "dpm: $first: there is no program 'no-such-program'\$" err
@@ -147,6 +150,8 @@ says "the job is removed" 'job sort removed$' out
 says "new, on a machine with another filter: removejob refuses" "dpm: sleep@$second is new: stopjob first\$" err
 says "new: stopjob stops" "sleep@$second: stopped before its first instruction\$" out
 says "... and startjob lets it begin" "sleep@$second: continues\$" out
+says "... and what a filter elsewhere has stored so far is not called cut" "dpm: .*third is still being recorded; this is its state so far\$" err
+check_not "... (it is a copy)" grep 'third was cut' err
 says "stopped before it began: removeprocess kills" "sleep@$second: killed and removed\$" out
 says "... and removejob, too" 'job third removed$' out
 check_equal "getlog copies what was recorded" "$(printf '%s\n' "$own.other" "$first.sort" "$second.sort" | LC_ALL=C sort)" \

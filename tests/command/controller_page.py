@@ -7,7 +7,7 @@ begins with `$ `, or goes on with a session:
     $ dpm           begins a session on a terminal
     dpm> COMMAND    is typed there; each following line comes
 
-Numbers may be others; what follows `...` or a line with SHARE in it is not compared. Prints what is not as shown."""
+Numbers and folders of traces may be others; what follows `...` or a line with SHARE in it is not compared. Prints what is not as shown."""
 import os
 import re
 import subprocess
@@ -21,6 +21,7 @@ MACHINE = os.uname().nodename
 
 def same(text):
     """Without what differs each time."""
+    text = re.sub(r"[^\s:]*dpm-[^\s:]*\.traces", "FOLDER", text)
     text = re.sub(r"\d+/[A-Z][a-z]+/\d+", "DATE", re.sub(rf"\b({re.escape(MACHINE)}|vm)\b", "HERE", text))
     return re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?", "0", text)).strip()
 
@@ -103,7 +104,7 @@ def main():
             elif command.startswith("cat "):
                 os.makedirs(os.path.dirname(command[4:]) or ".", exist_ok=True)
                 with open(command[4:], "w", encoding="utf-8") as file:
-                    file.write("".join(re.sub(r" +# .*", "", text) + "\n" for text in lines))
+                    file.write("".join(text + "\n" for text in lines))
             elif command == "dpm":
                 if terminal is not None:
                     leave(terminal)

@@ -113,6 +113,54 @@ check_equal "die starts a filter that was killed, before it ends the session" "0
 check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
 check_equal "... and no agent stays" "" "$(find web1/dpm/*/agents web2/dpm/*/agents -mindepth 1)"
 
+printf '%s\n' 'job early' 'process web1 true' 'analysis stats --jsno' > early.job
+job run early.job
+check_equal "an option of an analysis in the file of a job is checked before there is a job" "1 1 1 0" \
+    "$? $(grep -c 'jsno' err) $(grep -c '^dpm: early.job:3: the options of stats are wrong' err) $(grep -c '^job early' out)"
+job die
+
+# ---- a program of one's own as a filter, which ends early ----
+
+cat > ends << 'END'
+#!/bin/sh
+echo $$ > ends.pid
+while ! [ -e go ]; do sleep 0.02; done
+echo trouble
+exit 4
+END
+chmod +x ends
+# shellcheck disable=SC2317 # called by wait_for
+is_over() {
+    grep -q '^State:.Z' "/proc/$(cat ends.pid)/status"
+}
+# shellcheck disable=SC2317 # called by wait_for
+has_job() {
+    grep -q 'job ours created' out
+}
+{
+    printf 'filter mine localhost ./ends\nnewjob ours mine\n'
+    wait_for 60 has_job && touch go && wait_for 60 is_over
+    printf 'jobs\ngetlog mine mine.log\n'
+} | script -
+check_equal "a script whose filter ends early fails" 1 $?
+check_equal "... which is printed, once, and getlog and die do not hide it" "dpm: filter mine ended with exit status 4 (trouble); what it has not stored of its jobs is lost
+dpm: mine.log is not complete: filter mine has ended too early
+dpm: filter mine has ended, and may not have stored everything
+dpm: \`die\` again ends the session without what is not stored yet
+dpm: filter mine has ended, and may not have stored everything" "$(cat err)"
+
+# ---- a session of the same name as one whose agent could not be ended ----
+
+job newjob lost && job add lost web1 /no/such
+cp err first
+check "an agent is asked for a program" grep -q '^dpm: web1: .*/no/such' first
+old=$(find web1/dpm/*/agents -name socket)
+rm -rf "$HOME/.local/state/dpm/$(hostname)/sessions/shell"
+job newjob lost && job add lost web1 /no/such
+check_equal "... and another one, when the session was lost and begins again" "$(cat first)" "$(cat err)"
+job die
+check_equal "... which ends with it; the old one stays" "0 $old" "$? $(find web1/dpm/*/agents -name socket)"
+
 # ---- a job in one file ----
 
 if long_ones; then

@@ -52,8 +52,9 @@ job "$anna" jobs tsp
 pid=$(awk '$2 == "running" { print $1 }' out)
 state=$scratch/home."$anna"/.local/state
 session=$state/dpm/$(hostname)/sessions/secret
+agent=$(echo "$state/dpm/$(hostname)"/agents/secret.*)
 check_equal "... in folders that only the user can read" "700 700 700" \
-    "$(stat -c %a "$session" "$state/dpm/$(hostname)/agents/secret" "home.$anna"/dpm-secret-default.traces | xargs)"
+    "$(stat -c %a "$session" "$agent" "home.$anna"/dpm-secret-default.traces | xargs)"
 
 # ---- the other user ----
 
@@ -67,7 +68,7 @@ refused "... nor with the folder of the first" "there is no session 'secret' of 
 (XDG_STATE_HOME=$state as "$bert" timeout 60 "$dpm" filter --from secret) > out 2> err
 status=$?
 refused "... nor a filter" "there is no session 'secret' of yours on this machine"
-for file in "$session/session.json" "$session/controller" "$state/dpm/$(hostname)/agents/secret/lock"; do
+for file in "$session/session.json" "$session/controller" "$agent/lock"; do
     check_not "... nor can it read ${file##*/}" as "$bert" cat "$file"
 done
 cat > reach.py << 'END'
@@ -78,8 +79,8 @@ try:
 except OSError as error:
     print(error.strerror)
 END
-check_equal "... nor reach the agent" "Permission denied" "$(as "$bert" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/$(hostname)/agents/secret/socket")"
-check_equal "... which the first can" connected "$(as "$anna" /usr/bin/python3 "$scratch/reach.py" "$state/dpm/$(hostname)/agents/secret/socket")"
+check_equal "... nor reach the agent" "Permission denied" "$(as "$bert" /usr/bin/python3 "$scratch/reach.py" "$agent/socket")"
+check_equal "... which the first can" connected "$(as "$anna" /usr/bin/python3 "$scratch/reach.py" "$agent/socket")"
 
 job "$bert" newjob mine
 check_equal "the other may have a session of the same name" "0 1" "$? $(grep -c '^job mine created: number 1' out)"

@@ -201,7 +201,7 @@ kill -9 $filter
 check "a filter of its own stores the packets, and is killed" test -s other/web1/metadata
 "$dpm" filter --from seen -o other > filter2.out 2>&1 &
 filter=$!
-"$dpm" filter --from seen -o one --machine web2 > filter3.out 2>&1 &
+"$dpm" filter --from seen -o one --machine web2 --machine nobody > filter3.out 2>&1 &
 filter3=$!
 url=nats://127.0.0.1:$(jq .port "$sessions/seen/session.json")
 (umask 077 && jq -r '"filter:" + .users.filter' "$sessions/seen/session.json" > credentials)

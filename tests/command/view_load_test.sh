@@ -29,9 +29,11 @@ complete() {
 wait_for 30 complete
 tail -n 1 lines > last
 check_equal "a row for each machine" 100 "$(jq '.machines | length' last)"
-check_equal "... with its job load, CPU and traffic, without its peers elsewhere" 100 \
+check_equal "... with its job load, CPU and traffic, without its peers elsewhere" 99 \
     "$(jq '[.machines[] | (.machine[1:] | tonumber) as $n |
         select(.job_load == $n and .cpu == 1.5 and .sent_bytes_per_s == 1000 * $n and .received_bytes_per_s == 200)] | length' last)"
+check_equal "... and without what is not recorded" '["m000",null,null,null]' \
+    "$(jq -c '.machines[] | select(has("job_load") or has("cpu") or has("processors") | not) | [.machine, .job_load, .cpu, .processors]' last)"
 # 0 + 4 + ... + 96 = 1200; each next subnet has 25 more
 check_equal "each subnet has the traffic of its machines" \
     '10.0.0.0/24 25 1200000 5000,10.0.1.0/24 25 1225000 5000,10.0.2.0/24 25 1250000 5000,10.0.3.0/24 25 1275000 5000' \
@@ -42,6 +44,7 @@ wait $load
 check_equal "a signal ends it" 0 $?
 runs "as text" "$dpm" view --fabric "nats://127.0.0.1:$port" --for 500ms load
 check "... with all rows" test "$(grep -c '^m0' out)" = 100
+check "... and - for what is not recorded" grep -q '^m000  *-  *-  ' out
 check "... and subnets" grep -q '^10.0.1.0/24  *25  *1225000  *5000$' out
 check "... and what came" grep -q '^100 machines, 4 subnets; 300 summaries came' out
 fails "no server" 2 'view: load: give --fabric URL' "$dpm" view load

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """many_agents.py PORT AGENTS ROUNDS: sends summaries to a NATS server as so many agents would that are services, one after
-the other in each round: machine m007 has a job load of 7, two processes that together send 7000 bytes/s, and an address in
+the other in each round: machine m007 has a job load of 7 (m000: it is not recorded), two processes that together send 7000 bytes/s, and an address in
 the subnet 10.0.N.0/24, where N is 7 modulo 4. In round r it has one process more for each round."""
 import json
 import socket
@@ -17,6 +17,8 @@ def summary(agent, round_number, load, sent):
               "sent_bytes_per_s": sent, "received_bytes_per_s": 200.0}]
     loads = [{"machine": "m%03d" % agent, "cpus": 4, "cpu": {"user": 0.25, "system": 0.125},
               "runnable": {"mean": load}}]
+    if load is None:  # as with the default flags of an agent: what is not recorded is null
+        loads = [{"machine": "m%03d" % agent, "cpus": None, "cpu": None, "runnable": None}]
     return {"time": time.time_ns(), "host": "m%03d" % agent, "trace": "t",
             "statistics": {"processes": processes, "paths": paths, "loads": loads}}
 
@@ -55,4 +57,4 @@ if __name__ == "__main__":
     port, agents, rounds = (int(word) for word in sys.argv[1:])
     all_agents = Agents(port, agents)
     for number in range(rounds):
-        all_agents.send(number)
+        all_agents.send(number, lambda agent: agent or None)

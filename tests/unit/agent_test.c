@@ -42,6 +42,7 @@ struct world {
     struct fabric *fabric;
     struct relay *relay;
     pid_t front;
+    const char *id; /* of the session */
 };
 
 static struct world world;
@@ -71,6 +72,7 @@ static void start_front(struct relay_answer *ret_answer)
     close(pair[1]);
     assert_int_equal(fabric_server_credentials(world.server, NULL, "web1", &options, &problem), 0);
     snprintf(hello.session, sizeof(hello.session), "%s", fabric_server_session(world.server));
+    snprintf(hello.id, sizeof(hello.id), "%s", world.id == NULL ? "" : world.id);
     snprintf(hello.user, sizeof(hello.user), "%s", options.user);
     snprintf(hello.password, sizeof(hello.password), "%s", options.password);
     assert_int_equal(relay_send_hello(pair[0], &hello, TIME, &problem), 0);
@@ -608,6 +610,31 @@ static void test_abandoned(void **state)
     json_decref(r5);
 }
 
+/* An agent that an earlier session of the same name could not end is no obstacle: it stays as it is. */
+static void test_other_session(void **state)
+{
+    struct relay_answer answer;
+    int code = 0;
+
+    (void)state;
+    if (!is_installed())
+        skip();
+    end_front();
+    world.id = "5f0c81d2";
+    start_front(&answer);
+    assert_null(ask("recording.state", json_pack("{s:s}", "recording", "r5"), &code));
+    assert_int_equal(code, FABRIC_FAILED);
+    assert_true(is_there("s1.5f0c81d2"));
+    assert_true(is_there("s1"));
+    json_decref(ask("agent.end", NULL, NULL));
+    end_front();
+    for (int i = 0; i < TIME / 20 && is_there("s1.5f0c81d2"); i++)
+        usleep(20000);
+    assert_false(is_there("s1.5f0c81d2"));
+    world.id = NULL;
+    start_front(&answer);
+}
+
 /* In the place of `dpm agent`. */
 static int be_front(const char *agents)
 {
@@ -625,7 +652,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_trace),          cmocka_unit_test(test_nothing_stays),
         cmocka_unit_test(test_much_output),    cmocka_unit_test(test_old_spools),
         cmocka_unit_test(test_program_runs),   cmocka_unit_test(test_program_refused),
-        cmocka_unit_test(test_abandoned),
+        cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_other_session),
     };
 
     if (argc > 1) {

@@ -214,7 +214,7 @@ static void test_pipes(void **context)
 
 static void test_lines(void **context)
 {
-    const struct relay_hello hello = {"tsp", "web1", "machine.web1", "0123"};
+    const struct relay_hello hello = {"tsp", "web1", "machine.web1", "0123", .id = "5f0c81d2"};
     const struct relay_answer answer = {"0.1.0", "web1.example.org", ""};
     struct relay_hello read_hello;
     struct relay_answer read_answer;
