@@ -164,7 +164,7 @@ static int parse_place(char *text, int *cores, struct problem *problem)
 {
     while (*text) {
         char *value;
-        uint64_t core;
+        uint64_t core = 0;
         const int role = getsubopt(&text, roles, &value);
         if (role < 0 || !value)
             return problem_set(problem, -EINVAL,
@@ -181,7 +181,7 @@ static int parse_place(char *text, int *cores, struct problem *problem)
 static int parse_option(struct launch *launch, int code, struct problem *problem)
 {
     struct settings *settings = &launch->shared->settings;
-    uint64_t value;
+    uint64_t value = 0;
     int error;
     switch (code) {
     case OPTION_KIND:

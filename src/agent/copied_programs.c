@@ -180,12 +180,10 @@ int programs_put(struct agent *agent, json_t *params, json_t **ret_result, struc
 static bool can_execute(const char *directory, const char *name, char path[AGENT_PATH])
 {
     struct stat file;
+    int length = name[0] == '/' ? snprintf(path, AGENT_PATH, "%s", name)
+                                : snprintf(path, AGENT_PATH, "%s/%s", directory, name);
 
-    if (name[0] == '/')
-        snprintf(path, AGENT_PATH, "%s", name);
-    else
-        snprintf(path, AGENT_PATH, "%s/%s", directory, name);
-    return stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+    return length < AGENT_PATH && stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
 }
 
 /* As exec looks for it. */

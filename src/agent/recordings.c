@@ -44,7 +44,7 @@ static int find_named(struct agent *agent, json_t *params, struct agent_recordin
 int recordings_find_active(struct agent *agent, json_t *params,
                            struct agent_recording **ret_recording, struct problem *problem)
 {
-    struct agent_recording *found;
+    struct agent_recording *found = NULL;
     int result = find_named(agent, params, &found, problem);
 
     if (result == 0 && (found->ended || found->stopped))

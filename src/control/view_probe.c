@@ -122,7 +122,7 @@ int view_probe(const char *pid, char *const *expressions, size_t count,
                               .probes = calloc(count, sizeof(struct sensor_probe *)),
                               .json = options->json};
     struct problem problem = {""};
-    pid_t process;
+    pid_t process = 0;
     int status = view_process(pid, &process);
 
     if (status < 0 && probing.probes == NULL)

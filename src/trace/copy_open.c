@@ -101,7 +101,7 @@ static int read_packet(const struct trace_copy *copy, int file, uint64_t offset,
 /* Whether the last packet of control is that of END. */
 static int find_end(struct trace_copy *copy, const struct scan *scan, struct problem *problem)
 {
-    void *packet;
+    void *packet = NULL;
 
     if (scan->packets == 0)
         return 0;
@@ -125,7 +125,7 @@ static int find_repeats_left(struct trace_copy *copy, const struct scan *scan,
 
     for (uint64_t offset = 0; offset < scan->end; offset += context.packet_size / 8) {
         uint64_t repeated = 0;
-        void *packet;
+        void *packet = NULL;
         int result = packet_look(file, scan->end, offset, &expected, 0, &context, &wrong);
         if (result <= 0)
             return problem_set(problem, -EBADMSG, "%s: changed while it was opened", copy->name);
@@ -328,7 +328,7 @@ int trace_copy_metadata(struct trace_copy *copy, const char *metadata, size_t le
 {
     uint8_t uuid[TRACE_UUID_SIZE];
     unsigned format;
-    char *text;
+    char *text = NULL;
     int result = check_metadata(copy, metadata, length, &text, uuid, &format, problem);
 
     if (result < 0)
@@ -395,7 +395,7 @@ static int begin_copy(struct trace_copy *copy, const char *path, const char *met
 {
     uint8_t uuid[TRACE_UUID_SIZE];
     unsigned format;
-    char *text;
+    char *text = NULL;
     int result = check_metadata(copy, metadata, length, &text, uuid, &format, problem);
 
     if (result < 0)
