@@ -183,7 +183,8 @@ static bool can_execute(const char *directory, const char *name, char path[AGENT
     int length = name[0] == '/' ? snprintf(path, AGENT_PATH, "%s", name)
                                 : snprintf(path, AGENT_PATH, "%s/%s", directory, name);
 
-    return length < AGENT_PATH && stat(path, &file) == 0 && S_ISREG(file.st_mode) && access(path, X_OK) == 0;
+    return length < AGENT_PATH && stat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+           access(path, X_OK) == 0;
 }
 
 /* As exec looks for it. */
