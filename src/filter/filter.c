@@ -149,16 +149,18 @@ static bool is_final(int error)
     return error == -EBADMSG || error == -ENODATA || error == -EFBIG;
 }
 
-/* The copy has checked the packet. */
+/* The copy has checked the packet. Its bytes are in a message, anywhere. */
 static void note_newest(struct copy *copy, const struct fabric_packet *packet)
 {
-    const struct trace_packet_context *context =
-        (const void *)((const char *)packet->bytes + sizeof(struct trace_packet_header));
+    struct trace_packet_context context;
 
-    if (packet->part != FABRIC_METADATA &&
-        packet->size >= sizeof(struct trace_packet_header) + sizeof(*context) &&
-        context->timestamp_end > copy->newest)
-        copy->newest = context->timestamp_end;
+    if (packet->part == FABRIC_METADATA ||
+        packet->size < sizeof(struct trace_packet_header) + sizeof(context))
+        return;
+    memcpy(&context, (const char *)packet->bytes + sizeof(struct trace_packet_header),
+           sizeof(context));
+    if (context.timestamp_end > copy->newest)
+        copy->newest = context.timestamp_end;
 }
 
 static int store(struct filter *filter, struct copy *copy, const struct fabric_packet *packet,
