@@ -1372,7 +1372,7 @@ static uint32_t rounds_of_test(uint32_t usual)
 {
     const char *given = getenv("DPM_ROUNDS");
 
-    return given == NULL ? usual : (uint32_t)strtoul(given, NULL, 0);
+    return given == NULL ? (uint32_t)rounds_of_run(usual) : (uint32_t)strtoul(given, NULL, 0);
 }
 
 static uint32_t steps_of(uint64_t seed)

@@ -72,7 +72,7 @@ static void nobody_changes_nothing(void **state)
     uint64_t seed = seed_of_run("nobody else");
     struct parallelism_row without[12], with[12];
 
-    for (int i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < rounds_of_run(200); i++) {
         make(computation, false, &seed);
         rows_with(computation, OTHER_LOAD_NONE, 0, without);
         rows_with(computation, OTHER_LOAD_GIVEN, 0, with);
@@ -112,7 +112,7 @@ static void together_among_others(void **state)
     uint64_t seed = seed_of_run("others");
     struct parallelism_row rows[12];
 
-    for (int i = 0; i < 300; i++) {
+    for (uint64_t i = 0; i < rounds_of_run(300); i++) {
         uint64_t first = seed, before = 0, total = 0;
         make_plain(computation, &seed);
         for (uint32_t k = 0; k < computation->streams; k++)
@@ -216,7 +216,7 @@ static void others_are_found(void **state)
     struct computation *computation = *state;
     uint64_t seed = seed_of_run("load");
 
-    for (int i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < rounds_of_run(200); i++) {
         struct known known = {.computation = computation, .seed = random_number(&seed)};
         uint32_t others = (uint32_t)random_below(&seed, 4);
         begin(computation, 1 + (uint32_t)random_below(&seed, STREAMS));
@@ -319,7 +319,7 @@ static void slices_add_up(void **state)
     struct computation *computation = *state;
     uint64_t seed = seed_of_run("slices");
 
-    for (int i = 0; i < 200; i++) {
+    for (uint64_t i = 0; i < rounds_of_run(200); i++) {
         struct parallelism_options options = with_load(OTHER_LOAD_GIVEN, i % 3);
         double sum = 0, since = 0;
         options.slices = true;

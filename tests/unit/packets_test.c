@@ -372,7 +372,7 @@ static void a_copy_is_identical(void **unused)
 
     (void)unused;
     seed = seed_of_run("identical");
-    for (unsigned round = 0; round < 30; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(30); round++) {
         size_t steps = random_below(&seed, 30000);
         struct problem problem;
         begin_world(round % 2 == 0);
@@ -415,7 +415,7 @@ static void missing_packets_are_counted(void **unused)
 
     (void)unused;
     seed = seed_of_run("missing");
-    for (unsigned round = 0; round < 40; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(40); round++) {
         bool rotates = round % 2 == 0;
         size_t steps = 1000 + random_below(&seed, 30000);
         begin_world(rotates);
@@ -470,7 +470,7 @@ static void a_cut_copy_goes_on(void **unused)
 {
     (void)unused;
     seed = seed_of_run("cut");
-    for (unsigned round = 0; round < 120; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(120); round++) {
         char name[RING_COUNT][32];
         uint32_t last = 0;
         begin_world(round % 3 == 0);
@@ -621,7 +621,7 @@ static void completeness_holds(void **unused)
 {
     (void)unused;
     seed = seed_of_run("complete");
-    for (unsigned round = 0; round < 20; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(20); round++) {
         struct source *source = NULL;
         struct problem problem;
         struct event event;
@@ -672,7 +672,7 @@ static void records_of_a_copy_come_in_order(void **unused)
 {
     (void)unused;
     seed = seed_of_run("order");
-    for (unsigned round = 0; round < 30; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(30); round++) {
         struct source *source = NULL;
         struct problem problem;
         struct event event;

@@ -1379,7 +1379,7 @@ static void as_the_naive_algorithms(void **state)
 {
     uint64_t seed = seed_of_run("parallelism");
 
-    for (int i = 0; i < COMPUTATIONS; i++)
+    for (uint64_t i = 0; i < rounds_of_run(COMPUTATIONS); i++)
         compare(*state, getenv("DPM_SEED") != NULL && i == 0 ? seed : random_number(&seed));
     begin(*state, 1); /* for teardown */
 }

@@ -1059,7 +1059,7 @@ static void agrees_with_naive(void **state)
 
     (void)state;
     assert_non_null(recording);
-    for (uint64_t round = 0; round < 400; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(400); round++) {
         seed = first + round;
         random_recording(recording);
         struct communication *result = read_all(recording);
@@ -1077,7 +1077,7 @@ static void pairs_and_paths_agree(void **state)
     (void)state;
     assert_non_null(recording);
     seed = seed_of_run("pairs and paths");
-    for (unsigned round = 0; round < 200; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(200); round++) {
         random_recording(recording);
         struct communication *result = read_all(recording);
         uint64_t pairs = 0;
@@ -1110,7 +1110,7 @@ static void any_bytes_are_survived(void **state)
     (void)state;
     assert_non_null(recording);
     seed = seed_of_run("any bytes");
-    for (unsigned round = 0; round < 300; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(300); round++) {
         recording_begin(recording, MAX_ORIGINS);
         for (unsigned i = 0; i < 300; i++) {
             union any_record *record = add(recording, pick(MAX_ORIGINS), EVENT_SEND, 0);
@@ -1333,7 +1333,7 @@ static void groups_agree_with_naive(void **state)
 
     (void)state;
     assert_non_null(recording);
-    for (uint64_t round = 0; round < 200; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(200); round++) {
         seed = first + round;
         random_recording(recording);
         struct communication *result = read_all(recording);

@@ -479,7 +479,7 @@ static void test_what_is_written_is_read(void **unused)
     struct maker maker = {.state = seed_of_run("round trip")};
 
     (void)unused;
-    for (unsigned round = 0; round < 40; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(40); round++) {
         struct list model = {0};
         const char *path = in_scratch("round-trip");
         struct trace_writer *writer = begin(path, NO_LIMIT, &model);
@@ -772,7 +772,7 @@ static void test_the_largest_size_is_kept(void **unused)
     struct maker maker = {.state = seed_of_run("largest size")};
 
     (void)unused;
-    for (unsigned round = 0; round < 40; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(40); round++) {
         struct list model = {0};
         const char *path = in_scratch("size");
         uint64_t max_size = 65536 + random_below(&maker.state, round < 10 ? 2 : 400000);
@@ -1536,7 +1536,7 @@ static void test_a_cut_trace_is_repaired(void **unused)
         print_message("# babeltrace2 is not there to try repaired traces\n");
     write_small(path, random_number(&state), &model);
     load_trace(path, files, packets);
-    for (unsigned round = 0; round < 600; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(600); round++) {
         for (enum ring_id ring = 0; ring < RING_COUNT; ring++) {
             size_t least = ring == RING_CONTROL ? packets[ring].list[0].end : 0;
             size_t size = least + random_below(&state, files[ring].size - least + 1);
