@@ -192,11 +192,11 @@ echo second
 END
 chmod +x "$shared/talker.sh"
 {
-    for i in $(seq 66); do
+    for _ in $(seq 66); do
         echo "add many all $shared/talker.sh"
     done
     echo "add many workers $shared/talker.sh"
-} > more
+} > ./more
 begin=$(date +%s%N)
 timeout 300 "$dpm" job --rsh ./rsh --remote-dpm "$dpm" --session many newjob many > out 2> err
 timeout 300 "$dpm" job --rsh ./rsh --remote-dpm "$dpm" --session many source more > out 2> err < /dev/null
