@@ -74,11 +74,11 @@ for which in kernel ptrace; do
     check "$which: it comes just before the end" is_so '
         [.[] | select(.event == "SCHEDULE" or .event == "TERMINATION")] | group_by(.stream) |
         all(.[-1].event == "TERMINATION" and .[-2].event == "SCHEDULE")'
-    # that of a running thread is estimated from the time of its last switch, up to some 50 us too high
-    check "$which: totals never decrease, CPU time by 200 us at most" is_so '
+    # that of a running thread includes interrupts since its last tick, which the scheduler then takes off (write.bpf.h)
+    check "$which: totals never decrease, CPU time by 1 ms at most" is_so '
         [.[] | select(.event == "SCHEDULE")] | group_by(.stream) | all(
             [.[].runnable_ns] == ([.[].runnable_ns] | sort) and [.[].voluntary] == ([.[].voluntary] | sort) and
-            . as $all | [range(1; length) | $all[.].cpu_ns - $all[. - 1].cpu_ns] | all(. >= -200000))'
+            . as $all | [range(1; length) | $all[.].cpu_ns - $all[. - 1].cpu_ns] | all(. >= -1000000))'
     check "$which: the command has one from before it was metered, its threads have not" is_so '
         ([.[] | select(.event == "SCHEDULE")][0] | .stream) == 1 and
         ([.[] | select(.event == "SCHEDULE" and .stream == 1)][0].time_ns <
