@@ -41,7 +41,7 @@ void view_hosts_send(struct view_hosts *hosts)
         remote_poll(hosts->remote, 0); /* which sends them at once */
 }
 
-/* A host that is lost begins anew when it is back: it is told nothing until then. */
+/* A lost host starts over when it comes back, so it needs nothing until then. */
 static void add_step(struct view_host *host, json_t *step)
 {
     if (host->lost)

@@ -23,8 +23,7 @@
 #define TEMPLATES "templates" /* the standard name of selection rules (appendix A) */
 #define START_MS  30000
 #define SETTLE_MS 60000
-#define REACH_MS                                                                                   \
-    10000 /* for a filter to select what it has stored, after the next records of each machine */
+#define REACH_MS  10000 /* for a filter to select what it has stored */
 
 /* ---- the process ---- */
 

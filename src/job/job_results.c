@@ -168,8 +168,8 @@ static int analyse(struct jobs *jobs, const struct job_command *command, const s
     return traces > 0 && status == 0 ? 0 : -1;
 }
 
-/* Locks the files of a trace, as its writer does: whoever reads it then sees that it is still recorded, not that it was
- * cut. Returns the number of descriptors, at most `most`. */
+/* Locks the files of a trace, as its writer does, so that a reader takes it for one that is still recorded, not for one that
+ * was cut. Returns the number of descriptors, at most `most`. */
 static size_t lock_trace(const char *trace, int *files, size_t most)
 {
     DIR *folder = opendir(trace);

@@ -150,7 +150,7 @@ static unsigned count_dimensions(Dwarf_Die die, unsigned row, uint64_t *ret_elem
     return count;
 }
 
-/* Of an array of several dimensions this is an array again: the same one, with the next of them. */
+/* The target of an array with several dimensions is an array with one dimension less: the same DIE, and the next dimension. */
 const struct type *type_target(struct sensor_program *program, const struct type *type)
 {
     uint64_t elements = 0;

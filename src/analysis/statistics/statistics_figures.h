@@ -28,6 +28,7 @@ bool sender_is_late(const struct communication_pair *pair);
 
 /* Whether `unused` is right: all messages were recorded. */
 bool knows_unused(const struct communication *communication);
+
 /* Whether it is known which connections have ended: not if selection rules may have removed their DESTROYPATH. */
 bool knows_ended(const struct communication *communication);
 

@@ -150,7 +150,7 @@ is_accepted(struct sensor_state *state, const struct sensor_machine *machine, ui
 
     if (conditional == SENSOR_TRUE)
         return (__sync_lock_test_and_set(&state->was_true, now) | now) != 0;
-    /* the reader evaluates what is doubtful, and nobody says with what result */
+    /* the reader evaluates what is doubtful; its result is not known here */
     return __sync_lock_test_and_set(&state->was_true, doubtful ? SENSOR_UNTOLD : now) != now ||
            doubtful;
 }
