@@ -19,12 +19,20 @@ recorded() {
         else empty end' "$1" | sort
 }
 
-# compare TRACE LOG TYPE...: these types agree.
+# record ARGUMENT...: dpm run, with the program's account in the file log.
+record() {
+    rm -rf trace
+    "$@" --report none -o trace -- "$connecting" "$waits" > log 2> err
+    status=$?
+    [ $status -eq 99 ] && return
+    "$dpm" dump --json trace > dump.json 2> dump.err
+}
+
+# compare LOG TYPE...: these types agree.
 compare() {
-    "$dpm" dump --json "$1" > dump.json 2> dump.err
     recorded dump.json > found
-    log=$2
-    shift 2
+    log=$1
+    shift
     for type in "$@"; do
         check_equal "... $type: as the program says" \
             "$(sed -n "s/^\($type [0-9]* *[0-9]*\).*/\1/p" "$log" | words_of "$type" | sort)" \
@@ -77,11 +85,11 @@ for meter in kernel ptrace; do
         skip "$meter meter: connections as the program made them" "$(tail -n 1 err)"
         continue
     fi
-    rm -rf trace
-    "$dpm" run --meter $meter --report none -o trace -- "$connecting" 1 > log 2> err
-    check_equal "$meter meter: the program ends in order" 0 $?
+    waits=1
+    repeat record "$dpm" run --meter $meter
+    check_equal "$meter meter: the program ends in order" 0 $status
     check "$meter meter: a program makes connections" grep -q "^unused " log
-    compare trace log connect fail accept listen
+    compare log connect fail accept listen
     look trace log
     check "... dpm report tells of them" sh -c "'$dpm' report trace | tr -s ' \n' ' ' | grep 'failed to connect to 127'"
 done
@@ -93,35 +101,31 @@ mount -t sysfs sysfs /sys && ip link set lo up && echo 2 > /sys/class/net/lo/que
 exec taskset 1 "$@"
 END
 for flags in all all,-receivecall,-sendcall,-block,-startprocess,-stopprocess; do
-    rm -rf trace
-    unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags --report none -o trace -- \
-        "$connecting" 1 > log 2> err
-    status=$?
+    waits=1
+    repeat record unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags
     if [ $status -eq 99 ]; then
         skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
         continue
     fi
     check_equal "kernel meter, packets on another processor: the program ends in order" 0 $status
     check "kernel meter, packets on another processor: a program makes connections" grep -q "^unused " log
-    compare trace log connect fail accept listen
+    compare log connect fail accept listen
     look trace log
 done
 
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
-rm -rf trace
-if "$dpm" run --meter kernel --kinds tcp --report none -o trace -- "$connecting" 0 > log 2> err; then
+waits=0
+repeat record "$dpm" run --meter kernel --kinds tcp
+if [ $status -eq 0 ]; then
     check "kernel meter, only tcp: a program makes connections" grep -q "^unused " log
-    compare trace log connect fail accept listen
+    compare log connect fail accept listen
     look trace log
-    rm -rf trace
-    "$dpm" run --meter kernel --kinds tcp --flags connect,connectfailed,destroypath --report none -o trace -- \
-        "$connecting" 0 > log 2> err
-    check_equal "kernel meter, without hooks on messages and switches" 0 $?
-    compare trace log connect fail
-    rm -rf trace
-    "$dpm" run --meter kernel --kinds tcp --flags connectfailed --report none -o trace -- "$connecting" 0 > log 2> err
-    check_equal "kernel meter, failures alone" 0 $?
-    compare trace log fail
+    repeat record "$dpm" run --meter kernel --kinds tcp --flags connect,connectfailed,destroypath
+    check_equal "kernel meter, without hooks on messages and switches" 0 $status
+    compare log connect fail
+    repeat record "$dpm" run --meter kernel --kinds tcp --flags connectfailed
+    check_equal "kernel meter, failures alone" 0 $status
+    compare log fail
 else
     skip "kernel meter, only tcp" "$(tail -n 1 err)"
 fi

@@ -94,6 +94,14 @@ static __always_inline void expect_error(struct sock *sk)
     bpf_map_update_elem(&failed_connects, &cookie, &expected, BPF_ANY);
 }
 
+/* Only an answer to the first packet acknowledges it. */
+static __always_inline bool was_established(struct sock *sk)
+{
+    struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+    return tcp != NULL && tcp->bytes_acked > 0;
+}
+
 /* A connect() was successful or has failed. */
 static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t error, bool failed)
 {
@@ -110,12 +118,15 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
                 stream->connecting == bpf_get_socket_cookie(sk);
 
     path->connector = 0;
-    if (path->number != 0)
-        outcome.created = 1; /* data was sent ahead */
-    else
-        outcome.created = make_path_of_outcome(path, sk, failed);
-    outcome.path = path->number;
-    if (failed) {
+    if (failed && was_established(sk)) {
+        /* the kernel skipped this hook then (skipped.c says so): without a path, no record is made */
+        outcome.failed = 0;
+    } else {
+        outcome.created = path->number != 0 /* data was sent ahead */
+                          || make_path_of_outcome(path, sk, failed);
+        outcome.path = path->number;
+    }
+    if (outcome.failed) {
         uint64_t inode = path->inode;
 
         path->number = 0;

@@ -517,6 +517,7 @@ struct tcp_sock {
     uint32_t snd_una;
     uint32_t srtt_us; /* the round-trip time times 8 */
     uint32_t total_retrans;
+    uint64_t bytes_acked; /* SYN counts as one */
     bool is_mptcp;
 };
 
