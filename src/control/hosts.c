@@ -360,12 +360,11 @@ static void opened(struct hosts *hosts, struct metered_host *host, json_t *resul
                                           "waits takes about 50 us longer"));
 }
 
-static int start_copies(struct hosts *hosts, bool again, struct problem *problem)
+static int start_copies(struct hosts *hosts, struct problem *problem)
 {
     const struct trace_copy_limits limits = hosts_copy_limits(hosts);
 
-    return hosts_copies_start(hosts->remote, hosts->folder, &limits, again, &hosts->copies,
-                              problem);
+    return hosts_copies_start(hosts->remote, hosts->folder, &limits, &hosts->copies, problem);
 }
 
 int hosts_record(struct hosts *hosts, struct problem *problem)
@@ -373,7 +372,7 @@ int hosts_record(struct hosts *hosts, struct problem *problem)
     int result = hosts_rules_check(hosts->recorder.options->recording.rules, problem);
 
     if (result == 0)
-        result = start_copies(hosts, false, problem);
+        result = start_copies(hosts, problem);
     if (result < 0)
         return result;
     result = hosts_ask(hosts, "recording.open", open_params, opened, problem);
@@ -398,7 +397,7 @@ static json_t *name_recording(struct hosts *hosts, struct metered_host *host)
 
 int hosts_resume(struct hosts *hosts, struct problem *problem)
 {
-    int result = start_copies(hosts, true, problem);
+    int result = start_copies(hosts, problem);
 
     return result < 0 ? result
                       : hosts_ask(hosts, "recording.state", name_recording, resumed, problem);

@@ -23,6 +23,7 @@ struct hosts_copies {
         char machine[FABRIC_NAME_MOST + 1], recording[FABRIC_NAME_MOST + 1];
     } * expected;
     size_t expected_count, expected_capacity;
+    bool expects; /* the filter has been told of some: only the thread uses this */
     struct hosts_copies_state state;
 };
 
@@ -40,6 +41,7 @@ static void take_expected(struct hosts_copies *copies)
 {
     for (size_t i = 0; i < copies->expected_count; i++)
         filter_expect(copies->filter, copies->expected[i].machine, copies->expected[i].recording);
+    copies->expects |= copies->expected_count > 0;
     copies->expected_count = 0;
 }
 
@@ -55,6 +57,15 @@ static void sum_up(struct hosts_copies *copies)
     }
 }
 
+/* END may come before packets that were given back: those of data. Without the server, nothing more can come. */
+static bool has_all(struct hosts_copies *copies)
+{
+    struct problem problem;
+
+    return filter_complete(copies->filter) &&
+           (!copies->expects || filter_left(copies->filter, &problem) <= 0);
+}
+
 /* After a step. Returns whether to go on. */
 static bool report(struct hosts_copies *copies, int result, const struct problem *problem)
 {
@@ -62,9 +73,12 @@ static bool report(struct hosts_copies *copies, int result, const struct problem
 
     pthread_mutex_lock(&copies->lock);
     take_expected(copies);
+    pthread_mutex_unlock(&copies->lock);
+    bool complete = has_all(copies); /* asks the server */
+    pthread_mutex_lock(&copies->lock);
     sum_up(copies);
     state->pieces += result > 0 ? (uint64_t)result : 0;
-    state->complete = filter_complete(copies->filter);
+    state->complete = complete;
     state->stopped = result < 0 && !may_pass(result);
     snprintf(state->problem, sizeof(state->problem), "%s", result < 0 ? problem->text : "");
     bool goes_on = !copies->stop && !state->stopped;
@@ -101,21 +115,9 @@ static int start_thread(struct hosts_copies *copies, struct problem *problem)
                       : problem_set(problem, -error, "cannot start a thread: %s", strerror(error));
 }
 
-/* What was delivered to the earlier controller, and is not stored, would come again only after a while. So the consumer is
- * made anew: what the server still has comes again, and the copies know what they have. */
-static int forget_consumer(struct fabric *fabric, const struct filter_options *options,
-                           struct problem *problem)
-{
-    struct filter *filter = NULL;
-    const struct filter_options none = {.durable = options->durable};
-    int result = filter_new(fabric, &none, &filter, problem);
-
-    return result < 0 ? result : filter_close(filter, true, problem);
-}
-
 int hosts_copies_start(struct remote *remote, const char *folder,
-                       const struct trace_copy_limits *limits, bool again,
-                       struct hosts_copies **ret_copies, struct problem *problem)
+                       const struct trace_copy_limits *limits, struct hosts_copies **ret_copies,
+                       struct problem *problem)
 {
     const struct filter_options options = {
         .folder = folder, .durable = "controller", .limits = *limits};
@@ -125,8 +127,6 @@ int hosts_copies_start(struct remote *remote, const char *folder,
         return problem_set(problem, -ENOMEM, "out of memory");
     pthread_mutex_init(&copies->lock, NULL);
     int result = remote_open_filter(remote, &copies->fabric, problem);
-    if (result == 0 && again)
-        result = forget_consumer(copies->fabric, &options, problem);
     if (result == 0)
         result = filter_new(copies->fabric, &options, &copies->filter, problem);
     if (result == 0)

@@ -20,10 +20,11 @@ struct hosts_copies_state {
     char problem[512]; /* why nothing can be stored now; "": it can */
 };
 
-/* Begins. `again`: with copies of an earlier controller, which go on where they end. Errors, with a line in `problem`: those of remote_open_filter and filter_new. */
+/* Begins. Copies of an earlier controller go on where they end. Errors, with a line in `problem`: those of remote_open_filter
+ * and filter_new. */
 int hosts_copies_start(struct remote *remote, const char *folder,
-                       const struct trace_copy_limits *limits, bool again,
-                       struct hosts_copies **ret_copies, struct problem *problem);
+                       const struct trace_copy_limits *limits, struct hosts_copies **ret_copies,
+                       struct problem *problem);
 
 /* This machine's recording has ended: its END is waited for. */
 void hosts_copies_expect(struct hosts_copies *copies, const char *machine, const char *recording);

@@ -336,8 +336,9 @@ void fabric_publisher_look(const struct fabric_publisher *publisher,
 
 struct fabric_consumer;
 
-/* A durable consumer of the stream of packets: what was not acknowledged comes again to the next one of this name, after
- * `again_ms` (0: 30 s). `machine`: only of this one; NULL: of all. `durable` is a valid name. */
+/* A durable consumer of the stream of packets. What was got and not acknowledged comes again, after `again_ms` (0: 30 s) or
+ * with the next one of this name, which may then get from the beginning what the server still has: see fabric_consumer_has.
+ * `machine`: only of this one; NULL: of all. `durable` is a valid name. */
 int fabric_consumer_new(struct fabric *fabric, const char *machine, const char *durable,
                         int again_ms, struct fabric_consumer **ret_consumer,
                         struct problem *problem);

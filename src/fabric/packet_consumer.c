@@ -75,8 +75,9 @@ static int api(struct fabric_consumer *consumer, const char *operation, const ch
     return fabric_ask(consumer->fabric, consumer->durable, subject, body, ret_answer, problem);
 }
 
-static int create(struct fabric_consumer *consumer, const char *machine, int again_ms,
-                  struct problem *problem)
+/* Returns how many messages an earlier one of this name has got and not acknowledged, or a negative errno. */
+static int64_t create(struct fabric_consumer *consumer, const char *machine, int again_ms,
+                      struct problem *problem)
 {
     char filter[FABRIC_SUBJECT_SIZE];
     json_t *answer = NULL;
@@ -95,11 +96,30 @@ static int create(struct fabric_consumer *consumer, const char *machine, int aga
         return problem_set(problem, -ENOMEM, "out of memory");
     int error = api(consumer, "DURABLE.CREATE", body, &answer, problem);
     free(body);
-    json_decref(error == 0 ? answer : NULL);
     if (error == -ENOENT) /* the stream */
         problem_set(problem, error, "there is no session '%s' at %s", consumer->fabric->session,
                     consumer->fabric->where);
-    return error;
+    if (error != 0)
+        return error;
+    int64_t pending = json_integer_value(json_object_get(answer, "num_ack_pending"));
+    json_decref(answer);
+    return pending;
+}
+
+/* What an earlier consumer of this name has got and not acknowledged would come again after a while, behind its successors;
+ * of a part of which nothing is stored, the first that comes is taken for the beginning. So then the consumer is made anew,
+ * and all comes again in order. */
+static int create_in_order(struct fabric_consumer *consumer, const char *machine, int again_ms,
+                           struct problem *problem)
+{
+    int64_t pending = create(consumer, machine, again_ms, problem);
+
+    if (pending > 0) {
+        pending = fabric_consumer_remove(consumer, problem);
+        if (pending == 0)
+            pending = create(consumer, machine, again_ms, problem);
+    }
+    return pending < 0 ? (int)pending : 0;
 }
 
 static uint64_t reconnections(struct fabric *fabric)
@@ -123,7 +143,7 @@ int fabric_consumer_new(struct fabric *fabric, const char *machine, const char *
     consumer->ready = consumer->current = -1;
     snprintf(consumer->durable, sizeof(consumer->durable), "%s", durable);
     snprintf(consumer->inbox, sizeof(consumer->inbox), "%s-c.%s", fabric->inbox, durable);
-    int error = create(consumer, machine, again_ms, problem);
+    int error = create_in_order(consumer, machine, again_ms, problem);
     if (error == 0) {
         natsStatus status = natsConnection_SubscribeSync(&consumer->subscription,
                                                          fabric->connection, consumer->inbox);

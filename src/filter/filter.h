@@ -59,7 +59,7 @@ int filter_step(struct filter *filter, int timeout_ms, struct problem *problem);
 /* A recording has ended: its packets up to the last one, with END, are to be stored. Returns 0 or -ENOMEM. */
 int filter_expect(struct filter *filter, const char *machine, const char *recording);
 
-/* Whether every expected recording is stored. */
+/* Whether the END of every expected recording is stored. Packets of before may still come again, see filter_left(). */
 bool filter_complete(const struct filter *filter);
 
 /* With rules: selects by these ones from now on, what has come so far by the old ones. They must outlive the filter, or the

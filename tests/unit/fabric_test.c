@@ -389,6 +389,28 @@ static void test_not_stored(void **context)
     fabric_publisher_free(publisher);
 }
 
+/* The next one of its name begins with it, too: nothing else tells what the first packet is. */
+static void test_not_stored_earlier(void **context)
+{
+    struct fabric_publisher *publisher;
+    struct fabric_consumer *consumer;
+    struct fabric_packet packet;
+
+    need_server(context);
+    must(fabric_publisher_new(world.agent, "main", 0, &publisher, &problem));
+    for (uint64_t number = 0; number < 10; number++)
+        publish(publisher, number);
+    must(fabric_settle(world.agent, LONG_MS, &problem));
+    must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
+    assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);
+    fabric_consumer_done(consumer, &packet, false);
+    fabric_consumer_free(consumer);
+    must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
+    consume(consumer, 0, 10);
+    fabric_consumer_free(consumer);
+    fabric_publisher_free(publisher);
+}
+
 /* The server is killed twice in the middle of a flow of packets, notices and output. */
 static void test_server_killed(void **context)
 {
@@ -504,6 +526,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_silence, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_resume, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_not_stored, begin_pair, end_world),
+        cmocka_unit_test_setup_teardown(test_not_stored_earlier, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_server_killed, begin_pair, end_world),
         cmocka_unit_test_setup_teardown(test_full, begin_pair, end_world),
     };
