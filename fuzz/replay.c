@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define MUTANTS   600
+#define MUTANTS   1000 /* with ./dev test --all */
 #define ROOM      65536u
 #define FILE_MOST (16u << 20)
 
@@ -86,14 +86,14 @@ static void try_mutants(void)
         abort();
     try_input(example, size);
     try_input(example, 0);
-    for (unsigned number = 0; number < MUTANTS; number++) {
+    for (uint64_t number = 0; number < rounds_of_run(MUTANTS); number++) {
         size_t mutant_size = size;
         memcpy(mutant, example, size);
         for (uint64_t times = 1 + random_below(&state, 8); times > 0; times--)
             mutant_size = mutate(mutant, mutant_size, &state);
         try_input(mutant, mutant_size);
     }
-    printf("%u mutants tried\n", MUTANTS);
+    printf("%" PRIu64 " mutants tried\n", rounds_of_run(MUTANTS));
 }
 
 /* ---- files ---- */

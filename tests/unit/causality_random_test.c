@@ -320,7 +320,7 @@ static void random_servers(void **state)
     uint64_t seed = seed_of_run("random servers");
 
     (void)state;
-    for (unsigned i = 0; i < 60; i++) {
+    for (uint64_t i = 0; i < rounds_of_run(60); i++) {
         struct servers *servers = calloc(1, sizeof(*servers));
         assert_non_null(servers);
         servers->nodes = calloc(MOST_NODES, sizeof(*servers->nodes));

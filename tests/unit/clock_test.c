@@ -162,7 +162,7 @@ static void truth_lies_within(void **state)
 {
     (void)state;
     seed = seed_of_run("truth");
-    for (unsigned round = 0; round < 300; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(300); round++) {
         static struct clock_pair pair;
         struct sample_clock a, b;
         uint64_t duration = S << pick(12);
@@ -188,7 +188,7 @@ static void order_does_not_matter_for_truth(void **state)
 {
     (void)state;
     seed = seed_of_run("order");
-    for (unsigned round = 0; round < 200; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(200); round++) {
         static struct clock_pair pair;
         struct sample_clock a, b;
         uint64_t duration = S << pick(8);
@@ -217,7 +217,7 @@ static void jumps_are_seen(void **state)
 {
     (void)state;
     seed = seed_of_run("jumps");
-    for (unsigned round = 0; round < 40; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(40); round++) {
         static struct clock_pair pair;
         struct sample_clock clocks[2];
         uint64_t delays[2] = {1000 + pick(MS / 10), 1000 + pick(MS / 10)};
@@ -287,7 +287,7 @@ static void few_messages_as_the_naive_way(void **state)
 {
     (void)state;
     seed = seed_of_run("few");
-    for (unsigned round = 0; round < 500; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(500); round++) {
         static struct clock_pair pair;
         struct sample_clock a, b;
         uint64_t duration = S << pick(6);
@@ -545,7 +545,7 @@ static void any_numbers(void **state)
 {
     (void)state;
     seed = seed_of_run("any numbers");
-    for (unsigned round = 0; round < 2000; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(2000); round++) {
         static struct clock_pair pair;
         struct clocks *clocks;
         unsigned bits = 1 + (unsigned)pick(64);
@@ -601,7 +601,7 @@ static void chains_are_true(void **state)
 {
     (void)state;
     seed = seed_of_run("chains");
-    for (unsigned round = 0; round < 100; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(100); round++) {
         struct sample_clock machines[MACHINES];
         uint32_t machine_of[2 * MACHINES];
         bool talk[MACHINES][MACHINES] = {{false}};

@@ -632,7 +632,7 @@ static void any_history(void **state)
 {
     (void)state;
     seed = seed_of_run("any history");
-    for (unsigned round = 0; round < 12; round++) {
+    for (uint64_t round = 0; round < rounds_of_run(12); round++) {
         struct sample *sample = sample_new(&(struct graph_choice){0});
         uint64_t count = 1 + random_below(&seed, 300);
         unsigned bits = 1 + (unsigned)random_below(&seed, 64);
