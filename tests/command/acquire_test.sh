@@ -40,79 +40,96 @@ check "... and named" grep -q "'12x' is not a process id" err
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
-check_equal "so is a name without a process" 1 "$(usage --name no-such-name -o none.trace)"
-check_equal "... in one line" 'dpm: no process is named no-such-name' "$(cat err)"
-check_equal "... several, too" "1 dpm: no process is named no-such-name or x, in the cgroup /none, of the unit no.service" \
+check_equal "so are names, a cgroup and a unit without one, in one line" \
+    "1 dpm: no process is named no-such-name or x, in the cgroup /none, of the unit no.service" \
     "$(usage --name no-such-name --name x --cgroup /none --unit no -o none.trace) $(cat err)"
-sleep 10 &
-check_equal "beside one that there is it is a note" "0 dpm: note: no process is named no-such-name" \
-    "$(usage --pid $! --name no-such-name -o some.trace --duration 10ms) $(grep note: err)"
-kill $!
 check_not "... and leaves no trace behind" test -e none.trace
-check_equal "with --all no process is missing" "0 0" \
-    "$(usage --all --name no-such-name -o everyone.trace --duration 10ms) $(grep -c note: err)"
-if [ "$(cat /proc/2/comm)" = kthreadd ]; then
+if long_ones; then
+    check_equal "so is a name alone" "1 dpm: no process is named no-such-name" \
+        "$(usage --name no-such-name -o none.trace) $(cat err)"
+else
+    skip "a name without a process alone" "takes long: only with ./dev test --all"
+fi
+if [ "$(cat /proc/2/comm)" != kthreadd ]; then
+    skip "the kernel's own threads" "they are not seen from here"
+elif long_ones; then
     check_equal "the kernel's own threads are not metered" "1 dpm: cannot meter any of the chosen processes: they have ended or are kernel threads" \
         "$(usage -o kernel.trace 2) $(cat err)"
 else
-    skip "the kernel's own threads" "they are not seen from here"
+    skip "the kernel's own threads, chosen by id" "takes long: only with ./dev test --all"
 fi
 
 # ---- old connections ----
 
 connections 3
-take_over -o old.trace "$holder" -p "$child"
-check_equal "it says how many processes it meters" 'dpm: metering 2 processes' "$(head -n 1 err)"
+take_over -o old.trace --descendants "$holder"
+check_equal "it says how many processes it meters; --descendants takes the child, too" 'dpm: metering 2 processes' "$(head -n 1 err)"
 echo use >&7
 wait_for 30 grep -q 'done' held
 let_go
 check_equal "a signal ends it in order" 0 $?
 check "... with a report" grep -q '^dpm: .* records, 0 lost, in old.trace' err
 "$dpm" dump --json old.trace > old.json
-check_equal "every old end is recorded once, and the listener" "6 1" \
-    "$(jq -r -s '[.[] | select(.event == "PATH" and .older).role] | "\(map(select(. != 5)) | length) \(map(select(. == 5)) | length)"' old.json)"
-check_equal "... and their creation" 7 \
-    "$(jq -s '[.[] | select(.event == "CREATEPATH" and .older)] | length' old.json)"
-check_equal "messages lie where the paths say they begin" 0 "$(jq -s '
+check_equal "every old end is recorded once, and the listener; and their creation" "6 1 7" "$(jq -r -s '
+    [.[] | select(.event == "PATH" and .older).role] as $roles |
+    "\($roles | map(select(. != 5)) | length) \($roles | map(select(. == 5)) | length) \(
+        [.[] | select(.event == "CREATEPATH" and .older)] | length)"' old.json)"
+check_equal "messages lie where the paths say they begin, and all are there" "0 3 3" "$(jq -r -s '
     (map(select(.event == "PATH")) | map({key: (.path | tostring), value: .}) | from_entries) as $paths |
-    [.[] | select(.event == "SEND" and .offset != $paths[.path | tostring].start_out or
-                  .event == "RECEIVE" and .offset != $paths[.path | tostring].start_in)] | length' old.json)"
-check_equal "... and all are there" "3 3" "$(jq -rs '
-    "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' old.json)"
-check_equal "ends are joined" 3 "$("$dpm" stats --json old.trace | jq '.paths | length')"
+    "\([.[] | select(.event == "SEND" and .offset != $paths[.path | tostring].start_out or
+                  .event == "RECEIVE" and .offset != $paths[.path | tostring].start_in)] | length) \(
+        [.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' old.json)"
+check_equal "ends are joined" "3 3" "$("$dpm" stats --each-connection --json old.trace |
+    jq -r '.paths | "\(length) \(map(select(.ends | all(length == 1))) | length)"')"
 check_equal "the image of the process is known" "$(readlink -f "$crowd")" \
     "$(jq -rs '[.[] | select(.event == "IMAGE")][0].file' old.json)"
 check "the process lives on" kill -0 "$holder"
 
-# The signals of a terminal, of its end, and of a service manager: each ends it cleanly.
-signals="INT TERM"
-! long_ones || signals="INT QUIT HUP TERM"
-for signal in $signals; do
-    take_over -o $signal.trace "$holder" "$child"
-    let_go $signal
-    check_equal "SIG$signal ends it in order" 0 $?
-    check "... with a report" grep -q "^dpm: .* records, 0 lost, in $signal.trace" err
-    check "... and a trace that is whole" sh -c \
-        "'$dpm' stats --json $signal.trace 2> told | jq -e .trace.complete && [ ! -s told ]"
-    check "... the processes live on" kill -0 "$holder" "$child"
-done
+# ---- by name and number, interval, other signals ----
 
-# ---- by name, cgroup, duration, interval ----
-
-started=$(date +%s%N)
-# ---- descendants, and processes that start later ----
-
+# The signals of a terminal, of its end, and of a service manager (which let_go sends): each ends it cleanly.
 sh -c 'sleep 60 & exec 3> descendants; sleep 61 & wait' &
 parent=$!
 wait_for 30 sh -c "[ \"\$(pgrep -c -P $parent)\" = 2 ]"
-check_equal "descendants that are left out are named" \
-    "0 dpm: note: 2 descendants of these processes are not metered: sleep[N], sleep[N] (--descendants takes them)" \
-    "$(usage --pid $parent -o descendants.trace --duration 10ms) $(grep note: err | sed 's/\[[0-9]*\]/[N]/g')"
-rm -rf descendants.trace
-check_equal "--descendants takes them" "0 dpm: metering 3 processes" \
-    "$(usage --descendants --pid $parent -o descendants.trace --duration 10ms) $(grep metering err)"
+signals=INT
+! long_ones || signals="INT QUIT HUP TERM"
+# reports: whether it has reported more than once since it meters
+reports() {
+    [ "$(grep -c '^Who sent to whom' err)" -ge 2 ]
+}
+for signal in $signals; do
+    take_over --interval 200ms -o $signal.trace --name "${crowd##*/}" --name no-such-name -p $parent
+    check "it meters the processes of that name, and those of these numbers" grep -q '^dpm: metering 3 processes$' err
+    check_equal "... a name without a process is then a note" "dpm: note: no process is named no-such-name" \
+        "$(grep 'note: no process' err)"
+    check_equal "... so are descendants that are left out, which are named" \
+        "dpm: note: 2 descendants of these processes are not metered: sleep[N], sleep[N] (--descendants takes them)" \
+        "$(sed -n '/note: .* descendants/s/\[[0-9]*\]/[N]/gp' err)"
+    check "an interval reports while it goes on, more than once" wait_for 30 reports
+    let_go $signal
+    check_equal "SIG$signal ends it in order" 0 $?
+    check "... with a report" grep -q "^dpm: .* records, 0 lost, in $signal.trace" err
+    count=$(grep -c '^Who sent to whom' err)
+    check_equal "... the reports before it say that more follow, and all tell the overhead" "$((count - 1)) $count" \
+        "$(grep -c ', so far$' err) $(grep -c '^DPM itself: ' err)"
+    check "... and a trace that is whole" sh -c \
+        "'$dpm' stats --json $signal.trace 2> told | jq -e .trace.complete && [ ! -s told ]"
+    check "... the processes live on" kill -0 "$holder" "$child" $parent
+done
 pkill -P $parent
 wait $parent
+
+# ---- cgroup, duration ----
+
+started=$(date +%s%N)
+group=$(sed -n 's/^0:://p' /proc/$holder/cgroup)
+check_equal "by cgroup" 0 "$(usage --cgroup "/sys/fs/cgroup$group" --duration 700ms -o group.trace)"
+check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
+check "... with all that is in it" sh -c "
+    '$dpm' dump --json --type stream group.trace | jq -e -s 'any(.[]; .pid == $holder)'"
+end_connections
+
+# ---- processes that start later, and the end of the last one ----
 
 cat > "talker-$$.py" <<'EOF' # a name that no other process has
 import os, socket, sys, time
@@ -140,68 +157,57 @@ check "a process of the chosen name that starts later is taken" \
 sleep 0.3
 : > over
 wait $early $late $acquirer
-check_equal "... what both send from then on is recorded, and received" "$early:10 $late:20 0 0" \
+check_equal "the end of the last metered process ends it" 0 $?
+check_equal "what both send from then on is recorded, and received" "$early:10 $late:20 0 0" \
     "$("$dpm" stats --json later.trace | jq -r '([.processes[] | select(.sent.messages > 0) | "\(.pid):\(.sent.messages)"] |
         sort_by(split(":")[1] | tonumber) | join(" ")) + " \(.trace.matching.unmatched_receives) \(.trace.matching.unmatched_sends)"')"
 check_equal "... each once" 1 "$(grep -c 'metering one more' err)"
 
-check_equal "by name" 0 "$(usage --name "${crowd##*/}" --duration 700ms -o name.trace)"
-check "the duration ends it" test $((($(date +%s%N) - started) / 1000000)) -ge 700
-check "... it meters the processes of that name" grep -q '^dpm: metering 2 processes$' err
-group=$(sed -n 's/^0:://p' /proc/$holder/cgroup)
-check_equal "by cgroup" 0 "$(usage --cgroup "/sys/fs/cgroup$group" --duration 300ms -o group.trace)"
-check "... with all that is in it" sh -c "
-    '$dpm' dump --json --type stream group.trace | jq -e -s 'any(.[]; .pid == $holder)'"
-check_equal "an interval reports while it goes on" 0 \
-    "$(usage --interval 200ms --duration 700ms -o often.trace "$holder")"
-check "... more than once" test "$(grep -c '^Who sent to whom' err)" -ge 2
-check_equal "... saying that more reports follow" "$(($(grep -c '^Who sent to whom' err) - 1))" \
-    "$(grep -c ', so far$' err)"
-check_equal "... and the overhead" "$(grep -c '^Who sent to whom' err)" "$(grep -c '^DPM itself: ' err)"
-end_connections
-
 # ---- the end of a recording is the same moment for all hooks ----
 
-# Two processes pass one message back and forth: every sent message is received, except the one in flight.
+# Two processes pass one message back and forth: every sent message is received, except the one in flight. A game of each
+# kind, all at once.
 kinds="tcp pipe"
 ! long_ones || kinds="tcp udp unix pipe"
+players=
 for kind in $kinds; do
-    "$1/bench/pingpong" $kind 100000000 20 > played &
-    player=$!
-    wait_for 60 sh -c "pgrep -P $player > other"
-    sleep 0.2
-    "$dpm" acquire --kinds $kind --duration 300ms -o game.trace $player "$(cat other)" > out 2> err
-    kill $player "$(cat other)"
-    wait $player 2> stopped
-    "$dpm" dump --json --type send --type receive game.trace > game.json
-    check "$kind is recorded when the recording ends" jq -e -s 'length > 100' game.json
-    check_equal "... as much is sent as is received" 0 "$(jq -s '
-        (map(select(.event == "SEND")) | length) - (map(select(.event == "RECEIVE")) | length) |
-        fabs | if . <= 1 then 0 else . end' game.json)"
-    check_equal "... and what is received is no end of file" 0 \
-        "$(jq -s '[.[] | select(.end_of_file)] | length' game.json)"
-    rm -rf game.trace
+    "$1/bench/pingpong" $kind 100000000 60 gate > "played-$kind" &
+    players="$players $!"
 done
-
-# ---- the end of the last process ends it ----
-
-sleep 100 &
-pid=$!
-take_over -o last.trace $pid
-kill $pid
-wait $acquirer
-check_equal "the end of the last metered process ends it" 0 $?
-wait $pid
+# shellcheck disable=SC2086 # one word for each process
+set_up() {
+    [ "$(pgrep -c -P "$(echo $players | tr ' ' ,)")" = "$(echo $kinds | wc -w)" ]
+}
+wait_for 60 set_up
+# shellcheck disable=SC2086
+take_over --kinds "$(echo $kinds | tr ' ' ,)" -o game.trace --descendants $players
+: > gate
+sleep 0.2
+let_go
+for player in $players; do
+    kill "$player" "$(pgrep -P "$player")"
+    wait "$player" 2> stopped
+done
+"$dpm" dump --json --type send --type receive game.trace | jq -r -s '
+    group_by(.kind)[] | "\(.[0].kind) \(length > 100) \(
+        (map(select(.event == "SEND")) | length) - (map(select(.event == "RECEIVE")) | length) | fabs <= 1) \(
+        map(select(.end_of_file)) | length)"' > games
+for kind in $kinds; do
+    [ $kind != unix ] || kind=unix-stream
+    check_equal "$kind when the recording ends: as much is sent as is received, and that is no end of file" \
+        "$kind true true 0" "$(grep "^$kind " games)"
+done
+rm -rf game.trace
 
 # ---- the whole machine, two programs ----
 
-"$load" 400000 64 > out1 &
-"$load" 300000 200 > out2 &
-take_over -o all.trace --ring 64M --all
+take_over -o all.trace --ring 64M --all --name no-such-name
+check_equal "with --all no process is missing" 0 "$(grep -c note: err)"
 self=$(pgrep -P $acquirer)
+"$load" 60000 64 > out1 &
+pid=$!
 "$load" 20000 50 > out3
-wait_for 60 grep -q sends out1
-wait_for 60 grep -q sends out2
+wait $pid
 let_go
 "$dpm" stats --json all.trace > all.json 2> /dev/null
 check_equal "with --all a program that began later has its own figures" "20000 1000000" \
@@ -226,8 +232,8 @@ check "nothing is lost" jq -e '.trace.lost == 0' all.json
 # missed thread leaves a hole. Several programs are acquired at once, because most of the time goes into loading the
 # meter.
 rounds=1
-! long_ones || rounds=10
-programs=4
+programs=2
+! long_ones || rounds=10 programs=4
 complete=0
 round=0
 while [ $round -lt "$rounds" ]; do
@@ -279,12 +285,11 @@ memory=$(awk '/RssAnon|RssShmem/ { sum += $2 } END { print sum }' "/proc/$record
 rings=$(cat "/proc/$recorder/fdinfo/"* | awk '
     /^map_type:/ { ring = $2 == 27 } /^max_entries:/ && ring { sum += $2 } END { print sum / 1024 }')
 let_go
-"$dpm" dump --json many.trace > many.json
-check_equal "10,000 connections: every end is recorded" 20000 \
-    "$(jq -s '[.[] | select(.event == "PATH" and .role != 5)] | length' many.json)"
-check_equal "... and all their messages" "10000 10000" "$(jq -rs '
-    "\([.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' many.json)"
-check "... without loss" jq -e -s '.[-1].lost == 0' many.json
+"$dpm" dump --json --type path,send,receive,end many.trace > many.json
+check_equal "10,000 connections: every end is recorded, and all their messages" "20000 10000 10000" "$(jq -rs '
+    "\([.[] | select(.event == "PATH" and .role != 5)] | length) \(
+        [.[] | select(.event == "SEND")] | length) \([.[] | select(.event == "RECEIVE")] | length)"' many.json)"
+check_equal "... without loss" 0 "$(tail -n 1 many.json | jq .lost)"
 if [ "$sanitized" = 0 ]; then
     check_equal "... with rings of 20 MiB" 20480 "$rings"
     check "... within 48 MiB of memory and 512 bytes for each of 20,000 ends ($memory KiB, and the rings)" \
@@ -310,7 +315,7 @@ time.sleep(2.5)' &
     many=$!
     sleep 0.5
     take_over -o busy.trace --kinds unix $many
-    sleep 1
+    sleep 0.4
     : > enough
     wait $many
     wait $acquirer

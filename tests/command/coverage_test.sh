@@ -10,72 +10,92 @@ by=${DPM_COVERED_BY:-kernel} # the meter
 program=$1/tests/programs/coverage-program
 cd "$scratch" || exit 1
 
-# The trace in the words of the log; the pieces of a call are one message.
+# In: the records of all programs of a recording (cut_up), each program's in a file of its own. Out: FILE TABLE LINE.
+#
+# records: the trace in the words of the log; the pieces of a call are one message.
+# seams: where a direction's ranges do not meet: none, except where an urgent byte was skipped.
 cat > records.jq << 'END'
-(map(select(.event == "PATH")) | map({(.path | tostring): .inode}) | add // {}) as $inode |
-(map(select(.event == "TERMINATION"))) as $ends |
-[.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
-reduce .[] as $record ([];
-    ($record.path | tostring) as $path |
-    (if $record.stream == 0 then "UNSEEN" + if $record.event == "SEND" then "_SEND" else "" end elif $record.end_of_file then "END"
-     else $record.event end) as $word |
-    if $record.continued then
-        (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |
-            rindex(true)) as $last |
-        .[$last].bytes += $record.bytes
-    else
-        . + [{word: $word, inode: $inode[$path], bytes: $record.bytes, stream: $record.stream}]
-    end) |
-(.[] | "\(.word) \(.inode) \(.bytes)"),
-"FAILED_SEND \([$ends[].failed_sends] | add)",
-"FAILED_RECEIVE \([$ends[].failed_receives] | add)"
+def records:
+    (map(select(.event == "PATH")) | map({(.path | tostring): .inode}) | add // {}) as $inode |
+    (map(select(.event == "TERMINATION"))) as $ends |
+    [.[] | select(.event == "SEND" or .event == "RECEIVE")] | sort_by(.time_ns - .span_ns) |
+    reduce .[] as $record ([];
+        ($record.path | tostring) as $path |
+        (if $record.stream == 0 then "UNSEEN" + if $record.event == "SEND" then "_SEND" else "" end elif $record.end_of_file then "END"
+         else $record.event end) as $word |
+        if $record.continued then
+            (map(.word == $word and .inode == $inode[$path] and .stream == $record.stream) |
+                rindex(true)) as $last |
+            .[$last].bytes += $record.bytes
+        else
+            . + [{word: $word, inode: $inode[$path], bytes: $record.bytes, stream: $record.stream}]
+        end) |
+    (.[] | "\(.word) \(.inode) \(.bytes)"),
+    "FAILED_SEND \([$ends[].failed_sends] | add)",
+    "FAILED_RECEIVE \([$ends[].failed_receives] | add)";
+def seams:
+    (map(select(.event == "PATH")) |
+        map({(.path | tostring): {SEND: .start_out, RECEIVE: .start_in}}) | add // {}) as $start |
+    [.[] | select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0)] |
+    group_by([.path, .event])[] |
+    $start[.[0].path | tostring][.[0].event] as $begin |
+    map([(.offset - $begin + 4294967296) % 4294967296, .bytes]) | sort |
+    reduce .[] as $range ([0, []];
+        if $range[0] == .[0] then [$range[0] + $range[1], .[1]]
+        else [$range[0] + $range[1], .[1] + [$range[0] - .[0]]] end) | .[1][];
+[inputs | {file: input_filename, record: .}] | group_by(.file)[] | .[0].file as $file | map(.record) |
+"\($file) records \(records)", "\($file) seams \([seams] | map(tostring) | join(" "))"
 END
 
-# Seams where a direction's ranges do not meet: none, except where an urgent byte was skipped.
-cat > seams.jq << 'END'
-(map(select(.event == "PATH")) |
-    map({(.path | tostring): {SEND: .start_out, RECEIVE: .start_in}}) | add // {}) as $start |
-[.[] | select((.event == "SEND" or .event == "RECEIVE") and .bytes > 0)] |
-group_by([.path, .event])[] |
-$start[.[0].path | tostring][.[0].event] as $begin |
-map([(.offset - $begin + 4294967296) % 4294967296, .bytes]) | sort |
-reduce .[] as $range ([0, []];
-    if $range[0] == .[0] then [$range[0] + $range[1], .[1]]
-    else [$range[0] + $range[1], .[1] + [$range[0] - .[0]]] end) | .[1][]
-END
-
-# Receives on sockets with message boundaries that do not lead to the send of the same rank: to it alone, and if $exact,
-# exactly and with its number.
+# The same of records with edges: receives on sockets with message boundaries that do not lead to the send of the same
+# rank, to it alone. In the table `exactly` also those that do not lead there exactly, and with its number.
 cat > ranks.jq << 'END'
 def name: "\(.stream) \(.sequence)";
 def keeps_messages: .kind == "udp" or .kind == "unix-datagram" or .kind == "unix-seqpacket";
-([.[] | select(.event == "SEND" and keeps_messages)] | group_by(.path) | map(sort_by(.time_ns) | to_entries) | add // [] |
-    map({key: (.value | name), value: .}) | from_entries) as $sends |
-[.[] | select(.event == "RECEIVE" and keeps_messages and (.end_of_file | not))] |
-group_by(.path)[] | sort_by(.time_ns) | to_entries[] | .key as $rank | .value |
-[.edges[]? | {kind, send: $sends[name]}] as $edges |
-select(all($edges[]; .send.key != $rank) or
-    ($exact and ($edges | map([.kind, .send.value.offset])) != [["exact", .offset]])) |
-"path \(.path), offset \(.offset), \(.bytes) bytes: \(.edges)"
+def ranks:
+    ([.[] | select(.event == "SEND" and keeps_messages)] | group_by(.path) | map(sort_by(.time_ns) | to_entries) | add // [] |
+        map({key: (.value | name), value: .}) | from_entries) as $sends |
+    [.[] | select(.event == "RECEIVE" and keeps_messages and (.end_of_file | not))] |
+    group_by(.path)[] | sort_by(.time_ns) | to_entries[] | .key as $rank | .value |
+    [.edges[]? | {kind, send: $sends[name]}] as $edges |
+    all($edges[]; .send.key != $rank) as $wrong |
+    select($wrong or ($edges | map([.kind, .send.value.offset])) != [["exact", .offset]]) |
+    {$wrong, text: "path \(.path), offset \(.offset), \(.bytes) bytes: \(.edges)"};
+[inputs | {file: input_filename, record: .}] | group_by(.file)[] | .[0].file as $file | map(.record) | [ranks] |
+"\($file) exactly \(map(.text) | join("; "))", "\($file) roughly \(map(select(.wrong).text) | join("; "))"
 END
 
-# compare: whether NAME.log and NAME.json agree.
+# into_files: standard input into the files FILE.TABLE; an ending of FILE is left out.
+into_files() {
+    awk '{ file = $1; sub(/\.[a-z]*$/, "", file); file = file "." $2; sub(/^[^ ]* [^ ]* /, ""); print > file }'
+}
+
+# compare NAME: whether NAME.log and NAME.records agree; prints what differs.
+cat > compare.awk << 'EOF'
+/^FAILED/ && side == "log" { failed[$1]++ }
+/^FAILED/ && side == "records" { recorded[$1] = $2 }
+/^(SEND|RECEIVE|END) / { sockets[$1 " " $2]; lines[side, $1 " " $2] = lines[side, $1 " " $2] "\n    " $0 }
+# the number of unseen bytes is known, but not in how many records
+/^UNSEEN/ { unseen_sockets[$1 " " $2]; unseen[side, $1 " " $2] += $3 }
+function differ(what, expected, found) {
+    print what ", in the log: " expected "\n" what ", in the trace: " found
+    different = 1
+}
+END {
+    for (word in sockets)
+        if (lines["log", word] != lines["records", word])
+            differ(word, lines["log", word], lines["records", word])
+    for (word in unseen_sockets)
+        if ((unseen["log", word] "") != (unseen["records", word] ""))
+            differ(word, unseen["log", word], unseen["records", word])
+    for (i = split("FAILED_SEND FAILED_RECEIVE", words, " "); i >= 1; i--)
+        if ((recorded[words[i]] "") != (failed[words[i]] + 0 ""))
+            differ(words[i], failed[words[i]] + 0, recorded[words[i]])
+    exit different
+}
+EOF
 compare() {
-    jq -r -s -f records.jq "$1.json" > "$1.records" || return
-    # the number of unseen bytes is known, but not in how many records
-    for side in log records; do
-        {
-            grep -E '^(SEND|RECEIVE|END) ' "$1.$side" | sort -s -k1,2
-            awk '$1 ~ /^UNSEEN/ { bytes[$1 " " $2] += $3 }
-                 END { for (i in bytes) print i, bytes[i] }' "$1.$side" | sort
-        } > "$1.$side.sorted"
-    done
-    {
-        echo "FAILED_SEND $(grep -c '^FAILED_SEND' "$1.log")"
-        echo "FAILED_RECEIVE $(grep -c '^FAILED_RECEIVE' "$1.log")"
-    } >> "$1.log.sorted"
-    grep '^FAILED' "$1.records" >> "$1.records.sorted"
-    diff "$1.log.sorted" "$1.records.sorted"
+    awk -f compare.awk side=log "$1.log" side=records "$1.records"
 }
 
 # What the ptrace meter records differently, or not at all: io_uring, and splices out of UNIX sockets, where it records
@@ -104,22 +124,22 @@ plan() {
     seen_otherwise "$1" "$2" || echo "$1 $2" >> planned
 }
 
-# cut_up TRACE ENDING [OPTION]: dumps it into a file NAMES-KIND.ENDING for each program: all from its STREAM to that of
-# the next one (in order of time, which --matched leaves).
+# cut_up TRACE ENDING TABLES [OPTION]: dumps it into a file NAMES-KIND.ENDING for each program: all from its STREAM to that
+# of the next one (in order of time, which --matched leaves). What TABLES says of each is in files NAMES-KIND.TABLE.
 cut_up() {
     # shellcheck disable=SC2086 # one option, or none
-    "$dpm" dump --json ${3:-} "$1" 2> whole.err | jq -c -s 'sort_by(.time_ns)[]' > whole.json
-    jq -r 'select(.event == "STREAM") | "\(.pid) \(input_line_number)"' whole.json > streams
+    "$dpm" dump --json ${4:-} "$1" 2> whole.err | jq -c -s 'sort_by(.time_ns)[]' > whole.json
     while read -r names kind; do
-        echo "$names-$kind.$2 $(cat "$names-$kind.pid")"
-    done < planned | awk '
-        FNR == NR { if (!($1 in line)) line[$1] = $2; next }
-        last != "" { print last, line[$2] - 1 }
-        { last = $1 " " line[$2] }
-        END { print last, "$" }' streams - > pieces
-    while read -r piece first last; do
-        sed -n "$first,${last}p" whole.json > "$piece"
-    done < pieces
+        read -r pid < "$names-$kind.pid"
+        echo "$names-$kind.$2 $pid"
+    done < planned > pieces
+    jq -r 'select(.event == "STREAM") | "\(.pid) \(input_line_number)"' whole.json | awk '
+        FILENAME == "-" { if (!($1 in line)) line[$1] = $2; next }
+        FILENAME == "pieces" { name[line[$2]] = $1; next }
+        FNR in name { piece = name[FNR] }
+        piece != "" { print > piece }' - pieces whole.json
+    # shellcheck disable=SC2046 # a word for each
+    jq -r -n -f "$3" $(cut -d ' ' -f 1 pieces) | into_files
 }
 
 # record_planned NAME [KINDS]: NAME.trace, and for each of its programs NAMES-KIND.json, and NAMES-KIND.matched with edges.
@@ -127,8 +147,8 @@ record_planned() {
     "$dpm" run --meter "$by" --kinds "${2:-all}" --ring 64M -o "$1.trace" --wait -- sh run_planned "$program" \
         > "$1.out" 2> "$1.err"
     check_equal "$1: recorded" 0 $?
-    cut_up "$1.trace" json
-    cut_up "$1.trace" matched --matched
+    cut_up "$1.trace" json records.jq
+    cut_up "$1.trace" matched ranks.jq --matched
 }
 
 # record NAME [KINDS]: ... and compares what the programs did (way).
@@ -144,7 +164,7 @@ record() {
 # ended NAMES KIND: whether this program has ended in order.
 ended() {
     name=$1-$2
-    status=$(cat "$name.status")
+    read -r status < "$name.status"
     if [ "$status" = 77 ]; then
         skip "$1, $2" "io_uring is not to be had here"
         return 1
@@ -168,16 +188,21 @@ way() {
         # the order is uncertain for threads of a ring, and for calls that ptrace sees; datagrams of one UDP_SEGMENT
         # send have repeated numbers
         case $by-$1-$2 in
-        ptrace-* | kernel-uring-* | kernel-*udp-segments-udp) exact=false ;;
-        *) exact=true ;;
+        ptrace-* | kernel-uring-* | kernel-*udp-segments-udp) table=roughly ;;
+        *) table=exactly ;;
         esac
-        check_equal "$1, $2: ... and each message received is the one that was sent" "" \
-            "$(jq -r -s --argjson exact $exact -f ranks.jq "$name.matched")"
+        found="none was compared"
+        read -r found < "$name.$table"
+        check_equal "$1, $2: ... and each message received is the one that was sent" "" "$found"
         return ;;
     esac
-    skipped=$(awk '$1 == "SKIPPED" { printf "%s%s", sep, $3; sep = " " }' "$name.log")
-    check_equal "$1, $2: ... and lie side by side" "$skipped" \
-        "$(jq -r -s -f seams.jq "$name.json" | tr '\n' ' ' | sed 's/ $//')"
+    skipped=
+    while read -r word _ bytes; do
+        [ "$word" != SKIPPED ] || skipped="$skipped${skipped:+ }$bytes"
+    done < "$name.log"
+    found="none was compared"
+    read -r found < "$name.seams"
+    check_equal "$1, $2: ... and lie side by side" "$skipped" "$found"
 }
 
 for kind in tcp unix; do
@@ -189,7 +214,6 @@ for kind in tcp unix; do
     plan uring-async $kind
     plan uring-sqpoll $kind
 done
-record connections
 for name in splice-bulk map-received zero-copy urgent urgent-in-line discard low-water fast-open \
     uring-splice; do
     plan "$name" tcp
@@ -204,7 +228,7 @@ plan wait-time tcp
 for name in short-many abstract urgent urgent-in-line; do
     plan "$name" unix
 done
-record pipes
+record streams
 # in recordings of their own: what statistics say of them is tested, too
 plan pipe-uring pipe
 record pipe-uring pipe

@@ -46,8 +46,11 @@ if meters "a trace that may not be so large"; then
         check "... and the reason is reported" grep -q 'File too large; the trace ends here' report
         check "... and what was written can be read" "$dpm" stats small.trace
     done
-    (ulimit -f 100 && exec "$dpm" run -o ended.trace -- head -c 100000 /dev/zero > large) 2> err
+    # shellcheck disable=SC2016 # for that shell
+    (ulimit -f 100 && exec prlimit --nofile=77: "$dpm" run -o ended.trace -- sh -c 'ulimit -n > limit
+        exec head -c 100000 /dev/zero > large') 2> err
     check_equal "the command itself is ended by SIGXFSZ, as without dpm" 153 $?
+    check_equal "... and gets the limit of open files that dpm got" 77 "$(cat limit)"
 fi
 
 # ---- open files ----
@@ -58,10 +61,6 @@ fails "more than the hard limit does" 1 '.*Too many open files; raise ulimit -n'
     prlimit --nofile=6:6 "$dpm" stats alpha beta
 fails "... as the kernel meter does" 1 '.*: Too many open files.*' \
     prlimit --nofile=4:4 "$dpm" run --meter kernel -o few.trace -- true
-if meters "a command's limit of open files"; then
-    check_equal "a command gets the limit that dpm got" 77 "$(prlimit --nofile=77: "$dpm" run -o limit.trace \
-        -- sh -c 'ulimit -n' 2> err)"
-fi
 
 # ---- signals ----
 
@@ -74,10 +73,9 @@ os.execvp(sys.argv[2], sys.argv[2:])' "$@"
 
 if meters "started with signals ignored"; then
     for kind in $meter ptrace; do
-        ignoring SIGCHLD "$dpm" run --meter "$kind" -o "child-$kind.trace" -- sh -c 'exit 3' 2> err
-        check_equal "$kind: where SIGCHLD is ignored the command's status is known" 3 $?
         ignoring SIGCHLD "$dpm" run --meter "$kind" -o "ignored-$kind.trace" -- \
-            python3 -c 'import signal; print(signal.getsignal(signal.SIGCHLD))' > out 2> err
+            python3 -c 'import signal, sys; print(signal.getsignal(signal.SIGCHLD)); sys.exit(3)' > out 2> err
+        check_equal "$kind: where SIGCHLD is ignored the command's status is known" 3 $?
         check_equal "... and the command ignores it, too" "$(ignoring SIGCHLD \
             python3 -c 'import signal; print(signal.getsignal(signal.SIGCHLD))')" "$(cat out)"
         ignoring SIGHUP "$dpm" run --meter "$kind" -o "hangup-$kind.trace" -- \

@@ -71,7 +71,13 @@ $sends[.key + ($sends | length) - ($queued | length)] as $send |
 "\($one.bytes) \($one.queue)\(if $one.pid == null and $one.path == $path and $one.offset == $send.offset
     then "" else " of another place" end)"
 END
-for kind in tcp tcp-new udp unix-stream unix-datagram unix-seqpacket; do
+kinds="tcp-new udp unix-stream unix-datagram"
+if long_ones; then
+    kinds="$kinds tcp unix-seqpacket"
+else
+    skip "tcp and unix-seqpacket, message by message" "takes long: only with ./dev test --all"
+fi
+for kind in $kinds; do
     rm -rf one.trace
     "$dpm" run -o one.trace --kinds ${kind%%-*} -- python3 one.py $kind > out 2> err
     check_equal "$kind: the program runs" 0 $?
@@ -93,7 +99,13 @@ for kind in sys.argv[1:]:
         server.recv(100)
 END
 kinds="tcp udp unix-stream unix-seqpacket unix-datagram"
-for flags in messagequeued receive,messagequeued; do
+all_flags=messagequeued
+if long_ones; then
+    all_flags="$all_flags receive,messagequeued"
+else
+    skip "queued messages with receives alone" "takes long: only with ./dev test --all"
+fi
+for flags in $all_flags; do
     rm -rf alone.trace
     # shellcheck disable=SC2086 # several
     "$dpm" run -o alone.trace --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kinds > out 2> err

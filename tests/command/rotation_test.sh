@@ -31,12 +31,10 @@ check_equal "program counters have names" main "$(jq -r '.procedures[0].procedur
 # the records are the last ones of the whole recording
 "$dpm" dump --json size.trace > records 2> err
 check "every command says what was removed" grep -q 'size.trace: only the newest records are kept: ' err
-begin=$(jq -s '.[1]' records)
-check_equal "the second record says so, too" BEGIN "$(echo "$begin" | jq -r .event)"
-check_equal "the records removed and kept are all of the recording" \
-    "$(jq -s '.[-1].records' records)" \
-    "$(($(echo "$begin" | jq .records) + $(wc -l < records) - 2 - $(echo "$begin" | jq .repeated)))"
-last=$(jq -s 'map(select(.event == "RECEIVE" and .bytes == 64)) | .[-1].offset' records)
+check_equal "the second record says so, too" BEGIN "$(sed -n '2p;2q' records | jq -r .event)"
+check_equal "the records removed and kept are all of the recording" "$(tail -n 1 records | jq .records)" \
+    "$(sed -n '2p;2q' records | jq --argjson kept "$(wc -l < records)" '.records + $kept - 2 - .repeated')"
+last=$(grep '"event": *"RECEIVE"' records | grep '"bytes": *64[,}]' | tail -n 1 | jq .offset)
 check_equal "the last message is there" $((60000 * 64 - 64)) "$last"
 for command in report why parallelism causality path; do
     "$dpm" $command size.trace > out 2> err
@@ -46,12 +44,12 @@ if command -v babeltrace2 > /dev/null; then
     babeltrace2 size.trace > list 2> err
     check_equal "babeltrace2 lists it" "0 0" "$? $(wc -l < err)"
     check "... and knows the same records" sh -c \
-        "test \$(grep -c ' RECEIVE: ' list) = \$(jq -r 'select(.event == \"RECEIVE\") | .event' records | wc -l)"
+        "test \$(grep -c ' RECEIVE: ' list) = \$(grep -c '\"event\": *\"RECEIVE\"' records)"
 else
     skip "babeltrace2 lists it" "there is no babeltrace2"
 fi
 
-"$dpm" run -o files.trace --max-size 4M --max-files 3 -- "$load" 60000 64 > out 2> err
+"$dpm" run -o files.trace --max-size 2M --max-files 3 -- "$load" 30000 64 > out 2> err
 check_equal "--max-files keeps so many pairs" 3 "$(pairs files.trace)"
 "$dpm" run -o age.trace --max-age 1s -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do '$load' 100 64; sleep 0.3; done" > out 2> err
 check "--max-age keeps no older records" sh -c "'$dpm' dump --json age.trace 2> err |
@@ -64,7 +62,7 @@ check_not "... and nothing is said" grep -q 'only the newest' err
 
 # followed while it grows
 "$dpm" run -o followed.trace --max-size 1M -- sh -c "
-    for i in 1 2 3; do '$load' 200 64; sleep 0.3; done; '$load' 100000 64; sleep 0.3" > out 2> err &
+    for i in 1 2 3; do '$load' 200 64; sleep 0.3; done; '$load' 40000 64; sleep 0.3" > out 2> err &
 pid=$!
 wait_for 30 test -s followed.trace/control
 timeout 60 "$dpm" dump --follow --json followed.trace > followed 2> follow.err

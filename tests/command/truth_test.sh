@@ -59,11 +59,13 @@ precise "what was run" precision
 # Acquired in the middle: old connections, calls in progress, queues that are not empty. With a unique name, so that no
 # other truth program is acquired. Once with pipes, which must be requested.
 cp "$program" "truth-$$"
+scale=2
+! long_ones || scale=4
 # acquire SEED PAUSE KINDS
 acquire() {
     rm -rf log truth.trace
     mkdir log
-    "./truth-$$" --seed "$1" --scale 4 --log log > out 2> program.err &
+    "./truth-$$" --seed "$1" --scale $scale --log log > out 2> program.err &
     pid=$!
     sleep "$2"
     "$dpm" acquire -o truth.trace --ring 64M --kinds "$3" --name "truth-$$" > out 2> err
