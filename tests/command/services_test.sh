@@ -25,7 +25,7 @@ first() {
 acquired() {
     rm -rf service.trace
     # shellcheck disable=SC2086 # several words
-    take_over -o service.trace --ring 64M $more
+    take_over -o service.trace --kinds tcp --ring 64M $more
     watched "$@" > clients.out 2> clients.err
     let_go INT
     "$dpm" why --json service.trace > why.json
