@@ -98,7 +98,7 @@ for client in 1 2 3 4 5 6 7 8; do
 done
 # many at once, so that each worker creates many connections before it uses them
 timeout 60 curl -sf -Z --parallel-immediate --parallel-max 100 -o "page#1" \
-    "http://127.0.0.1:$front/fresh/small?[1-600]" > /dev/null 2> curl.err &
+    "http://127.0.0.1:$front/fresh/small?[1-300]" > /dev/null 2> curl.err &
 clients="$clients $!"
 # shellcheck disable=SC2086 # one word for each
 wait $clients

@@ -67,11 +67,7 @@ python3 client.py "$port" 2> client.err &
 client=$!
 python3 idle.py &
 idler=$!
-kill -STOP $client # until it is metered: that takes long
-take_over --kinds tcp -o idle.trace --pid $server --pid $client --pid $idler --duration 1s
-kill -CONT $client
-wait $acquirer
-cat out err > acquired.txt
+"$dpm" acquire --kinds tcp -o idle.trace --pid $server --pid $client --pid $idler --duration 1s > acquired.txt 2>&1
 kill $client $idler $server
 wait $client $idler $server 2> ended
 report_of idle.trace

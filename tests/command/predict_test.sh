@@ -318,7 +318,7 @@ holds 'as long as it took' sleep.json \
 # ---- during a recording ----
 
 "$dpm" run -o live.trace --kinds pipe --report none -- \
-    sh -c 'for i in $(seq 100); do seq 200000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
+    sh -c 'for i in $(seq 100); do seq 100000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
     > /dev/null &
 live_pid=$!
 has_received() {
