@@ -21,10 +21,11 @@ draw() {
     drawn=$(($1 + seed / 65536 % ($2 - $1 + 1)))
 }
 
-# report_of COMMAND...: its first screen, as one line, in the file screen; what the command prints is in out.
+# report_of COMMAND...: with connections of these kinds only, since loading hooks takes long. Its first screen, as one line, in the file screen; what the command prints is in out.
+kinds=pipe
 report_of() {
     rm -rf cause.trace
-    watched "$dpm" run --meter kernel -o cause.trace --report report -- "$@" > out 2> err
+    watched "$dpm" run --meter kernel --kinds $kinds -o cause.trace --report report -- "$@" > out 2> err
     "$dpm" why --json cause.trace > why.json
     head -n 24 report | tr -s '\n ' '  ' > screen
 }
@@ -107,7 +108,9 @@ for _ in range(4):
     if clients[-1] == 0: ask()
 for pid in clients + [child]: os.waitpid(pid, 0)
 END
+kinds=tcp
 report_of "$python" locked.py
+kinds=pipe
 names "threads of a service that sleep with a lock held" "$called slept" "$(cat out)"
 
 # ---- a lock whose holder computes ----
@@ -123,11 +126,15 @@ check "... in JSON, too" jq -e '[.holders[] | select(.spent_on == "computing" an
 "$dpm" why cause.trace > text
 check "... dpm why has a table of it" grep -qE '^ *[0-9.]+% .*holders.* computing +[0-9]+ holders.*futex in wait_for_table' text
 
-draw 15 25
-report_of "$programs/holders" 4 10 "$drawn" greedy
-names "threads that wake others with the lock held, in vain" 'holders\[[0-9]*\] computed' "$(cat out)"
-check "... these waited for the lock all the time" \
-    grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
+if long_ones; then
+    draw 15 25
+    report_of "$programs/holders" 4 10 "$drawn" greedy
+    names "threads that wake others with the lock held, in vain" 'holders\[[0-9]*\] computed' "$(cat out)"
+    check "... these waited for the lock all the time" \
+        grep -qE 'meanwhile ([0-9]+|other) threads waited for a lock or condition \(futex in wait_for_table \(holders\)\)' screen
+else
+    skip "threads that wake others with the lock held, in vain" "takes long: only with ./dev test --all"
+fi
 
 # ---- a pipe that processes write into under a lock ----
 
@@ -198,7 +205,9 @@ public class Computing {
     }
 }
 END
-if command -v java > found && command -v javac > found && javac Computing.java 2> err; then
+if ! long_ones; then
+    skip "threads of a JVM that compute in a synchronized block" "takes long: only with ./dev test --all"
+elif command -v java > found && command -v javac > found && javac Computing.java 2> err; then
     report_of java Computing
     cp out computed
     names "threads of a JVM that compute in a synchronized block" 'java\[[0-9]*\] computed' "$(cat computed)"
@@ -234,8 +243,12 @@ server.listen(0, "127.0.0.1", () => {
     });
 });
 END
-if command -v node > found; then
+if ! long_ones; then
+    skip "an event loop that computes" "takes long: only with ./dev test --all"
+elif command -v node > found; then
+    kinds=tcp
     report_of node loop.js
+    kinds=pipe
     names "an event loop that computes" '[0-9 ]*node[^ ]*( processes)? computed' "$(cat out)"
 else
     skip "an event loop that computes" "node is not installed"

@@ -43,7 +43,7 @@ check "iperf3 listens" wait_for 30 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_po
 recorded() {
     trace=$1.trace
     shift
-    take_over -o "$trace" --ring 64M "$@"
+    take_over -o "$trace" --kinds tcp --ring 64M "$@"
     redis-cli -p $port info stats > before
     timeout 60 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
     client=$!

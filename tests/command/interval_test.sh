@@ -31,7 +31,7 @@ compare() {
     name=$1
     shift
     rm -f err
-    "$dpm" run --interval 250ms -o "$name.trace" "$@" > out 2> err
+    "$dpm" run --interval 250ms --kinds unix -o "$name.trace" "$@" > out 2> err
     so_far err > report
     lasting < report > live
     "$dpm" stats "$name.trace" | lasting > whole
@@ -48,7 +48,7 @@ compare many sh -c "'$load' 60000 64; sh reported.sh 60,000"
 compare ptrace --meter ptrace sh -c "'$load' 2000 64; sh reported.sh 2,000"
 
 # What is new in each interval adds up to the whole: the first report, and the intervals of the others.
-"$dpm" run --interval 250ms -o sum.trace sh -c "
+"$dpm" run --interval 250ms --kinds unix -o sum.trace sh -c "
     for i in 1 2 3 4 5 6; do '$load' \$((i * 100)) 64; sleep 0.3; done; sleep 0.6" > out 2> err
 sum=$(awk '
     /^1 trace, / { reports += /, so far$/; interval = 0; table = 0 }
@@ -63,7 +63,7 @@ check_equal "the intervals add up to the whole" "$whole" "$sum"
 check "... and there are some" test "$(grep -c '^In the last ' err)" -ge 3
 check "... with the latencies of the interval" sh -c "sed -n '/^In the last/,/^1 trace/p' err | grep -q 'receive-queue delay'"
 
-"$dpm" run -o without.trace "$load" 2000 64 > out 2> err
+"$dpm" run --kinds unix -o without.trace "$load" 2000 64 > out 2> err
 check_not "without --interval there is no report before the last" grep -q ', so far$' err
 
 finish

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
+need_programs python3
 cd "$scratch" || exit 1
 
 # stats TRACE: into the file stats.json; complete: nothing was lost, all matches are exact.
@@ -25,13 +26,12 @@ received() {
 # ---- a pipeline ----
 
 mkdir files
-i=0
-while [ $i -lt 200 ]; do
-    i=$((i + 1))
-    head -c $((i * 500)) /dev/urandom > files/$i
-done
+python3 -c 'import os
+for i in range(1, 201):
+    with open("files/%d" % i, "wb") as file:
+        file.write(os.urandom(500 * i))'
 size=$(tar cf - files | wc -c)
-"$dpm" run -o pipeline.trace --report pipeline.report -- sh -c 'tar cf - files | gzip -1 | wc -c' > out 2> err
+"$dpm" run --kinds pipe -o pipeline.trace --report pipeline.report -- sh -c 'tar cf - files | gzip -1 | wc -c' > out 2> err
 check_equal "a pipeline runs" 0 $?
 stats pipeline.trace
 cp stats.json pipeline.stats
@@ -46,7 +46,7 @@ check "... gzip lets tar's data wait, so tar waits for room" jq -e '
 check "... the report says so" grep -q '^tar\[[0-9]*\]  *send blocked' pipeline.report
 
 # Sends of many megabytes that wait for a pager, which reads in small pieces.
-"$dpm" run -o pager.trace -- sh -c '
+"$dpm" run --kinds pipe --report none -o pager.trace -- sh -c '
     head -c 67108864 /dev/zero | dd bs=8M iflag=fullblock 2> dd.err | { head -c 100000 > page; sleep 0.5; cat | wc -c; }' > out 2> err
 check_equal "a pager at the end of a pipeline" 0 $?
 stats pager.trace
@@ -64,7 +64,7 @@ for i in 1 2 3 4 5 6; do
     echo "int f$i(int x) { return x * $i; }" > project/f$i.c
 done
 if command -v make > make.path && command -v gcc > gcc.path; then
-    "$dpm" run -o make.trace -- make -s -j2 -C project > out 2> err
+    "$dpm" run --kinds pipe --report none -o make.trace -- make -s -j2 -C project > out 2> err
     check_equal "make -j2 runs" 0 $?
     stats make.trace
     check "... every byte is matched" complete
@@ -104,7 +104,7 @@ os.read(end, 2000)
 END
 if only_kernel "an unmonitored process also writes into a pipe" "it sees no other processes"; then
     (wait_for 30 test -s place && printf 12345 > "$(cat place)" && touch written) &
-    "$dpm" run -o passed.trace -- python3 passed.py > out 2> err
+    "$dpm" run --kinds pipe --report none -o passed.trace -- python3 passed.py > out 2> err
     check_equal "an unmonitored process also writes into a pipe" 0 $?
     wait
     "$dpm" dump --json --matched passed.trace > passed.json 2> dump.err
@@ -144,7 +144,7 @@ time.sleep(3)
 journal.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE)
 END
 if only_kernel "a journal of short-lived senders" "it sees the sender of a datagram only if its receiver asks"; then
-    "$dpm" run -o journal.trace --flags all -- python3 journal.py > out 2> err
+    "$dpm" run --kinds unix --report none -o journal.trace --flags all -- python3 journal.py > out 2> err
     check_equal "a journal of short-lived senders" 0 $?
     "$dpm" dump --json --matched journal.trace > journal.json 2> dump.err
     check_equal "... each of its paths is ended once while it lives, and every message is matched" "51 51 102 102" \
@@ -189,7 +189,7 @@ if ! only_kernel "a program of 32 bits" "it lets these alone"; then
     :
 elif command -v gcc > gcc.path && gcc -m32 -nostdlib -static -ffreestanding -fno-pie -no-pie -fno-stack-protector \
     -O1 -o narrow narrow.c 2> err && echo twelve | ./narrow > out 2> err; then
-    "$dpm" run -o narrow.trace --flags all -- sh -c '
+    "$dpm" run --kinds pipe --report none -o narrow.trace --flags all -- sh -c '
         { echo twelve; echo twelve hundred; } | { ./narrow; ./narrow; sleep 0.1; cat > rest; }' > out 2> err
     check_equal "a program of 32 bits in a pipeline" "0 twelve" "$? $(head -n 1 out)"
     "$dpm" dump --json --matched narrow.trace > narrow.json 2> dump.err

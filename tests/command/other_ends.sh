@@ -12,7 +12,7 @@ record() {
     shift
     rm -rf trace
     # shellcheck disable=SC2086 # several options
-    timeout -k 1 60 "$dpm" run --meter $meter_options -o trace --report report -- "$other_ends" "$@" > truth 2> err
+    timeout -k 1 60 "$dpm" run --meter $meter_options -o trace --report none -- "$other_ends" "$@" > truth 2> err
     "$dpm" dump --matched --json trace 2> dump.err | jq -s -r '
         (map(select(.event == "SEND")) | group_by(.tid) | map(sort_by(.sequence) | to_entries |
             map(.value + {rank: .key})) | add // [] | map({("\(.stream)/\(.sequence)"): .}) | add) as $sends |

@@ -29,16 +29,21 @@ fails() {
     fails_name=$1 fails_status=$2 fails_pattern=$3
     shift 3
     "$@" > fails.out 2> fails.err
-    check_equal "$fails_name: exit status" "$fails_status" "$?"
-    check_equal "$fails_name: one line" "1 0" "$(wc -l < fails.err) $(wc -c < fails.out)"
-    matches "$fails_name: says why" "$fails_pattern" fails.err
+    fails_found=$?
+    if [ $fails_found = "$fails_status" ] && [ ! -s fails.out ] && { read -r _ && ! read -r _; } < fails.err &&
+        grep -E -q "$fails_pattern" fails.err; then
+        pass "$fails_name"
+    else
+        fail "$fails_name" "$(echo "expected status $fails_status and one line: $fails_pattern; found $fails_found and"
+            head -n 20 fails.out fails.err)"
+    fi
 }
 
 # ---- a pipeline ----
 
 # The CPU time of the shell's `times` is greater than T by what was used before the first event of sh.
-"$dpm" run -o pipe.trace --report report -- \
-    sh -c 'head -c 20000000 /dev/urandom | gzip -c | wc -c; times > times' > size
+"$dpm" run -o pipe.trace --kinds pipe --report none -- \
+    sh -c 'head -c 10000000 /dev/urandom | gzip -c | wc -c; times > times' > size
 "$dpm" parallelism --json pipe.trace > pipe.json
 check_equal 'the first row' 'one-each max' "$(jq -r '.rows[0] | "\(.assignment) \(.step)"' pipe.json)"
 holds 'three steps of three assignments' pipe.json '(.rows | length) == 9'
@@ -190,7 +195,7 @@ holds 'arcs of messages only' messages.json \
 "$dpm" parallelism --json --each pipe.trace pipe.trace > each.json
 holds 'several runs' each.json \
     '.trace.runs == 2 and all(.rows[]; .P_least == .P and .P_greatest == .P)'
-"$dpm" run -o other.trace --report report -- \
+"$dpm" run -o other.trace --kinds pipe --report none -- \
     sh -c 'head -c 5000000 /dev/urandom | gzip -1 | gzip -1 | wc -c' > size
 "$dpm" parallelism --json other.trace > other.json
 "$dpm" parallelism --json --each pipe.trace other.trace > each-other.json
@@ -234,7 +239,7 @@ check "... in per cent above the bound ($(paste -sd ' ' above))" awk '{ percent[
 
 # ---- measured delays ----
 
-"$dpm" run -o tsp.trace --report report -- "$1/examples/tsp/tsp" --cities 8 --servers 2 > /dev/null
+"$dpm" run -o tsp.trace --kinds tcp --report none -- "$1/examples/tsp/tsp" --cities 8 --servers 2 > /dev/null
 "$dpm" parallelism --json --seen-delays tsp.trace > seen.json 2> seen.err
 if only_kernel 'what they are' "it has no MESSAGEQUEUED"; then
     matches 'what they are' '^dpm: local messages took [0-9.]+ [num]s from SEND to MESSAGEQUEUED .median of' seen.err
@@ -247,14 +252,14 @@ matches 'and what they are not' '^dpm: no remote message has a measured delay' s
 if command -v python3 > /dev/null; then
     cat > threads.py << 'END'
 import os, threading, zlib
-work = os.urandom(8000000)
+work = os.urandom(4000000)
 threads = [threading.Thread(target=zlib.compress, args=(work,)) for i in range(2)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
 END
-    "$dpm" run -o threads.trace --report report -- python3 threads.py
+    "$dpm" run -o threads.trace --kinds pipe --report none -- python3 threads.py
     "$dpm" parallelism --json threads.trace > threads.json
     holds 'each thread a stream, or each process' threads.json \
         '.rows[0].P_processes < .rows[0].P and any(.processes[]; .streams == 3)'
@@ -279,11 +284,11 @@ for i in {1..40}; do
     echo "WAIT 1 3" >&3 # no replica answers
     read -r answer <&3
     echo "WAIT 1 3" >&4
-    for ((k = 0; k < 20000; k++)); do :; done
+    for ((k = 0; k < 10000; k++)); do :; done
     read -r answer <&4
 done
 END
-"$dpm" run -o asks.trace --report report -- bash asks.sh "$first" "$second"
+"$dpm" run -o asks.trace --kinds tcp --report none -- bash asks.sh "$first" "$second"
 kill $first_pid $second_pid
 "$dpm" parallelism --json asks.trace > asks.json
 holds 'a turn for each question, by both paths' asks.json \
@@ -303,7 +308,7 @@ matches 'a line of text' "^bash\[[0-9]+\] +tcp +127.0.0.1:$second +40 +" asks.tx
 
 # ---- a server with a timer: sleeping takes its time ----
 
-"$dpm" run -o sleep.trace --report report -- sh -c 'sleep 0.3; sleep 0.2'
+"$dpm" run -o sleep.trace --kinds pipe --report none -- sh -c 'sleep 0.3; sleep 0.2'
 "$dpm" parallelism --json sleep.trace > sleep.json
 holds 'two sleeps, one after the other' sleep.json \
     '.rows[0].tmax_ns > 490000000 and .rows[0].tmax_ns < 1.1 * .trace.duration_ns'
@@ -312,8 +317,8 @@ holds 'as long as it took' sleep.json \
 
 # ---- during a recording ----
 
-"$dpm" run -o live.trace --report report -- \
-    sh -c 'for i in $(seq 100); do seq 200000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
+"$dpm" run -o live.trace --kinds pipe --report none -- \
+    sh -c 'for i in $(seq 100); do seq 100000 | gzip -c | wc -c; sleep 0.2; [ ! -e enough ] || exit 0; done' \
     > /dev/null &
 live_pid=$!
 has_received() {

@@ -61,7 +61,7 @@ fails() {
     shift 3
     "$@" > out 2> err
     found_status=$?
-    if [ $found_status = "$expected_status" ] && [ ! -s out ] && [ "$(wc -l < err)" = 1 ] &&
+    if [ $found_status = "$expected_status" ] && [ ! -s out ] && { read -r _ && ! read -r _; } < err &&
         grep -q -e "^dpm: $pattern" err; then
         pass "$tap_name"
     else
@@ -77,24 +77,29 @@ says() {
     check_equal "$tap_name" "$(printf '%s\n' "$@")" "$(cat err)"
 }
 
+# make_no_traces: traces that lack something.
+make_no_traces() {
+    copy bare
+    rm bare/data
+    copy blank
+    : > blank/control
+    copy newer
+    sed 's/trace_format = 3;/trace_format = 9;/' alpha/metadata > newer/metadata
+    copy other
+    cp beta/data other/data
+}
+
 # refuses_what_is_no_trace COMMAND...: the errors of every reading command about its last argument, which is added here.
 refuses_what_is_no_trace() {
+    [ -d bare ] || make_no_traces
     fails "$1: a trace that does not exist" 1 'nowhere: .*No such file' "$dpm" "$@" nowhere
     fails "$1: a file" 1 'alpha/metadata: .*a trace is a directory' "$dpm" "$@" alpha/metadata
     fails "$1: an empty directory" 1 'empty.*\(is this a complete trace\|has no traces; name a trace\)' "$dpm" "$@" empty
     fails "$1: a trace of another program" 1 'foreign/metadata: not a trace of dpm' \
         "$dpm" "$@" foreign
-    copy bare
-    rm bare/data
     fails "$1: a trace without its data" 1 'bare/data: .*No such file' "$dpm" "$@" bare
-    copy blank
-    : > blank/control
     fails "$1: a trace with nothing in it" 1 'blank/control: no complete packet' "$dpm" "$@" blank
-    copy newer
-    sed 's/trace_format = 3;/trace_format = 9;/' alpha/metadata > newer/metadata
     fails "$1: a trace of another format" 1 'newer/metadata: .*format 9' "$dpm" "$@" newer
-    copy other
-    cp beta/data other/data
     fails "$1: a trace with the data of another" 1 'other/data: .*uuid' "$dpm" "$@" other
 }
 

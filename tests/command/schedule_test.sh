@@ -30,14 +30,45 @@ stop_spinning() {
     spinners=
 }
 
+# spin_later CPU...: spins as soon as begin.sh, which a meter runs, has begun: loading the meter takes long. begin.sh COMMAND...
+# executes the command when they spin.
+mkfifo go
+cat > begin.sh << 'END'
+: > started
+read -r _ < go
+exec "$@"
+END
+spin_later() {
+    rm -f started spinning
+    {
+        wait_for 60 test -e started && spin "$@" && echo "$spinners" > spinning && echo > go
+        wait
+    } &
+    later=$!
+}
+
+stop_later() {
+    # shellcheck disable=SC2046 # several
+    kill $(cat spinning) $later
+    wait $later 2> /dev/null
+}
+
 # record METER [OPTION...]: the program's lines in `out`, all records in `records`.
 record() {
     which=$1
     shift
     rm -rf s.trace
-    spin "$first_cpu" "$first_cpu"
-    watched "$dpm" run --meter "$which" "$@" -o s.trace --report report -- "$competing" 100 "$first_cpu" > out 2> err
-    stop_spinning
+    spin_later "$first_cpu" "$first_cpu"
+    watched "$dpm" run --meter "$which" --kinds unix "$@" -o s.trace --report none -- sh ./begin.sh "$competing" 100 "$first_cpu" \
+        > out 2> err
+    stop_later
+    "$dpm" dump --json s.trace > records 2> dump.err
+}
+
+# record_alone [OPTION...]: the same without programs that spin, by the kernel meter.
+record_alone() {
+    rm -rf s.trace
+    "$dpm" run --meter kernel --kinds unix "$@" -o s.trace --report none -- "$competing" 30 "$first_cpu" > out 2> err
     "$dpm" dump --json s.trace > records 2> dump.err
 }
 
@@ -83,10 +114,11 @@ for which in kernel ptrace; do
         ([.[] | select(.event == "SCHEDULE")][0] | .stream) == 1 and
         ([.[] | select(.event == "SCHEDULE" and .stream == 1)][0].time_ns <
             [.[] | select(.event == "EXEC")][0].time_ns)'
+    [ $which = ptrace ] || cp records kernel.records
 done
 
 if only_kernel "waits while a thread lives" "it reports only the end"; then
-    repeat record kernel --flags all
+    cp kernel.records records
     check "a thread that has waited 1 ms more gets another one" is_so '
         [.[] | select(.event == "SCHEDULE")] | group_by(.stream) | all(
             [.[].runnable_ns] as $waits | [range(1; ($waits | length) - 1)] |
@@ -98,11 +130,11 @@ if only_kernel "waits while a thread lives" "it reports only the end"; then
         (.time_ns - $stream.start) as $elapsed | (.cpu_ns + .runnable_ns) as $sum |
         .voluntary < 5 and $sum <= $elapsed * 1.01 and $sum > $elapsed * 0.9'
 
-    record kernel --flags all,-schedule
+    record_alone --flags all,-schedule
     check "without the flag there is none" is_so '[.[] | select(.event == "SCHEDULE")] | length == 0'
     repeat record kernel --flags schedule
     check "with the flag alone it comes, too" agree 5 12
-    record kernel --flags schedule,send,-termination
+    record_alone --flags schedule,send,-termination
     check "... and before the STREAM that ends one whose TERMINATION is not recorded" is_so '
         [.[] | select(.event == "SCHEDULE" or .event == "STREAM")] | group_by(.stream) |
         all(.[-1].event == "STREAM" and .[-2].event == "SCHEDULE")'
@@ -114,7 +146,7 @@ if only_kernel "waits while a thread lives" "it reports only the end"; then
     sleep 0.3
     before=$(cut -d ' ' -f 2 /proc/$victim/schedstat)
     rm -rf s.trace
-    take_over --report report -o s.trace $victim
+    take_over --kinds unix --report none -o s.trace $victim
     sleep 0.5
     let_go
     after=$(cut -d ' ' -f 2 /proc/$victim/schedstat)
@@ -129,10 +161,10 @@ if only_kernel "waits while a thread lives" "it reports only the end"; then
 
     # ---- load ----
 
-    spin "$first_cpu" "$first_cpu" "${last_cpu:-$first_cpu}" "${last_cpu:-$first_cpu}"
+    spin_later "$first_cpu" "$first_cpu" "${last_cpu:-$first_cpu}" "${last_cpu:-$first_cpu}"
     rm -rf s.trace
-    "$dpm" run --meter kernel -o s.trace --report report -- "$competing" 60 "$first_cpu" > out 2> err
-    stop_spinning
+    "$dpm" run --meter kernel --kinds unix -o s.trace --report none -- sh ./begin.sh "$competing" 60 "$first_cpu" > out 2> err
+    stop_later
     "$dpm" dump --json --type SEND s.trace > records 2> dump.err
     check "load counts the runnable tasks of all CPUs ($(jq .load records | sort -n | tail -n 1))" \
         is_so '[.[].load] | max >= 5'

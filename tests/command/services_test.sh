@@ -25,7 +25,7 @@ first() {
 acquired() {
     rm -rf service.trace
     # shellcheck disable=SC2086 # several words
-    take_over -o service.trace --ring 64M $more
+    take_over -o service.trace --kinds tcp --ring 64M $more
     watched "$@" > clients.out 2> clients.err
     let_go INT
     "$dpm" why --json service.trace > why.json
@@ -139,9 +139,9 @@ CONF
     wait_for 30 ask "select 1"
     pgbench -h 127.0.0.1 -p "$port" -i -q postgres > init.out 2>&1
     more="--name postgres"
-    acquired timeout 60 pgbench -h 127.0.0.1 -p "$port" -n -N -c 2 -t 150 postgres
+    acquired timeout 60 pgbench -h 127.0.0.1 -p "$port" -n -N -c 2 -t 60 postgres
     check "postgres: transactions of pgbench, each of five statements: $(jq .requests.count why.json)" is_so \
-        '.requests.count >= 2 * 150 * 5 and .requests.count <= 2 * 150 * 5 + 100'
+        '.requests.count >= 2 * 60 * 5 and .requests.count <= 2 * 60 * 5 + 100'
     check "... parts add up, and next to nothing is unknown" adds_up
     check "... it waits for the disk, by fdatasync" is_so '[.requests.rows[] | select(.spent_on == "disk" and .system_call == "fdatasync").time_ns] | add > 0'
     check "... dpm why --waits has it in one row" sh -c "'$dpm' why --waits service.trace | grep -q 'postgres.* disk .*fdatasync'"

@@ -59,8 +59,9 @@ check_equal "connections are counted, and those that have ended" '9 connections,
 check_equal "the last line says what DPM itself cost" 'DPM itself: 15.0 ms of CPU time, 80 records (1,066/s). Its hooks in the kernel took <0.1% of one CPU (sampled), for all processes here.' \
     "$(tail -n 1 alpha.text)"
 # parallelism and path count from the first event of a process on: another rate
+cost=$(tail -n 1 alpha.text | sed 's| ([0-9,]*/s)||')
 for command in causality parallelism path report; do
-    check_equal "... of dpm $command, too" "$(tail -n 1 alpha.text | sed 's| ([0-9,]*/s)||')" \
+    check_equal "... of dpm $command, too" "$cost" \
         "$("$dpm" $command alpha 2> err | tail -n 1 | sed 's| ([0-9,]*/s)||')"
 done
 for command in causality parallelism path; do
@@ -353,7 +354,11 @@ set_byte damaged/data $((4096 + 88 + 8)) 200
 fails "a damaged trace" 1 'damaged/data: at byte 4184: .*damaged' "$dpm" stats damaged
 fails "a damaged trace, for programs" 1 'damaged/data: at byte 4184: .*damaged' \
     "$dpm" stats --json damaged
-refuses_what_is_no_trace stats
+if long_ones; then
+    refuses_what_is_no_trace stats
+else
+    skip "what is no trace, alone" "takes long: only with ./dev test --all"
+fi
 refuses_what_is_no_trace stats --json alpha
 
 # ---- order, tables, time, CSV ----
@@ -377,8 +382,10 @@ rows = [amounts(row) for row in csv.DictReader(sys.stdin)]
 print(rows == sorted(rows, reverse=True), len(set(rows)) > 2)
 END
 for table in process path; do
-    for order in bytes messages cpu response; do
-        [ $table.$order != path.cpu ] || continue
+    orders='bytes messages cpu response'
+    [ $table = process ] || orders=response
+    [ $table = process ] || ! long_ones || orders='bytes messages response'
+    for order in $orders; do
         check_equal "--sort $order of each $table: the largest first" "True True" \
             "$("$dpm" stats --csv --by $table --sort $order alpha 2> err | python3 amounts.py $order)"
     done
@@ -396,19 +403,13 @@ for table in process pair path; do
     python3 - out.csv > rows << 'END'
 import csv, sys
 rows = list(csv.reader(open(sys.argv[1])))
-print(len(rows) - 1, len({len(row) for row in rows}))
+print(len(rows) - 1, "rows,", len({len(row) for row in rows}), "length, sum", sum(
+    int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open(sys.argv[1]))))
 END
     case $table in process) of=processes ;; *) of=${table}s ;; esac
-    check_equal "--csv --by $table: as many rows as JSON has, all as long as the heading" \
-        "$(jq ".$of | length" alpha.json) 1" "$(cat rows)"
-    check_equal "... with the same sum" "$(jq "[.${of}[] | (.sent.bytes // .bytes)] | add" alpha.json)" \
-        "$(python3 -c 'import csv, sys
-print(sum(int(row.get("sent_bytes") or row["bytes"]) for row in csv.DictReader(open("out.csv"))))')"
-done
-# For each row, JSON against CSV, by its figures.
-for table in process pair path; do
-    case $table in process) of=processes ;; *) of=${table}s ;; esac
-    "$dpm" stats --csv --by $table alpha > out.csv 2> err
+    check_equal "--csv --by $table: as many rows as JSON has, all as long as the heading, with the same sum" \
+        "$(jq -r ".$of | \"\(length) rows, 1 length, sum \(map(.sent.bytes // .bytes) | add)\"" alpha.json)" "$(cat rows)"
+    # for each row, JSON against CSV, by its figures
     jq -r --arg of $of '.[$of][] | [.queue.messages_max, .queue.messages_now, .queue.bytes_max, .queue.bytes_now,
             .queue.unreceived] +
         (if $of == "paths" then [.duplicates, .network.unacknowledged_bytes // 0] else [null, null] end) +
@@ -450,25 +451,24 @@ check_equal "--by pair shows pairs" 1 \
     "$("$dpm" stats --by pair alpha 2> err | grep -cE '^(Processes|Who sent to whom|Connections)')"
 for every in 1ms 7ms 1s; do
     "$dpm" stats --json --every $every alpha > out 2> err
-    check_equal "--every $every loses no message" \
-        "$(jq -c '[(.processes[].sent, (.pairs[] | select(.from | type == "string"))) |
-            [.messages, .bytes]] | transpose | map(add)' out)" \
-        "$(jq -c '[.intervals[] | [.messages, .bytes]] | transpose | map(add)' out)"
+    check_equal "--every $every loses no message" true "$(jq 'def sum: map([.messages, .bytes]) | transpose | map(add);
+        ([.processes[].sent, (.pairs[] | select(.from | type == "string"))] | sum) as $all |
+        $all[0] > 0 and $all == (.intervals | sum)' out)"
 done
 check_equal "--every 100 ns becomes longer until there are few enough" true \
     "$("$dpm" stats --json --every 0.0001ms alpha 2> err | jq '.intervals | length <= 10000 and length > 1')"
-check_equal "--histogram has every message" true "$("$dpm" stats --json --histogram alpha 2> err |
-    jq '[.pair_histograms[].size[][2]] == [] or
-        ([.pair_histograms[] | [.size[][2]] | add] == [.pairs[].size.count])')"
+"$dpm" stats --json --histogram alpha > out 2> err
+check_equal "--histogram has every message" true "$(jq '[.pair_histograms[].size[][2]] == [] or
+    ([.pair_histograms[] | [.size[][2]] | add] == [.pairs[].size.count])' out)"
 for of in process pair path; do
-    check_equal "... and every time of each $of" true "$("$dpm" stats --json --histogram alpha 2> err |
+    check_equal "... and every time of each $of" true "$(
         jq --arg of $of '(if $of == "process" then .processes else .[$of + "s"] end) as $rows |
             [.[$of + "_histograms"][] | to_entries | map(select(.key | endswith("_ns")) |
                 {key, value: ([.value[][2]] | add // 0)})] ==
             [$rows[] | [to_entries[] | select(.key | IN("response_ns", "request_ns",
                 "response_last_byte_ns", "request_last_byte_ns", "message_wait_ns",
                 "receiver_wait_ns", "sender_blocked_ns", "delivery_ns")) |
-                {key, value: (.value.count // 0)}]]')"
+                {key, value: (.value.count // 0)}]]' out)"
 done
 check "--histogram draws waits of paths and pairs" sh -c "
     test \$('$dpm' stats --histogram alpha 2> err | grep -c '^Receive-queue delay, .* to ') -ge 2"
@@ -484,26 +484,42 @@ figures() {
 
 # longest FILE: columns of its longest line.
 longest() {
-    python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(sys.argv[1])))' "$1"
+    wc -L < "$1"
+}
+
+# fits NAME COLUMNS: whether the file out has at most so many columns.
+fits() {
+    widest=$(longest out)
+    check "$1: $widest" test "$widest" -gt 0 -a "$widest" -le "$2"
 }
 
 unset COLUMNS
 "$dpm" stats alpha > whole.all 2> err
-widths='60 80'
-! long_ones || widths='40 60 80 120 200'
-for options in '' '--histogram --every 10ms' '--by path' '--by pair' '--by machine beta'; do
+if long_ones; then
+    set -- '' '--histogram --every 10ms' '--by path' '--by pair' '--by machine beta'
+else
+    set -- '' '--histogram --every 10ms' '--by path'
+    skip "stats --by pair and --by machine on a terminal" "takes long: only with ./dev test --all"
+fi
+for options in "$@"; do
     # shellcheck disable=SC2086 # several words
     set -- $options alpha
     "$dpm" stats "$@" > whole 2> err
     python3 "$tests/on_terminal.py" 1000 "$dpm" stats "$@" > out 2> err
     check "a wide terminal shows stats $options as a file has it" cmp whole out
+    if long_ones; then
+        widths='40 60 80 120 200'
+    elif [ -z "$options" ]; then
+        widths='60 80'
+    else
+        widths=80
+    fi
     for columns in $widths; do
         python3 "$tests/on_terminal.py" $columns "$dpm" stats "$@" > out 2> err
-        check "stats $options fits a terminal of $columns columns: $(longest out)" \
-            test "$(longest out)" -le $columns
+        fits "stats $options fits a terminal of $columns columns" $columns
         figures out > found
         python3 "$tests/on_terminal.py" $columns "$dpm" stats --all "$@" > out 2> err
-        check "... with --all, too: $(longest out)" test "$(longest out)" -le $columns
+        fits "... with --all, too" $columns
         check_not "... which leaves out no column" grep -q 'left out to fit' out
         figures whole > wanted
         figures out > all # and what looks like a figure at the end of a folded name
@@ -524,10 +540,11 @@ check "... but no JSON" cmp out forced
 python3 "$tests/on_terminal.py" 90 "$dpm" stats --all alpha > out 2> err
 check_not "a part of a table does not begin with a figure that belongs to one in the part before" \
     grep -qE '^(FROM +TO|KIND +LOCAL +REMOTE) +(P50|P99|MAX|%)( |$)' out
-check "the tables were too wide for that: $(longest whole)" test "$(longest whole)" -gt 120
+widest=$(longest whole.all)
+check "the tables were too wide for that: $widest" test "$widest" -gt 120
 COLUMNS=90 python3 "$tests/on_terminal.py" 120 "$dpm" stats alpha > out 2> err
-check_equal "COLUMNS is believed more than the terminal" 1 \
-    "$([ "$(longest out)" -le 90 ] && [ "$(longest out)" -gt 80 ]; echo $((! $?)))"
+widest=$(longest out)
+check "COLUMNS is believed more than the terminal" test "$widest" -le 90 -a "$widest" -gt 80
 check_equal "names that do not fit go on in the next line" 'tcp client[200] server[100], 2 175 B
 127.0.0.1:4000 twin[400]
 127.0.0.1:80' "$(python3 "$tests/on_terminal.py" 80 "$dpm" stats --all alpha 2> err |
@@ -538,13 +555,19 @@ python3 "$tests/on_terminal.py" 60 "$dpm" stats --all alpha > out 2> err
 check_equal "no process is broken" "" "$(sed 's/\[[0-9:/]*\]//g; s/{}\[\]//; s/@q.*\[2J//' out | grep '[][]')"
 check_equal "parts of the table of processes have their pids" "$(sed -n '/^Processes$/,/^$/p' whole.all | awk '{ print $2 }' | grep '^[0-9]' | sort)" \
     "$(sed -n '/^Processes$/,/^How/p' out | awk '/^PROCESS/ { part++ } part == 2 { print $2 }' | grep '^[0-9]' | sort)"
-for command in 'parallelism --search 2' path 'causality --strings --slowest 2' report why 'why --waits' check; do
+if long_ones; then
+    set -- 'parallelism --search 2' path 'causality --strings --slowest 2' report why 'why --waits' check
+else
+    set -- report 'why --waits'
+    skip "single analyses, and check, fit a terminal" "takes long: only with ./dev test --all"
+fi
+for command in "$@"; do
     [ "$command" = check ] && trace= || trace=alpha
     [ "$command" = check ] || ! long_ones && widths=60 || widths='40 60'
     for columns in $widths; do
         # shellcheck disable=SC2086 # several words
         python3 "$tests/on_terminal.py" $columns "$dpm" $command $trace 2> err | grep -v '^         [^ ]' > out # except commands
-        check "$command fits a terminal of $columns columns: $(longest out)" test "$(longest out)" -le $columns
+        fits "$command fits a terminal of $columns columns" $columns
     done
 done
 
@@ -618,8 +641,12 @@ fails "a value for an option that has none" 2 "stats: option '--all' takes no ar
     "$dpm" stats --all=yes alpha
 
 cannot_print "tables" "$dpm" stats alpha
-cannot_print "long tables" "$dpm" stats --all crowd
-cannot_print "JSON" "$dpm" stats --json alpha
-cannot_print "CSV" "$dpm" stats --csv alpha
 cannot_print "much JSON" "$dpm" stats --json crowd
+cannot_print "CSV" "$dpm" stats --csv alpha
+if long_ones; then
+    cannot_print "long tables" "$dpm" stats --all crowd
+    cannot_print "JSON" "$dpm" stats --json alpha
+else
+    skip "long tables, and short JSON, that cannot be written" "takes long: only with ./dev test --all"
+fi
 finish

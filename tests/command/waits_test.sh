@@ -19,7 +19,7 @@ path_of() {
     *) kinds=pipe ;;
     esac
     rm -rf waits.trace
-    "$dpm" run --meter "$path_meter" --kinds $kinds -o waits.trace --report report -- "$@" > out 2> err
+    "$dpm" run --meter "$path_meter" --kinds $kinds -o waits.trace --report none -- "$@" > out 2> err
     "$dpm" path --json waits.trace > path.json
 }
 
@@ -60,12 +60,17 @@ done
 for each in $meters; do
     explains "$each" "a shell's wait, which is one for a signal" \
         dash -c "'$waits' signal & wait"
-    explains "$each" 'a wait for a signal' "$waits" signal
     explains "$each" 'a signal that is taken' "$waits" signal-taken
     explains "$each" 'a wait for an adopted grandchild' "$waits" orphan
     explains "$each" 'a wait for the end of a silent pipe' "$waits" pipe
-    explains "$each" 'a wait for the end of a silent pair of sockets' "$waits" pair
     explains "$each" 'a pipeline whose beginning says nothing' sh -c "'$waits' alone | '$waits' input"
+    if long_ones; then
+        explains "$each" 'a wait for a signal' "$waits" signal
+        explains "$each" 'a wait for the end of a silent pair of sockets' "$waits" pair
+    else
+        skip "a wait for a signal, and for the end of a silent pair of sockets, by the $each meter" \
+            "takes long: only with ./dev test --all"
+    fi
 done
 if only_kernel 'a wait for the first message of a connection' 'it records a path before it is used'; then
     explains kernel 'a wait for the first message of a connection' "$waits" first-message
