@@ -94,12 +94,13 @@ free_port() {
 # wait_for SECONDS COMMAND...: waits until the command succeeds. The limit is for what has gone wrong, and makes no test
 # slower: tests give 30 s or more, since a busy machine may take long for anything.
 wait_for() {
-    tries=$(($1 * 20))
+    tries=$(($1 * 5 + 10))
+    soon=$(($1 * 5)) # each try costs processes: after ten of them, fewer
     shift
     while ! "$@" > /dev/null 2>&1; do
         tries=$((tries - 1))
         [ "$tries" -gt 0 ] || return 1
-        sleep 0.05
+        [ "$tries" -ge "$soon" ] && sleep 0.05 || sleep 0.2
     done
 }
 

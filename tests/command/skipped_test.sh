@@ -78,7 +78,7 @@ for try in 1 2 3; do # their number depends on other programs
         sh load.sh "$tests/nested.py" > out 2> run.err
     check_equal "interrupts nest hooks, try $try" 0 $?
     sed 's/^/# /' out
-    [ "$(cat kernel)" = 0 ] || break
+    [ "$(cat kernel)" -lt 20 ] || break
 done
 skipped=$("$dpm" dump --json --type end nested.trace 2> err | jq .lost)
 echo "# skipped: $skipped, when the load had ended $(cat kernel)"

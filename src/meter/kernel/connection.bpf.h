@@ -85,13 +85,12 @@ static __always_inline bool fails_in_call(struct task_struct *task)
            !has_user_registers(task);
 }
 
-/* A call of connect() will return the error of this failure, which is no other one then. */
-static __always_inline void expect_error(struct sock *sk)
+/* A call of connect() will return the error of this failure, or has returned it, which is no other one then. */
+static __always_inline void note_failure(uint64_t cookie)
 {
-    uint64_t cookie = bpf_get_socket_cookie(sk);
-    uint8_t expected = 1;
+    uint8_t noted = 1;
 
-    bpf_map_update_elem(&failed_connects, &cookie, &expected, BPF_ANY);
+    bpf_map_update_elem(&failed_connects, &cookie, &noted, BPF_ANY);
 }
 
 /* Only an answer to the first packet acknowledges it. */
@@ -100,6 +99,14 @@ static __always_inline bool was_established(struct sock *sk)
     struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
 
     return tcp != NULL && tcp->bytes_acked > 0;
+}
+
+/* The socket is destroyed, and this hook would have told of the outcome before, but was skipped (skipped.c says so). */
+static __always_inline bool was_skipped(struct sock *sk)
+{
+    uint64_t cookie = bpf_get_socket_cookie(sk);
+
+    return was_established(sk) || bpf_map_lookup_elem(&failed_connects, &cookie) != NULL;
 }
 
 /* A connect() was successful or has failed. */
@@ -118,9 +125,8 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
                 stream->connecting == bpf_get_socket_cookie(sk);
 
     path->connector = 0;
-    if (failed && was_established(sk)) {
-        /* the kernel skipped this hook then (skipped.c says so): without a path, no record is made */
-        outcome.failed = 0;
+    if (failed && was_skipped(sk)) {
+        outcome.failed = 0; /* without a path, no record is made */
     } else {
         outcome.created = path->number != 0 /* data was sent ahead */
                           || make_path_of_outcome(path, sk, failed);
@@ -134,7 +140,7 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
         if (error == 0 && !(here && fails_in_call(task)))
             outcome.error = ECANCELED;
         else if (calls_end)
-            expect_error(sk);
+            note_failure(bpf_get_socket_cookie(sk));
         here = here && outcome.error != 0;
     }
     if (here) {
@@ -162,6 +168,7 @@ static __always_inline void begin_connect(struct stream *stream, struct task_str
     stream->away |= AWAY_CONNECTS;
     stream->connect_error = 0;
     stream->connecting = bpf_get_socket_cookie(sk);
+    bpf_map_delete_elem(&failed_connects, &stream->connecting);
 }
 
 /* ---- MPTCP ---- */
@@ -505,6 +512,7 @@ __noinline int connect_failed(struct stream *stream, uint32_t error)
     cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
     if (cookie != 0 && bpf_map_delete_elem(&failed_connects, &cookie) == 0)
         return 0;
+    note_failure(cookie);
     inode = MEMBER(struct file, file, f_inode);
     outcome.path =
         write_tried(sk, MEMBER(struct inode, inode, i_ino), registers->si, registers->dx);

@@ -81,7 +81,8 @@ struct {
     __type(value, struct accepted);
 } accepted SEC(".maps");
 
-/* Cookies of sockets whose connect() failed, until that or the next connect() on them returns the error. */
+/* Cookies of sockets whose connect() failed: until it returns the error, which is recorded; or, if that was recorded first, until
+ * the next connect(). */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 1 << 13);
