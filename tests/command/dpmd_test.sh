@@ -141,7 +141,7 @@ check_equal "without dpmd: the kernel meter is refused, with what to do" \
     "$(record without run --meter kernel -o recordings/without -- true; echo "$? $(head -n 1 err)")"
 record without run -o recordings/without -- true
 check "... and dpm run takes ptrace" grep -q '^dpm: metering with ptrace' err
-"$dpm" run --meter kernel -o recordings/root -- ./talk 300 0 > root.out 2> err
+"$dpm" run --meter kernel --kinds pipe -o recordings/root -- ./talk 300 0 > root.out 2> err
 check_equal "root needs no dpmd" "$(grep -v : root.out | grep -x '[0-9]* [0-9]*')" "$(counted recordings/root)"
 
 check_equal "... and dpm check says how to start it" \
@@ -157,7 +157,7 @@ check "dpmd gives up what it does not need, for good" wait_for 60 sh -c "
     grep -qx 'NoNewPrivs:.1' /proc/$service/status && grep -qx 'CapBnd:.0*' /proc/$service/status &&
     [ \$(( 0x\$(sed -n 's/^CapPrm:[^0-9a-f]*//p' /proc/$service/status) & ~(1 << 39 | 1 << 38 | 1 << 12 | 1 << 21) )) = 0 ]"
 run_one() {
-    record one run --meter kernel -o recordings/one -- ./talk 300 0
+    record one run --meter kernel --kinds pipe -o recordings/one -- ./talk 300 0
     cp out one.out
     counted recordings/one > one.counted
 }
@@ -348,9 +348,9 @@ pkill -P $held sleep
 wait $held 2> wait.err
 check_not "... and removes its socket" test -e "$DPM_SOCKET"
 wait_for 60 no_servers
-start_service --sessions 3 --ring 8 --all-sessions 3
+start_service --sessions 2 --ring 8 --all-sessions 2
 check_equal "rings that are kept count as sessions, until they are given back" \
-    "kept_rings: 3 | -87 you have as many sessions as dpmd gives a user, 3: end one first, or raise dpmd --sessions | then one more" \
+    "kept_rings: 2 | -87 you have as many sessions as dpmd gives a user, 2: end one first, or raise dpmd --sessions | then one more" \
     "$(says $one kept_rings)"
 check_equal "a ring that is not asked for has the size that is allowed" "default: 8388608" "$(says $one default)"
 check_equal "... one that is larger is refused" \
@@ -359,7 +359,7 @@ check_equal "... one that is larger is refused" \
 hold=$!
 wait_for 60 grep -q hold: hold.out
 check_equal "all users together have a limit, too" \
-    "kept_rings: 2 | -87 dpmd has as many sessions as it gives all users together, 3: wait until one ends, or raise dpmd --all-sessions | then one more" \
+    "kept_rings: 1 | -87 dpmd has as many sessions as it gives all users together, 2: wait until one ends, or raise dpmd --all-sessions | then one more" \
     "$(says $one kept_rings)"
 kill $hold
 wait $hold 2> wait.err
