@@ -25,7 +25,7 @@ check "blocked sends of megabytes have SENDCALLs" sh -c \
 check_equal "babeltrace2 lists as many records of them as we do" \
     "$(count_ours blocked.trace)" "$(count_others blocked.trace)"
 
-"$dpm" run -o large.trace --ring 64M -- "$load" 60000 64 > out 2> err
+"$dpm" run -o large.trace --ring 64M -- "$load" 30000 64 > out 2> err
 records=$(count_ours large.trace)
 check "a large trace has the sends and receives the program counted" sh -c "
     '$dpm' stats --json large.trace | jq -e --argjson sends \"\$(awk '/sends/ { print \$2 }' out)\" \
@@ -106,7 +106,7 @@ check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").pa
 # ---- kill -9 ----
 
 : > held
-kills=3
+kills=2
 ! long_ones || kills=12
 killed=0
 repaired=0
@@ -130,7 +130,7 @@ while [ "$killed" -lt "$kills" ]; do
     [ "$(count_others killed.trace)" = "$(count_ours killed.trace 2> err)" ] && foreign=$((foreign + 1))
 done
 check_equal "every trace of a killed recording opens" $killed $readable
-check "... and says what it had cost, once it had gone on for a second (${costs} of $killed)" test "$costs" -ge $((killed / 3))
+check "... and says what it had cost, once it had gone on for a second (${costs} of $killed)" test "$costs" -ge $(((killed + 1) / 3))
 check_equal "... can be repaired" $killed $repaired
 check_equal "... and is then the same to babeltrace2" $killed $foreign
 check "nothing of the killed stays in the kernel" wait_for 30 are_freed held
@@ -139,8 +139,8 @@ check "nothing of the killed stays in the kernel" wait_for 30 are_freed held
 
 mkdir disk
 if mount -t tmpfs -o size=1m tmpfs disk 2> /dev/null; then
-    "$dpm" run -o disk/full.trace -- "$load" 200000 100 > out 2> err
-    check_equal "on a full disk the command runs on" "0 sends 200000" "$? $(grep sends out)"
+    "$dpm" run -o disk/full.trace -- "$load" 50000 100 > out 2> err
+    check_equal "on a full disk the command runs on" "0 sends 50000" "$? $(grep sends out)"
     check_equal "... after one clear error" 1 "$(grep -c '^dpm: recording stopped: .*[Ss]pace' err)"
     check "... and what was written can be read" "$dpm" stats disk/full.trace
     umount disk

@@ -47,9 +47,9 @@ cannot_print "the version" "$dpm" --version
 
 # ---- every command ----
 
-# options_of_help COMMAND, options_of_synopsis COMMAND: one a line, sorted
+# options_of_help: of the command whose help is in the file help; options_of_synopsis COMMAND. One a line, sorted
 options_of_help() {
-    "$dpm" help "$1" | sed -n 's/^  \(--*[a-z][a-z-]*\).*/\1/p' | sort
+    sed -n 's/^  \(--*[a-z][a-z-]*\).*/\1/p' help | sort
 }
 
 # The synopsis does not name --help.
@@ -76,7 +76,7 @@ wrong_help() {
 for command in $commands; do
     check_equal "dpm help $command says what --help and the manual pages say" "" "$(wrong_help "$command" 2>&1)"
     check_equal "the synopsis of dpm-$command(1) has the options of --help" \
-        "$(options_of_help "$command")" "$(options_of_synopsis "$command")"
+        "$(options_of_help)" "$(options_of_synopsis "$command")"
     check "dpm $command --help wins over what follows it" "$dpm" "$command" --help --no-such-option
 done
 fails_usage() {

@@ -37,7 +37,7 @@ check_equal "an existing trace is not overwritten" 1 "$(status run_few -o a.trac
 check_equal "a user that does not exist is refused" 1 \
     "$(status run_few --user no-such-user -o u.trace -- true)"
 
-"$dpm" run -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
+run_few -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
 check_equal "standard output is the program's alone" hello "$(cat out)"
 check "the report is on standard error" grep -q e.trace err
 control=$(printf 'a\033[31m\nb')
@@ -68,7 +68,7 @@ distinct_times() {
     test "$(distinct_times coarse.json)" -lt 2000
 check "precise CPU times do not stand still" test "$(distinct_times precise.json)" -gt 19000
 # The CPU time that dpm's child uses before it becomes the command is not counted.
-"$dpm" run --cpu-time precise -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
+"$dpm" run --cpu-time precise --kinds pipe -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
 check "all that a program has used is its path's length" test "$("$dpm" stats --json whole.trace |
     jq --argjson longest "$("$dpm" parallelism --json whole.trace | jq '.rows[0].T_ns')" \
         '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
@@ -81,7 +81,7 @@ else
 fi
 
 if [ "$meter" = kernel ]; then
-    "$dpm" run -o g.trace -- sh -c 'sleep 3 & sleep 0.3; exit 0' 2> err
+    run_few -o g.trace -- sh -c 'sleep 3 & sleep 0.3; exit 0' 2> err
     check "descendants still running are named" grep -q 'still running.* sleep\[' err
 fi
 started=$(date +%s)
@@ -125,7 +125,6 @@ else
 fi
 check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
 
-"$load" 20000 100 > truth
 "$dpm" run -o k.trace --store all --max-size 300K -- "$load" 20000 100 > out 2> err
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
 check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
@@ -146,13 +145,13 @@ done
 
 # ---- what a session wants ----
 
-"$dpm" run -o m.trace --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+"$dpm" run -o m.trace --kinds pipe --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
 check_equal "--analyses prints the tables of these analyses" 'Parallelism' \
     "$(grep -x -e Parallelism -e 'Critical path' -e Requests err)"
 check_equal "... and their findings" 'Parallelism Time' \
     "$(sed -n '/^What was found/,/^$/s/^\(Time\|Parallelism\|Path\|Requests\) .*/\1/p' err | sort | xargs)"
 check "--html writes a page of the same" sh -c 'grep -q "<html" m.html && grep -q Parallelism m.html'
-"$dpm" run -o n.trace --html n.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+"$dpm" run -o n.trace --kinds pipe --html n.html -- sh -c 'seq 1 1000 | cat' > out 2> err
 "$dpm" report --html report.html n.trace
 check "without --analyses it is the page of dpm report" cmp n.html report.html
 "$dpm" run --analyses who -- true > out 2> err

@@ -15,6 +15,7 @@ REQUEST_SIZE = 2576
 REPLY_SIZE = 568
 VERSION = 2
 OPEN, MARK, ACQUIRE, BEGIN, CHANGE, LOOK, NOTE, SWEEP, PROCESSES, REPORT, DETACH, LAST = range(1, 13)
+SEND, PIPE = 1 << 1, 8  # a flag, a kind
 
 
 def connect():
@@ -61,17 +62,19 @@ def exchange(connection, message, descriptors=()):
     return receive(connection)[0]
 
 
-def open_session(selects=0):
-    """A connection, the reply, and the rings, which are small; with `selects`, then the memory of selection rules."""
+def open_session(selects=0, whole=False):
+    """A connection, the reply, and the rings, which are small; with `selects`, then the memory of selection rules. Only
+    with `whole` the meter has all hooks, which take long to load."""
     connection = connect()
-    send(connection, request(OPEN, struct.pack("=QQIIII", 0, 0, 0, 0, 1 << 20, selects)))
+    flags, kinds = (0, 0) if whole else (SEND, PIPE)
+    send(connection, request(OPEN, struct.pack("=QQIIII", flags, 0, kinds, 0, 1 << 20, selects)))
     return connection, *receive(connection)
 
 
-def opened():
+def opened(whole=False):
     """A session whose rings are given back. It waits until an earlier one has ended."""
     for _ in range(200):
-        connection, reply, rings = open_session()
+        connection, reply, rings = open_session(whole=whole)
         for ring in rings:
             os.close(ring)
         if reply.startswith("0"):
@@ -140,7 +143,7 @@ def case_many():
 
 
 def case_in_session():
-    connection = opened()
+    connection = opened(whole=True)
     child = os.fork()
     if child == 0:
         os._exit(0)
@@ -192,7 +195,7 @@ def case_random():
     seed = int(os.environ.get("DPM_SEED", time.time_ns()))
     print(f"# DPM_SEED={seed}", file=sys.stderr)
     numbers = random.Random(seed)
-    connection = opened()
+    connection = opened(whole=True)
     process = os.pidfd_open(os.getpid())
     for _ in range(200):
         operation = numbers.choice([MARK, ACQUIRE, BEGIN, CHANGE, LOOK, NOTE, SWEEP, PROCESSES, REPORT, LAST, OPEN])
@@ -226,7 +229,7 @@ def case_after_detach():
 
 def case_flood_of_sockets():
     """Notes new sockets until dpmd refuses."""
-    connection = opened()
+    connection = opened(whole=True)
     network = os.stat("/proc/self/ns/net").st_ino
     path = 1
     for _ in range(100000):
