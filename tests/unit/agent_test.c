@@ -230,10 +230,10 @@ static int end(void **state)
     if (!is_installed())
         return 0;
     json_decref(ask("agent.end", NULL, NULL));
-    end_front();
     for (int i = 0; i < TIME / 20 && is_there("s1"); i++)
         usleep(20000);
     bool stays = is_there("s1"); /* all was sent: nothing of the agent is left */
+    end_front();
     fabric_close(world.fabric);
     fabric_server_detach(world.server);
     fabric_server_stop(world.server_folder, &problem);
