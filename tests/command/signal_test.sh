@@ -21,6 +21,7 @@ record() {
     program=$(cat ready)
     (grep -v thread out; echo "12 $sender $program 0 0") | sort > expected
     "$dpm" dump --json --type SIGNAL,STREAM,TERMINATION,EXEC s.trace > records 2> dump.err
+    sed 's/^/# /' dump.err
     jq -r 'select(.event == "SIGNAL") | "\(.signal) \(.sender_pid) \(.receiver_pid) \(.code) \(.result)"' records |
         sort > found
 }

@@ -346,7 +346,12 @@ if [ $ready = 0 ] && place $east 1 && place $west 2; then
     for version in $versions; do
         address=10.77.0.1
         [ $version = 4 ] || address=fd77::1
-        talk v$version $address
+        for try in 1 2 3; do # on a busy machine the kernel drops some, as the receiver says
+            rm -rf v$version-*
+            talk v$version $address
+            grep -q ' dropped 0$' v$version-east.out && break
+            sed "s/^/# try $try: /" v$version-east.out
+        done
         check_equal "IPv$version between two namespaces: everything sent is received" 300 \
             "$(messages v$version-east.json RECEIVE | wc -l)"
         check_equal "... as those who sent and received it say" \
