@@ -120,6 +120,20 @@ for flags in "$@"; do
     look trace log
 done
 
+# the same socket fails again and again: no route, no such name
+cat > failing.py << 'END'
+import socket
+for family, address in (socket.AF_INET, ("192.0.2.1", 9)), (socket.AF_UNIX, "no-such-name"):
+    tries = socket.socket(family)
+    for i in range(5):
+        assert tries.connect_ex(address) != 0
+END
+program=$connecting waits=failing.py connecting=python3
+repeat record unshare -n "$dpm" run --meter kernel
+check_equal "a socket whose connect() fails five times, of two kinds: each is recorded" "5 tcp 5 unix-stream" \
+    "$(jq -r 'select(.event == "CONNECTFAILED").kind' dump.json | sort | uniq -c | xargs)"
+connecting=$program
+
 # without pipes, the end of accept is not seen: an ACCEPT belongs to the first user, an unused one to the one that closes
 waits=0
 repeat record "$dpm" run --meter kernel --kinds tcp

@@ -85,12 +85,11 @@ static __always_inline bool fails_in_call(struct task_struct *task)
            !has_user_registers(task);
 }
 
-/* A call of connect() will return the error of this failure, or has returned it, which is no other one then. */
-static __always_inline void note_failure(uint64_t cookie)
+/* FAILURE_EXPECTED: connect() will return the error of this failure, which is no other one then. FAILURE_TOLD: it has, and the
+ * socket may still end as one whose outcome is not known. */
+static __always_inline void note_failure(uint64_t cookie, uint8_t what)
 {
-    uint8_t noted = 1;
-
-    bpf_map_update_elem(&failed_connects, &cookie, &noted, BPF_ANY);
+    bpf_map_update_elem(&failed_connects, &cookie, &what, BPF_ANY);
 }
 
 /* Only an answer to the first packet acknowledges it. */
@@ -105,8 +104,9 @@ static __always_inline bool was_established(struct sock *sk)
 static __always_inline bool was_skipped(struct sock *sk)
 {
     uint64_t cookie = bpf_get_socket_cookie(sk);
+    const uint8_t *noted = bpf_map_lookup_elem(&failed_connects, &cookie);
 
-    return was_established(sk) || bpf_map_lookup_elem(&failed_connects, &cookie) != NULL;
+    return was_established(sk) || (noted != NULL && *noted == FAILURE_TOLD);
 }
 
 /* A connect() was successful or has failed. */
@@ -140,7 +140,7 @@ static __noinline int end_connect(struct path *path, struct sock *sk, uint32_t e
         if (error == 0 && !(here && fails_in_call(task)))
             outcome.error = ECANCELED;
         else if (calls_end)
-            note_failure(bpf_get_socket_cookie(sk));
+            note_failure(bpf_get_socket_cookie(sk), FAILURE_EXPECTED);
         here = here && outcome.error != 0;
     }
     if (here) {
@@ -499,6 +499,7 @@ __noinline int connect_failed(struct stream *stream, uint32_t error)
     struct outcome outcome = {.error = error, .failed = 1};
     struct inode *inode;
     struct sock *sk;
+    const uint8_t *noted;
     uint64_t cookie;
     uint32_t kind;
 
@@ -510,9 +511,13 @@ __noinline int connect_failed(struct stream *stream, uint32_t error)
     if (kind != PATH_TCP && kind != PATH_UNIX_STREAM && kind != PATH_UNIX_SEQPACKET)
         return 0;
     cookie = MEMBER(struct sock, sk, __sk_common.skc_cookie.counter);
-    if (cookie != 0 && bpf_map_delete_elem(&failed_connects, &cookie) == 0)
+    noted = bpf_map_lookup_elem(&failed_connects, &cookie);
+    if (noted != NULL && *noted == FAILURE_EXPECTED) {
+        bpf_map_delete_elem(&failed_connects, &cookie);
         return 0;
-    note_failure(cookie);
+    }
+    if (kind == PATH_TCP)
+        note_failure(cookie, FAILURE_TOLD);
     inode = MEMBER(struct file, file, f_inode);
     outcome.path =
         write_tried(sk, MEMBER(struct inode, inode, i_ino), registers->si, registers->dx);

@@ -81,8 +81,10 @@ struct {
     __type(value, struct accepted);
 } accepted SEC(".maps");
 
-/* Cookies of sockets whose connect() failed: until it returns the error, which is recorded; or, if that was recorded first, until
- * the next connect(). */
+/* Cookies of sockets whose connect() failed: expected until it or the next connect() on them returns the error; told until the next
+ * connect(). */
+enum { FAILURE_EXPECTED = 1, FAILURE_TOLD };
+
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 1 << 13);
