@@ -130,7 +130,7 @@ repeat() {
     for try in 1 2 3; do
         "$@"
         grep -q 'the kernel skipped hooks' dump.err || return 0
-        sed "s/^/# $* ($try): /" dump.err
+        sed "s|^|# $* ($try): |" dump.err
     done
 }
 
