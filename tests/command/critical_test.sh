@@ -50,12 +50,16 @@ END
 cat > client.py << 'END'
 import socket, sys
 server = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+server.send(b"q")
+server.recv(10)
+open("client.ready", "w").close()
 while True:
     server.send(b"q")
     server.recv(10)
 END
 cat > idle.py << 'END'
 import time
+open("idle.ready", "w").close()
 while True:
     time.sleep(0.1)
 END
@@ -67,6 +71,9 @@ python3 client.py "$port" 2> client.err &
 client=$!
 python3 idle.py &
 idler=$!
+for part in client idle; do # on a busy machine an interpreter may need longer to start than the recording lasts
+    wait_for 30 test -e $part.ready
+done
 "$dpm" acquire --kinds tcp -o idle.trace --pid $server --pid $client --pid $idler --duration 1s > acquired.txt 2>&1
 kill $client $idler $server
 wait $client $idler $server 2> ended
