@@ -343,8 +343,10 @@ holds "messages on the path were in flight for $((least / 1000000)) ms, as the n
      ([.path.arcs[].in_flight_ns] | add) == .path.in_flight_ns"
 holds "... and with the path's own length no longer than what elapsed" report.json \
     '.path | .in_flight_ns + .path_ns <= 1.02 * .elapsed_ns'
-holds "... the report says so" report.json '.path as $path | [.findings[] | select(.kind == "path_in_flight")][0] |
-    (.share - $path.in_flight_ns / $path.elapsed_ns | fabs) < 0.001 and (.text | contains("faster CPUs will not help"))'
+holds "... the report says so if it is much of what elapsed, a fifth" report.json '
+    .path as $path | ($path.in_flight_ns / $path.elapsed_ns) as $share | [.findings[] | select(.kind == "path_in_flight")] |
+    if $share < 0.2 then length == 0 else length == 1 and (.[0].share - $share | fabs) < 0.001 and
+        (.[0].text | contains("faster CPUs will not help")) end'
 holds "faster processes would save no more than they compute" report.json '. as $all |
     all(.findings[] | select(.kind == "critical"); .share <= 1 - $all.path.in_flight_ns / $all.path.elapsed_ns + 0.01 and
         ((.text | capture("would take <?(?<less>[0-9.]+)% less").less | tonumber) <= 50 * .share + 1))'
