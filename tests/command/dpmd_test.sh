@@ -54,7 +54,7 @@ shift
 exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 END_OF_BY
 chmod 755 by
-one=65534
+one=54320 # not nobody, as whom other tests run dpm at the same time
 other=54321
 
 # One that users may execute.
