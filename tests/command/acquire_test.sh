@@ -88,9 +88,9 @@ check "the process lives on" kill -0 "$holder"
 # ---- by name and number, interval, other signals ----
 
 # The signals of a terminal, of its end, and of a service manager (which let_go sends): each ends it cleanly.
-sh -c 'sleep 60 & exec 3> descendants; sleep 61 & wait' &
+sh -c 'sleep 120 & exec 3> descendants; sleep 121 & wait' &
 parent=$!
-wait_for 30 sh -c "[ \"\$(pgrep -c -P $parent)\" = 2 ]"
+wait_for 30 sh -c "[ \"\$(pgrep -c -x -P $parent sleep)\" = 2 ]"
 signals=INT
 ! long_ones || signals="INT QUIT HUP TERM"
 # reports: whether it has reported more than once since it meters
@@ -169,25 +169,37 @@ check_equal "... each once" 1 "$(grep -c 'metering one more' err)"
 # kind, all at once.
 kinds="tcp pipe"
 ! long_ones || kinds="tcp udp unix pipe"
-players=
-for kind in $kinds; do
-    "$1/bench/pingpong" $kind 100000000 60 gate > "played-$kind" &
-    players="$players $!"
-done
+pingpong=$1/bench/pingpong
 # shellcheck disable=SC2086 # one word for each process
 set_up() {
     [ "$(pgrep -c -P "$(echo $players | tr ' ' ,)")" = "$(echo $kinds | wc -w)" ]
 }
-wait_for 60 set_up
-# shellcheck disable=SC2086
-take_over --kinds "$(echo $kinds | tr ' ' ,)" -o game.trace --descendants $players
-: > gate
-sleep 0.2
-let_go
-for player in $players; do
-    kill "$player" "$(pgrep -P "$player")"
-    wait "$player" 2> stopped
-done
+# have_played: whether each game has gone on for some time
+have_played() {
+    for player in $players; do
+        has_computed "$(pgrep -P "$player")" 5 || return 1
+    done
+}
+record_games() {
+    rm -rf game.trace gate
+    players=
+    for kind in $kinds; do
+        "$pingpong" $kind 100000000 60 gate > "played-$kind" &
+        players="$players $!"
+    done
+    wait_for 60 set_up
+    # shellcheck disable=SC2086
+    take_over --kinds "$(echo $kinds | tr ' ' ,)" -o game.trace --descendants $players
+    : > gate
+    wait_for 30 have_played
+    let_go
+    for player in $players; do
+        kill "$player" "$(pgrep -P "$player")"
+        wait "$player" 2> stopped
+    done
+    "$dpm" stats --json game.trace 2> dump.err > stats.json
+}
+repeat record_games
 "$dpm" dump --json --type send --type receive game.trace | jq -r -s '
     group_by(.kind)[] | "\(.[0].kind) \(length > 100) \(
         (map(select(.event == "SEND")) | length) - (map(select(.event == "RECEIVE")) | length) | fabs <= 1) \(
@@ -201,15 +213,20 @@ rm -rf game.trace
 
 # ---- the whole machine, two programs ----
 
-take_over -o all.trace --ring 64M --all --name no-such-name
-check_equal "with --all no process is missing" 0 "$(grep -c note: err)"
-self=$(pgrep -P $acquirer)
-"$load" 60000 64 > out1 &
-pid=$!
-"$load" 20000 50 > out3
-wait $pid
-let_go
-"$dpm" stats --json all.trace > all.json 2> /dev/null
+record_all() {
+    rm -rf all.trace
+    take_over -o all.trace --ring 64M --all --name no-such-name
+    notes=$(grep -c note: err)
+    self=$(pgrep -P $acquirer)
+    "$load" 60000 64 > out1 &
+    pid=$!
+    "$load" 20000 50 > out3
+    wait $pid
+    let_go
+    "$dpm" stats --json all.trace > all.json 2> dump.err
+}
+repeat record_all
+check_equal "with --all no process is missing" 0 "$notes"
 check_equal "with --all a program that began later has its own figures" "20000 1000000" \
     "$(jq -r '[.processes[] | select(.name == "load" and .sent.messages == 20000)][0].sent |
         "\(.messages) \(.bytes)"' all.json)"
@@ -241,7 +258,7 @@ while [ $round -lt "$rounds" ]; do
     rm -rf churn.trace churned.*
     pids=
     for number in $(seq $programs); do
-        "$crowd" threads 20 > "churned.$number" &
+        "$crowd" threads 60 > "churned.$number" &
         pids="$pids $!"
     done
     for number in $(seq $programs); do

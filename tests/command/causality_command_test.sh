@@ -76,42 +76,48 @@ for port in $first $second $front; do
     wait_for 30 curl -sf -o page "http://127.0.0.1:$port/small" ||
         skip_all "nginx does not answer: $(cat ./*.error)"
 done
-: > front.log
-: > front.workers
 
-# shellcheck disable=SC2046,SC2086 # one word for each process
-acquire web.trace $masters $(for master in $masters; do pgrep -P "$master"; done)
-check "three web servers are taken over" grep -q '^dpm: metering 7 processes' err
-clients=
 pages=15
 ! long_ones || pages=30
-for client in 1 2 3 4 5 6 7 8; do
-    # one connection for all requests of one client
-    for page in $(seq $pages); do
-        for name in kept/small fresh/small small kept/large fresh/large; do
-            echo "url = \"http://127.0.0.1:$front/$name?$page\""
-            echo 'output = /dev/null'
-        done
-    done > "urls.$client"
-    timeout 60 curl -sf -K "urls.$client" &
-    clients="$clients $!"
-done
-# many at once, so that each worker creates many connections before it uses them
-timeout 60 curl -sf -Z --parallel-immediate --parallel-max 100 -o "page#1" \
-    "http://127.0.0.1:$front/fresh/small?[1-300]" > /dev/null 2> curl.err &
-clients="$clients $!"
-# shellcheck disable=SC2086 # one word for each
-wait $clients
 # The kernel chooses which worker accepts: repeat until both have forwarded requests.
 workers() {
     awk '$2 != "-" { print $1 }' front.workers | sort -u | wc -l
 }
-for _ in $(seq 20); do
-    [ "$(workers)" -lt 2 ] || break
+record_web() {
+    rm -rf web.trace
+    # shellcheck disable=SC2046,SC2086 # one word for each process
+    acquire web.trace $masters $(for master in $masters; do pgrep -P "$master"; done)
+    # (nginx logs a request after its answer)
+    : > front.log
+    : > front.workers
+    clients=
+    for client in 1 2 3 4 5 6 7 8; do
+        # one connection for all requests of one client
+        for page in $(seq $pages); do
+            for name in kept/small fresh/small small kept/large fresh/large; do
+                echo "url = \"http://127.0.0.1:$front/$name?$page\""
+                echo 'output = /dev/null'
+            done
+        done > "urls.$client"
+        timeout 60 curl -sf -K "urls.$client" &
+        clients="$clients $!"
+    done
+    # many at once, so that each worker creates many connections before it uses them
     timeout 60 curl -sf -Z --parallel-immediate --parallel-max 100 -o "page#1" \
-        "http://127.0.0.1:$front/fresh/small?[1-100]" > /dev/null 2> curl.err
-done
-release
+        "http://127.0.0.1:$front/fresh/small?[1-300]" > /dev/null 2> curl.err &
+    clients="$clients $!"
+    # shellcheck disable=SC2086 # one word for each
+    wait $clients
+    for _ in $(seq 20); do
+        [ "$(workers)" -lt 2 ] || break
+        timeout 60 curl -sf -Z --parallel-immediate --parallel-max 100 -o "page#1" \
+            "http://127.0.0.1:$front/fresh/small?[1-100]" > /dev/null 2> curl.err
+    done
+    release
+    "$dpm" stats --json web.trace > stats.json 2> dump.err
+}
+repeat record_web
+check "three web servers are taken over" grep -q '^dpm: metering 7 processes' err
 # shellcheck disable=SC2086
 kill -QUIT $masters
 # shellcheck disable=SC2086
@@ -220,11 +226,16 @@ redis-server --port "$port" --save "" --appendonly no > redis.out 2>&1 &
 masters=$!
 kinds=tcp
 wait_for 30 redis-cli -p "$port" ping
-acquire redis.trace $masters
-redis-cli -p "$port" config resetstat > reset
-redis-benchmark -p "$port" -n 3000 -c 20 -t set,get -q > bench 2>&1
-redis-cli -p "$port" info commandstats > stats
-release
+record_redis() {
+    rm -rf redis.trace
+    acquire redis.trace $masters
+    redis-cli -p "$port" config resetstat > reset
+    redis-benchmark -p "$port" -n 3000 -c 20 -t set,get -q > bench 2>&1
+    redis-cli -p "$port" info commandstats > stats
+    release
+    "$dpm" stats --json redis.trace > stats.json 2> dump.err
+}
+repeat record_redis
 "$dpm" causality --json redis.trace > redis.json 2> redis.err
 # The statistics include resetstat itself, since a command counts when it is done, but not the INFO that asks. The two
 # CONFIG GET with which redis-benchmark begins are one message.
@@ -236,12 +247,15 @@ check "... all replied to" jq -e '.requests.count == .requests.replies' redis.js
 
 timeout 60 redis-benchmark -p "$port" -l -c 10 -t set -q > bench 2>&1 &
 bench=$!
-wait_for 30 pgrep -P $bench
+wait_for 30 pgrep -P $bench -x redis-benchmark
 # it stands still until it is metered: that takes long
 asking=$(pgrep -P $bench)
 kill -STOP "$asking"
 acquire both.trace $masters "$asking"
 kill -CONT "$asking"
+# until it has asked for some time: only then does it use the CPU
+used=$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$asking/stat")
+wait_for 30 has_computed "$asking" $((used + 5))
 release
 kill $bench $masters
 wait $bench $masters 2> wait.err

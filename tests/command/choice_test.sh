@@ -43,6 +43,7 @@ check "iperf3 listens" wait_for 30 sh -c "[ -n \"\$(ss -Hlnt 'sport = :$iperf_po
 recorded() {
     trace=$1.trace
     shift
+    rm -rf "$trace"
     take_over -o "$trace" --kinds tcp --ring 64M "$@"
     redis-cli -p $port info stats > before
     timeout 60 iperf3 -c 127.0.0.1 -p $iperf_port -P 2 -n 8M -b 200M -J > client.json &
@@ -84,18 +85,18 @@ iperf_agrees() {
             group_by(.remote) | map(map(.bytes) | add) | sort | map(tostring) | join(\" \")" records.json)"
 }
 
-recorded cgroup --cgroup "${container#"$cgroup_mount"}"
+repeat recorded cgroup --cgroup "${container#"$cgroup_mount"}"
 check_equal "--cgroup meters what is in a cgroup below it, and nothing else" "$redis" "$(metered_pids)"
 redis_agrees "--cgroup"
 check_equal "... and the report names the container" "0123456789ab" \
     "$("$dpm" stats --json cgroup.trace | jq -r '.processes[0].container')"
 
-recorded unit --unit $unit
+repeat recorded unit --unit $unit
 check_equal "--unit meters the unit, and nothing else" "$iperf" "$(metered_pids)"
 iperf_agrees "--unit"
 
 long_ones || finish
-recorded both --unit ${unit%.service} --cgroup "$container"
+repeat recorded both --unit ${unit%.service} --cgroup "$container"
 check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes" "$(head -n 1 err)"
 redis_agrees "both"
 iperf_agrees "both"
@@ -121,7 +122,7 @@ check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: 
 check_equal "... a unit of this name in an earlier folder is none" "dpm: no process is of the unit overridden-$unit" \
     "$(under_names "overridden-$unit")"
 
-recorded all --all
+repeat recorded all --all
 check_equal "--all loses nothing" "" "$(grep lost dump.err)"
 redis_agrees "--all"
 iperf_agrees "--all"

@@ -3,6 +3,7 @@
 # controller_hostile_test.sh BUILD_FOLDER: agents that are none, of another version, or hostile (hostile_agent.py): one clear line
 # for each, no crash, no hang, and nothing that a terminal obeys.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/meter.sh" # wait_for
 need_programs python3 nats-server
 tests=$(realpath "$(dirname "$0")")
 dpm=$(realpath "$1/dpm")
@@ -58,5 +59,12 @@ check_equal "what is right among them counts: a process is created" 1 "$(grep -c
 check_equal "... and one ends" 1 "$(grep -c '^true@notices of job n ended: exit status 5$' out)"
 check_equal "... once" 1 "$(grep -c '^[0-9]* *killed *true *notices' out)"
 check_equal "nothing reaches the terminal but text" 0 "$(LC_ALL=C grep -c '[^ -~]' out err | awk -F: '{ n += $2 } END { print n }')"
-check_equal "the session ends" "" "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1)"
+sessions() {
+    find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1
+}
+no_session() {
+    [ -z "$(sessions)" ]
+}
+wait_for 30 no_session # the server's supervisor removes its folder after the controller has ended
+check_equal "the session ends" "" "$(sessions)"
 finish

@@ -43,6 +43,19 @@ script() {
     timeout 120 "$dpm" -f "$1" --rsh ./rsh --remote-dpm "$dpm" --session scripted > out 2> err
 }
 
+# left FOLDER...: what is in these and in that of the sessions, when it is nothing or, at the latest, in 30 s: agents and the
+# server's supervisor remove their folders after the controller has ended.
+find_all() {
+    find "$HOME/.local/state/dpm/$own/sessions" "$@" -mindepth 1 2> find.err
+}
+none_of() {
+    [ -z "$(find_all "$@")" ]
+}
+left() {
+    wait_for 30 none_of "$@"
+    find_all "$@"
+}
+
 # ---- every command, every state ----
 
 sleep 300 &
@@ -55,7 +68,7 @@ check "... and lives" kill -0 "$acquired"
 check_equal "... whole" "" "$(grep -e cut -e lost stats.err)"
 says "... to a new place" 'dpm: log exists already: choose another name$' err
 check_equal "a session that ended leaves no files" "" \
-    "$(find "$HOME/.local/state/dpm/$(hostname)/sessions" web1/dpm/*/agents web2/dpm/*/agents -mindepth 1 2> find.err)"
+    "$(left web1/dpm/*/agents web2/dpm/*/agents)"
 
 # ---- scripts in scripts ----
 
@@ -83,17 +96,23 @@ check_equal "... options of analyses are theirs" "2" $?
 job why shell --json
 check "... an analysis fetches all that was recorded" jq -e '.elapsed_ns > 150000000' out
 job die
-check_equal "... die ends it" "0 0" "$? $(find "$HOME/.local/state/dpm/$(hostname)/sessions" -mindepth 1 | wc -l)"
+check_equal "... die ends it" "0 0" "$? $(left | wc -l)"
 
 # ---- what happens without a controller ----
 
 # Each command is a controller of its own. Output of both machines waits for the next one.
-job newjob far && job setflags far all && job add far workers sh -c 'sleep 1; echo late' && job startjob far
+job newjob far && job setflags far all &&
+    job add far workers sh -c "until [ -e $scratch/far.go ]; do sleep 0.05; done; echo late" && job startjob far
 check_equal "processes of two machines start" 0 $?
-sleep 2
-job jobs
+: > far.go
+: > far.shown
+for _ in $(seq 50); do
+    job jobs
+    cat out >> far.shown
+    [ "$(grep -c ': late$' far.shown)" -lt 2 ] || break
+done
 check_equal "a later controller shows what both have written" "sh.2@web2: late sh@web1: late" \
-    "$(grep ': late$' out | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
+    "$(grep ': late$' far.shown | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')"
 # one has seen the beginning of a line, and another one its end
 job newjob half && job add half localhost sh -c 'printf half; read x; echo " a line"' && job startjob half
 check_equal "a process that writes half a line starts" 0 $?
@@ -111,7 +130,7 @@ check_equal "die starts a filter that was killed, before it ends the session" "0
     "$? $(cd dpm-shell-default.2.traces && echo *.far)"
 "$dpm" stats --json dpm-shell-default.2.traces/*.far > stats.json 2> stats.err
 check_equal "... what was recorded is whole" "" "$(grep -e cut -e lost stats.err)"
-check_equal "... and no agent stays" "" "$(find web1/dpm/*/agents web2/dpm/*/agents -mindepth 1)"
+check_equal "... and no agent stays" "" "$(left web1/dpm/*/agents web2/dpm/*/agents)"
 
 printf '%s\n' 'job early' 'process web1 true' 'analysis stats --jsno' > early.job
 job run early.job

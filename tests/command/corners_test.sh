@@ -50,7 +50,9 @@ check_equal "no RECEIVE is earlier than its SEND, however quick the receiver" "2
     "\(length) \(map(select(. < 0)) | length)"' spin.json)"
 
 # A process that is alive at the end also has its CPU time, and so has one whose end is not metered.
-"$dpm" run -o busy.trace -- sh -c 'timeout 20 sh -c "while :; do :; done" & sleep 1.5' 2> busy.err
+"$dpm" run -o busy.trace -- sh -c '
+    timeout 60 sh -c "i=0; while [ \$i -lt 300000 ]; do i=\$((i+1)); done; : > worked; while :; do :; done" &
+    until [ -e worked ]; do sleep 0.05; done' 2> busy.err
 pid=$(sed -n 's/.*still running.* sh\[\([0-9]*\)\].*/\1/p' busy.err)
 kill "$pid"
 check "what lives on has its CPU time" sh -c "'$dpm' stats --json busy.trace |

@@ -56,7 +56,7 @@ between() {
 
 port=$(free_port)
 timeout 60 "$python" server.py "$port" > server.out &
-"$dpm" run -o outside.trace --report outside.txt -- "$python" client.py "$port" "$asks" > client.out
+timeout 60 "$dpm" run -o outside.trace --report outside.txt -- "$python" client.py "$port" "$asks" > client.out
 wait $!
 "$dpm" graph -o outside.svg outside.trace
 "$dpm" graph -o outside.dot outside.trace
@@ -72,7 +72,7 @@ check_equal "each leads from its own SEND" "$asks" "$(sort -u -k 1,1 arcs | wc -
 check_equal "none is drawn without its events" "" "$(took none.svg)"
 
 port=$(free_port)
-"$dpm" run -o inside.trace --report inside.txt -- \
+timeout 60 "$dpm" run -o inside.trace --report inside.txt -- \
     sh -c '"$1" server.py "$2" & "$1" client.py "$2" "$3"; wait' sh "$python" "$port" "$asks" > /dev/null
 "$dpm" graph --most 10000 -o inside.svg inside.trace
 check_equal "an answer of a metered server is a message, and no such arc" "" "$(took inside.svg)"

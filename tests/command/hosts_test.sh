@@ -43,13 +43,19 @@ for i in range(100):
     datagrams.send(b"y" * (10 + i))
     datagrams.recv(1000)
 END
-ip netns exec $there "$dpm" run -o server.trace --kinds tcp,udp -- python3 server.py > server.out 2>&1 &
-server=$!
-wait_for 30 test -e ready
-ip netns exec $here "$dpm" run -o client.trace --kinds tcp,udp -- python3 client.py > client.out 2>&1
-check_equal "the client ends in order" 0 $?
-wait $server
-check_equal "... and the server" 0 $?
+record_both() {
+    rm -rf server.trace client.trace ready
+    ip netns exec $there timeout 60 "$dpm" run -o server.trace --kinds tcp,udp -- python3 server.py > server.out 2>&1 &
+    server=$!
+    wait_for 30 test -e ready
+    ip netns exec $here timeout 60 "$dpm" run -o client.trace --kinds tcp,udp -- python3 client.py > client.out 2>&1
+    status=$?
+    wait $server
+    status="$status $?"
+    "$dpm" stats --json server.trace client.trace > stats.json 2> dump.err
+}
+repeat record_both
+check_equal "the client ends in order, and the server" "0 0" "$status"
 
 # matched TRACE...: for each receive, the sends whose bytes it took: process, number and bytes. The file order gets all
 # messages in causal order: those of TCP, and those of UDP.

@@ -9,16 +9,19 @@ need_programs python3 bash
 tests=$(cd "$(dirname "$0")" && pwd)
 cd "$scratch" || exit 1
 
-# Works for 0.8 s; Ctrl-Z has the effect named by its argument.
+# Works until it has been stopped and continued; if its argument says that Ctrl-Z has no effect, until it reads a line.
 cat > worker.py << 'END'
 import signal, sys, time
+continued = []
 signal.signal(signal.SIGTSTP, getattr(signal, sys.argv[1]))
+signal.signal(signal.SIGCONT, lambda *_: continued.append(True))
 print("READY", flush=True)
-last, longest = time.monotonic(), 0
-for i in range(8):
-    time.sleep(0.1)
-    longest, last = max(longest, time.monotonic() - last), time.monotonic()
-print("WORKED", "stopped" if longest > 0.3 else "throughout", flush=True)
+if sys.argv[1] == "SIG_DFL":
+    while not continued:
+        time.sleep(0.05)
+else:
+    sys.stdin.readline()
+print("WORKED", "stopped" if continued else "throughout", flush=True)
 END
 # Reads keys like an editor: z stops itself alone, q ends it.
 cat > editor.py << 'END'
@@ -47,10 +50,10 @@ for way in nothing $meter ptrace; do
     run="$dpm run --meter $way -o job.trace --"
     [ "$way" = nothing ] && run=
     check_equal "metered by $way: Ctrl-Z stops a command, fg lets it go on" "Stopped WORKED stopped " \
-        "$(on_terminal '0.1:^Z 1.2:fg!exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"
+        "$(on_terminal 'READY:^Z Stopped:fg! WORKED: bash-:exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"
     check_equal "... not one that ignores it" "WORKED throughout " \
-        "$(on_terminal '0.1:^Zexit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_IGN)"
+        "$(on_terminal 'READY:^Z ^Z:! WORKED: bash-:exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_IGN)"
     check_equal "... and who stops himself alone gives the terminal back" "Stopped SHELL BACK " \
-        "$(on_terminal '0.1:z 0.6:echo_SH""ELL! 1:fg! 1.4:q 1.6:exit!' 'SHELL|BACK' "$run" python3 editor.py)"
+        "$(on_terminal 'READY:z Stopped:echo_SH""ELL! SHELL:fg! BACK:q bash-:exit!' 'SHELL|BACK' "$run" python3 editor.py)"
 done
 finish

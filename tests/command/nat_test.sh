@@ -91,14 +91,20 @@ for thread in threads:
 for thread in threads:
     thread.join()
 END
-ip netns exec $server timeout 60 "$dpm" run -o server.trace --kinds tcp --report server.report -- \
-    python3 server.py > peers 2> server.err &
-running=$!
-wait_for 30 test -e ready
-ip netns exec $client timeout 60 "$dpm" run -o client.trace --kinds tcp -- python3 client.py > client.out 2>&1
-check_equal "the client ends in order" 0 $?
-wait $running
-check_equal "... and the server" 0 $?
+record_both() {
+    rm -rf server.trace client.trace ready
+    ip netns exec $server timeout 60 "$dpm" run -o server.trace --kinds tcp --report server.report -- \
+        python3 server.py > peers 2> server.err &
+    running=$!
+    wait_for 30 test -e ready
+    ip netns exec $client timeout 60 "$dpm" run -o client.trace --kinds tcp -- python3 client.py > client.out 2>&1
+    status=$?
+    wait $running
+    status="$status $?"
+    "$dpm" stats --json server.trace client.trace > stats.json 2> dump.err
+}
+repeat record_both
+check_equal "the client ends in order, and the server" "0 0" "$status"
 check_equal "... which has seen the router's address alone" "4 10.9.9.1" "$(uniq -c peers | xargs)"
 
 # whole WHAT TRACE...: every RECEIVE has edges for all its bytes to the other host, all exact.

@@ -81,7 +81,7 @@ else
 fi
 
 if [ "$meter" = kernel ]; then
-    run_few -o g.trace -- sh -c 'sleep 3 & sleep 0.3; exit 0' 2> err
+    run_few -o g.trace -- sh -c 'sleep 20 & until grep -qx sleep /proc/$!/comm; do sleep 0.05; done' 2> err
     check "descendants still running are named" grep -q 'still running.* sleep\[' err
 fi
 started=$(date +%s)
@@ -103,7 +103,7 @@ wait $pid
 check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
 
 # shellcheck disable=SC2086 # two options
-timeout 60 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 20' > alive 2> err &
+timeout 60 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 60' > alive 2> err &
 pid=$!
 wait_for 30 test -s alive
 # taken: whether dpm has taken its signal: two that wait are one

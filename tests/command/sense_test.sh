@@ -25,7 +25,7 @@ begin() {
     "$1" < orders > log 2>&1 &
     sensed=$!
     exec 3> orders
-    wait_for 10 grep -q '^ready' log
+    wait_for 60 grep -q '^ready' log
 }
 
 end() {
@@ -48,7 +48,7 @@ is_done() {
 order() {
     done_count=$(($(grep -c '^done' log) + 1))
     echo "$1" >&3
-    wait_for 10 is_done
+    wait_for 60 is_done
 }
 
 # sense ARGUMENT...: begins to sense, into the files seen and said
@@ -56,7 +56,7 @@ sense() {
     rm -f seen said
     "$dpm" view sense --json "$@" > seen 2> said 3>&- &
     sensing=$!
-    wait_for 20 is_on_or_over
+    wait_for 60 is_on_or_over
 }
 is_on_or_over() {
     grep -q 'the sensor is on' said || ! kill -0 "$sensing" 2> /dev/null
@@ -135,7 +135,7 @@ mkfifo twins_orders
 "$programs/twins" < twins_orders > twins.out &
 twins=$!
 exec 4> twins_orders
-wait_for 10 grep -q '^100 200' twins.out
+wait_for 60 grep -q '^100 200' twins.out
 fails "several files have this variable" 1 \
     "expression:1:9: 2 files have a variable 'counter', and without debug information nothing tells which is meant; use an address: " \
     "$dpm" view probe "$twins" '*(int *)counter'
@@ -144,7 +144,7 @@ runs "... each by its address" "$dpm" view probe --json "$twins" "$(sed -n 1p ad
 check_equal "... has its own value" '100 200' "$(jq .value out | sort | paste -sd ' ')"
 sense "$twins" count arg1
 echo >&4
-wait_for 10 grep -q '^101 202' twins.out
+wait_for 60 grep -q '^101 202' twins.out
 check "... functions: sensing ends cleanly" stop
 check_equal "... both are sensed" '1 2' "$(jq '.values[0]' seen | paste -sd ' ')"
 exec 4>&-
@@ -228,7 +228,7 @@ CONF
     status_page() {
         curl -s "http://127.0.0.1:$port/" > status
     }
-    wait_for 10 status_page
+    wait_for 60 status_page
     status_page
     status_page
     status_page

@@ -14,11 +14,15 @@ blocks=300
 cat > edges.jq << 'END'
 def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] | tonumber)}) | from_entries;
 ($log | split("\n") | map(select(. != "") | blocks)) as $log |
+# how many each writer has written, besides the one that says that it ends
+([$log[] | keys[] | split(" ") | select(.[1] != "9999999")] | group_by(.[0]) |
+    map({key: .[0][0], value: (map(.[1] | tonumber) | max + 1)}) | from_entries) as $blocks |
 [.[] | select(.event == "SEND")] as $sends |
 ($sends | group_by(.stream) | map(. as $own | to_entries | map(
-    ($blocks + 1 - ($own | length) + .key) as $number |
+    $letters[.value.pid | tostring] as $letter |
+    ($blocks[$letter] + 1 - ($own | length) + .key) as $number |
     {key: "\(.value.stream) \(.value.sequence)",
-        value: "\($letters[.value.pid | tostring]) \(if $number == $blocks then 9999999 else $number end)"}))
+        value: "\($letter) \(if $number == $blocks[$letter] then 9999999 else $number end)"}))
     | add | from_entries) as $block |
 [.[] | select(.event == "RECEIVE" and .bytes > 0)] as $receives |
 [$receives | to_entries[] |
@@ -41,11 +45,10 @@ def blocks: split(" ") | map(split(":") | {key: "\(.[0]) \(.[1])", value: (.[2] 
 }
 END
 
-# look TRACE LETTERS: rates its edges, into edges.json.
+# look LETTERS: rates the edges of dump.json, into edges.json.
 look() {
-    "$dpm" dump --matched --json "$1" > dump.json 2> dump.err
     check_equal "... no record is lost" "" "$(grep lost dump.err)"
-    jq -s -f edges.jq --rawfile log log --argjson letters "$2" --argjson blocks $blocks dump.json > edges.json
+    jq -s -f edges.jq --rawfile log log --argjson letters "$1" dump.json > edges.json
     check "... what was read is what is recorded, some of it the stranger's" jq -e \
         '.sends > 100 and .receives > 100 and .strange > 1000 and .other_bytes == 0' edges.json
     check_equal "... no exact edge is wrong" "[]" "$(jq -c '.wrong[:3]' edges.json)"
@@ -58,30 +61,42 @@ look() {
 # ---- a FIFO that the metered processes have opened themselves ----
 
 mkfifo new
-"$strangers" write new u $blocks &
-"$dpm" run -o run.trace --wait -- sh -c "
-    '$strangers' write new a $blocks & echo \$! > a.pid
-    '$strangers' write new b $blocks & echo \$! > b.pid
-    exec '$strangers' read new 3 log" > out 2> err
-check_equal "a stranger writes into a FIFO that a metered one reads" 0 $?
-wait
-look run.trace "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
+record_new() {
+    rm -rf run.trace
+    "$strangers" write new u $blocks &
+    "$dpm" run -o run.trace --wait -- sh -c "
+        '$strangers' write new a $blocks & echo \$! > a.pid
+        '$strangers' write new b $blocks & echo \$! > b.pid
+        exec '$strangers' read new 3 log" > out 2> err
+    status=$?
+    wait
+    "$dpm" dump --matched --json run.trace > dump.json 2> dump.err
+}
+repeat record_new
+check_equal "a stranger writes into a FIFO that a metered one reads" 0 $status
+look "{\"$(cat a.pid)\": \"a\", \"$(cat b.pid)\": \"b\"}"
 
 # ---- a FIFO older than metering ----
 
 mkfifo old
-rm log
-blocks=3000 # some seconds, since a busy machine takes long to begin metering
-"$strangers" write old a $blocks &
-a=$!
-"$strangers" write old b $blocks &
-b=$!
-"$strangers" write old u $blocks &
-"$strangers" read old 3 log &
-reader=$!
-sleep 0.1
-"$dpm" acquire -o acquire.trace --kinds all -p $a -p $b -p $reader > out 2> err
-check_equal "a stranger has written into a FIFO all the time when writers and reader are acquired" 0 $?
-wait
-look acquire.trace "{\"$a\": \"a\", \"$b\": \"b\"}"
+record_old() {
+    rm -rf acquire.trace log metering
+    "$strangers" write old a $blocks metering &
+    a=$!
+    "$strangers" write old b $blocks metering &
+    b=$!
+    "$strangers" write old u $blocks metering &
+    "$strangers" read old 3 log &
+    reader=$!
+    wait_for 30 test -s log
+    take_over -o acquire.trace --kinds all -p $a -p $b -p $reader
+    : > metering
+    wait $acquirer
+    status=$?
+    wait
+    "$dpm" dump --matched --json acquire.trace > dump.json 2> dump.err
+}
+repeat record_old
+check_equal "a stranger has written into a FIFO all the time when writers and reader are acquired" 0 $status
+look "{\"$a\": \"a\", \"$b\": \"b\"}"
 finish

@@ -34,10 +34,12 @@ explains() {
         jq -e '.cpu_ns > 149e6' path.json
 }
 
-# record_long METER: a write that waits for 5 s, more than 32 bits of ns can express.
+# record_long METER: a write that waits for 5 s, more than 32 bits of ns can express. (dd begins when the reader has opened the
+# FIFO, and sleeps.)
 record_long() {
-    "$dpm" run --meter "$1" -o "long-$1.trace" -- \
-        dash -c "dd if=/dev/zero bs=200k count=1 2> dd-$1.err | (sleep 5 && cat > /dev/null)" > "long-$1.out" 2> "long-$1.err"
+    mkfifo "long-$1"
+    "$dpm" run --meter "$1" -o "long-$1.trace" -- dash -c "dd if=/dev/zero of=long-$1 bs=200k count=1 2> dd-$1.err &
+        { sleep 5 && cat > /dev/null; } < long-$1; wait" > "long-$1.out" 2> "long-$1.err"
 }
 
 # waits_long METER: it is as long as dd reports, and so is its message's wait.

@@ -61,6 +61,22 @@ static void do_nothing(int signal_number)
     (void)signal_number;
 }
 
+/* Until this process waits, 30 s at most. */
+static void wait_until_asleep(pid_t process)
+{
+    char name[32], state = 0;
+
+    snprintf(name, sizeof(name), "/proc/%d/stat", (int)process);
+    for (int i = 0; i < 3000 && state != 'S'; i++) {
+        usleep(10000);
+        FILE *file = fopen(name, "re");
+        if (file == NULL || fscanf(file, "%*d %*s %c", &state) != 1)
+            state = 0;
+        if (file != NULL)
+            fclose(file);
+    }
+}
+
 static int interrupted(void)
 {
     struct sigaction action = {.sa_handler = do_nothing}; /* no SA_RESTART */
@@ -70,11 +86,12 @@ static int interrupted(void)
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, first) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM, 0, second) < 0 || sigaction(SIGALRM, &action, NULL) < 0)
         return 1;
-    ualarm(100000, 0);
+    ualarm(100000, 100000); /* again and again: the first may come before the receive */
     if (recv(first[0], &byte, 1, 0) >= 0 || errno != EINTR)
         return 1;
+    ualarm(0, 0);
     if (fork() == 0) {
-        usleep(200000);
+        wait_until_asleep(getppid());
         _exit(send(second[1], "x", 1, 0) != 1);
     }
     ssize_t got = recv(second[0], &byte, 1, 0);
@@ -134,6 +151,7 @@ static int spin(void)
             return 1;
     alarm(30);
     if (fork() == 0) {
+        alarm(30);
         for (int i = 0; i < PAIRS; i++)
             receive_spinning(pairs[i][1]);
         _exit(0);

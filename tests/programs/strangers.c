@@ -2,16 +2,17 @@
 /*
  * strangers.c: writes into a FIFO, or reads it, and logs what it did: the truth for strangers_test.sh.
  *
- *      strangers write FIFO LETTER BLOCKS
- *          BLOCKS blocks, one write each, with random pauses. A block is a sequence of equal cells of 8 bytes,
+ *      strangers write FIFO LETTER BLOCKS [GATE]
+ *          BLOCKS blocks, one write each, with random pauses; with GATE, a file name, as many more as it takes until that
+ *          file exists, before them. A block is a sequence of equal cells of 8 bytes,
  *          the letter and the block's number:  a0000041a0000041a0000041
  *      strangers read FIFO WRITERS LOG
  *          until WRITERS writers have signalled their end, each by the cell with the number 9999999.
  *          LOG gets a line for each read that found data: letter and number of each block, and its bytes,
  *          as  a:41:16 b:7:8
  *
- * Writers take turns: none begins while another writes. Reads take whole cells. The program ends after at most 30
- * seconds.
+ * Writers take turns: none begins while another writes. Reads take whole cells. The program ends after at most two
+ * minutes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,14 +45,19 @@ static void write_block(int to, char letter, unsigned number, unsigned cells)
         give_up("write");
 }
 
-static void write_all(const char *name, char letter, unsigned blocks)
+static void write_all(const char *name, char letter, unsigned blocks, const char *gate)
 {
+    unsigned before = 0;
     int to = open(name, O_WRONLY | O_CLOEXEC);
 
     if (to < 0)
         give_up(name);
     srand((unsigned)letter);
-    for (unsigned i = 0; i < blocks; i++) {
+    for (unsigned i = 0; i < before + blocks; i++) {
+        if (gate != NULL && access(gate, F_OK) < 0)
+            before++;
+        else
+            gate = NULL;
         write_block(to, letter, i, 1 + (unsigned)rand() % MOST_CELLS);
         usleep((useconds_t)rand() % PAUSE);
     }
@@ -99,13 +105,14 @@ static void read_all(const char *name, unsigned writers, const char *log_name)
 
 int main(int argc, char **argv)
 {
-    alarm(30);
-    if (argc == 5 && strcmp(argv[1], "write") == 0)
-        write_all(argv[2], argv[3][0], (unsigned)atoi(argv[4]));
+    alarm(120);
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "write") == 0)
+        write_all(argv[2], argv[3][0], (unsigned)atoi(argv[4]), argv[5]);
     else if (argc == 5 && strcmp(argv[1], "read") == 0)
         read_all(argv[2], (unsigned)atoi(argv[3]), argv[4]);
     else {
-        fprintf(stderr, "usage: strangers write FIFO LETTER BLOCKS | read FIFO WRITERS LOG\n");
+        fprintf(stderr,
+                "usage: strangers write FIFO LETTER BLOCKS [GATE] | read FIFO WRITERS LOG\n");
         return 2;
     }
     return 0;

@@ -5,6 +5,8 @@
  *
  *      usage: waiting-parent WAY
  *
+ * The child begins when the parent waits.
+ *
  *      parent   fork ~~~~~~~~~~ waits ~~~~~~~~~~ | 50 ms |
  *      child      \ | 100 ms ................... |
  */
@@ -35,6 +37,24 @@ static long long time_used(void)
     return used.tv_sec * 1000000000LL + used.tv_nsec;
 }
 
+static pid_t parent;
+
+/* Until a process waits, 30 s at most. */
+static void wait_until_asleep(pid_t process)
+{
+    char name[32], state = 0;
+
+    snprintf(name, sizeof(name), "/proc/%d/stat", (int)process);
+    for (int i = 0; i < 6000 && state != 'S'; i++) {
+        usleep(5000);
+        FILE *file = fopen(name, "re");
+        if (file == NULL || fscanf(file, "%*d (waiting-parent) %c", &state) != 1)
+            state = 0;
+        if (file != NULL)
+            fclose(file);
+    }
+}
+
 static void work(int milliseconds)
 {
     long long end = time_used() + milliseconds * 1000000LL;
@@ -45,8 +65,14 @@ static void work(int milliseconds)
 
 static void begin_child(void)
 {
+    pid_t creator = getpid();
+
     if (fork() != 0)
         return;
+    while (creator != parent &&
+           kill(creator, 0) == 0) /* until the parent has waited for that one */
+        usleep(5000);
+    wait_until_asleep(parent);
     work(ALONE);
     _exit(0);
 }
@@ -132,6 +158,7 @@ static void wait_for_first_message(void)
     if (fork() == 0) {
         int sender = socket(AF_INET, SOCK_STREAM, 0);
         bool connected = connect(sender, (struct sockaddr *)&address, size) == 0;
+        wait_until_asleep(parent);
         work(ALONE);
         _exit(!connected || write(sender, &byte, 1) != 1);
     }
@@ -148,6 +175,7 @@ static void wait_for_end(int ends[2])
 
     if (fork() == 0) {
         close(ends[0]);
+        wait_until_asleep(parent);
         work(ALONE);
         _exit(0);
     }
@@ -164,9 +192,32 @@ static void wait_for_pipe(void)
         wait_for_end(ends);
 }
 
+/* The other child of the shell, when it executes this program too. */
+static pid_t sibling(void)
+{
+    char name[64];
+    pid_t child = 0, other = 0;
+
+    snprintf(name, sizeof(name), "/proc/%d/task/%d/children", (int)getppid(), (int)getppid());
+    FILE *file = fopen(name, "re");
+    while (file != NULL && fscanf(file, "%d", &child) == 1)
+        if (child != getpid())
+            other = child;
+    if (file != NULL)
+        fclose(file);
+    return other;
+}
+
 /* The two sides of a pipeline made by a shell. */
 static void work_alone(void)
 {
+    pid_t reader = sibling();
+
+    for (int i = 0; i < 6000 && reader == 0; i++) {
+        usleep(5000);
+        reader = sibling();
+    }
+    wait_until_asleep(reader);
     work(ALONE);
     exit(0);
 }
@@ -206,6 +257,7 @@ int main(int count, char **arguments)
 {
     for (size_t i = 0; count == 2 && i < sizeof(ways) / sizeof(*ways); i++)
         if (strcmp(ways[i].name, arguments[1]) == 0) {
+            parent = getpid();
             ways[i].wait();
             work(TOGETHER);
             return 0;
