@@ -61,8 +61,10 @@ most_request = mean(ask[3] - ask[0] for ask, serve in both)
 least_response = mean(serve[1] - serve[0] for ask, serve in both)
 most_response = mean(serve[2] - ask[0] for ask, serve in both)
 first = min(ask[2] - ask[0] for ask, serve in both)
-print('{"request": [%d, %d], "response": [%d, %d], "first": %d}' % (
-    least_request, most_request, least_response, most_response, first))
+# whether each first piece came much earlier than the last one
+early = 2 * max(ask[2] - ask[0] for ask, serve in both) < min(serve[1] - max(ask[1], serve[0]) for ask, serve in both)
+print('{"request": [%d, %d], "response": [%d, %d], "first": %d, "early": %s}' % (
+    least_request, most_request, least_response, most_response, first, "true" if early else "false"))
 END
 seed=${DPM_SEED:-$$}
 echo "# seed $seed (DPM_SEED repeats it)"
@@ -80,8 +82,12 @@ for who in response request; do
         [.processes[] | select(.${who}_ns)][0] | .${who}_ns.min <= \$log[0].first" stats.json
 done
 found pieces.trace Answers > answers
-check_equal "both sentences are about the last byte, and name the first" 2 \
-    "$(grep -c '2 requests: .* to the last byte median .* The first byte came after' answers)"
+if jq -e .early bounds.json > early; then
+    check_equal "both sentences are about the last byte, and name the first" 2 \
+        "$(grep -c '2 requests: .* to the last byte median .* The first byte came after' answers)"
+else
+    skip "both sentences are about the last byte, and name the first" "a first piece was held up: $(xargs < bounds.json)"
+fi
 check "the table shows both" sh -c "'$dpm' stats pieces.trace | grep -q 'service time, last byte  *2 '"
 
 "$dpm" parallelism --json pieces.trace > parallelism.json
@@ -151,7 +157,7 @@ done
 # A front server whose requests share one connection to the back end, one at a time and in order; three clients, of
 # which the front server answers each request with one call. Ends after that many requests.
 cat > pooled.py << 'END'
-import os, selectors, socket, sys, time
+import os, select, selectors, socket, sys, time
 clients, rounds = 3, 10
 back = socket.create_server(("127.0.0.1", 0))
 front = socket.create_server(("127.0.0.1", 0))
@@ -174,6 +180,8 @@ def serve_front():
     poll, queue, open_ends = selectors.DefaultSelector(), [], clients
     for _ in range(clients):
         poll.register(nodelay(front.accept()[0]), selectors.EVENT_READ)
+    for key in list(poll.get_map().values()):
+        select.select([key.fileobj], [], [])  # all have asked
     poll.register(pool, selectors.EVENT_READ)
     while open_ends > 0:
         ready = [key.fileobj for key, _ in poll.select()]
@@ -219,9 +227,16 @@ check "... those that waited are only assumed to" jq -e '.precision.assumed.wait
 check "the report says how much is assumed" sh -c "'$dpm' report --json pooled.trace | jq -r '.findings[] |
     select(.topic == \"Requests\").text' | grep -q '^100% of the request paths are .*% of the messages are attributed to requests by assumption'"
 
-found pooled.trace Connections > connections
-check "... and that they wait for the one connection to the back end" grep -qE \
-    '^[12][0-9] of 30 requests in python3[^ ]*\[[0-9]*\] waited for its 1 connection to python3[^ ]*\[[0-9]*\] 127.0.0.1:[0-9]*, which was busy: ' connections
+check "... that most of them wait for the one connection to the back end" jq -e '.pools | length == 1 and (.[0] |
+    .connections == 1 and .requests == 30 and .waits_ns.count >= 10)' causality.json
+# Python may need so long to begin that it is no more than a twentieth of the time, of which the report says nothing.
+if "$dpm" stats --json pooled.trace | jq -e --slurpfile of causality.json '$of[0].pools[0].waited_ns >= 0.05 * .trace.duration_ns' > large; then
+    found pooled.trace Connections > connections
+    check "... which it says, too" grep -qE \
+        '^[12][0-9] of 30 requests in python3[^ ]*\[[0-9]*\] waited for its 1 connection to python3[^ ]*\[[0-9]*\] 127.0.0.1:[0-9]*, which was busy: ' connections
+else
+    skip "... which it says, too" "the program took long for other things"
+fi
 
 # ---- a connection for each request ----
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-TIMEOUT = 20  # seconds, for one line
+TIMEOUT = 60  # seconds, for one line
 CLEAR, COMPLETE, SHOW = b"\x15", b"\x18a", b"\x18s"
 
 BASH = r"""

@@ -58,7 +58,7 @@ END
 
 # guest VERSION COMMAND: runs it there.
 guest() {
-    "$vm/vm-run" -c 1 -m 1024 -t 150 -r "$root" "$1-cloud" sh -c "$2"
+    "$vm/vm-run" -c 1 -m 1024 -t 450 -r "$root" "$1-cloud" sh -c "$2"
 }
 
 # Debian's smaller build for clouds is the same kernel with fewer drivers.

@@ -38,7 +38,7 @@ traced() {
     trace=$1
     shift
     rm -rf "$trace"
-    as_user timeout -k 1 30 "$dpm" run --meter ptrace --report "$trace.report" -o "$trace" "$@"
+    as_user timeout -k 1 120 "$dpm" run --meter ptrace --report "$trace.report" -o "$trace" "$@"
 }
 
 if [ "$(id -u)" = 0 ] && PATH=$PATH:/sbin:/usr/sbin command -v setcap > /dev/null; then
@@ -295,7 +295,7 @@ else
 fi
 # Under another tracer: it takes the command's process before dpm can.
 check_equal "under another tracer, which follows forks, the command is left alone" 1 \
-    "$(as_user timeout -k 1 20 strace -f -o strace.out "$dpm" run --meter ptrace -o other.trace --report other.report -- true > out 2> err; echo $?)"
+    "$(as_user timeout -k 1 60 strace -f -o strace.out "$dpm" run --meter ptrace -o other.trace --report other.report -- true > out 2> err; echo $?)"
 check "... and the reason is said" grep -q 'another tracer' err
 
 # ---- when dpm is killed ----
@@ -303,10 +303,10 @@ check "... and the reason is said" grep -q 'another tracer' err
 # killed OPTION...: runs a counter under a dpm that is killed; prints whether the counter continues.
 killed() {
     rm -rf killed.trace count
-    as_user "$dpm" run --meter ptrace -o killed.trace "$@" -- \
+    as_user "$dpm" run --meter ptrace -o "$scratch/work/killed.trace" "$@" -- \
         sh -c 'echo $$ > pid; while :; do echo >> count; sleep 0.05; done' 2> err &
     wait_for 30 test -s count
-    as_user sh -c "kill -9 $(pgrep -n -f "dpm run --meter ptrace -o killed.trac[e]")"
+    as_user sh -c "kill -9 $(pgrep -n -f "dpm run --meter ptrace -o $scratch/work/killed.trac[e]")"
     wait $! 2> err
     before=$(wc -l < count)
     # counts_or_not: it has counted twice more, or ended.
@@ -326,9 +326,14 @@ check_equal "dpm is killed: the command ends with it" "has ended" "$(killed)"
 check_equal "with --survive it runs on, and is not stopped" "runs on, +" "$(killed --survive)"
 
 rm -rf survive.trace
-as_user timeout -k 1 20 "$dpm" run --meter ptrace --survive -o survive.trace --report survive.report -- \
-    sh -c 'sleep 30 & echo $! > pid' 2> err
-check "with --survive dpm does not wait for descendants" test "$(ps -o stat= -p "$(cat pid)" | cut -c 1)" = S
+as_user timeout -k 1 60 "$dpm" run --meter ptrace --survive -o survive.trace --report survive.report -- \
+    sh -c 'sleep 100 & echo $! > pid' 2> err
+status=$?
+# lives_on: dpm has ended, and the descendant, which may have begun only now, sleeps.
+lives_on() {
+    [ $status = 0 ] && [ "$(ps -o stat= -p "$(cat pid)" | cut -c 1)" = S ]
+}
+check "with --survive dpm does not wait for descendants" wait_for 30 lives_on
 kill "$(cat pid)"
 traced wait.trace -- sh -c '(sleep 0.4; echo late > late) &' 2> err
 check "without it does" grep -q late late

@@ -22,7 +22,10 @@ def ask(connection, request, end):
     connection.sendall(request)
     answer = b""
     while not answer.endswith(end):
-        answer += connection.recv(65536)
+        piece = connection.recv(65536)
+        if not piece:
+            sys.exit("the server has closed a connection")
+        answer += piece
     return answer.decode()
 
 

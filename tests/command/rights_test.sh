@@ -18,7 +18,11 @@ cat > nobody << 'END'
 #!/bin/sh
 exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 END
-chmod 755 nobody
+cat > dpm-by-nobody << 'END'
+#!/bin/sh
+exec ./nobody ./dpm "$@"
+END
+chmod 755 nobody dpm-by-nobody
 
 # Only messages through pipes matter: few hooks are loaded, which takes less time.
 few="--flags send,receive --kinds pipe"
@@ -30,8 +34,8 @@ by_nobody() {
 
 ./nobody ./dpm run --meter kernel -o recordings/first -- true > out 2> err || skip_all "file capabilities are not enough here: $(head -n 1 err)"
 
-# exchange [SECONDS]: sends itself 20 messages through a pipe; with an argument, 10 in a second until it is ended. Its exit
-# status is 0 if it has gained privilege.
+# exchange [FOREVER]: sends itself 20 messages through a pipe; with an argument, 10 in a second until it is ended, and prints a
+# line for each. Its exit status is 0 if it has gained privilege.
 cat > exchange.c << 'END_OF_C'
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -48,8 +52,8 @@ int main(int count, char **arguments)
     for (int i = 0; i < 20 || count > 1; i++) {
         if (write(ends[1], &byte, 1) != 1 || read(ends[0], &byte, 1) != 1)
             return 2;
-        if (count > 1)
-            usleep(100000);
+        if (count > 1 && (write(1, "\n", 1) != 1 || usleep(100000) < 0))
+            return 2;
     }
     return geteuid() == getuid() && getegid() == getgid() && prctl(PR_GET_DUMPABLE) == 1;
 }
@@ -62,9 +66,10 @@ cp exchange unreadable && chmod 711 unreadable
 
 # ---- what is acquired ----
 
-# background COMMAND...: runs until it is ended; its pid is $pid. Returns when it has become what the command ends with.
+# background COMMAND...: runs until it is ended; its pid is $pid, its output in background.PID. Returns when it has become what the command ends with.
 background() {
-    "$@" > background.out 2>&1 &
+    # shellcheck disable=SC2016 # for the inner shell
+    sh -c 'exec "$@" > background.$$ 2>&1' sh "$@" &
     pid=$!
     wait_for 30 grep -Eqx 'exchange|by-user|by-capability|unreadable' "/proc/$pid/comm"
 }
@@ -100,12 +105,28 @@ else
     skip "one that has gained root's rights, or was given capabilities" "takes long: only with ./dev test --all"
 fi
 
+# has_exchanged LINES: whether the process in the background has printed more.
+has_exchanged() {
+    [ "$(wc -l < "background.$pid")" -gt "$1" ]
+}
+
+# acquire_with DPM OPTION...: until the process in the background has sent at least once.
+acquire_with() {
+    own_dpm=$dpm
+    dpm=$1
+    shift
+    rm -rf recordings/own
+    take_over -o recordings/own $few "$@"
+    wait_for 30 has_exchanged $(($(wc -l < "background.$pid") + 1))
+    let_go
+    dpm=$own_dpm
+}
+
 # own_is_metered NAME OPTION...: the process in the background is metered.
 own_is_metered() {
     own_name=$1
     shift
-    rm -rf recordings/own
-    by_nobody acquire -o recordings/own --duration 0.5 $few "$@"
+    acquire_with ./dpm-by-nobody "$@"
     "$dpm" dump --json recordings/own > own.json 2> dump.err
     check "$own_name is metered" jq -e -s --argjson pid "$pid" '[.[] | select(.event == "SEND" and .pid == $pid)] | length > 0' own.json
 }
@@ -128,8 +149,7 @@ if unshare -U true 2> err; then
     end
 fi
 pid=$roots
-rm -rf recordings/own
-"$dpm" acquire -o recordings/own --duration 0.5 $few --pid "$pid" > out 2> err
+acquire_with "$dpm" --pid "$pid"
 check "root meters any" sh -c "'$dpm' dump recordings/own | grep -q SEND"
 end
 

@@ -8,7 +8,9 @@
 . "$(dirname "$0")/sample.sh"
 need_meter
 need_programs python3 jq taskset renice
-manager=$1/tests/programs/queue-manager
+called=queue-$$ # programs are found by name, and this test may run twice at once
+cp "$1/tests/programs/queue-manager" "$scratch/$called"
+manager=$scratch/$called
 here=$(realpath "$(dirname "$0")")
 cd "$scratch" || exit 1
 
@@ -53,6 +55,7 @@ EOF_
 cat > receiver.py << 'EOF_'
 import socket
 listener = socket.create_server(("127.0.0.1", 0))
+listener.settimeout(120)
 open("port.new", "w").write(str(listener.getsockname()[1]))
 import os
 os.rename("port.new", "port")
@@ -76,7 +79,7 @@ VIEW DEF There (size: QueueManager.size)
 END VIEW DEF
 EOF_
 mkfifo orders
-"$dpm" view --json --object QueueManager=queue-manager --save run.db run full.view -- \
+"$dpm" view --json --object QueueManager=$called --save run.db run full.view -- \
     "$manager" --log log < orders > manager.out 2> err &
 monitor=$!
 exec 9> orders
@@ -125,18 +128,18 @@ mkfifo first second
 "$manager" --log first.log < first > first.out &
 one=$!
 exec 8> first
-"$dpm" view --json --object QueueManager=queue-manager run each.view > each.json 2> err &
+"$dpm" view --json --object QueueManager=$called run each.view > each.json 2> err &
 monitor=$!
-wait_for 30 has_line each.json "queue-manager $one\",\"change\":\"active"
+wait_for 30 has_line each.json "$called $one\",\"change\":\"active"
 "$manager" --log second.log < second > second.out &
 two=$!
 exec 9> second
-wait_for 30 has_line each.json "queue-manager $two\",\"change\":\"active"
+wait_for 30 has_line each.json "$called $two\",\"change\":\"active"
 order second '+ 3'
 wait_for 30 has_line each.json '"Second","change":"active"'
 check "an instance that starts later has its row, and its number" wait_for 30 has_line each.json \
-    "\"Each\",\"row\":\"queue-manager $two\",\"change\":\"active\""
-check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"queue-manager $one\""
+    "\"Each\",\"row\":\"$called $two\",\"change\":\"active\""
+check_not "... others are not concerned" has_line each.json "\"Each\",\"row\":\"$called $one\""
 kill -INT $monitor
 wait $monitor
 check_equal "a signal ends it" 0 $?
@@ -145,7 +148,7 @@ check_equal "a dead receiver is counted, and blocks nothing" '0 1' \
 
 "$dpm" view --object QueueManager=$two run each.view > killed.out 2> err &
 monitor=$!
-wait_for 30 has_line killed.out "Each\\[queue-manager $two\\]  active"
+wait_for 30 has_line killed.out "Each\\[$called $two\\]  active"
 kill -9 $monitor
 wait $monitor 2> /dev/null
 order second '+ 1000'
@@ -176,9 +179,9 @@ mkfifo fourth
 "$manager" --log fourth.log < fourth > fourth.out &
 program=$!
 exec 9> fourth
-wait_for 30 grep -q queue-manager "/proc/$program/maps"
+wait_for 30 grep -q $called "/proc/$program/maps"
 clean=$(first_byte $program queue_changed)
-"$dpm" view --json --object QueueManager=queue-manager --control socket run control.view > lines 2> err &
+"$dpm" view --json --object QueueManager=$called --control socket run control.view > lines 2> err &
 monitor=$!
 wait_for 30 has_line lines '"There"'
 ask() {
@@ -279,10 +282,10 @@ awk -v name=a-value-with-a-name-that-has-nearly-as-many-letters-as-can-be 'BEGIN
     }
 }' >> mixed.view
 python3 "$here/figures_account.py" totals > before
-"$dpm" view --json --every 200ms --control wide --object QueueManager=queue-manager --object "process=$spin,$program" \
+"$dpm" view --json --every 200ms --control wide --object QueueManager=$called --object "process=$spin,$program" \
     run mixed.view > lines 2> err &
 monitor=$!
-wait_for 30 has_line lines "\"Each\",\"row\":\"queue-manager $program\""
+wait_for 30 has_line lines "\"Each\",\"row\":\"$called $program\""
 kill -CONT $spin
 python3 "$here/figures_account.py" send
 wait_for 30 has_line lines '"Net","change":"active"'
@@ -332,13 +335,15 @@ if command -v nats-server > /dev/null; then
     nats-server -a 127.0.0.1 -p "$port" > nats.log 2>&1 &
     server=$!
     cat > subscriber.py << 'EOF_'
-import socket, sys
+import socket, sys, time
+until = time.monotonic() + 60
 while True:
     try:
-        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 60)
         break
     except OSError:
-        pass
+        if time.monotonic() > until:
+            raise
 connection.sendall(b"CONNECT {}\r\nSUB queue.full 1\r\nPING\r\n")
 lines = connection.makefile("rb")
 for line in lines:
@@ -357,7 +362,7 @@ VIEW DEF There (size: QueueManager.size) ACTIVE WHEN QueueManager.size >= 0;
 END VIEW DEF
 EOF_
     mkfifo third
-    "$dpm" view --object QueueManager=queue-manager run subject.view -- "$manager" < third > out 2> err &
+    "$dpm" view --object QueueManager=$called run subject.view -- "$manager" < third > out 2> err &
     monitor=$!
     exec 9> third
     wait $subscriber

@@ -117,21 +117,39 @@ static int use_untraced(void)
 
 static int use_stop(void)
 {
-    int status;
-    pid_t child = fork();
+    int status, seen[2];
+    char byte;
 
+    if (pipe(seen) < 0)
+        return 98;
+    pid_t child = fork();
     if (child == 0) {
+        close(seen[1]);
         raise(SIGSTOP);
-        usleep(300000); /* a process that has ended is not reported as continued */
-        _exit(4);
+        /* a process that has ended is not reported as continued */
+        _exit(read(seen[0], &byte, 1) == 0 ? 4 : 1);
     }
     if (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status))
         printf("stopped by %d\n", WSTOPSIG(status));
     kill(child, SIGCONT);
     if (waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status))
         printf("continued\n");
+    close(seen[1]);
     say_end(child);
     return 0;
+}
+
+static bool sleeps(pid_t thread)
+{
+    char path[64], line[256];
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    bool found = fgets(line, sizeof(line), file) != NULL && strstr(line, ") S ") != NULL;
+    fclose(file);
+    return found;
 }
 
 static volatile sig_atomic_t caught;
@@ -144,24 +162,25 @@ static void on_signal(int signal)
 static int use_signals(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    struct timespec pause_time = {.tv_nsec = 20000000};
-    int ends[2];
+    int ends[2], interrupted[2];
     char byte;
     pid_t child;
 
     sigaction(SIGUSR1, &action, NULL);
-    if (pipe(ends) < 0)
+    if (pipe(ends) < 0 || pipe(interrupted) < 0)
         return 98;
     child = fork();
     if (child == 0) {
         /* interrupts a read, which must not restart */
-        nanosleep(&pause_time, NULL);
+        while (!sleeps(getppid()))
+            usleep(1000);
         kill(getppid(), SIGUSR1);
-        nanosleep(&pause_time, NULL);
-        _exit(write(ends[1], "x", 1) == 1 ? 0 : 1);
+        _exit(read(interrupted[0], &byte, 1) == 1 && write(ends[1], "x", 1) == 1 ? 0 : 1);
     }
     ssize_t got = read(ends[0], &byte, 1);
     printf("read: %zd, %s; caught %d\n", got, got < 0 ? strerrorname_np(errno) : "-", (int)caught);
+    if (write(interrupted[1], "x", 1) != 1)
+        return 97;
     got = read(ends[0], &byte, 1);
     printf("read: %zd\n", got);
     say_end(child);
@@ -311,18 +330,9 @@ static atomic_int sender; /* the thread that is about to send */
 /* Waits until the sender sleeps, which it does only in its call. */
 static void wait_for_sender(void)
 {
-    char path[64], line[256];
-    bool sleeps = false;
-
-    while (!sleeps) {
+    do
         usleep(1000);
-        snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&sender));
-        FILE *file = fopen(path, "r");
-        if (file == NULL)
-            continue; /* not begun yet */
-        sleeps = fgets(line, sizeof(line), file) != NULL && strstr(line, ") S ") != NULL;
-        fclose(file);
-    }
+    while (atomic_load(&sender) == 0 || !sleeps(atomic_load(&sender)));
     atomic_store(&sender, 0);
 }
 
