@@ -189,7 +189,7 @@ record_games() {
     done
     wait_for 60 set_up
     # shellcheck disable=SC2086
-    take_over --kinds "$(echo $kinds | tr ' ' ,)" -o game.trace --descendants $players
+    take_over --ring 64M --kinds "$(echo $kinds | tr ' ' ,)" -o game.trace --descendants $players
     : > gate
     wait_for 30 have_played
     let_go
