@@ -24,7 +24,7 @@ check 'measures this machine' "$dpm" calibrate --time 20ms -o local.txt
 less 'a message takes some time' 0.1 "$(value local.txt 'local ' 1)"
 less 'and less than a second' "$(value local.txt 'local ' 1)" 1000000
 # Each value is the median of a few milliseconds of measurement, while other processes may use the processors.
-for try in 1 2 3; do
+for try in 1 2 3 4 5 6 7 8 9 10; do
     awk -v short="$(value local.txt 'local ' 1)" -v long="$(value local.txt 'local ' 100000)" \
         'BEGIN { exit !(short + 0 < long + 0) }' && break
     "$dpm" calibrate --time 20ms -o local.txt > /dev/null 2>&1

@@ -17,7 +17,7 @@ chmod 777 recordings
 # metering COMMAND...: whether dpm run, run through the command, uses the kernel meter: yes, or no and why.
 metering() {
     rm -rf recordings/one
-    if "$@" timeout 60 "$dpm" run --meter kernel -o recordings/one -- true > out 2> err &&
+    if "$@" timeout 200 "$dpm" run --meter kernel -o recordings/one -- true > out 2> err &&
         "$dpm" dump --json recordings/one | grep -q TERMINATION; then
         echo yes
     elif grep -q '^dpm: .*the kernel' err; then
@@ -32,10 +32,10 @@ metering() {
 # recordings.
 text=yes
 checked() {
-    "$@" timeout 60 "$dpm" check --json > check.json 2> err
+    "$@" timeout 200 "$dpm" check --json > check.json 2> err
     status=$?
     if [ $text = yes ]; then
-        "$@" timeout 60 "$dpm" check > check.txt 2>> err
+        "$@" timeout 200 "$dpm" check > check.txt 2>> err
         [ $? = "$status" ] || echo "another exit status than with --json;"
     fi
     [ ! -s err ] || echo "errors: $(cat err);"

@@ -25,7 +25,12 @@ check "blocked sends of megabytes have SENDCALLs" sh -c \
 check_equal "babeltrace2 lists as many records of them as we do" \
     "$(count_ours blocked.trace)" "$(count_others blocked.trace)"
 
-"$dpm" run -o large.trace --ring 64M -- "$load" 30000 64 > out 2> err
+record_large() {
+    rm -rf large.trace
+    "$dpm" run -o large.trace --ring 64M -- "$load" 30000 64 > out 2> err
+    "$dpm" dump --type end large.trace > end 2> dump.err
+}
+repeat record_large
 records=$(count_ours large.trace)
 check "a large trace has the sends and receives the program counted" sh -c "
     '$dpm' stats --json large.trace | jq -e --argjson sends \"\$(awk '/sends/ { print \$2 }' out)\" \
@@ -108,6 +113,9 @@ check_equal "... and every path" 20 "$(jq -s '[.[] | select(.event == "PATH").pa
 : > held
 kills=2
 ! long_ones || kills=12
+has_cost() {
+    "$dpm" dump --type cost killed.trace 2> dump.err | grep -q COST
+}
 killed=0
 repaired=0
 readable=0
@@ -119,7 +127,8 @@ while [ "$killed" -lt "$kills" ]; do
     "$dpm" run -o killed.trace -- "$load" 10000000 200 > out 2> err &
     pid=$!
     wait_for 30 test -s killed.trace/data
-    sleep "$((killed % 3 / 2 * 2)).$((killed % 10))" # one in three lives for more than a second
+    sleep "0.$((killed % 10))"
+    [ $((killed % 3)) != 2 ] || wait_for 30 has_cost # one in three lives for more than a second
     child=$(pgrep -P $pid)
     programs_of $pid >> held
     kill -KILL $pid "$child"

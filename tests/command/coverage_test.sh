@@ -128,7 +128,7 @@ plan() {
 # of the next one (in order of time, which --matched leaves). What TABLES says of each is in files NAMES-KIND.TABLE.
 cut_up() {
     # shellcheck disable=SC2086 # one option, or none
-    "$dpm" dump --json ${4:-} "$1" 2> whole.err | jq -c -s 'sort_by(.time_ns)[]' > whole.json
+    "$dpm" dump --json ${4:-} "$1" 2> dump.err | jq -c -s 'sort_by(.time_ns)[]' > whole.json
     while read -r names kind; do
         read -r pid < "$names-$kind.pid"
         echo "$names-$kind.$2 $pid"
@@ -144,6 +144,14 @@ cut_up() {
 
 # record_planned NAME [KINDS]: NAME.trace, and for each of its programs NAMES-KIND.json, and NAMES-KIND.matched with edges.
 record_planned() {
+    repeat record_once "$@"
+}
+
+record_once() {
+    rm -rf "$1.trace"
+    while read -r names kind; do
+        rm -f "$names-$kind.log"
+    done < planned
     "$dpm" run --meter "$by" --kinds "${2:-all}" --ring 64M -o "$1.trace" --wait -- sh run_planned "$program" \
         > "$1.out" 2> "$1.err"
     check_equal "$1: recorded" 0 $?

@@ -67,7 +67,7 @@ done
 says() {
     says_user=$1
     shift
-    ./by "$says_user" env OTHERS_PROCESS=$$ timeout 60 "$python" session_client.py "$DPM_SOCKET" "$@" 2> says.err
+    ./by "$says_user" env OTHERS_PROCESS=$$ timeout 200 "$python" session_client.py "$DPM_SOCKET" "$@" 2> says.err
 }
 
 # record NAME OPTION...: dpm in the foreground, by user $one; its messages are in the files out and err.
@@ -175,7 +175,8 @@ fits() {
     record small run --meter kernel $few --ring 32K -o recordings/small -- ./talk 2000 300 &&
         "$dpm" stats --json recordings/small | jq -e '.trace.lost == 0 and .trace.events >= 8000' > fits.out
 }
-check_equal "... a ring fills: the meter wakes it" 0 "$(fits || fits || fits; echo $?)"
+check_equal "... a ring fills: the meter wakes it, in one of ten recordings on a busy machine" 0 "$(
+    for try in 1 2 3 4 5 6 7 8 9 10; do fits && break; done; echo $?)"
 ./by $one ./talk 0 1000 stop > talk.out &
 talk=$!
 wait_for 60 pgrep -P $talk -x talk
@@ -206,7 +207,7 @@ rm stop
 wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel $few -o recordings/first -- ./talk 0 5000 stop > first.out 2> first.err &
 first=$!
-wait_for 60 pgrep -x talk
+wait_for 60 pgrep -P $first -x talk
 server=$(servers)
 ./by $other ./dpm run --meter kernel $few -o recordings/second -- ./talk 100 0 > second.out 2> second.err
 check_equal "two users record at once: the one has every message" "$(grep -x '[0-9]* [0-9]*' second.out)" "$(counted recordings/second)"
@@ -291,7 +292,7 @@ check_equal "memory that a session takes has a limit" "flood_of_sockets: -12 Can
 wait_for 60 no_servers
 ./by $one ./dpm run --meter kernel $few -o recordings/killed -- ./talk 0 1000 stop > killed.out 2> err &
 recording=$!
-wait_for 60 pgrep -x talk
+wait_for 60 pgrep -P $recording -x talk
 server=$(servers)
 programs_of "$server" > programs
 rounds=1
@@ -322,7 +323,7 @@ check_equal "a peer is told why it is refused, whether it asks early or late" \
     "refused: $too_many | $too_many" \
     "$(says $one refused)"
 wait_for 60 no_servers
-./by $one ./dpm run --meter kernel $few -o recordings/held -- sleep 30 > out 2> held.err &
+./by $one ./dpm run --meter kernel $few -o recordings/held -- sleep 300 > out 2> held.err &
 held=$!
 wait_for 60 pgrep -P $held sleep
 kill -STOP "$service"
@@ -375,7 +376,7 @@ has_recorded() {
 }
 wait_for 60 has_recorded
 kill -KILL "$(servers)"
-sleep 0.3
+wait_for 60 grep -q '^dpm:.*ended' err
 touch stop
 wait $recording
 status=$?

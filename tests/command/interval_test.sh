@@ -49,7 +49,7 @@ compare ptrace --meter ptrace sh -c "'$load' 2000 64; sh reported.sh 2,000"
 
 # What is new in each interval adds up to the whole: the first report, and the intervals of the others.
 "$dpm" run --interval 250ms --kinds unix -o sum.trace sh -c "
-    for i in 1 2 3 4 5 6; do '$load' \$((i * 100)) 64; sleep 0.3; done; sleep 0.6" > out 2> err
+    for i in 1 2 3 4 5 6; do '$load' \$((i * 100)) 64; sleep 0.3; done; sh reported.sh 2,100" > out 2> err
 sum=$(awk '
     /^1 trace, / { reports += /, so far$/; interval = 0; table = 0 }
     /^In the last / { interval = 1; getline; sub(",", "", $1); sum += $1 }

@@ -37,9 +37,17 @@ set -- "$program" --seed "$seed" --log log
 for list in $lists; do
     set -- "$dpm" run -o $list.trace --kinds $list --flags "all -pc" --ring 64M --report $list.report --wait -- "$@"
 done
-mkdir log
-"$@" > out 2> err
-check_equal "metered several times, the program ends in order" 0 $?
+record() {
+    rm -rf log ./*.trace
+    mkdir log
+    "$@" > out 2> err
+    status=$?
+    for list in $lists; do
+        "$dpm" dump --type end "$list.trace"
+    done > ends 2> dump.err
+}
+repeat record "$@"
+check_equal "metered several times, the program ends in order" 0 $status
 check_equal "... with all kinds there are all" "$others" "$(kinds_of all.trace)"
 
 # only LIST PATTERN KINDS LEFT_OUT: the meter of this list.

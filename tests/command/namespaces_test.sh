@@ -147,7 +147,7 @@ else
     if grep -q 'UDP is metered only' err; then
         check_not "... and of a process in the container the report does not say that UDP is missing" \
             sh -c "'$dpm' stats cgroup.trace | grep 'not metered: .*udp'"
-        sleep 20 &
+        sleep 300 &
         outside=$!
         in_cgroup "$dpm" acquire -p $outside -o outside.trace --duration 200ms --report report 2> err
         kill $outside

@@ -65,7 +65,8 @@ get() {
 }
 wait_for 30 get small || skip_all "nginx does not answer: $(cat out error.log)"
 
-# Clients that request a page again and again, each over one connection, while the file `going` exists.
+# Clients that request a page again and again, each over one connection, while the file `going` exists. After the first
+# answer each has a file asked.*.
 cat > keep.py << 'END'
 import http.client, os, sys, time
 
@@ -73,15 +74,20 @@ connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
 while os.path.exists("going"):
     connection.request("GET", "/" + sys.argv[2])
     connection.getresponse().read()
+    open("asked.%d" % os.getpid(), "w").close()
     time.sleep(0.02)
 END
 touch going
 clients=
 for page in small large kept/large; do
-    timeout 60 /usr/bin/python3 keep.py $port $page &
+    timeout 200 /usr/bin/python3 keep.py $port $page &
     clients="$clients $!"
 done
-sleep 0.5
+# shellcheck disable=SC2317 # called by wait_for
+all_have_asked() {
+    [ "$(find . -name 'asked.*' | wc -l)" = 3 ]
+}
+wait_for 30 all_have_asked # so their connections are older than the recording
 # shellcheck disable=SC2046 # one word for each process
 check "it is taken over while requests come" take_over -o nginx.trace --ring 64M $master $(pgrep -P $master)
 begun=$(date +%s.%N)

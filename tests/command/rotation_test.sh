@@ -51,7 +51,7 @@ fi
 
 "$dpm" run -o files.trace --max-size 2M --max-files 3 -- "$load" 30000 64 > out 2> err
 check_equal "--max-files keeps so many pairs" 3 "$(pairs files.trace)"
-"$dpm" run -o age.trace --max-age 1s -- sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do '$load' 100 64; sleep 0.3; done" > out 2> err
+"$dpm" run -o age.trace --max-age 1s -- sh -c "for i in 1 2 3 4 5 6 7 8 9; do '$load' 100 64; sleep 0.3; done; '$load' 100 64" > out 2> err
 check "--max-age keeps no older records" sh -c "'$dpm' dump --json age.trace 2> err |
     jq -s -e '(.[-1].time_ns // .[-1].time) - (.[0].time_ns // .[0].time) <= 1000000000' > out"
 check "... but newer ones" test "$("$dpm" stats --json age.trace 2> err | jq '[.processes[].sent.messages] | add')" -ge 100
@@ -96,7 +96,7 @@ if [ "$meter" = kernel ]; then
         pid=$!
         wait_for 60 sh -c "ls killed$try.trace/control.?*"
         sleep 0.$try
-        kill -KILL $pid
+        kill -KILL $pid "$(pgrep -P $pid)"
         wait $pid 2> /dev/null
         "$dpm" stats --json "killed$try.trace" > stats.json 2> err
         check_equal "killed: the trace can be read ($try)" 0 $?

@@ -9,7 +9,7 @@ need_meter
 need_programs jq python3
 cd "$scratch" || exit 1
 services=
-trap '[ -z "$services" ] || kill -INT $services 2> kill.err; rm -rf "$scratch"' EXIT
+trap '[ -z "$services" ] || kill $services 2> kill.err; rm -rf "$scratch"' EXIT
 
 # is_so FILTER: for why.json
 is_so() {
@@ -102,15 +102,18 @@ CONF
     acquired python3 ask.py "$front" 40
     tail -n +$((earlier + 1)) slow.out > sleeps
     check_equal "nginx before two back ends: its requests" 40 "$(jq .requests.count why.json)"
-    check "... take as long as their client says ($(cat clients.out) ns, $(jq .requests.time_ns why.json))" \
-        is_so ".requests.time_ns <= $(cat clients.out) and .requests.time_ns >= 0.7 * $(cat clients.out)"
+    # the client may get a processor long after its answer has come: the least is what the back end has slept
+    check "... take no longer than their client says, and hardly less ($(cat clients.out) ns, $(jq .requests.time_ns why.json))" \
+        is_so ".requests.time_ns <= $(cat clients.out) and .requests.time_ns >= $(jq -s add sleeps)"
     check "... parts add up, and next to nothing is unknown" adds_up
     check "... half of them sleep in one of the back ends, as it says ($(wc -l < sleeps))" is_so \
         "[.requests.rows[] | select(.pid == $sleeper and .spent_on == \"timer\").time_ns] | add | . >= $(wc -l < sleeps) * 30e6 and . <= $(jq -s add sleeps) + $(wc -l < sleeps) * 1e6"
     check "... the report names it first: $(first)" sh -c "echo '$(first)' | grep -q '^Time .*back.py $slow .*\[${sleeper}\].* slept until a timer'"
     check "... the slowest request shows the hops" is_so "[.requests.slowest.hops[].pid] | unique | length >= 2"
     # shellcheck disable=SC2086 # several words
-    kill -INT $services
+    kill $services # TERM: a shell lets what runs in the background ignore INT
+    # shellcheck disable=SC2086 # several words
+    wait $services
     services=
 else
     skip "nginx before two back ends" "nginx is not installed"
@@ -136,7 +139,7 @@ CONF
     ask() {
         psql -h 127.0.0.1 -p "$port" -At -c "$1" postgres
     }
-    wait_for 30 ask "select 1"
+    wait_for 60 ask "select 1"
     pgbench -h 127.0.0.1 -p "$port" -i -q postgres > init.out 2>&1
     more="--name postgres"
     acquired timeout 60 pgbench -h 127.0.0.1 -p "$port" -n -N -c 2 -t 60 postgres

@@ -42,7 +42,12 @@ check_not "nothing else is left out" grep -q '^dpm: left out' ../err
 "$dpm" run --store none --html ../default.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
 check "--html without --analyses writes all of them, too" grep -q 'Parallelism' ../default.html
 
-"$dpm" run --store none --interval 250ms -- sh -c "'$load' 2000 64; sleep 1.5" > ../out 2> ../err
+# it ends when two reports have come; it sends nothing meanwhile
+cat > ../reported.sh << 'END'
+i=0
+until awk '/, so far$/ { count++ } END { exit count < 2 }' ../err || [ $i = 600 ]; do i=$((i + 1)) && sleep 0.05; done
+END
+"$dpm" run --store none --interval 250ms -- sh -c "'$load' 2000 64; sh ../reported.sh" > ../out 2> ../err
 check "--interval reports, too" test "$(grep -c ', so far$' ../err)" -ge 2
 check "... beside the last report" grep -q '^Matched receives: 2,000 exact' ../err
 

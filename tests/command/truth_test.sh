@@ -67,6 +67,7 @@ acquire() {
     mkdir log
     "./truth-$$" --seed "$1" --scale $scale --log log > out 2> program.err &
     pid=$!
+    wait_for 30 pgrep -x "truth-$$"
     sleep "$2"
     "$dpm" acquire -o truth.trace --ring 64M --kinds "$3" --name "truth-$$" > out 2> err
     acquired=$?

@@ -22,12 +22,13 @@ wait_for 30 answers
 load=$!
 wait_for 30 test -s lines # so it has made the streams
 python3 "$agents" "$port" 100 3
-# complete: the last round of all machines is shown
+# complete: the last round of all machines is shown, in the lines that have come so far
 complete() {
-    tail -n 1 lines | jq -e '.machines | length == 100 and all(.processes == 4)'
+    cp lines seen
+    tail -n 1 seen | jq -e '.machines | length == 100 and all(.processes == 4)'
 }
 wait_for 30 complete
-tail -n 1 lines > last
+tail -n 1 seen > last
 check_equal "a row for each machine" 100 "$(jq '.machines | length' last)"
 check_equal "... with its job load, CPU and traffic, without its peers elsewhere" 99 \
     "$(jq '[.machines[] | (.machine[1:] | tonumber) as $n |
@@ -38,11 +39,14 @@ check_equal "... and without what is not recorded" '["m000",null,null,null]' \
 check_equal "each subnet has the traffic of its machines" \
     '10.0.0.0/24 25 1200000 5000,10.0.1.0/24 25 1225000 5000,10.0.2.0/24 25 1250000 5000,10.0.3.0/24 25 1275000 5000' \
     "$(jq -r '[.subnets[] | "\(.subnet) \(.machines) \(.sent_bytes_per_s | round) \(.received_bytes_per_s | round)"] | join(",")' last)"
-check_equal "one message for each machine and interval comes here, no more" 300 "$(jq -s 'map(.summaries) | add' lines)"
+check_equal "one message for each machine and interval comes here, no more" 300 "$(jq -s 'map(.summaries) | add' seen)"
 kill -INT $load
 wait $load
 check_equal "a signal ends it" 0 $?
-runs "as text" "$dpm" view --fabric "nats://127.0.0.1:$port" --for 500ms load
+for time in 500ms 5s 30s; do # until all of it has come
+    runs "as text, $time" "$dpm" view --fabric "nats://127.0.0.1:$port" --every 1h --for $time load
+    ! grep -q '; 300 summaries came' out || break
+done
 check "... with all rows" test "$(grep -c '^m0' out)" = 100
 check "... and - for what is not recorded" grep -q '^m000  *-  *-  ' out
 check "... and subnets" grep -q '^10.0.1.0/24  *25  *1225000  *5000$' out

@@ -26,11 +26,15 @@ void received(int socket, ssize_t result, ssize_t expected); /* 0: the end of fi
 #define must(truth) must_hold((truth), __FILE__, __LINE__, #truth)
 void must_hold(bool truth, const char *file, int line, const char *text);
 
-/* Runs `work` in another process; wait_for_child() waits until it ends without an error. */
+/* Runs `work` in another process, once this one waits for something; wait_for_child() waits until it ends without an
+ * error. */
 void in_child(void (*work)(const int *pair), const int *pair);
 void wait_for_child(void);
 
 void nap(void); /* 50 ms */
+
+/* In such a process: naps until its parent waits, however late that gets a processor. */
+void let_parent_wait(void);
 
 /* A connected pair of the kind named on the command line. */
 extern int domain, type; /* of its sockets */

@@ -263,7 +263,7 @@ int udp_zero_copy(const int *pair)
         sent(from, send(from, buffer, (size_t)i * 10000, MSG_ZEROCOPY), i * 10000);
         receive_message(pair[RECEIVER], (size_t)i * 10000);
     }
-    must(poll(&ready, 1, 1000) == 1);
+    must(poll(&ready, 1, 20000) == 1);
     /* not a message: a notification about sent ones */
     must(recvmsg(from, &message, MSG_ERRQUEUE) == 0);
     return 0;

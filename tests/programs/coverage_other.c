@@ -24,24 +24,30 @@
 #define IPPROTO_MPTCP 262
 #endif
 
-/* -1: this machine has none of this kind. Its receives time out after 50 ms. */
+static void set_patience(int socket, struct timeval patience)
+{
+    must(setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0);
+}
+
+/* -1: this machine has none of this kind. */
 static int other_socket(int other_domain, int other_type, int protocol)
 {
-    struct timeval patience = {.tv_usec = 50000};
     int made = socket(other_domain, other_type, protocol);
 
     if (made >= 0)
-        must(setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0);
+        set_patience(made, (struct timeval){.tv_sec = 20});
     return made;
 }
 
-/* Receives until no more data comes: the last call waits, and fails. */
+/* Receives until no more data comes: the last call waits, 50 ms, and fails. */
 static void receive_all(int socket, const char *name)
 {
     int count = 0;
 
-    while (recv(socket, buffer, sizeof(buffer), 0) > 0)
+    while (recv(socket, buffer, sizeof(buffer), 0) > 0) {
+        set_patience(socket, (struct timeval){.tv_usec = 50000});
         count++;
+    }
     must(errno == EAGAIN && count > 0);
     note_other(name);
     close(socket);

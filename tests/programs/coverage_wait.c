@@ -10,10 +10,12 @@
 
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -131,7 +133,9 @@ int wait_for_new(const int *pair)
         int to = (int)syscall(calls[i], listener, NULL, NULL, 0);
         must(to >= 0);
         note_wait("WAIT", calls[i]);
-        usleep(20000);
+        /* no sleep: the child would take it for the wait for its end */
+        for (int there = 0; there < 20; sched_yield())
+            must(ioctl(to, FIONREAD, &there) == 0);
         received(to, recv(to, buffer, 100, MSG_DONTWAIT), 20);
         close(to);
         wait_for_end();

@@ -41,8 +41,8 @@
  * call C library functions that use them (names, syslog, popen) and does not read standard input; if standard error is
  * a socket or pipe, only failures are printed.
  *
- * Limits: alarm(2) ends every process after a minute (times the scale), and it dies with its parent; more than 400 MB
- * (times the scale) sent and received is an error.
+ * Limits: alarm(2) ends every process after three minutes (times the scale), and it dies with its parent; more than
+ * 400 MB (times the scale) sent and received is an error.
  */
 #include "truth.h"
 
@@ -61,7 +61,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SCALE_LIMIT = 1000, SECONDS = 60, AT_ONCE_LIMIT = 3 };
+enum { SCALE_LIMIT = 1000, SECONDS = 180, AT_ONCE_LIMIT = 3 };
 
 #define BYTES_LIMIT ((uint64_t)400 << 20)
 
