@@ -63,6 +63,19 @@ check_equal "an inherited file was not opened here" "0 true" \
         map(select(.event == "CREATEPATH" and .local == $file)) |
         "\(map(select(.older | not)) | length) \(any(.[]; .older))"')"
 
+# In a chroot, where DPM runs, too, names begin at its root.
+mkdir chroot
+in_chroot() {
+    unshare -m sh -c 'mount --make-rprivate / && mount --rbind / chroot && exec chroot chroot "$@"' sh "$@"
+}
+if in_chroot true 2> err; then
+    in_chroot "$dpm" run --kinds file -o "$PWD/chroot.trace" -- sh -c "echo some text > '$PWD/below'" > out 2> err
+    check_equal "in a chroot that DPM runs in, names begin at its root" "$PWD/below" \
+        "$("$dpm" dump --json --type write chroot.trace 2> dump.err | jq -r 'select(.local | test("below")).local')"
+else
+    skip "names in a chroot" "$(tail -n 1 err)"
+fi
+
 # A shell opens the file of a redirection, copies the descriptor, and closes the first one before it writes.
 for meter in kernel ptrace; do
     rm -rf copied.trace one two

@@ -48,6 +48,16 @@ static __always_inline bool key_of_file(struct file_key *key, const struct strea
 #define DEEPEST  64 /* directories and mounts */
 #define NAME_END (PATH_NAME_SIZE - 1)
 
+/* Addresses: the root directory of who reads DPM's traces, 0: not known. */
+uint64_t own_root, own_root_mount;
+
+/* `task`: of DPM. */
+static __always_inline void note_own_root(struct task_struct *task)
+{
+    own_root = (uint64_t)BPF_CORE_READ(task, fs, root.dentry);
+    own_root_mount = (uint64_t)BPF_CORE_READ(task, fs, root.mnt);
+}
+
 struct walk {
     struct walked *to;
     uint64_t dentry; /* addresses */
@@ -81,6 +91,8 @@ static long walk_up(uint32_t index, struct walk *walk)
     struct vfsmount *mounted = (struct vfsmount *)walk->mount;
     struct dentry *parent = BPF_CORE_READ(dentry, d_parent);
 
+    if (walk->dentry == own_root && walk->mount == own_root_mount)
+        return 1;
     if (dentry == BPF_CORE_READ(mounted, mnt_root)) {
         struct mount *mount =
             (struct mount *)(walk->mount - bpf_core_field_offset(struct mount, mnt));
@@ -95,7 +107,8 @@ static long walk_up(uint32_t index, struct walk *walk)
     return parent == dentry || parent == NULL || walk->to->at == 0;
 }
 
-/* The file's path from the root of its mount namespace; of one that is too long, the end. */
+/* The file's path as DPM would open it, from its own root directory; a file that is not below that, from the root of its
+ * mount namespace. Of one that is too long, the end. */
 static __noinline int name_file(struct walked *to, char *name, uint64_t file)
 {
     struct file *opened = (struct file *)file;

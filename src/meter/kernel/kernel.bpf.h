@@ -222,6 +222,10 @@ struct file___counted {
     atomic_long_t f_count;
 };
 
+struct fs_struct {
+    struct path___kernel root; /* of a process */
+};
+
 struct fdtable {
     unsigned int max_fds;
     struct file **fd;
@@ -289,6 +293,7 @@ struct task_struct {
     const struct cred *real_cred;
     const struct cred *cred;
     char comm[16];
+    struct fs_struct *fs;
     struct files_struct *files;
     struct nsproxy *nsproxy;
     struct css_set *cgroups;

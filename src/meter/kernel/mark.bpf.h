@@ -13,6 +13,7 @@
 #define DPM_MARK_BPF_H
 
 #include "meter/kernel/call.bpf.h"
+#include "meter/kernel/file.bpf.h"
 #include "meter/kernel/pipe.bpf.h"
 #include "meter/kernel/rights.bpf.h"
 #include "meter/kernel/schedule.bpf.h"
@@ -42,6 +43,7 @@ int note_own(struct bpf_iter__task *context)
     note_own_pids();
     if (program == 0) /* the call after the last task has none */
         return 0;
+    note_own_root(task); /* who reads comes last */
     if (own_programs[0] == 0)
         own_programs[0] = program;
     else if (own_programs[0] != program)
