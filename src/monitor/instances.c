@@ -43,6 +43,7 @@ struct instances {
     struct instance *found; /* new ones of this look */
     size_t found_count, found_capacity;
     uint64_t refused;
+    bool beginning; /* the last look left out some that were just beginning */
 };
 
 struct instances *instances_new(const struct instances_calls *calls)
@@ -72,6 +73,11 @@ void instances_free(struct instances *instances)
 uint64_t instances_refused(const struct instances *instances)
 {
     return instances->refused;
+}
+
+bool instances_beginning(const struct instances *instances)
+{
+    return instances->beginning;
 }
 
 /* ---- objects ---- */
@@ -214,12 +220,29 @@ static bool read_stat(pid_t pid, struct instance *ret_instance, bool *ret_has_pr
     return true;
 }
 
+/* Whether its program is in its memory: exec gives a process its new name and file first, then maps the file, and notes
+ * last where the code begins. Asked once more, since the name may be newer than the memory that was read with it. */
+static bool has_begun(pid_t pid)
+{
+    char stat[1024];
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
+        return false;
+    const char *code = process_stat_field(stat, 26);
+    return code != NULL && strtoull(code, NULL, 10) != 0;
+}
+
 /* An instance that lives, which may be known. */
-static int find(struct instances *instances, size_t object, struct instance *instance)
+static int find(struct instances *instances, size_t object, bool has_program,
+                struct instance *instance)
 {
     instance->object = (uint32_t)object;
     if (mark_seen(instances, instance))
         return 0;
+    if (has_program && !has_begun(instance->pid)) {
+        instances->beginning = true;
+        return 0;
+    }
     if (array_reserve(&instances->found, &instances->found_capacity, instances->found_count + 1,
                       sizeof(*instance)) < 0)
         return -ENOMEM;
@@ -239,7 +262,7 @@ static int look_at(pid_t pid, void *context)
         return 0;
     for (size_t i = 0; i < instances->object_count && result == 0; i++)
         if (is_instance(&instances->objects[i], pid, instance.program, has_program))
-            result = find(instances, i, &instance);
+            result = find(instances, i, has_program, &instance);
     return result;
 }
 
@@ -256,7 +279,7 @@ static int find_subnets(struct instances *instances, size_t object)
         for (size_t k = 0; k < i; k++)
             before = before || list[k].number == list[i].number;
         if (!before)
-            result = find(instances, object, &instance);
+            result = find(instances, object, false, &instance);
     }
     return result;
 }
@@ -269,7 +292,7 @@ static int find_others(struct instances *instances)
     for (size_t i = 0; i < instances->object_count && result == 0; i++) {
         struct instance machine = {.pid = 1};
         if (instances->objects[i].builtin == VIEW_MACHINE)
-            result = find(instances, i, &machine);
+            result = find(instances, i, false, &machine);
         else if (instances->objects[i].builtin == VIEW_SUBNET)
             result = find_subnets(instances, i);
     }
@@ -322,6 +345,7 @@ int instances_look(struct instances *instances, struct problem *problem)
 {
     instances->found_count = 0;
     instances->refused = 0;
+    instances->beginning = false;
     for (size_t i = 0; i < instances->count; i++)
         instances->living[i].seen = false;
     int result = process_each(look_at, instances, problem);

@@ -48,6 +48,9 @@ int instances_define(struct instances *instances, const char *text, struct probl
  * begun another program since has ended. Returns 0 or a negative errno with a line in `problem`. */
 int instances_look(struct instances *instances, struct problem *problem);
 
+/* Whether the last look left out a process that was just beginning a program: the next look will find it. */
+bool instances_beginning(const struct instances *instances);
+
 /* The process executes its program anew: the next look makes it a new instance. */
 void instances_forget(struct instances *instances, pid_t pid);
 

@@ -402,7 +402,9 @@ int resident_work(struct resident *resident, struct problem *problem)
         learn_wall(resident);
         result = instances_look(resident->instances, problem);
         note_refused(resident);
-        resident->scan = now + (now - resident->begun < SCAN_SOON_UNTIL ? SCAN_SOON : SCAN_EVERY);
+        bool soon =
+            now - resident->begun < SCAN_SOON_UNTIL || instances_beginning(resident->instances);
+        resident->scan = now + (soon ? SCAN_SOON : SCAN_EVERY);
     }
     resident->next = resident->scan;
     uint64_t next = sample(resident, now);
