@@ -6,7 +6,7 @@
 #include "monitor/resident.h"
 
 #define SCAN_EVERY      250000000u  /* ns between two looks for instances */
-#define SCAN_SOON       10000000u   /* while the monitor is young, as programs start with it, or one is just beginning */
+#define SCAN_SOON       10000000u   /* while the monitor is young, or a program is beginning */
 #define SCAN_SOON_UNTIL 1000000000u /* ns */
 #define WALL_TRIES      5           /* to read two clocks at once ... */
 #define WALL_APART      20000u      /* ... which takes this many ns */
