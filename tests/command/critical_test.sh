@@ -215,6 +215,7 @@ if child == 0:
 print(os.getpid(), child, flush=True)
 time.sleep(0.1)
 os.kill(child, signal.SIGSTOP)
+os.waitpid(child, os.WUNTRACED) # it stops when it gets a processor
 time.sleep(int(sys.argv[1]) / 1000)
 os.kill(child, signal.SIGCONT)
 time.sleep(0.1)
