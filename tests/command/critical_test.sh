@@ -37,7 +37,7 @@ cat > server.py << 'END'
 import socket, sys, threading, time
 def helper():
     while True:
-        time.sleep(100) # short sleeps would hand the interpreter's lock to and fro, and be part of the path
+        time.sleep(0.05) # each time the main thread hands it the interpreter's lock, and waits a moment for it
 threading.Thread(target=helper, daemon=True).start()
 listener = socket.create_server(("127.0.0.1", int(sys.argv[1])))
 print(threading.get_native_id(), flush=True)

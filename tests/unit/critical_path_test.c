@@ -215,16 +215,18 @@ static void it_ends_with_the_command(void **state)
     check_idler(*state, END_COMMAND, 4 * 7 * MS + MS);
 }
 
-/* A thread C wakes up now and then, and takes a lock for a moment; A computes all the time, and waits 1 ms for it. */
-static void a_moment_for_an_idler(void **state)
+/* A thread C wakes up now and then, and takes a lock for a moment; A computes all the time but for naps, and waits 1 ms for
+ * it. */
+static void hand_to_an_idler(struct computation *computation, uint64_t nap)
 {
-    struct computation *computation = *state;
     struct critical_path_options options = plain_options();
 
     begin(computation, 3);
     for (int i = 0; i < 4; i++) {
         run_on(computation, 0, 20 * MS);
         block_in(computation, 2, 0, CALL_SLEEP, 100 * MS);
+        if (nap > 0)
+            block_in(computation, 0, 0, CALL_SLEEP, nap);
         wake_up(computation, 2, 0, 0);
         block_in(computation, 0, 0, CALL_LOCK, MS);
     }
@@ -232,10 +234,20 @@ static void a_moment_for_an_idler(void **state)
     receive(computation, 1, 0, 0, 1, true);
     struct critical_path *path = ask(computation, &options);
     assert_int_equal(path->cpu, 4 * 20 * MS);
-    assert_int_equal(path->outside, 4 * MS);
+    assert_int_equal(path->outside, 4 * (MS + nap));
     assert_int_equal(path->processes[2].outside, 0);
     assert_true(path->whole >= 400 * MS);
     critical_path_free(path);
+}
+
+static void a_moment_for_an_idler(void **state)
+{
+    hand_to_an_idler(*state, 0);
+}
+
+static void a_moment_for_an_idler_after_a_nap(void **state)
+{
+    hand_to_an_idler(*state, MS / 50);
 }
 
 /* C sleeps, then waits for A, and A for C: the path goes to C and back, not to its timers. */
@@ -404,10 +416,15 @@ static void every_claim_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        COMPUTATION_TEST(what_is_on_it),         COMPUTATION_TEST(connections_share_a_row),
-        COMPUTATION_TEST(an_idler_is_not_on_it), COMPUTATION_TEST(it_ends_with_the_command),
-        COMPUTATION_TEST(a_moment_for_an_idler), COMPUTATION_TEST(an_idler_that_waits),
-        COMPUTATION_TEST(alone_with_a_disk),     COMPUTATION_TEST(nobody_is_called_so),
+        COMPUTATION_TEST(what_is_on_it),
+        COMPUTATION_TEST(connections_share_a_row),
+        COMPUTATION_TEST(an_idler_is_not_on_it),
+        COMPUTATION_TEST(it_ends_with_the_command),
+        COMPUTATION_TEST(a_moment_for_an_idler),
+        COMPUTATION_TEST(an_idler_that_waits),
+        COMPUTATION_TEST(a_moment_for_an_idler_after_a_nap),
+        COMPUTATION_TEST(alone_with_a_disk),
+        COMPUTATION_TEST(nobody_is_called_so),
         COMPUTATION_TEST(every_claim_is_true),
     };
 

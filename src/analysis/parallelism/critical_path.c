@@ -120,7 +120,13 @@ static uint64_t idled_after(const struct critical_path_reading *reading, uint32_
     return stretch->wait == STRETCH_SINCE && same ? idled + stretch_time(stretch) : idled;
 }
 
-#define LONG_WAIT 2 /* one that is at least this part of all that the other one has slept */
+#define FAR_MORE 2 /* times */
+
+/* Whether one side has slept, and the other one has worked beside that: waits of a moment, as for a lock, do not count. */
+static bool slept_far_more(uint64_t idled, uint64_t than)
+{
+    return idled > FAR_MORE * than;
+}
 
 /* How an arc counts, by how much both sides have idled: its chain and its source. */
 static enum arc_rule rule_of(const struct critical_path_reading *reading, uint32_t index)
@@ -136,9 +142,9 @@ static enum arc_rule rule_of(const struct critical_path_reading *reading, uint32
     if (stretch->wait == STRETCH_MESSAGE)
         return stretch->meets && own > 0 && source == 0 ? ARC_WOKE : ARC_LATER;
     waited = stretch_time(stretch);
-    if (waited > 0 && own > 0 && source == 0)
+    if (waited > 0 && slept_far_more(own, source))
         return ARC_WOKE;
-    if (waited == 0 || own > 0 || source <= LONG_WAIT * waited)
+    if (waited == 0 || !slept_far_more(source, own + waited))
         return ARC_LATER;
     cpu = cpu_of(reading, NULL, stretch);
     end = reading->chains[stretch->chain] + cpu;
@@ -220,8 +226,6 @@ uint64_t critical_forward(struct critical_path_reading *reading, const struct wh
 }
 
 /* ---- where the path ends ---- */
-
-#define FAR_MORE 2 /* times the length of the work that was done for others */
 
 /* The chain with most CPU time: *ret_last is its last stretch. */
 static uint64_t find_busiest(struct critical_path_reading *reading, uint32_t *ret_last)
