@@ -81,18 +81,7 @@ static int choose(json_t *params, struct acquisition *acquisition, struct proble
     return result;
 }
 
-#define STAT_PARENT 4  /* field of /proc/PID/stat */
 #define SHELLS_MOST 16 /* between the front and the server that accepts remote shells */
-
-static pid_t parent_of(pid_t pid)
-{
-    char stat[1024];
-    const char *field = NULL;
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) > 0)
-        field = process_stat_field(stat, STAT_PARENT);
-    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
-}
 
 /* The remote shell of our own connection: metered with all others, its records would be messages again. What accepts remote
  * shells, the last before process 1, serves others, too. Returns how many processes there are. */
@@ -104,8 +93,8 @@ static size_t find_remote_shell(const struct agent *agent, pid_t pids[SHELLS_MOS
 
     if (getsockopt(agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
         return 0;
-    for (pid_t pid = parent_of(front.pid); count < SHELLS_MOST && pid > 1 && parent_of(pid) > 1;
-         pid = parent_of(pid))
+    for (pid_t pid = process_parent(front.pid);
+         count < SHELLS_MOST && pid > 1 && process_parent(pid) > 1; pid = process_parent(pid))
         pids[count++] = pid;
     return count;
 }

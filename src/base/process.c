@@ -93,6 +93,32 @@ const char *process_stat_field(const char *stat, unsigned field)
     return at;
 }
 
+uint64_t process_stat_number(pid_t pid, enum process_stat field)
+{
+    char stat[1024];
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
+        return 0;
+    const char *at = process_stat_field(stat, field);
+    return at == NULL ? 0 : strtoull(at, NULL, 10);
+}
+
+pid_t process_parent(pid_t pid)
+{
+    return (pid_t)process_stat_number(pid, PROCESS_PARENT);
+}
+
+uint64_t process_started(pid_t pid)
+{
+    char stat[1024];
+
+    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
+        return 0;
+    const char *state = process_stat_field(stat, 3),
+               *start = process_stat_field(stat, PROCESS_START);
+    return start == NULL || *state == 'Z' || *state == 'X' ? 0 : strtoull(start, NULL, 10);
+}
+
 bool process_program(pid_t pid, char *path, size_t size)
 {
     static const char deleted[] =

@@ -32,6 +32,23 @@ FILE *process_maps(pid_t pid);
  * than 2, the name. NULL: there are fewer fields. */
 const char *process_stat_field(const char *stat, unsigned field);
 
+enum process_stat {
+    PROCESS_PARENT = 4,
+    PROCESS_START = 22, /* ticks (sysconf(_SC_CLK_TCK)) since boot: with the pid, unique */
+    /* addresses; 0: exec has not mapped the program yet, or there is none; 1: not for us to see */
+    PROCESS_CODE = 26,
+    PROCESS_STACK = 28,
+};
+
+/* Reads this number of /proc/PID/stat. 0: it cannot be read. */
+uint64_t process_stat_number(pid_t pid, enum process_stat field);
+
+/* 0: it cannot be read, or lies outside of our PID namespace. */
+pid_t process_parent(pid_t pid);
+
+/* PROCESS_START; 0: the process has ended, though perhaps nobody has waited for it. */
+uint64_t process_started(pid_t pid);
+
 /* Writes the path of the program that the process executes, without the " (deleted)" of a replaced file. If it cannot
  * be read, returns false and the path is empty. */
 bool process_program(pid_t pid, char *path, size_t size);

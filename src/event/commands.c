@@ -56,21 +56,13 @@ bool command_line_read(pid_t pid, char name[NAME_SIZE])
     return name[0] != '\0';
 }
 
-#define START_TIME 22 /* field number in /proc/PID/stat: in ticks since the machine was booted */
-
 /* Whether the process with this pid began when the one meant did. */
 static bool is_same(const struct command *command)
 {
-    char text[1024];
-    const char *at;
-
-    process_read((pid_t)command->pid, "stat", text, sizeof(text));
-    at = process_stat_field(text, START_TIME);
-    if (at == NULL)
-        return false;
+    uint64_t start = process_stat_number((pid_t)command->pid, PROCESS_START);
     uint64_t tick = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
     uint64_t asleep = clock_now(CLOCK_BOOTTIME) - clock_now(CLOCK_MONOTONIC);
-    int64_t later = (int64_t)(strtoull(at, NULL, 10) * tick - asleep - command->began);
+    int64_t later = (int64_t)(start * tick - asleep - command->began);
     return later < SAME_BEGINNING && later > -SAME_BEGINNING;
 }
 

@@ -27,24 +27,9 @@
 
 /* ---- the process ---- */
 
-/* When the process started, in clock ticks since boot; 0: it does not exist, or is a zombie. */
-static uint64_t start_of(pid_t pid)
-{
-    char path[64], text[1024];
-
-    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
-    if (file >= 0)
-        close(file);
-    text[got > 0 ? got : 0] = '\0';
-    const char *state = process_stat_field(text, 3), *start = process_stat_field(text, 22);
-    return state == NULL || *state == 'Z' || start == NULL ? 0 : strtoull(start, NULL, 10);
-}
-
 bool filters_alive(const struct job_filter *filter)
 {
-    return filter->pid > 0 && filter->start != 0 && start_of(filter->pid) == filter->start;
+    return filter->pid > 0 && filter->start != 0 && process_started(filter->pid) == filter->start;
 }
 
 bool filters_are_here(const struct job_filter *filter)
@@ -149,7 +134,7 @@ static int spawn(struct jobs *jobs, struct job_filter *filter, struct problem *p
     if (error != 0)
         return problem_set(problem, -error, "filter %s: cannot start '%s': %s", filter->name,
                            filter->program, strerror(error));
-    filter->start = start_of(filter->pid);
+    filter->start = process_started(filter->pid);
     jobs->meta_changed = true;
     return 0;
 }

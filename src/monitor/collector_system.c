@@ -89,17 +89,6 @@ static const char *read_text(const struct system *system, const char *name)
     return system->text;
 }
 
-/* When a process was started; 0: it has ended. */
-static uint64_t started_at(pid_t pid)
-{
-    char stat[1024];
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
-        return 0;
-    const char *state = process_stat_field(stat, 3), *started = process_stat_field(stat, 22);
-    return started == NULL || *state == 'Z' || *state == 'X' ? 0 : strtoull(started, NULL, 10);
-}
-
 /* CPU seconds of a process, and when it had used these: read anew if the kernel has let others run meanwhile. */
 static bool read_clock(clockid_t clock, double *ret_total, uint64_t *ret_time)
 {
@@ -124,7 +113,7 @@ static int process_total(const struct collection *collection, double *ret_total,
 
     return collection->started == 0 || clock_getcpuclockid(collection->wish.pid, &clock) != 0 ||
                    !read_clock(clock, ret_total, ret_time) ||
-                   started_at(collection->wish.pid) != collection->started
+                   process_started(collection->wish.pid) != collection->started
                ? -ESRCH
                : 0;
 }
@@ -318,7 +307,7 @@ static int open_collection(void *self, const struct collect_wish *wish, collect_
                             .context = context,
                             .kind = wish->conditions->view->entities[wish->entity].builtin};
     if (collection->kind == VIEW_PROCESS) {
-        collection->started = started_at(wish->pid);
+        collection->started = process_started(wish->pid);
         set_number(collection, PROCESS_ID, wish->pid);
         set_text(collection, MACHINE, system->machine);
         set_text(collection, STATE, "running");

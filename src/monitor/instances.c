@@ -220,18 +220,6 @@ static bool read_stat(pid_t pid, struct instance *ret_instance, bool *ret_has_pr
     return true;
 }
 
-/* Whether its program is in its memory: exec gives a process its new name and file first, then maps the file, and notes
- * last where the code begins. Asked once more, since the name may be newer than the memory that was read with it. */
-static bool has_begun(pid_t pid)
-{
-    char stat[1024];
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
-        return false;
-    const char *code = process_stat_field(stat, 26);
-    return code != NULL && strtoull(code, NULL, 10) != 0;
-}
-
 /* An instance that lives, which may be known. */
 static int find(struct instances *instances, size_t object, bool has_program,
                 struct instance *instance)
@@ -239,7 +227,9 @@ static int find(struct instances *instances, size_t object, bool has_program,
     instance->object = (uint32_t)object;
     if (mark_seen(instances, instance))
         return 0;
-    if (has_program && !has_begun(instance->pid)) {
+    /* Exec gives a process its new name and file first, then maps the file, and notes last where the code begins. Asked
+     * once more, since the name may be newer than the memory that was read with it. */
+    if (has_program && process_stat_number(instance->pid, PROCESS_CODE) == 0) {
         instances->beginning = true;
         return 0;
     }

@@ -345,17 +345,6 @@ static void tell_schedule(struct ptracemeter *meter, const struct tracee *tracee
     tell(meter, &record.header);
 }
 
-#define STARTCODE 26 /* field number in /proc/PID/stat */
-
-static uint64_t address_of_text(pid_t tid)
-{
-    char text[2048];
-
-    process_read(tid, "stat", text, sizeof(text));
-    const char *at = process_stat_field(text, STARTCODE);
-    return at == NULL ? 0 : strtoull(at, NULL, 10);
-}
-
 #define PAGE_BYTES 4096
 
 /* Reads a text of at most size - 1 bytes. The memory after it may not exist, so each page is read separately. */
@@ -425,7 +414,7 @@ static void tell_image(struct ptracemeter *meter, const struct tracee *tracee,
     struct image_record record = {
         .header = {.time = tell_time(meter), .id = EVENT_IMAGE, .flags = RECORD_NO_STREAM},
         .image = ++meter->last_image,
-        .load = address_of_text(tracee->tid),
+        .load = process_stat_number(tracee->tid, PROCESS_CODE),
     };
 
     if (program->known) {

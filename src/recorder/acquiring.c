@@ -28,17 +28,11 @@ static void say(const struct acquiring *acquiring, const char *format, ...)
 
 /* ---- one process ---- */
 
-#define STAT_START 22 /* field of /proc/PID/stat: when it started, in ticks */
-
 /* Pids are used again; together with the start they are not. */
 static uint64_t key_of(pid_t pid)
 {
-    char stat[1024];
-    const char *field = NULL;
+    const uint64_t key[] = {(uint64_t)pid, process_stat_number(pid, PROCESS_START)};
 
-    if (process_read(pid, "stat", stat, sizeof(stat)) > 0)
-        field = process_stat_field(stat, STAT_START);
-    const uint64_t key[] = {(uint64_t)pid, field == NULL ? 0 : strtoull(field, NULL, 10)};
     return hash_bytes(0, key, sizeof(key));
 }
 

@@ -7,23 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define STAT_PARENT 4 /* field of /proc/PID/stat */
-
-static pid_t parent_of(pid_t pid)
-{
-    char stat[512];
-    const char *field;
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
-        return 0;
-    field = process_stat_field(stat, STAT_PARENT);
-    return field == NULL ? 0 : (pid_t)strtol(field, NULL, 10);
-}
-
 static int add(pid_t pid, void *context)
 {
     struct process_tree *tree = context;
-    pid_t parent = parent_of(pid);
+    pid_t parent = process_parent(pid);
 
     if (parent == 0) /* it has ended, or has no parent */
         return 0;

@@ -135,16 +135,6 @@ bool program_memory(const struct sensor_program *program, uint64_t address, void
 
 /* ---- which execution ---- */
 
-static uint64_t read_stack(pid_t pid)
-{
-    char stat[1024];
-
-    if (process_read(pid, "stat", stat, sizeof(stat)) == 0)
-        return 0;
-    const char *field = process_stat_field(stat, 28);
-    return field == NULL ? 0 : strtoull(field, NULL, 10);
-}
-
 static size_t read_vector(pid_t pid, char *vector, size_t size)
 {
     char path[64];
@@ -269,7 +259,7 @@ static int open_execution(struct sensor_program *program, struct problem *proble
         return problem_set(problem, program->process, "process %d: %s", program->pid,
                            program->process == -ESRCH ? "there is no such process"
                                                       : strerror(-program->process));
-    program->stack = read_stack(program->pid);
+    program->stack = process_stat_number(program->pid, PROCESS_STACK);
     program->vector_size = read_vector(program->pid, program->vector, sizeof(program->vector));
     if (has_ended(program->process))
         return problem_set(problem, -ESRCH, "process %d has ended", program->pid);

@@ -21,12 +21,7 @@ service=
 start_service() {
     ./dpmd --socket "$DPM_SOCKET" --folder run/sessions "$@" >> service.log 2>&1 &
     service=$!
-    wait_for 60 listens
-}
-
-# Whether somebody listens at the socket: 00010000 are the flags of such a socket.
-listens() {
-    grep -q " 00010000 .* $DPM_SOCKET\$" /proc/net/unix
+    wait_for 60 listens_at "$DPM_SOCKET"
 }
 
 end_service() {
@@ -427,7 +422,7 @@ END_OF_PYTHON
 export DPM_SOCKET="$scratch/run/passed"
 python3 activate.py SOCK_SEQPACKET "$DPM_SOCKET" &
 service=$!
-wait_for 60 listens
+wait_for 60 listens_at "$DPM_SOCKET"
 echo 'type=send, size>15, process=talk; type=receive, size>15, process=talk;' > large.rules
 record passed run --meter kernel $few -r large.rules -o recordings/passed -- ./talk 20 0
 check_equal "a socket that systemd passes, and a user's rules" "5 90" "$(counted recordings/passed)"

@@ -123,6 +123,11 @@ watched() {
     return $watched_status
 }
 
+# listens_at SOCKET: whether somebody listens at this UNIX socket: 00010000 are the flags of such a one.
+listens_at() {
+    grep -q " 00010000 .* $1\$" /proc/net/unix
+}
+
 # repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves a trace reader's messages in dump.err. It
 # repeats, up to three times in all, if the kernel skipped hooks (skipped_test.sh tests that): such a trace lacks some
 # records, which no test of every record can tolerate.

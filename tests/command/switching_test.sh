@@ -45,7 +45,7 @@ if command -v setpriv > /dev/null && [ "$(id -u)" = 0 ]; then
     cp switching user
     "$1/dpmd" --socket "$scratch/socket" --folder "$scratch/sessions" 2> dpmd.err &
     dpmd=$!
-    wait_for 30 grep -q " 00010000 .* $scratch/socket\$" /proc/net/unix # it listens
+    wait_for 30 listens_at "$scratch/socket"
     cd user || exit 1
     repeat switched "dpmd's meter" 200 dpmd setpriv --reuid 65534 --regid 65534 --clear-groups env DPM_SOCKET="$scratch/socket"
     agrees 200
