@@ -1,0 +1,247 @@
+# Where the elapsed time went (dpm why), and what the report says of it first.
+
+== two sleeps, one after the other: each counts, for its own process
+| sh     fork ------.              .-- fork ------.              .--
+| nap.1             '-- 200 ms ----'               |              |
+| nap.2                                            '-- 100 ms ----'
+process sh launched
+process nap.1 created by sh
+nap.1 sleeps 200ms in clock_nanosleep
+nap.1 ends
+sh waits for nap.1
+process nap.2 created by sh
+nap.2 sleeps 100ms in clock_nanosleep
+nap.2 ends
+sh waits for nap.2
+sh ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 300e6)
+jq: [.rows[] | select(.spent_on == "timer") | .pid] | length == 2 and (unique | length) == 2
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+jq: .process == "sh" and .pid == 100
+$ dpm why trace
+says: 300 ms passed from the start of sh[100] to its end
+says: 100% 300 ms timer
+says: 67% 200 ms 1 nap[101] timer clock_nanosleep
+says: 33% 100 ms 1 nap[102] timer clock_nanosleep
+says: The parts add up to the elapsed time.
+
+== two sleeps at once: only the longer one counts
+| sh     fork, fork ----------- waits for both ------.
+| nap.1      '-- 100 ms --'                          |
+| nap.2      '--------------- 600 ms ----------------'
+process sh launched
+process nap.1 created by sh
+process nap.2 created by sh
+nap.1 sleeps 100ms in clock_nanosleep
+nap.1 ends
+nap.2 sleeps 600ms in clock_nanosleep
+nap.2 ends
+sh waits for nap.1
+sh waits for nap.2
+sh ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 600e6)
+jq: near([.rows[] | select(.spent_on == "timer" and .pid == 102).time_ns] | add; 600e6)
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+
+== a server sleeps for each answer: the time is the server's timer, not the client's wait
+| client  ask ---.          .--- answered
+| server          '-- 40 ms -'              five times
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+5 times
+    client sends 3 on c
+    server receives on c
+    server sleeps 40ms in clock_nanosleep
+    server sends 6 on c
+    client receives on c
+end
+server ends
+client waits for server
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 200e6)
+jq: [.rows[] | select(.spent_on == "timer") | .pid] == [200]
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+$ dpm report trace
+first: Time 100% of 200 ms: server[200] slept until a timer ended
+
+== beside load: the run queue of the server is not its timer's
+| client  ask ---.                        .--- answered
+| server          '-- 40 ms -- no CPU 20 -'              five times
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+5 times
+    client sends 3 on c
+    server receives on c
+    server sleeps 40ms in clock_nanosleep late 20ms
+    server sends 6 on c
+    client receives on c
+end
+server ends
+client waits for server
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 200e6) and near(.spent_on_ns.no_cpu; 100e6)
+jq: [.rows[] | select(.spent_on == "no_cpu" and .pid == 200).time_ns] | near(add; 100e6)
+
+== small sends that wait for an acknowledgement are messages in flight (Nagle's algorithm)
+| client  head, tail ....(held back 40 ms)....        done
+| server       '- head, waits for tail           '- tail -'
+process client launched
+process server pid 200 created by client
+tcp c: client > server latency 40ms
+client connects c
+server accepts c
+10 times
+    client sends 4 on c
+    server receives on c
+    server sends 4 on c
+    client receives on c
+end
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.in_flight; 800e6) and .spent_on_ns.outside == 0 and .spent_on_ns.unknown == 0
+
+== a program that computes, also with other tasks beside it
+| python  == 200 ms of CPU time, no CPU for 100 ms ==
+process python3 launched
+20 times
+    python3 computes 10ms
+    python3 lacks a CPU for 5ms
+end
+python3 ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.computing; 200e6) and near(.spent_on_ns.no_cpu; 100e6)
+$ dpm report trace
+first: Time 67% of 300 ms: python3[100] computed. 33%: python3[100] could run, but had no CPU
+$ dpm why trace
+says: 67% 200 ms computing
+says: 33% 100 ms runnable, no CPU
+
+== a receive that ends by a timeout of its socket: no peer has caused it
+| python3 RECEIVECALL ---- 300 ms, and nothing comes ---- end
+process python3 launched
+unix-stream pair: python3 > python3
+python3 sends 1 on pair.1
+python3 receives on pair.2
+at 1ms RECEIVECALL stream=python3 connection=pair.2
+python3 idles 300ms
+python3 ends
+$ dpm why --json trace
+jq: .spent_on_ns.outside == 0 and .spent_on_ns.unknown >= 290e6
+jq: ([.spent_on_ns[]] | add) == .elapsed_ns
+
+== what was not metered is named, with the flag that records it
+| sleep    (no BLOCK, no WAKEUP)
+machine vm without BLOCK,WAKEUP
+process sleep launched
+sleep idles 100ms
+sleep ends
+$ dpm why trace
+like: not metered: .*block.*--flags all
+
+== everything is metered: no hint of flags
+process sleep launched
+sleep sleeps 100ms in clock_nanosleep
+sleep ends
+$ dpm why trace
+never: not metered
+
+== an unmonitored server answers after 200 ms: how to know what it did
+| client   connect ---.
+| (server)            '--- 200 ms ---- x
+process client launched
+outside server
+tcp c: client > server
+client connects c
+server idles 200ms
+server sends 1 on c
+client receives on c
+client ends
+$ dpm why trace
+says: 100% 200 ms
+like: 200 ms +1 client\[100\] +(unmonitored peer|waiting for an unmonitored peer|outside)
+says: dpm acquire --pid PID
+
+== a send finds the pipe full: the time is that of the receiver, which computes before it takes anything
+| writer  SENDCALL ------ no buffer space -------- SEND
+| reader           ====== computes 300 ms ===== RECEIVE
+process writer launched
+process reader pid 200 created by writer
+pipe p: writer > reader
+16 times
+    writer sends 4096 on p
+end
+writer starts sending 4096 on p with 0 out
+reader computes 300ms
+reader receives 65536 on p
+writer finishes sending on p
+reader receives 4096 on p
+reader ends
+writer waits for reader
+writer ends
+$ dpm why --json trace
+jq: near([.rows[] | select(.pid == 200 and .spent_on == "computing").time_ns] | add; 300e6)
+jq: [.waits[] | select(.waited_for == "space" and .pid == 100 and .ended_by_pid == 200 and .longest_ns > 250e6)] != []
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+
+== a process that ran before the recording: its beginning is not known
+process reader
+process writer
+pipe p: writer > reader older
+writer sends 4 on p
+reader receives on p
+reader ends
+$ dpm why --json trace
+jq: .pid == null
+
+== requests of a service whose threads share one lock: 10 ms under it, and two of three wait
+| client.1..3    ask ---.                         .--- answered
+| serve.1              '== sleeps 10 ms, unlocks -'
+| serve.2              '.. lock ............. == 10 ms, unlocks -'
+process server pid 200
+process client pid 300
+for i in 1 2 3
+    thread serve.$i of server
+    thread ask.$i of client
+    tcp c$i: client > server older
+end
+20 times
+    for i in 1 2 3
+        ask.$i sends 3 on c$i
+        serve.$i receives on c$i
+    end
+    serve.1 sleeps 10ms in clock_nanosleep
+    serve.2 sleeps in futex until serve.1
+    serve.2 sleeps 10ms in clock_nanosleep
+    serve.3 sleeps in futex until serve.2
+    serve.3 sleeps 10ms in clock_nanosleep
+    for i in 1 2 3
+        serve.$i sends 2 on c$i
+        serve.$i sends 4 on c$i
+        ask.$i receives 6 on c$i
+        ask.$i idles 1ms
+    end
+end
+$ dpm why --json trace
+jq: .requests.count == 60
+jq: .requests | ([.rows[].time_ns] | add) == .time_ns and ([.spent_on_ns[]] | add) == .time_ns
+jq: .requests.slowest | . as $slowest | reduce .hops[] as $hop (0; if . == $hop.begin_ns then . + $hop.time_ns
+    else -1 end) | . == $slowest.time_ns
+jq: .waits | map(select(.waited_for == "lock" and .ended_by_pid == 200)) | length > 0
+$ dpm why trace
+says: 60 requests took
+says: The slowest request, of
+$ dpm why --waits trace
+says: lock futex
+$ dpm why nothing
+exits: 1
+says: nothing
