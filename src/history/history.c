@@ -262,6 +262,8 @@ static int hand_out_held(struct history *history, struct stream *stream, bool fo
     if (result <= 0)
         return result;
     const struct event event = {&held->record.header, stream->origin, held->wall_offset};
+    ret_event->no_cpu = held->no_cpu;
+    ret_event->runnable = held->runnable;
     result = hand_out(history, stream, end, &event, ret_event);
     if (result < 0)
         return result;
@@ -322,6 +324,8 @@ static int note_event(struct history *history, struct stream *stream, struct end
         result = note_message(history, stream, end, record);
     if (id == EVENT_WAKEUP)
         result = wakeups_note(history, number, record);
+    if (id == EVENT_SCHEDULE)
+        streams_note_schedule(history, number, record);
     if (result == 0 && stream != NULL)
         result = streams_note(history, stream, record);
     /* a RECEIVE may wait for this SEND, even while the SEND itself is held */
@@ -436,6 +440,10 @@ static int take_record(struct history *history, const struct event *event,
         end = NULL;
     if (stream != NULL && leads_ahead(stream))
         return holding_add(history, stream, event);
+    if (stream != NULL) {
+        ret_event->no_cpu = stream->no_cpu;
+        ret_event->runnable = stream->cpu_wait.count;
+    }
     if (stream == NULL && end == NULL)
         end = end_without_stream(history, event);
     if (stream == NULL && (result = keep(history, end, event)) != 0)

@@ -18,6 +18,7 @@
 #ifndef DPM_HISTORY_H
 #define DPM_HISTORY_H
 
+#include "event/cpu_wait.h"
 #include "event/event.h"
 
 struct history;
@@ -99,6 +100,8 @@ struct history_event {
      * MESSAGEQUEUED reports. SEND: see history_follow_queues. Otherwise its own time. */
     uint64_t came;
     uint64_t proc_time; /* CPU time that its stream has used, ns, unwrapped; 0: no stream */
+    struct no_cpu no_cpu; /* event/cpu_wait.h; all 0: none, or not known */
+    uint64_t runnable; /* ns that its stream had waited for CPUs by then, as its latest SCHEDULE said; 0: none so far */
     const struct history_edge *edges; /* [edge_count], by position; valid until the next call */
     uint32_t edge_count;
     /* Dense indexes of its stream, of its end of the path and of the partner of that end, + 1; 0: none. Indexes are

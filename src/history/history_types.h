@@ -252,6 +252,8 @@ struct stream {
     uint32_t held_count;
     uint32_t place; /* index in the heap of deadlines of that origin, or NO_PLACE */
     /* as noted */
+    struct cpu_wait cpu_wait;
+    struct no_cpu no_cpu; /* of its latest event */
     bool has_records : 1;
     bool sendcall : 1;  /* the present call has reported a SENDCALL */
     bool discarded : 1; /* a selection has removed records */
@@ -282,6 +284,8 @@ struct wakeup {
 struct held {
     struct record record;
     int64_t wall_offset;
+    struct no_cpu no_cpu; /* as in struct history_event, */
+    uint64_t runnable;    /* too */
     uint32_t origin;
     uint32_t next; /* index + 1 */
 };

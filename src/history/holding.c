@@ -53,6 +53,8 @@ static int64_t copy_record(struct history *history, const struct event *event)
     memcpy(&held->record, event->header, sizeof(held->record));
     held->wall_offset = event->wall_offset;
     held->origin = event->origin;
+    held->no_cpu = (struct no_cpu){0};
+    held->runnable = 0;
     held->next = 0;
     return index;
 }
@@ -73,6 +75,8 @@ static int add_to_stream(struct history *history, struct stream *stream, const s
 
     if (index < 0)
         return -ENOMEM;
+    held_at(history, (uint32_t)index + 1)->no_cpu = stream->no_cpu;
+    held_at(history, (uint32_t)index + 1)->runnable = stream->cpu_wait.count;
     if (stream->last_held != 0)
         held_at(history, stream->last_held)->next = (uint32_t)index + 1;
     else

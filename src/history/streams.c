@@ -188,11 +188,22 @@ static uint64_t told_up_to(const struct history *history, const struct stream *s
     return began > stream->read_time ? began : stream->read_time;
 }
 
+/* A SCHEDULE of the ptrace meter is the sum at the thread's end, and says nothing of single waits. */
+void streams_note_schedule(struct history *history, uint32_t origin, const struct record *record)
+{
+    struct stream *stream = streams_find(history, origin, record->header.stream);
+
+    if (stream != NULL && history->origins[origin].meter != METER_PTRACE)
+        cpu_wait_schedule(&stream->cpu_wait, record, stream->has_records || stream->creator.stream != 0);
+}
+
 int streams_note(struct history *history, struct stream *stream, const struct record *record)
 {
     const struct record_header *header = &record->header;
 
     stream->has_records = true;
+    if (header->id != EVENT_LOST && header->id != EVENT_DISCARDED)
+        stream->no_cpu = cpu_wait_take(&stream->cpu_wait, record);
     stream->waits_for_any = waits_for_any(record);
     /* these may come in the middle of a call */
     if (header->id != EVENT_LOST && header->id != EVENT_DISCARDED)

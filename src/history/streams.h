@@ -18,6 +18,8 @@ static inline struct who who_is(const struct stream *stream)
 
 /* Note what a record of a stream says of it; a STREAM record. Return 0 or -ENOMEM. */
 int streams_note(struct history *history, struct stream *stream, const struct record *record);
+/* SCHEDULE is no event of its stream. */
+void streams_note_schedule(struct history *history, uint32_t origin, const struct record *record);
 int streams_note_identity(struct history *history, uint32_t origin,
                           const struct stream_record *record);
 

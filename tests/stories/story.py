@@ -515,8 +515,8 @@ class Story:
         thread.voluntary += 1
         thread.now += time
         thread.lack_cpu(late)
-        thread.record("BLOCK", flags, systemCall=CALLS[call], state=state, duration=time + late)
         thread.schedule()
+        thread.record("BLOCK", flags, systemCall=CALLS[call], state=state, duration=time + late)
 
     def sleep_until(self, thread, other, call, ends, late):
         """The other thread wakes this one, by what it does at its clock now, or by its end."""

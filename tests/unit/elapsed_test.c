@@ -675,9 +675,9 @@ static void a_delay_is_no_part_of_a_wait(void **state)
     schedule_at(&scene, 0, 1, 5); /* before its first event: of no wait */
     at(&scene, 0, 1, 0, EVENT_EXEC);
     schedule_at(&scene, 20, 1, 12); /* preempted for 7, computes 13 ... */
+    schedule_at(&scene, 60, 1, 22); /* 10 of this */
     block_at(&scene, 60, 1, 23, 230, 1, 30);
-    schedule_at(&scene, 60, 1, 22); /* 10 of that */
-    schedule_at(&scene, 90, 1, 34); /* 12 of this, recorded before it */
+    schedule_at(&scene, 90, 1, 34); /* 12 of this */
     block_at(&scene, 90, 1, 23, 75, 2, 30);
     message_at(&scene, 90, 1, 23, EVENT_SEND, 1, 0, 100);
     message_at(&scene, 90, 1, 23, EVENT_RECEIVECALL, 1, 0, 0);
@@ -720,8 +720,8 @@ static void no_cpu_as_the_kernel_says(void **state)
     at(&scene, 10, 2, 10, EVENT_WAKEUP)->wakeup.woken = 1;
     schedule_at(&scene, 100, 1, 3);
     block_at(&scene, 100, 1, 0, 202, 1, 100); /* futex */
-    block_at(&scene, 200, 1, 50, 202, 1, 0);  /* awake */
     schedule_at(&scene, 200, 1, 23);
+    block_at(&scene, 200, 1, 50, 202, 1, 0); /* awake */
     end_at(&scene, 200, 1, 50);
     check_scene(&scene, "computing 60 no_cpu 24 unknown 116");
 }

@@ -107,6 +107,11 @@ static bool is_within(const struct elapsed_thread *thread, const struct history_
     }
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void find_wait(const struct elapsed_thread *thread, const struct history_event *event,
                       uint64_t length, struct interval *interval)
 {
@@ -120,7 +125,10 @@ static void find_wait(const struct elapsed_thread *thread, const struct history_
     if (thread->asleep || thread->stopped)
         interval->wait = awake;
     else if (record->header.id == EVENT_BLOCK)
-        interval->wait = record->block.duration < awake ? record->block.duration : awake;
+        interval->wait = least(record->block.duration, awake);
+    interval->queued = least(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
+                                                 ? event->no_cpu.of_block
+                                                 : event->no_cpu.time);
 }
 
 static void note_sleep(struct elapsed_thread *thread, const struct record *record)
@@ -221,10 +229,10 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
     if (interval->cpu > interval->end - begin)
         interval->cpu = interval->end - begin;
     if (thread->last == 0 && creator == 0)
-        elapsed_leave_out_first_delay(thread);
+        thread->before = event->runnable; /* perhaps before the recording */
     interval->previous = thread->last;
     interval->thread = thread->index + 1;
-    interval->runnable = thread->runnable;
+    interval->runnable = event->runnable;
     interval->receives = receives((const struct record *)event->event.header);
     interval->in_request = thread->requests > 0;
     find_wait(thread, event, interval->end - begin, interval);
@@ -274,7 +282,8 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
     if (interval->cpu > end - begin)
         interval->cpu = end - begin;
     interval->wait = end - begin - interval->cpu;
-    elapsed_take_delays(analysis, thread, interval);
+    interval->queued = least(event->no_cpu.time - event->no_cpu.of_block, interval->wait);
+    interval->runnable = event->runnable - event->no_cpu.of_block;
     thread->last = (uint32_t)index + 1;
     thread->cpu = event->proc_time;
     thread->asleep = thread->for_any = false;
@@ -322,24 +331,13 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
     int result = note_messages_and_waits(analysis, event, thread, &interval);
     if (result < 0 || is_within(thread, event))
         return result;
-    elapsed_take_delays(analysis, thread, interval_at(analysis, thread->latest));
     thread->last = thread->latest;
+    if (event->runnable > thread->runnable)
+        thread->runnable = event->runnable;
     thread->cpu = event->proc_time;
     thread->runs = true;
     note_sleep(thread, record);
     return 0;
-}
-
-static int note_delay(struct elapsed_analysis *analysis, const struct event *event)
-{
-    const struct record *record = (const struct record *)event->header;
-    struct elapsed_thread *thread = thread_of(analysis, event->origin, record->header.stream);
-
-    return thread == NULL
-               ? -ENOMEM
-               : elapsed_note_delay(
-                     thread, elapsed_common_time(analysis, event->origin, record->header.time),
-                     record->schedule.runnable);
 }
 
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -361,7 +359,7 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
         note_arrival(analysis, event);
     if (header->id == EVENT_SCHEDULE) {
         analysis->has_delays = true;
-        return note_delay(analysis, &event->event);
+        return 0;
     }
     if (!event_is_metered(header->id) || (header->flags & RECORD_NO_STREAM) || header->stream == 0)
         return 0;
@@ -404,8 +402,6 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     free(analysis->wait_sums);
     free(analysis->exchanges);
     lookup_done(&analysis->thread_numbers);
-    for (uint32_t i = 0; i < analysis->threads.used; i++)
-        free(((struct elapsed_thread *)pool_at(&analysis->threads, i))->delays);
     pool_done(&analysis->threads);
     intern_done(&analysis->detail_keys);
     arena_done(&analysis->texts);

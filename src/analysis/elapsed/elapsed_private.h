@@ -82,12 +82,6 @@ struct detail {
 
 #define DETAILS_MOST 65536u
 
-/* A time that a thread has waited for a CPU, and when it got it. */
-struct delay {
-    uint64_t time, length;
-    uint64_t before; /* what the SCHEDULE before it said */
-};
-
 struct elapsed_thread {
     uint32_t index;  /* in the pool */
     uint32_t last;   /* interval: the latest, or the one at whose end it fell asleep */
@@ -99,11 +93,9 @@ struct elapsed_thread {
     bool unsent;  /* ... or in a send without a byte out */
     bool stopped;
     uint32_t call;
-    uint64_t runnable; /* of its latest SCHEDULE ... */
+    uint64_t runnable; /* ns that it has waited for CPUs, by its latest event ... */
     uint64_t before;   /* ... and before its first event, perhaps also before the recording */
     uint64_t unwalked; /* ... and at most at the time that the walk has come to */
-    struct delay *delays;
-    size_t delay_count, delay_room;
     uint32_t requests; /* received by it and not answered yet */
 };
 
@@ -204,17 +196,6 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
 enum elapsed_kind kind_of_call(uint32_t call, uint32_t state);
 
 /* ---- elapsed_delays.c ---- */
-
-/* SCHEDULE: the thread has waited `runnable` ns for a CPU so far. Returns 0 or -ENOMEM. */
-int elapsed_note_delay(struct elapsed_thread *thread, uint64_t time, uint64_t runnable);
-
-/* Before the first event of a thread that was not created in the recording: what its first SCHEDULE says may have been
- * before the recording. */
-void elapsed_leave_out_first_delay(struct elapsed_thread *thread);
-
-/* The delays in the thread's next interval become part of its wait, or of the one before. */
-void elapsed_take_delays(const struct elapsed_analysis *analysis, struct elapsed_thread *thread,
-                         struct interval *interval);
 
 /* Before a walk: whose SCHEDULE records say how long a thread waited for CPUs, and so what the walk may say. */
 void elapsed_begin_delays(const struct elapsed_analysis *analysis);

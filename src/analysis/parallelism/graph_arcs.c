@@ -310,7 +310,7 @@ int graph_add_sleep(struct graph *graph, struct arrival *arrival, uint64_t time)
     int64_t added = 0;
 
     graph_count_wait(&graph->result->asleep, &graph->asleep, arrival,
-                     arrival->event->event.header->time, time);
+                     arrival->event->event.header->time - arrival->event->no_cpu.of_block, time);
     for (uint32_t i = 0; i < graph->lengths; i++)
         if (stream->at.length[i] + time > graph->arrive[i])
             graph->arrive[i] = stream->at.length[i] + time;

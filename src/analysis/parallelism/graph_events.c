@@ -53,6 +53,7 @@ static int fall_asleep(struct graph *graph, const struct arrival *arrival, enum 
         return (int)last;
     stream->sleeps = (uint8_t)how;
     stream->since = begins(arrival);
+    stream->no_cpu = 0;
     stream->met = false;
     graph_reach(graph, &stream->at, arrival->chain, (uint32_t)last);
     return 0;
@@ -79,6 +80,22 @@ static void lengthen(struct graph *graph, const struct arrival *arrival)
     }
 }
 
+/* Since it fell asleep it was also awake for so long, but had no CPU. (That a BLOCK ends late is not a part of the sleep before it.) */
+static uint64_t without_cpu(const struct arrival *arrival)
+{
+    const struct no_cpu *no_cpu = &arrival->event->no_cpu;
+
+    return arrival->stream->no_cpu + no_cpu->time - no_cpu->of_block;
+}
+
+/* How long a BLOCK has slept. */
+static uint64_t block_slept(const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    return record->block.duration - event->no_cpu.of_block; /* which is not more */
+}
+
 /* How long it has slept, as far as its own records show. */
 static uint64_t slept_for(const struct arrival *arrival)
 {
@@ -89,7 +106,7 @@ static uint64_t slept_for(const struct arrival *arrival)
         return arrival->stream->slept;
     if (record->header.id == EVENT_BLOCK)
         end -= record->block.duration < end ? record->block.duration : end;
-    uint64_t begin = arrival->stream->since + arrival->cpu;
+    uint64_t begin = arrival->stream->since + arrival->cpu + without_cpu(arrival);
     return stretch_whole_time(end > begin ? end - begin : 0);
 }
 
@@ -171,12 +188,12 @@ static int block(struct graph *graph, struct arrival *arrival)
     if (result < 0 || arrival->explained)
         return result;
     if (is_lock(graph, arrival)) {
-        graph_count_wait(&graph->result->locks, &graph->locks, arrival, record->header.time,
-                         record->block.duration);
+        graph_count_wait(&graph->result->locks, &graph->locks, arrival,
+                         record->header.time - arrival->event->no_cpu.of_block, block_slept(arrival->event));
         return 0;
     }
     return graph->options->messages_only ? 0
-                                         : sleep_until_now(graph, arrival, record->block.duration);
+                                         : sleep_until_now(graph, arrival, block_slept(arrival->event));
 }
 
 /* Continued. If it had been stopped while awake, it is not known by what. */
@@ -277,6 +294,7 @@ static int stay_asleep(struct graph *graph, struct arrival *arrival)
     const struct history_event *event = arrival->event;
 
     note_met(arrival);
+    arrival->stream->no_cpu += event->no_cpu.time;
     if (event->edge_count == 0 && event->value == NULL)
         return 0;
     int64_t last = graph_end_here(graph, arrival->chain);
@@ -418,7 +436,7 @@ int graph_add_event(struct graph *graph, struct graph_stream *stream,
     graph->result->total += arrival.cpu;
     arrival.chain->cpu += arrival.cpu;
     graph->result->processes[stream->process].cpu += arrival.cpu;
-    arrival.waited = record->header.id == EVENT_BLOCK ? stretch_whole_time(record->block.duration)
+    arrival.waited = record->header.id == EVENT_BLOCK ? stretch_whole_time(block_slept(event))
                      : arrival.slept                  ? slept_for(&arrival)
                                                       : 0;
     result = handle(graph, &arrival);

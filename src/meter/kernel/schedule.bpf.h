@@ -242,10 +242,11 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *previous, struct ta
         stream->waits = 0;
         stream->idle_at = coarse_time ? bpf_ktime_get_ns() : now;
     }
-    if (stream != NULL && stream->away)
-        enter(stream, next);
+    /* how long it waited for this CPU comes before the wait that ends with it (event/cpu_wait.h) */
     if (stream != NULL)
         note_cpu_wait(stream, next);
+    if (stream != NULL && stream->away)
+        enter(stream, next);
     return 0;
 }
 

@@ -1,0 +1,67 @@
+# Beside load: what belongs to the program is the same, whatever else runs on the machine.
+
+== a ring of three that computes, sleeps and passes a token on: P and t_max, on a quiet machine
+| a  ==10==zz10zz--.                              .--
+| b                 '-==10==zz10zz--.             |
+| c                                  '-==10==zz10zz-
+process a launched
+process b created by a
+process c created by a
+pipe ab: a > b
+pipe bc: b > c
+pipe ca: c > a
+10 times
+    a computes 10ms
+    a sleeps 10ms in clock_nanosleep
+    a sends 8 on ab
+    b receives on ab
+    b computes 10ms
+    b sleeps 10ms in clock_nanosleep
+    b sends 8 on bc
+    c receives on bc
+    c computes 10ms
+    c sleeps 10ms in clock_nanosleep
+    c sends 8 on ca
+    a receives on ca
+end
+a ends
+$ dpm parallelism --json trace
+jq: .rows[0] | near(.tmax_ns; 600e6) and near(.P; 0.5)
+$ dpm path --json trace
+jq: near(.cpu_ns; 300e6) and near(.outside_ns; 300e6)
+
+== ... and beside four loops that compute: each sleep ends late, each burst is interrupted
+process a launched
+process b created by a
+process c created by a
+pipe ab: a > b
+pipe bc: b > c
+pipe ca: c > a
+10 times
+    a computes 6ms
+    a lacks a CPU for 7ms
+    a computes 4ms
+    a sleeps 10ms in clock_nanosleep late 5ms
+    a sends 8 on ab
+    b receives on ab late 4ms
+    b computes 5ms
+    b lacks a CPU for 12ms
+    b computes 5ms
+    b sleeps 10ms in clock_nanosleep late 2500us
+    b sends 8 on bc
+    c receives on bc late 3ms
+    c computes 10ms
+    c lacks a CPU for 5ms
+    c sleeps 10ms in clock_nanosleep late 700us
+    c sends 8 on ca
+    a receives on ca late 500us
+end
+a ends
+$ dpm parallelism --json trace
+jq: .rows[0] | .tmax_ns >= 599e6 and .tmax_ns <= 610e6 and .P > 0.49 and .P <= 0.5
+$ dpm path --json trace
+jq: near(.cpu_ns; 300e6) and .outside_ns >= 300e6 and .outside_ns <= 310e6
+$ dpm why --json trace
+jq: .spent_on_ns.timer >= 299e6 and .spent_on_ns.timer <= 310e6 and near(.spent_on_ns.computing; 300e6)
+$ dpm report trace
+never: faster CPUs will not help
