@@ -18,7 +18,6 @@ const char *finding_key(enum finding_kind kind)
         [FINDING_ARCS_MISSING] = "edges_missing",
         [FINDING_UNEVEN_LOAD] = "uneven_load",
         [FINDING_CRITICAL] = "critical",
-        [FINDING_PATH_WAITS] = "path_waits",
         [FINDING_PATH_FLIGHTS] = "path_in_flight",
         [FINDING_LATE_SENDER] = "late_sender",
         [FINDING_BLOCKED_SENDER] = "blocked_sender",
@@ -124,9 +123,8 @@ void finding_values(const struct findings_from *from, const struct finding *find
     case FINDING_CRITICAL:
         of_one(&values, finding->critical.row, finding->critical.cpu);
         break;
-    case FINDING_PATH_WAITS:
     case FINDING_PATH_FLIGHTS:
-        set_time(&values, finding->path_waits.time);
+        set_time(&values, finding->flights.time);
         break;
     case FINDING_LATE_SENDER:
     case FINDING_BLOCKED_SENDER:

@@ -70,18 +70,51 @@ double finding_share(const struct finding *finding)
     return finding->weight > 1 ? 1 : finding->weight;
 }
 
+/* Where the time went comes first, then what a person can act on, then what explains less. */
+static unsigned rank_of(enum finding_kind kind)
+{
+    switch (kind) {
+    case FINDING_ELAPSED:
+        return 0;
+    case FINDING_NAGLE:
+    case FINDING_OWN_CONNECTIONS:
+    case FINDING_POOL:
+    case FINDING_RETRANSMITS:
+    case FINDING_DROPPED:
+    case FINDING_BUSY:
+    case FINDING_STOPPED:
+    case FINDING_FAILED:
+    case FINDING_THROTTLED:
+    case FINDING_STOLEN:
+    case FINDING_MEMORY_PRESSURE:
+    case FINDING_DISK_PRESSURE:
+    case FINDING_OOM:
+    case FINDING_CRITICAL:
+    case FINDING_PATH_FLIGHTS:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+/* Those of `ELAPSED` keep their order: they are an account. */
+static bool comes_before(const struct finding *one, const struct finding *other)
+{
+    unsigned rank = rank_of(one->kind);
+
+    if (rank != rank_of(other->kind))
+        return rank < rank_of(other->kind);
+    return rank != 0 && finding_share(one) > finding_share(other);
+}
+
 /* Insertion sort: it is stable, and there are few. */
 static void sort(struct findings *findings)
 {
     for (size_t i = 1; i < findings->count; i++) {
         struct finding finding = findings->list[i];
         size_t at = i;
-        for (; at > 0 && finding.kind != FINDING_ELAPSED; at--) {
-            const struct finding *before = &findings->list[at - 1];
-            if (before->kind == FINDING_ELAPSED || finding_share(before) >= finding_share(&finding))
-                break;
-            findings->list[at] = *before;
-        }
+        for (; at > 0 && comes_before(&finding, &findings->list[at - 1]); at--)
+            findings->list[at] = findings->list[at - 1];
         findings->list[at] = finding;
     }
 }

@@ -39,8 +39,7 @@ enum finding_kind {
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
     FINDING_CRITICAL,   /* processes that carry the critical path: .critical */
-    FINDING_PATH_WAITS, /* much of the critical path is no CPU time: .path_waits */
-    FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .path_waits */
+    FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .flights */
 
     FINDING_LATE_SENDER,    /* its receiver waited for messages: .wait */
     FINDING_BLOCKED_SENDER, /* its sends were blocked (buffer full): .wait */
@@ -160,7 +159,7 @@ struct finding {
             uint64_t time;    /* of waits on the path, or in flight */
             uint64_t longest; /* its length ... */
             uint64_t elapsed; /* ... and the time that elapsed until its end */
-        } path_waits;
+        } flights;
         struct {
             const struct communication_pair *pair;
             uint64_t time; /* ns in which at least one of the waits was in progress */

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY_WAITS 5 /* a fifth of the critical path */
 #define MOST_OF                                                                                    \
     0.5 /* of what the processes of one name have on the path: then that one is named alone */
 
@@ -142,26 +141,6 @@ static int find_critical(const struct findings_from *from, struct findings *find
     return result;
 }
 
-static int find_path_waits(const struct findings_from *from, struct findings *findings)
-{
-    const struct critical_path *path = from->path;
-
-    if (path->outside == 0 || path->outside * MANY_WAITS < path->longest)
-        return 0;
-    /* Arcs of elapsed time begin where the waits of the trace do, which may be before the path comes there: what
-     * overlaps is no part of the elapsed time. */
-    if (path->outside > elapsed_of(from))
-        return 0;
-    struct finding *finding =
-        findings_add(findings, FINDING_PATH_WAITS, findings_share(path->outside, elapsed_of(from)));
-    if (finding == NULL)
-        return -ENOMEM;
-    finding->path_waits.time = path->outside;
-    finding->path_waits.longest = path->longest;
-    finding->path_waits.elapsed = elapsed_of(from);
-    return 0;
-}
-
 #define MUCH_IN_FLIGHT 0.2 /* of the elapsed time */
 
 static int find_flights(const struct findings_from *from, struct findings *findings)
@@ -173,9 +152,9 @@ static int find_flights(const struct findings_from *from, struct findings *findi
     struct finding *finding = findings_add(findings, FINDING_PATH_FLIGHTS, share);
     if (finding == NULL)
         return -ENOMEM;
-    finding->path_waits.time = from->path->in_flight;
-    finding->path_waits.longest = from->path->longest;
-    finding->path_waits.elapsed = elapsed_of(from);
+    finding->flights.time = from->path->in_flight;
+    finding->flights.longest = from->path->longest;
+    finding->flights.elapsed = elapsed_of(from);
     return 0;
 }
 
@@ -219,6 +198,39 @@ static bool is_to_itself(const struct communication_pair *pair)
            pair->from.processes[0] == pair->to.processes[0];
 }
 
+static bool have_one_in_common(const struct party *one, const struct party *other)
+{
+    for (uint32_t i = 0; i < one->count; i++)
+        for (uint32_t k = 0; k < other->count; k++)
+            if (one->processes[i] == other->processes[k])
+                return true;
+    return false;
+}
+
+static bool answers(const struct communication *communication, const struct party *party)
+{
+    for (uint32_t i = 0; i < party->count; i++)
+        if (histogram_count(&communication->processes[party->processes[i]]
+                                 .times.of[TIME_RESPONSE_WHOLE]) > 0)
+            return true;
+    return false;
+}
+
+/* A server that waits for requests of its clients, which have connected to it, is idle; nobody is late. */
+static bool is_idle_server(const struct communication *communication,
+                           const struct communication_pair *pair)
+{
+    if (!answers(communication, &pair->to))
+        return false;
+    for (size_t i = 0; i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (have_one_in_common(&path->ends[0], &pair->from) &&
+            have_one_in_common(&path->ends[1], &pair->to))
+            return true;
+    }
+    return false;
+}
+
 void findings_put_aside(const struct findings_from *from, struct findings *findings)
 {
     bool accounted = false;
@@ -228,7 +240,8 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
         if (finding->kind == FINDING_ELAPSED)
             accounted = true; /* these come first */
         else if (finding->kind == FINDING_LATE_SENDER)
-            finding->aside = have_no_part(from, &finding->wait.pair->to);
+            finding->aside = have_no_part(from, &finding->wait.pair->to) ||
+                             is_idle_server(from->communication, finding->wait.pair);
         else if (finding->kind == FINDING_LATE_RECEIVER)
             finding->aside = is_to_itself(finding->wait.pair);
         else if (finding->kind == FINDING_WAITS_UNEXPLAINED && accounted)
@@ -241,8 +254,6 @@ int findings_of_path(const struct findings_from *from, struct findings *findings
     if (from->path == NULL)
         return 0;
     int result = find_critical(from, findings);
-    if (result == 0)
-        result = find_path_waits(from, findings);
     if (result == 0)
         result = find_flights(from, findings);
     return result;

@@ -329,7 +329,7 @@ static void print_heading(const struct critical_path *path, FILE *file)
     show_duration(path->whole, texts[5]);
     fprintf(file,
             "The critical path takes %s of %s elapsed: %s of CPU time, %s of message delays of the "
-            "model, %s of waits for unmonitored peers, timers and disks. %s P = %.2f (t_max %s).\n",
+            "model, %s of waits that no metered process ended. %s P = %.2f (t_max %s).\n",
             texts[0], texts[4], texts[1], texts[2], texts[3], ends[path->end],
             critical_factor(path, path->whole), texts[5]);
     print_flights(path, file);

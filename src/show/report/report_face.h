@@ -86,7 +86,7 @@ report_say_function report_say_wait, report_say_queue, report_say_answers, repor
     report_say_retransmits, report_say_dropped, report_say_failed, report_say_files;
 
 /* report_path_findings.c */
-report_say_function report_say_critical, report_say_path_waits, report_say_path_flights;
+report_say_function report_say_critical, report_say_path_flights;
 
 /* report_pause_findings.c */
 report_say_function report_say_busy, report_say_stopped;

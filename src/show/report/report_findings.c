@@ -168,7 +168,7 @@ static void say_factor(const struct report *report, const struct finding *findin
 {
     static const char *const verdicts[] = {
         [FACTOR_PATH_WAITS] =
-            "most of the critical path is waits for unmonitored peers, disks and timers",
+            "most of the longest path is waits that no metered process ended, not CPU time",
         [FACTOR_IN_TURN] =
             "they worked in turn, or waited: the program uses one processor at a time",
         [FACTOR_HARDLY_PARALLEL] = "the program hardly uses more than one processor at a time",
@@ -236,7 +236,6 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ARCS_MISSING] = say_missing,
     [FINDING_UNEVEN_LOAD] = say_uneven,
     [FINDING_CRITICAL] = report_say_critical,
-    [FINDING_PATH_WAITS] = report_say_path_waits,
     [FINDING_PATH_FLIGHTS] = report_say_path_flights,
     [FINDING_LATE_SENDER] = report_say_wait,
     [FINDING_BLOCKED_SENDER] = report_say_wait,

@@ -165,30 +165,15 @@ void report_say_critical(const struct report *report, const struct finding *find
                    share, part, finding->critical.tree ? "all of them" : "it", less);
 }
 
-void report_say_path_waits(const struct report *report, const struct finding *finding,
-                           struct report_content *content)
-{
-    char time[UNIT_SIZE], share[UNIT_SIZE], of[UNIT_SIZE];
-
-    (void)report;
-    show_duration(finding->path_waits.time, time);
-    show_percent(finding->path_waits.time, finding->path_waits.longest, share);
-    show_percent(finding->path_waits.time, finding->path_waits.elapsed, of);
-    report_say(content, "Path",
-               "%s%% of the critical path (%s, %s%% of the elapsed time) is waits for unmonitored "
-               "peers, disks and timers; faster CPUs will not help.",
-               share, time, of);
-}
-
 void report_say_path_flights(const struct report *report, const struct finding *finding,
                              struct report_content *content)
 {
     char time[UNIT_SIZE], elapsed[UNIT_SIZE], of[UNIT_SIZE];
 
     (void)report;
-    show_duration(finding->path_waits.time, time);
-    show_duration(finding->path_waits.elapsed, elapsed);
-    show_percent(finding->path_waits.time, finding->path_waits.elapsed, of);
+    show_duration(finding->flights.time, time);
+    show_duration(finding->flights.elapsed, elapsed);
+    show_percent(finding->flights.time, finding->flights.elapsed, of);
     report_say(content, "Path",
                "Messages on the critical path were in flight for %s, %s%% of the %s that elapsed; "
                "faster CPUs will not help. Fewer messages or a faster network would.",
