@@ -71,9 +71,11 @@ double finding_share(const struct finding *finding)
 }
 
 /* Where the time went comes first, then what a person can act on, then what explains less. */
-static unsigned rank_of(enum finding_kind kind)
+static unsigned rank_of(const struct finding *finding)
 {
-    switch (kind) {
+    switch (finding->kind) {
+    case FINDING_FAILED: /* hardly any time: a probe for something that need not be there */
+        return finding_share(finding) < FINDING_SMALL ? 2 : 1;
     case FINDING_ELAPSED:
         return 0;
     case FINDING_NAGLE:
@@ -83,7 +85,6 @@ static unsigned rank_of(enum finding_kind kind)
     case FINDING_DROPPED:
     case FINDING_BUSY:
     case FINDING_STOPPED:
-    case FINDING_FAILED:
     case FINDING_THROTTLED:
     case FINDING_STOLEN:
     case FINDING_MEMORY_PRESSURE:
@@ -100,10 +101,10 @@ static unsigned rank_of(enum finding_kind kind)
 /* Those of `ELAPSED` keep their order: they are an account. */
 static bool comes_before(const struct finding *one, const struct finding *other)
 {
-    unsigned rank = rank_of(one->kind);
+    unsigned rank = rank_of(one);
 
-    if (rank != rank_of(other->kind))
-        return rank < rank_of(other->kind);
+    if (rank != rank_of(other))
+        return rank < rank_of(other);
     return rank != 0 && finding_share(one) > finding_share(other);
 }
 

@@ -257,7 +257,9 @@ static int find_failures(const struct communication *communication, struct findi
         if (is_expected(&communication->failures[i]))
             continue;
         found++;
-        struct finding *finding = findings_add(findings, FINDING_FAILED, 0);
+        uint64_t time = covered_time(&communication->failures[i].covered);
+        struct finding *finding = findings_add(findings, FINDING_FAILED,
+                                               findings_share(time, communication->duration));
         if (finding == NULL)
             return -ENOMEM;
         finding->failure = &communication->failures[i];

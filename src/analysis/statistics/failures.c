@@ -61,6 +61,8 @@ static int merge(struct communication_failure *row, const struct communication_f
 {
     for (enum failure_reason reason = 0; reason < FAILURE_REASONS; reason++)
         add(row, reason, more->of[reason]);
+    if (covered_time(&more->covered) > covered_time(&row->covered))
+        row->covered = more->covered;
     return histogram_merge(&row->times, &more->times, HISTOGRAM_MOST);
 }
 
@@ -100,6 +102,7 @@ int failures_count(struct statistics *statistics, uint32_t process,
     if (row == NULL)
         return -ENOMEM;
     add(row, reason_of(record->failed.error), 1);
+    covered_add(&row->covered, record->header.time - message_span(record), record->header.time);
     return histogram_add(&row->times, message_span(record), HISTOGRAM_MOST);
 }
 

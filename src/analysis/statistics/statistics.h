@@ -21,6 +21,7 @@
 #define DPM_STATISTICS_H
 
 #include "analysis/analysis.h"
+#include "base/covered.h"
 #include "base/histogram.h"
 #include "event/event.h"
 #include "history/history.h"
@@ -257,6 +258,8 @@ struct communication_failure {
     uint64_t count;      /* of all reasons */
     uint64_t of[FAILURE_REASONS];
     struct histogram times; /* ns, from the call of connect() to its failure */
+    /* the time in which at least one of them was in progress; of groups: that of one process of them */
+    struct covered covered;
 };
 
 struct file_use {
