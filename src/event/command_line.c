@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <ctype.h>
 #include <string.h>
 
 /* Part of a command line. */
@@ -197,6 +198,23 @@ static struct word source_of(const char *command)
     return object;
 }
 
+/* Where a title ends that says what its process is doing: "postgres: alice shop 10.0.0.7(40212) UPDATE waiting" and
+ * "postgres: alice shop [local] idle" end behind "shop". The client's address and the state change, user and database do not. */
+static size_t title_length(const char *title)
+{
+    for (struct word word = next_word(title); word.at != NULL;
+         word = next_word(word.at + word.length)) {
+        size_t digits = 0;
+        while (digits + 2 < word.length && word.at[word.length - 1] == ')' &&
+               isdigit((unsigned char)word.at[word.length - 2 - digits]))
+            digits++;
+        bool is_port = digits > 0 && word.at[word.length - 2 - digits] == '(';
+        if (is_port || (word.length == 7 && memcmp(word.at, "[local]", 7) == 0))
+            return (size_t)(word.at - title);
+    }
+    return strnlen(title, NAME_SIZE - 1);
+}
+
 void process_label(const char *name, const char *command, char label[PROCESS_LABEL_SIZE])
 {
     char text[STREAM_NAME_SIZE + 1 + NAME_SIZE];
@@ -205,7 +223,7 @@ void process_label(const char *name, const char *command, char label[PROCESS_LAB
     if (first.at == NULL) {
         snprintf(text, sizeof(text), "%.*s", STREAM_NAME_SIZE, name);
     } else if (first.at[first.length - 1] == ':') { /* a title */
-        snprintf(text, sizeof(text), "%.*s", NAME_SIZE - 1, first.at);
+        snprintf(text, sizeof(text), "%.*s", (int)title_length(first.at), first.at);
     } else {
         const char *arguments = arguments_of(name, command);
         struct word source = script_of(command).at == NULL ? source_of(command) : (struct word){0};

@@ -32,3 +32,52 @@ client ends
 $ dpm report trace
 first: Time 100% of 1.00 s: client[100] computed.
 never: Late
+
+== of the processes of one name, those of one script belong together, and the one that took most is named
+| make       fork ----------------------------------------.
+| obj.py a   '== 10 ms ==                                 |
+| obj.py b   '== 10 ms ==                                 |
+| bundle.py               '========== 60 ms =========-----'
+process make launched
+for i in a b c
+    process obj.$i created by make named python3 command "python3 obj.py $i.c"
+    obj.$i computes 10ms
+    obj.$i ends
+    make waits for obj.$i
+end
+process bundle created by make named python3 command "python3 bundle.py"
+bundle computes 60ms
+bundle ends
+make waits for bundle
+make ends
+$ dpm report trace
+first: Time 67% of 90.0 ms: python3 bundle.py[104] computed. 33%: 3 python3 processes computed.
+
+== one worker of a pool that has most to do is named, though all have the same command line
+process pool launched
+process worker.1 created by pool named python3
+worker.1 computes 30ms
+worker.1 ends
+pool waits for worker.1
+process worker.2 created by pool named python3
+worker.2 computes 70ms
+worker.2 ends
+pool waits for worker.2
+pool ends
+$ dpm report trace
+first: Time 100% of 100 ms: python3[102] (70% of that) and 1 other computed
+
+== a database's process is named by user and database, not by what it does at the moment
+process postgres launched pid 400
+process backend.1 created by postgres named postgres command "postgres: alice shop 10.0.0.7(40212) UPDATE waiting"
+process backend.2 created by postgres named postgres command "postgres: bob books [local] idle"
+backend.1 computes 80ms
+backend.1 ends
+backend.2 computes 10ms
+backend.2 ends
+postgres waits for backend.1
+postgres ends
+$ dpm report trace
+says: postgres: alice shop[401] computed
+never: waiting
+never: idle

@@ -533,7 +533,7 @@ class Story:
         self.sleep(thread, at - thread.now + WAKE, call, late)
 
     def end(self, thread, status):
-        thread.schedule(always=thread.runnable > 0)
+        thread.schedule(always=True)
         thread.leader.alive -= 1
         last = thread.leader.alive == 0
         thread.record("TERMINATION", status=status, last=int(last))

@@ -2,17 +2,40 @@
 /* elapsed_groups.c: rows of one program and one reason, together. See elapsed.h. */
 #include "analysis/elapsed/elapsed.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads of several processes of a program belong together; so do its procedures. */
+/* The script that the label names, "obj.py" of "python3 obj.py a.c"; length 0: none. */
+static size_t script_of(const struct elapsed_row *row, const char **ret_script)
+{
+    size_t name = strcspn(row->label, " ");
+    const char *word = row->label + name + (row->label[name] == ' ');
+    size_t length = strcspn(word, " ");
+    const char *point = memchr(word, '.', length);
+    bool is_file = memchr(word, '/', length) != NULL ||
+                   (point != NULL && point + 1 < word + length && isalpha((unsigned char)point[1]));
+
+    *ret_script = word;
+    return is_file ? length : 0;
+}
+
+static bool have_same_script(const struct elapsed_row *one, const struct elapsed_row *other)
+{
+    const char *script, *others;
+    size_t length = script_of(one, &script);
+
+    return length == script_of(other, &others) && memcmp(script, others, length) == 0;
+}
+
+/* Threads of several processes of a program, or a script, belong together; so do its procedures. */
 static bool belongs(const struct elapsed_group *group, const struct elapsed_row *row)
 {
     const struct elapsed_row *largest = group->largest;
 
     return largest->kind == row->kind && largest->call == row->call &&
-           strcmp(largest->process, row->process) == 0 &&
+           strcmp(largest->process, row->process) == 0 && have_same_script(largest, row) &&
            strcmp(largest->address, row->address) == 0;
 }
 

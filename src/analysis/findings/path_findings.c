@@ -249,9 +249,17 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
     }
 }
 
+/* A service that is recorded for a while: its path would go through whatever happened last, an idle poll or a client that
+ * thinks. What its requests spent their time on is in their account (FINDING_ELAPSED). */
+static bool is_of_requests(const struct findings_from *from)
+{
+    return from->path->end != END_COMMAND && from->elapsed != NULL && !from->elapsed->from_start &&
+           from->elapsed->requests.account.time > 0;
+}
+
 int findings_of_path(const struct findings_from *from, struct findings *findings)
 {
-    if (from->path == NULL)
+    if (from->path == NULL || is_of_requests(from))
         return 0;
     int result = find_critical(from, findings);
     if (result == 0)
