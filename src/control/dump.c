@@ -96,6 +96,7 @@ static bool dump_event(struct dump *dump, const struct event *event, int *result
                        struct problem *problem)
 {
     *result = identities_add(dump->identities, event);
+    show_note_record(&dump->face, event);
     if (*result == 0 && is_in_time(dump, event) &&
         dump_choice_accepts(&dump->selection->choice, dump->identities, event))
         *result = show_record(&dump->face, event);

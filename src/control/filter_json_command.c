@@ -43,6 +43,7 @@ static int write_all(struct packet_stream *stream, struct identities *identities
     int result;
 
     while ((result = packet_stream_next(stream, &event, problem)) > 0) {
+        show_note_record(&face, &event);
         if (identities_add(identities, &event) < 0 || show_record(&face, &event) < 0)
             return problem_set(problem, -ENOMEM, "out of memory");
         note_end(identities, &event);

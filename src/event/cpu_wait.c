@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "event/cpu_wait.h"
 
+#include <string.h>
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -33,4 +35,25 @@ struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record)
     wait->time = time;
     wait->sum = wait->last = wait->ended = 0;
     return result;
+}
+
+struct no_cpu cpu_waits_note(struct cpu_waits *waits, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const struct record_header *header = event->header;
+    uint64_t key = number_key(event->origin, header->stream);
+    bool is_schedule = header->id == EVENT_SCHEDULE;
+
+    if (header->stream == 0 || header->id == EVENT_LOST || header->id == EVENT_DISCARDED ||
+        (!is_schedule && (header->flags & RECORD_NO_STREAM)))
+        return (struct no_cpu){0};
+    uint32_t place = (header->stream * 31 + event->origin) % CPU_WAITS_SIZE;
+    struct cpu_wait *wait = &waits->of[place].wait;
+    if (waits->of[place].key != key)
+        memset(wait, 0, sizeof(*wait));
+    waits->of[place].key = key;
+    if (!is_schedule)
+        return cpu_wait_take(wait, record);
+    cpu_wait_schedule(wait, record, wait->time != 0);
+    return (struct no_cpu){0};
 }

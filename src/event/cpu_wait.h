@@ -39,4 +39,18 @@ struct no_cpu {
 /* An event of the thread, in the order of time. */
 struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record);
 
+/* ---- of all threads, for those who read records in order and keep nothing else of threads ---- */
+
+#define CPU_WAITS_SIZE 1024 /* threads; of more, some are forgotten, and their waits then seem to be sleep */
+
+struct cpu_waits {
+    struct {
+        uint64_t key; /* number_key(origin, stream) */
+        struct cpu_wait wait;
+    } of[CPU_WAITS_SIZE];
+};
+
+/* To be called for each event, in the order of time. */
+struct no_cpu cpu_waits_note(struct cpu_waits *waits, const struct event *event);
+
 #endif

@@ -233,10 +233,15 @@ struct record_face {
     bool json;
     bool machines; /* text: name the machine with each process (several machines) */
     const struct history_event *matched; /* `event` with the edges that lead to it; or NULL */
+    struct cpu_waits cpu_waits;
+    struct no_cpu no_cpu; /* of the event: show_note_record has set it */
     int64_t second; /* wall-clock second that the texts below hold; most records share it */
     char second_text[32];
     char zone_text[8];
 };
+
+/* To be called for each event before show_record, also for those that are not shown. */
+void show_note_record(struct record_face *face, const struct event *event);
 
 /* Prints a record as one line. Returns 0 or -ENOMEM; write errors stay in the file. */
 int show_record(struct record_face *face, const struct event *event);

@@ -45,6 +45,17 @@ uint64_t record_event_pc(const struct record_header *header)
     return is_event ? record_pc(header) : 0;
 }
 
+/* The ptrace meter only reports the sum, when a thread ends. */
+void show_note_record(struct record_face *face, const struct event *event)
+{
+    const struct machine_record *machine = identities_machine(face->identities, event->origin);
+
+    face->no_cpu = face->matched != NULL ? face->matched->no_cpu
+                   : machine != NULL && machine->meter == METER_PTRACE
+                       ? (struct no_cpu){0}
+                       : cpu_waits_note(&face->cpu_waits, event);
+}
+
 int show_record(struct record_face *face, const struct event *event)
 {
     return face->json ? show_record_json(face, event) : show_record_text(face, event);

@@ -292,6 +292,7 @@ static void set_known(struct object *object, const struct record_face *face,
     switch (event->header->id) {
     case EVENT_BLOCK:
         set_system_call(object, record->block.system_call);
+        set_number(object, "no_cpu_ns", face->no_cpu.of_block);
         break;
     case EVENT_SEND:
     case EVENT_SENDCALL:

@@ -114,11 +114,16 @@ static void print_message(const struct record_face *face, const struct event *ev
 
 static void print_block(const struct record_face *face, const struct record *record)
 {
+    uint64_t no_cpu = face->no_cpu.of_block;
     char duration[UNIT_SIZE], call[UNIT_SIZE];
 
-    show_duration(record->block.duration, duration);
+    show_duration(record->block.duration - no_cpu, duration);
     system_call_text(record->block.system_call, call);
     fprintf(face->file, "asleep %s in %s", duration, call);
+    if (no_cpu > 0) {
+        show_duration(no_cpu, duration);
+        fprintf(face->file, ", then %s without a CPU", duration);
+    }
     fprintf(face->file, ", task state 0x%" PRIx32, record->block.state);
 }
 
