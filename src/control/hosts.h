@@ -150,9 +150,9 @@ struct hosts_acquire {
     size_t pid_count;
     bool all;
     enum process_below below; /* whose descendants are taken, too */
-    uint64_t duration; /* ns; 0: until a signal */
-    uint64_t until;    /* of a session that is attached to: ns since 1970; 0: until a signal */
-    const char *name;  /* of the folder */
+    uint64_t duration;        /* ns; 0: until a signal */
+    uint64_t until;   /* of a session that is attached to: ns since 1970; 0: until a signal */
+    const char *name; /* of the folder */
 };
 
 /* Each returns the exit status. */

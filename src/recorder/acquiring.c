@@ -72,8 +72,7 @@ static int look(struct acquiring *acquiring)
     int result = process_tree_read(&acquiring->tree, acquiring->problem);
 
     intern_done(&acquiring->own);
-    if (result == 0 &&
-        process_tree_own(&acquiring->tree, acquiring->front, &acquiring->own) < 0)
+    if (result == 0 && process_tree_own(&acquiring->tree, acquiring->front, &acquiring->own) < 0)
         result = problem_set(acquiring->problem, -ENOMEM, "out of memory");
     acquiring->looked = result == 0;
     return result;

@@ -27,9 +27,8 @@ static const struct tree_process *find(const struct process_tree *tree, pid_t pi
 {
     const struct tree_process wanted = {.pid = pid};
 
-    return tree->count == 0
-               ? NULL
-               : bsearch(&wanted, tree->list, tree->count, sizeof(wanted), by_pid);
+    return tree->count == 0 ? NULL
+                            : bsearch(&wanted, tree->list, tree->count, sizeof(wanted), by_pid);
 }
 
 static struct program_file file_of(pid_t pid)
@@ -231,8 +230,8 @@ static int add_wanted(const struct process_tree *tree, const struct intern *all,
 {
     for (uint32_t i = 0; i < all->count; i++) {
         uint64_t pid = all->keys[i];
-        if (intern_find(pids, pid) < 0 && intern_find(own, pid) < 0 &&
-            !is_dpm(tree, (pid_t)pid) && intern_add(ret_pids, pid) < 0)
+        if (intern_find(pids, pid) < 0 && intern_find(own, pid) < 0 && !is_dpm(tree, (pid_t)pid) &&
+            intern_add(ret_pids, pid) < 0)
             return -ENOMEM;
     }
     return 0;

@@ -22,8 +22,8 @@ static struct tree_process table[] = {
     {100, 1, {8, 'n'}, "nginx", "nginx"},
     {101, 100, {8, 'n'}, "nginx", "nginx"},
     {102, 100, {8, 'n'}, "nginx", "nginx"},
-    {103, 100, {8, 'm'}, "nginx", "nginx"},  /* a new version, not replaced yet */
-    {104, 103, {8, 'm'}, "nginx", "nginx"},  /* ... its worker */
+    {103, 100, {8, 'm'}, "nginx", "nginx"},     /* a new version, not replaced yet */
+    {104, 103, {8, 'm'}, "nginx", "nginx"},     /* ... its worker */
     {105, 102, {8, 'c'}, "convert", "convert"}, /* a worker runs another program */
     /* database */
     {200, 50, {8, 'p'}, "postgres", "postgres"},
@@ -121,9 +121,9 @@ static void process_1_is_no_master(void **unused)
 
 static void programs_that_run_themselves_for_others(void **unused)
 {
-    static const char *const programs[] = {"sh",   "dash", "bash",    "zsh",     "busybox",      "tmux",
-                                           "sudo", "su",   "systemd", "screen",  "sshd-session", "init",
-                                           "cron", "fish", "login",   "dropbear"};
+    static const char *const programs[] = {
+        "sh",      "dash",   "bash",         "zsh",  "busybox", "tmux", "sudo",  "su",
+        "systemd", "screen", "sshd-session", "init", "cron",    "fish", "login", "dropbear"};
     struct tree_process list[] = {{10, 5, {8, 'x'}, "", ""}, {11, 10, {8, 'x'}, "", ""}};
     const struct process_tree two = {.list = list, .count = 2};
 
@@ -166,9 +166,10 @@ static void all_below_any(void **unused)
     assert_string_equal(BELOW(BELOW_ALL, 400), "401 402 403 404 407");
     assert_string_equal(BELOW(BELOW_ALL, 301, 200), "201 202 302");
     assert_string_equal(BELOW(BELOW_ALL, 500), "");
-    assert_string_equal(BELOW(BELOW_ALL, 1),
-                        "50 100 101 102 103 104 105 200 201 202 300 301 302 310 311 320 321 400 401 "
-                        "402 403 404 407 510");
+    assert_string_equal(
+        BELOW(BELOW_ALL, 1),
+        "50 100 101 102 103 104 105 200 201 202 300 301 302 310 311 320 321 400 401 "
+        "402 403 404 407 510");
 }
 
 static void own_processes(void **unused)
