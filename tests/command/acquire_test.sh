@@ -159,7 +159,7 @@ tree() {
 }
 python=$(cat /proc/$master/comm)
 check_equal "a master, whose children run the same program, is taken with its descendants" \
-    "metering 4 processes: $python[N] and its 3 descendants
+    "metering 4 processes: ${python}[N] and its 3 descendants
 $(tree $master | sort | xargs)" "$(taken $master)"
 check_equal "... with --only alone" "metering 1 process
 note: 3 descendants of these processes are not metered
