@@ -235,6 +235,16 @@ static void say_refused(const struct acquiring *acquiring)
             refused == 1 ? "it" : "them");
 }
 
+/* Those chosen by name or group are not missed. */
+static void say_spared(const struct acquiring *acquiring)
+{
+    const struct process_choice *choice = acquiring->choice;
+
+    for (size_t i = 0; i < choice->pid_count; i++)
+        if (intern_find(&acquiring->own, (uint64_t)choice->pids[i]) >= 0)
+            say(acquiring, "note: process %d is DPM's own, and not metered", choice->pids[i]);
+}
+
 /* They have no records yet, so the trace does not even mention them. */
 static int leave_out(struct acquiring *acquiring)
 {
@@ -265,6 +275,7 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     if (misses)
         say(acquiring, "note: %s", problem->text);
     say_refused(acquiring);
+    say_spared(acquiring);
     /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
     result = meter->begin(meter, ret_begun, problem);
     if (result >= 0)
