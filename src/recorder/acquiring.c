@@ -57,7 +57,10 @@ static int take_chosen(pid_t pid, void *context)
 
     if (intern_find(&acquiring->own, (uint64_t)pid) >= 0) {
         acquiring->spared = true;
-        return 0;
+        /* not to be looked at again later */
+        return intern_add(&acquiring->taken, key_of(pid)) < 0
+                   ? problem_set(acquiring->problem, -ENOMEM, "out of memory")
+                   : 0;
     }
     if (intern_add(&acquiring->chosen, (uint64_t)pid) < 0)
         return problem_set(acquiring->problem, -ENOMEM, "out of memory");
@@ -252,8 +255,10 @@ static int leave_out(struct acquiring *acquiring)
     const struct meter_change leave = {.leaves = true};
     int result = 0;
 
-    for (uint32_t i = 0; acquiring->all && result >= 0 && i < acquiring->own.count; i++)
+    for (uint32_t i = 0; acquiring->all && result >= 0 && i < acquiring->own.count; i++) {
         result = meter->change(meter, (pid_t)acquiring->own.keys[i], &leave, acquiring->problem);
+        result = result == -ESRCH ? 0 : result; /* it has ended */
+    }
     return result < 0 ? result : 0;
 }
 
