@@ -27,12 +27,12 @@ static char scratch[100];
 
 /* ---- functions whose names are known ---- */
 
-__attribute__((noipa, used)) static int static_function(int number)
+__attribute__((noipa, used, aligned(16))) static int static_function(int number)
 {
     return number * 3 + 1;
 }
 
-__attribute__((noipa)) int global_function(int number);
+__attribute__((noipa, aligned(16))) int global_function(int number);
 int global_function(int number)
 {
     return static_function(number) + 2;
@@ -40,7 +40,7 @@ int global_function(int number)
 
 /* A C++ compiler's symbol for zoo::Cage::open(int). */
 int mangled(int number) __asm__("_ZN3zoo4Cage4openEi");
-__attribute__((noipa)) int mangled(int number)
+__attribute__((noipa, aligned(16))) int mangled(int number)
 {
     return global_function(number) + 3;
 }
