@@ -95,6 +95,7 @@ size_t fuzz_example(uint8_t *bytes, size_t room)
     static const uint8_t example[] = {
         0,                                             /* the layout; a header: */
         1, 3,  1, 0,   0,   0,  1,  0, 0, 0, 13, 0, 9, /* RECEIVECALL */
+        2, 3,  0, 0,   0,   0,  0,  0, 0, 0, 13, 0, 9, /* another, earlier than the RECEIVE that it leads to */
         1, 1,  2, 0,   0,   0,  2,  0, 0, 0, 15, 0, 8, 9, 40, 2, 2,  1,  0, 0, 0, 9, 0,  0,
         0, 15, 0, 8,   9,   40, 1,  4, 3, 0, 0,  0, 1, 0, 0,  0, 14, 0,  9, 7, 1, 5, 5,  0,
         0, 0,  9, 0,   0,   0,  16, 0, 1, 2, 3,  4, 1, 6, 6,  0, 0,  0,  1, 0, 0, 0, 19, 0,

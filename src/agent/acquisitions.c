@@ -6,9 +6,9 @@
  *      each second       --> processes that have started since
  */
 #include "agent/agent_private.h"
-#include "base/process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -74,29 +74,34 @@ static int choose(json_t *params, struct acquisition *acquisition, struct proble
             choose_words(json_object_get(params, "units"), choice, process_choice_unit, problem);
     acquisition->acquiring.choice = choice;
     acquisition->acquiring.all = json_is_true(json_object_get(params, "all"));
-    acquisition->acquiring.descendants = json_is_true(json_object_get(params, "descendants"));
+    if (json_is_true(json_object_get(params, "masters")))
+        acquisition->acquiring.below = BELOW_MASTERS;
+    if (json_is_true(json_object_get(params, "descendants")))
+        acquisition->acquiring.below = BELOW_ALL;
     if (result >= 0 && !acquisition->acquiring.all && choice->pid_count + choice->word_count == 0)
         return problem_set(problem, -EINVAL,
                            "recording.acquire: give pids, names, cgroups, units, or all");
     return result;
 }
 
-#define SHELLS_MOST 16 /* between the front and the server that accepts remote shells */
-
-/* The remote shell of our own connection: metered with all others, its records would be messages again. What accepts remote
- * shells, the last before process 1, serves others, too. Returns how many processes there are. */
-static size_t find_remote_shell(const struct agent *agent, pid_t pids[SHELLS_MOST])
+/* The process that holds the remote shell of our own connection: metered with the others, its records would be messages
+ * again. 0: there is none. */
+static pid_t find_front(const struct agent *agent)
 {
     struct ucred front = {0};
     socklen_t size = sizeof(front);
-    size_t count = 0;
 
-    if (getsockopt(agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0)
-        return 0;
-    for (pid_t pid = process_parent(front.pid);
-         count < SHELLS_MOST && pid > 1 && process_parent(pid) > 1; pid = process_parent(pid))
-        pids[count++] = pid;
-    return count;
+    return getsockopt(agent->front, SOL_SOCKET, SO_PEERCRED, &front, &size) < 0 ? 0 : front.pid;
+}
+
+static void say_taken(const struct acquiring *acquiring)
+{
+    char taken[ACQUIRED_TEXT_SIZE], line[ACQUIRED_TEXT_SIZE + 32];
+
+    acquiring_text(acquiring, taken);
+    snprintf(line, sizeof(line), "metering %s", taken);
+    if (taken[0] != '\0')
+        acquiring->say(line, acquiring->context);
 }
 
 static int acquire(struct agent_recording *recording, json_t *params,
@@ -113,17 +118,13 @@ static int acquire(struct agent_recording *recording, json_t *params,
             problem, -ENOTSUP,
             "the ptrace meter cannot meter running processes: run dpmd there, or the "
             "agent as root");
-    pid_t shell[SHELLS_MOST];
-    if (acquisition->acquiring.all)
-        acquisition->acquiring.left_out_count = find_remote_shell(recording->agent, shell);
-    acquisition->acquiring.left_out = shell;
+    acquisition->acquiring.front = find_front(recording->agent);
     acquisition->acquiring.say = recordings_say;
     acquisition->acquiring.context = recording;
     result = acquiring_begin(&acquisition->acquiring, meter, ret_begun, problem);
-    acquisition->acquiring.left_out = NULL;
-    acquisition->acquiring.left_out_count = 0;
     if (result < 0)
         return result;
+    say_taken(&acquisition->acquiring);
     recordings_begin_one(recording);
     return recording_catch_up(&recording->recording, problem);
 }

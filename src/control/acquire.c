@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * acquire.c: `dpm acquire`: meters running processes and all that they create, for as long as requested; then releases
- * them and reports.
+ * them and reports. A master is taken with its workers.
  *
  *      choice --> pids --> the meter: acquire, until a pass finds no new process --> begin
  *      recording --> TRACE --> report
@@ -24,12 +24,12 @@ struct acquire_options {
     size_t pid_count, pid_capacity;
     uint64_t duration; /* ns; 0: until a signal */
     bool all;
-    bool descendants;
+    bool only, descendants;
 };
 
 /* ---- options ---- */
 
-enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, DESCENDANTS, DURATION, ATTACH };
+enum { NAME = RECORDING_OPTION_END, CGROUP, UNIT, ALL, ONLY, DESCENDANTS, DURATION, ATTACH };
 
 static const struct command_option acquire_options[] = {
     {"pid",
@@ -43,7 +43,11 @@ static const struct command_option acquire_options[] = {
      "processes in this cgroup and below: /system.slice"},
     {"unit", UNIT, {"UNIT", ARGUMENT_UNIT}, "processes of this systemd unit: redis.service"},
     {"all", ALL, {0}, "all processes of the machine except dpm"},
-    {"descendants", DESCENDANTS, {0}, "also what these processes have created before"},
+    {"only",
+     ONLY,
+     {0},
+     "without the descendants of a master: a process with a child of\nthe same program, as nginx"},
+    {"descendants", DESCENDANTS, {0}, "also the descendants of processes that are no masters"},
     {"duration", DURATION, {"TIME"}, "stop after TIME: 500ms, 10s, 5m, 1h"},
     {"attach", ATTACH, {"SESSION"}, "go on with a session of --host whose dpm was killed"},
     {0},
@@ -98,6 +102,9 @@ static int take_option(int option, struct acquire_options *options)
     case ALL:
         options->all = true;
         break;
+    case ONLY:
+        options->only = true;
+        break;
     case DESCENDANTS:
         options->descendants = true;
         break;
@@ -145,6 +152,8 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
     if (!chosen(options) && options->hosts.attach == NULL)
         return command_usage_error("acquire",
                                    "name processes: a pid, --name, --cgroup, --unit or --all");
+    if (options->only && options->descendants)
+        return command_usage_error("acquire", "--only and --descendants: give only one");
     result = take_pids(options);
     if (result < 0)
         result = recording_options_done("acquire", &options->recorder);
@@ -155,10 +164,20 @@ static int parse_options(int argc, char **argv, struct acquire_options *options)
 
 /* ---- the beginning ---- */
 
-static void tell_begin(const struct recording_command *command, const struct meter_begun *begun)
+static enum process_below below(const struct acquire_options *options)
 {
+    return options->only ? BELOW_NONE : options->descendants ? BELOW_ALL : BELOW_MASTERS;
+}
+
+static void tell_begin(const struct recording_command *command, const struct acquiring *acquiring,
+                       const struct meter_begun *begun)
+{
+    char taken[ACQUIRED_TEXT_SIZE];
+
+    acquiring_text(acquiring, taken);
     /* scripts wait for this line on standard error, even if the report goes to a file */
-    command_say("metering %zu process%s", begun->processes, begun->processes == 1 ? "" : "es");
+    command_say("metering %zu process%s%s%s", begun->processes, begun->processes == 1 ? "" : "es",
+                taken[0] == '\0' ? "" : ": ", taken);
     if (begun->unsettled > 0)
         command_say_to(
             command->messages,
@@ -190,12 +209,12 @@ static int record_acquired(struct acquire_options *options, struct recording_com
     struct problem problem;
     struct meter_begun begun;
     struct acquiring acquiring = {
-        .choice = &options->choice, .all = options->all, .descendants = options->descendants};
+        .choice = &options->choice, .all = options->all, .below = below(options)};
     int result = acquired_recording_begin(command, &acquiring, name_of(options), pid, &begun);
 
     if (result != 0)
         return result;
-    tell_begin(command, &begun);
+    tell_begin(command, &acquiring, &begun);
     acquired_recording_run(
         command, &acquiring,
         options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration, true);
@@ -229,7 +248,7 @@ static int acquire_there(const struct acquire_options *options)
         .pids = options->pids,
         .pid_count = options->pid_count,
         .all = options->all,
-        .descendants = options->descendants,
+        .below = below(options),
         .duration = options->duration,
         .name = name_of(options),
     };

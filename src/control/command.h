@@ -132,8 +132,8 @@ int command_take_traces(const char *command, int *argc, char ***argv, int first)
  * Call it before anything else sets errno. */
 int command_flush_output(struct problem *problem);
 
-/* Calls write(what, file) on the file with this name; NULL or "-" is standard output. Removes a regular file that could
- * not be written completely. Returns 0, or a negative errno with a line in `problem`: what `write` returned (-ENOMEM),
+/* Calls write(what, file) on a file that gets this name when it is complete (result_file.h); NULL or "-" is standard
+ * output. Returns 0, or a negative errno with a line in `problem`: what `write` returned (-ENOMEM),
  * or a write error. */
 int command_write_file(const char *name, int (*write)(const void *what, FILE *file),
                        const void *what, struct problem *problem);

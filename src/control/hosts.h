@@ -20,6 +20,7 @@
 #include "control/hosts_session.h"
 #include "control/hosts_store.h"
 #include "control/recording_command.h"
+#include "recorder/process_tree.h"
 
 #include <sys/types.h>
 
@@ -147,10 +148,11 @@ struct hosts_acquire {
     const struct process_choice *choice;
     const char *const *pids; /* as the user wrote them */
     size_t pid_count;
-    bool all, descendants;
-    uint64_t duration; /* ns; 0: until a signal */
-    uint64_t until;    /* of a session that is attached to: ns since 1970; 0: until a signal */
-    const char *name;  /* of the folder */
+    bool all;
+    enum process_below below; /* whose descendants are taken, too */
+    uint64_t duration;        /* ns; 0: until a signal */
+    uint64_t until;   /* of a session that is attached to: ns since 1970; 0: until a signal */
+    const char *name; /* of the folder */
 };
 
 /* Each returns the exit status. */

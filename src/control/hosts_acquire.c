@@ -28,8 +28,9 @@ static json_t *acquire_params(struct hosts *hosts, struct metered_host *host)
 {
     const struct hosts_acquire *wanted = hosts->context;
     const struct process_choice *choice = wanted->choice;
-    json_t *params = json_pack("{s:s, s:b, s:b}", "recording", HOSTS_RECORDING, "all", wanted->all,
-                               "descendants", wanted->descendants);
+    json_t *params = json_pack("{s:s, s:b, s:b, s:b}", "recording", HOSTS_RECORDING, "all",
+                               wanted->all, "masters", wanted->below == BELOW_MASTERS,
+                               "descendants", wanted->below == BELOW_ALL);
 
     (void)host;
     for (size_t i = 0; i < wanted->pid_count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* main.c: the program dpm: the table of its commands, and functions that they share. See command.h. */
 #include "base/nearest.h"
+#include "base/result_file.h"
 #include "control/command.h"
 
 #include "launch/launch.h"
@@ -14,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct command help_command;
@@ -134,36 +134,47 @@ static int cannot_write(const char *name, int error, struct problem *problem)
     return problem_set(problem, -error, "%s: cannot be written: %s", name, strerror(error));
 }
 
-/* Removes an incomplete result. Output to a device or a pipe cannot be undone. */
-static void remove_half(const char *name)
+static int write_all(const char *path, int (*write)(const void *what, FILE *file), const void *what,
+                     int *ret_error)
 {
-    struct stat status;
+    FILE *file = fopen(path, "we");
 
-    if (stat(name, &status) == 0 && S_ISREG(status.st_mode))
-        unlink(name);
+    if (file == NULL) {
+        *ret_error = errno;
+        return 0;
+    }
+    int result = write(what, file);
+    *ret_error = flush_error(file);
+    if (fclose(file) != 0 && *ret_error == 0)
+        *ret_error = errno;
+    return result;
+}
+
+static int tell_writing(int result, struct problem *problem)
+{
+    return result < 0 ? problem_set(problem, result, "%s",
+                                    result == -ENOMEM ? "out of memory" : strerror(-result))
+                      : 0;
 }
 
 int command_write_file(const char *name, int (*write)(const void *what, FILE *file),
                        const void *what, struct problem *problem)
 {
-    bool standard = name == NULL || strcmp(name, "-") == 0;
-    FILE *file = standard ? stdout : fopen(name, "we");
+    struct result_file file;
+    int error = 0;
 
-    if (file == NULL)
-        return cannot_write(name, errno, problem);
-    int result = write(what, file);
-    if (result < 0)
-        problem_set(problem, result, "%s", result == -ENOMEM ? "out of memory" : strerror(-result));
-    if (standard)
+    if (name == NULL || strcmp(name, "-") == 0) {
+        int result = tell_writing(write(what, stdout), problem);
         return result < 0 ? result : command_flush_output(problem);
-    int error = flush_error(file);
-    if (fclose(file) != 0 && error == 0)
-        error = errno;
-    if (result == 0 && error != 0)
-        result = cannot_write(name, error, problem);
+    }
+    int begun = result_file_begin(&file, name);
+    if (begun < 0)
+        return cannot_write(name, -begun, problem);
+    int result = write_all(file.path, write, what, &error);
+    int ended = result_file_end(&file, result < 0 ? result : -error);
     if (result < 0)
-        remove_half(name);
-    return result;
+        return tell_writing(result, problem);
+    return ended < 0 ? cannot_write(name, -ended, problem) : 0;
 }
 
 int parse_size(const char *text, uint64_t *ret_size)

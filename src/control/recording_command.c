@@ -2,6 +2,7 @@
 /* recording_command.c: a command that records. See recording_command.h. */
 #include "control/recording_command.h"
 
+#include "base/result_file.h"
 #include "control/custom_filter.h"
 #include "control/report_so_far.h"
 #include "control/view_display.h"
@@ -15,16 +16,14 @@
 /* Per call that stops the program; from OVERHEAD in dpm-meter(7). */
 #define PTRACE_COST "about 50 us"
 
-/* Whether a file can be written that is written after the recording; NULL: there is none. */
-static bool can_write(const char *name)
+/* Whether the page can be written after the recording. */
+static bool can_write_page(const char *name)
 {
-    FILE *file = name == NULL || strcmp(name, "-") == 0 ? NULL : fopen(name, "ae");
+    int result = name == NULL || strcmp(name, "-") == 0 ? 0 : result_file_check(name);
 
-    if (file == NULL && name != NULL && strcmp(name, "-") != 0)
-        command_error("cannot write the report to %s: %s", name, strerror(errno));
-    else if (file != NULL)
-        fclose(file);
-    return file != NULL || name == NULL || strcmp(name, "-") == 0;
+    if (result < 0)
+        command_error("cannot write the report to %s: %s", name, strerror(-result));
+    return result == 0;
 }
 
 int recording_command_init(struct recording_command *command,
@@ -43,7 +42,7 @@ int recording_command_init(struct recording_command *command,
         command_error("cannot write the report to %s: %s", options->report, strerror(errno));
         return -1;
     }
-    if (!can_write(options->html))
+    if (!can_write_page(options->html))
         return -1;
     command->signals = recording_signals(ret_old_mask);
     if (command->signals < 0) {

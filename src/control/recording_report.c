@@ -113,12 +113,17 @@ int recording_report_show(const struct recording_command *command, const struct 
 int recording_report_finish(const struct recording_command *command,
                             const struct whole_report *whole, struct problem *problem)
 {
+    int result = 0;
+
     say_how_to_get_the_rest(command);
-    if (fflush(command->messages) == EOF || ferror(command->messages))
-        return problem_set(problem, -EIO, "cannot write the report: %s", strerror(errno));
-    return command->options->html == NULL
-               ? 0
-               : whole_report_write_html(whole, command->options->html, problem);
+    bool written = fflush(command->messages) != EOF && !ferror(command->messages);
+    int error = errno;
+    /* the page does not depend on whether somebody reads the text */
+    if (command->options->html != NULL)
+        result = whole_report_write_html(whole, command->options->html, problem);
+    return result == 0 && !written
+               ? problem_set(problem, -EIO, "cannot write the report: %s", strerror(error))
+               : result;
 }
 
 static int report(const struct recording_command *command, const struct whole_report *whole,

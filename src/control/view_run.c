@@ -319,12 +319,16 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
                      struct problem *problem)
 {
     int result = prepare(run, file, problem);
+    sighandler_t before = SIG_DFL;
 
     run->begin = clock_now(CLOCK_REALTIME);
     if (result == 0 && command != NULL)
         result = start_command(run, command, problem);
     run->end =
         run->options->limit == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + run->options->limit;
+    /* if the reader of the text goes away, the model is saved nevertheless */
+    if (run->options->save != NULL)
+        before = signal(SIGPIPE, SIG_IGN);
     if (result == 0)
         result = loop(run, problem);
     if (result < 0)
@@ -334,6 +338,8 @@ static int carry_out(struct view_run *run, const char *file, char *const *comman
     view_hosts_end(run->hosts, &run->of_hosts);
     run->hosts = NULL;
     result = report(run, problem);
+    if (run->options->save != NULL)
+        signal(SIGPIPE, before);
     return result < 0 ? result : command_flush_output(problem);
 }
 

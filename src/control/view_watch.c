@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,10 +98,14 @@ int view_watch_traces(const char *file, const char *const *traces, size_t count,
 {
     struct watching watching = {.options = options};
     struct problem problem = {""};
+    /* if the reader of the text goes away, the model is saved nevertheless */
+    sighandler_t before = options->save == NULL ? SIG_DFL : signal(SIGPIPE, SIG_IGN);
     int result = view_display_new(file, stdout, options->json, &watching.display, &problem);
 
     if (result == 0)
         result = read_traces(&watching, traces, count, &problem);
+    if (options->save != NULL)
+        signal(SIGPIPE, before);
     if (result == 0)
         result = command_flush_output(&problem);
     if (result == 0)

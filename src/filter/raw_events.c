@@ -309,13 +309,13 @@ static enum path_role role_of(unsigned event)
                                    : PATH_ROLE_UNKNOWN;
 }
 
-static int describe_path(struct raw_events *events, const struct raw_record *raw,
+static int describe_path(struct raw_events *events, const struct raw_record *raw, uint64_t time,
                          const struct sides *sides, bool receives, struct end *end)
 {
     int64_t from = flow_of(events, sides->from_cookie), to = flow_of(events, sides->to_cookie);
     bool is_bytes = events->records->system.paths == PATHS_BYTES;
     struct path_record path = {
-        .header = {.time = raw->time, .id = EVENT_PATH, .flags = RECORD_NO_STREAM},
+        .header = {.time = time, .id = EVENT_PATH, .flags = RECORD_NO_STREAM},
         .kind = is_bytes ? PATH_BYTE_CHANNEL : PATH_CHANNEL,
         .role = (uint8_t)role_of(raw->type->event),
         .cookie = receives ? sides->to_cookie : sides->from_cookie,
@@ -331,9 +331,10 @@ static int describe_path(struct raw_events *events, const struct raw_record *raw
     return record_queue_add(&events->made, &path.header);
 }
 
-/* The acting process's end. NULL and *ret_result 0: the record does not name both sides. */
-static struct end *end_of(struct raw_events *events, const struct raw_record *raw, bool receives,
-                          int *ret_result)
+/* The acting process's end; if it is new, its path is described at `time`. NULL and *ret_result 0: the record does not
+ * name both sides. */
+static struct end *end_of(struct raw_events *events, const struct raw_record *raw, uint64_t time,
+                          bool receives, int *ret_result)
 {
     struct sides sides;
     bool is_new;
@@ -345,7 +346,7 @@ static struct end *end_of(struct raw_events *events, const struct raw_record *ra
     struct end *end = find_or_add(&events->end_numbers, &events->ends,
                                   machine_key(raw->machine, cookie), &is_new);
     *ret_result = end == NULL ? -ENOMEM
-                  : is_new    ? describe_path(events, raw, &sides, receives, end)
+                  : is_new    ? describe_path(events, raw, time, &sides, receives, end)
                               : 0;
     return *ret_result < 0 ? NULL : end;
 }
@@ -355,10 +356,11 @@ static struct end *end_of(struct raw_events *events, const struct raw_record *ra
 /* A RECEIVECALL that names no sender is that of the process's next RECEIVE: the process does nothing in between. */
 static struct end *called_end(struct raw_events *events, size_t index, int *ret_result)
 {
+    const struct raw_record *list = events->records->list;
     uint32_t next = events->received_next[index];
 
     *ret_result = 0;
-    return next == 0 ? NULL : end_of(events, &events->records->list[next], true, ret_result);
+    return next == 0 ? NULL : end_of(events, &list[next], list[index].time, true, ret_result);
 }
 
 static uint32_t advance(const struct raw_events *events, uint32_t *position, uint32_t bytes)
@@ -468,7 +470,7 @@ static int fill_body(struct raw_events *events, size_t index, const struct proce
     }
     raw_number(events->records, raw, MEANS_BYTES, &number, NULL);
     record->message.bytes = number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
-    struct end *end = end_of(events, raw, is_receiving(raw->type->event), &result);
+    struct end *end = end_of(events, raw, raw->time, is_receiving(raw->type->event), &result);
     if (end == NULL && result == 0 && raw->type->event == EVENT_RECEIVECALL)
         end = called_end(events, index, &result);
     if (end != NULL)

@@ -3,7 +3,6 @@
 #include "recorder/acquiring.h"
 
 #include "base/process.h"
-#include "recorder/process_tree.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -56,6 +55,13 @@ static int take_chosen(pid_t pid, void *context)
 {
     struct acquiring *acquiring = context;
 
+    if (intern_find(&acquiring->own, (uint64_t)pid) >= 0) {
+        acquiring->spared = true;
+        /* not to be looked at again later */
+        return intern_add(&acquiring->taken, key_of(pid)) < 0
+                   ? problem_set(acquiring->problem, -ENOMEM, "out of memory")
+                   : 0;
+    }
     if (intern_add(&acquiring->chosen, (uint64_t)pid) < 0)
         return problem_set(acquiring->problem, -ENOMEM, "out of memory");
     return take(acquiring, pid);
@@ -63,26 +69,27 @@ static int take_chosen(pid_t pid, void *context)
 
 /* ---- descendants ---- */
 
-/* Adds those that live now to the chosen processes. Returns how many were chosen before, or a negative errno. */
-static int64_t add_descendants(struct acquiring *acquiring)
+/* Which processes there are now, and which of them are DPM's own. */
+static int look(struct acquiring *acquiring)
 {
-    struct process_tree tree = {0};
-    uint32_t before = acquiring->chosen.count;
-    int result = process_tree_read(&tree, acquiring->problem);
+    int result = process_tree_read(&acquiring->tree, acquiring->problem);
 
-    if (result == 0 && process_tree_descendants(&tree, &acquiring->chosen) < 0)
+    intern_done(&acquiring->own);
+    if (result == 0 && process_tree_own(&acquiring->tree, acquiring->front, &acquiring->own) < 0)
         result = problem_set(acquiring->problem, -ENOMEM, "out of memory");
-    process_tree_done(&tree);
-    return result < 0 ? result : (int64_t)before;
+    acquiring->looked = result == 0;
+    return result;
 }
 
 static int take_descendants(struct acquiring *acquiring)
 {
-    int64_t first = add_descendants(acquiring);
-    int result = first < 0 ? (int)first : 0;
+    int result = process_tree_below(&acquiring->tree, &acquiring->chosen, acquiring->below,
+                                    &acquiring->own, &acquiring->more);
 
-    for (uint32_t i = (uint32_t)first; result >= 0 && i < acquiring->chosen.count; i++)
-        result = take(acquiring, (pid_t)acquiring->chosen.keys[i]);
+    if (result < 0)
+        return problem_set(acquiring->problem, result, "out of memory");
+    for (uint32_t i = 0; result >= 0 && i < acquiring->more.count; i++)
+        result = take(acquiring, (pid_t)acquiring->more.keys[i]);
     return result;
 }
 
@@ -105,19 +112,76 @@ static void names_of(const uint64_t *pids, size_t count, char *text, size_t size
         snprintf(text + length, size - length, " ...");
 }
 
-/* What they create from now on is metered, but not what they have created. */
-static void say_left_out(struct acquiring *acquiring)
+/* " and its 4 children": which descendants of a chosen process were taken without being chosen. "": none. */
+static void name_more(const struct acquiring *acquiring, pid_t pid, char text[64])
 {
-    char names[NAMED_MOST * 64];
-    int64_t first = acquiring->all || acquiring->descendants ? -1 : add_descendants(acquiring);
+    size_t count = 0, children = 0;
 
-    if (first < 0 || first == acquiring->chosen.count)
-        return;
-    size_t count = acquiring->chosen.count - (size_t)first;
-    names_of(acquiring->chosen.keys + first, count, names, sizeof(names));
-    say(acquiring, "note: %zu %s not metered: %s (--descendants takes %s)", count,
-        count == 1 ? "descendant of these processes is" : "descendants of these processes are",
-        names, count == 1 ? "it" : "them");
+    for (uint32_t i = 0; i < acquiring->more.count; i++) {
+        pid_t more = (pid_t)acquiring->more.keys[i];
+        if (process_tree_ancestor(&acquiring->tree, more, &acquiring->chosen) != pid)
+            continue;
+        count++;
+        children += process_tree_is_child(&acquiring->tree, more, pid);
+    }
+    text[0] = '\0';
+    if (count == 1)
+        snprintf(text, 64, " and its %s", children == 1 ? "child" : "descendant");
+    if (count > 1)
+        snprintf(text, 64, " and its %zu %s", count,
+                 children == count ? "children" : "descendants");
+}
+
+#define MASTERS_NAMED 3
+
+void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_SIZE])
+{
+    size_t length = 0, named = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; acquiring->more.count > 0 && i < acquiring->chosen.count; i++) {
+        char name[64], more[64];
+        name_more(acquiring, (pid_t)acquiring->chosen.keys[i], more);
+        if (more[0] == '\0')
+            continue;
+        if (named++ == MASTERS_NAMED) {
+            snprintf(text + length, ACQUIRED_TEXT_SIZE - length, " ...");
+            return;
+        }
+        names_of(&acquiring->chosen.keys[i], 1, name, sizeof(name));
+        length += (size_t)snprintf(text + length, ACQUIRED_TEXT_SIZE - length, "%s%s%s",
+                                   length == 0 ? "" : ", ", name, more);
+    }
+}
+
+static int add_all(struct intern *pids, const struct intern *more)
+{
+    for (uint32_t i = 0; i < more->count; i++)
+        if (intern_add(pids, more->keys[i]) < 0)
+            return -ENOMEM;
+    return 0;
+}
+
+/* What they create from now on is metered, but not what they have created. */
+static void say_left_out(const struct acquiring *acquiring)
+{
+    struct intern taken = {0}, left = {0};
+    char names[NAMED_MOST * 64];
+    bool several;
+
+    if (acquiring->all || acquiring->below == BELOW_ALL ||
+        add_all(&taken, &acquiring->chosen) < 0 || add_all(&taken, &acquiring->more) < 0 ||
+        process_tree_below(&acquiring->tree, &taken, BELOW_ALL, &acquiring->own, &left) < 0 ||
+        left.count == 0)
+        goto done;
+    several = left.count > 1;
+    names_of(left.keys, left.count, names, sizeof(names));
+    say(acquiring, "note: %u %s not metered: %s (--descendants takes %s)", left.count,
+        several ? "descendants of these processes are" : "descendant of these processes is", names,
+        several ? "them" : "it");
+done:
+    intern_done(&taken);
+    intern_done(&left);
 }
 
 /* ---- at the beginning ---- */
@@ -133,11 +197,12 @@ static int take_all(struct acquiring *acquiring, struct process_choice *choice)
     for (int pass = 0; pass < MOST_PASSES && result >= 0; pass++) {
         acquiring->marked = 0;
         acquiring->refused = 0;
-        if (acquiring->all)
+        result = look(acquiring);
+        if (result >= 0 && acquiring->all)
             result = take(acquiring, 0);
-        else
+        else if (result >= 0)
             result = process_choice_find(choice, take_chosen, acquiring, acquiring->problem);
-        if (result >= 0 && acquiring->descendants)
+        if (result >= 0)
             result = take_descendants(acquiring);
         if (acquiring->marked == 0)
             break;
@@ -145,9 +210,13 @@ static int take_all(struct acquiring *acquiring, struct process_choice *choice)
     return result < 0 ? result : 0;
 }
 
-static int cannot_meter_any(uint32_t refused, struct problem *problem)
+static int cannot_meter_any(const struct acquiring *acquiring, struct problem *problem)
 {
-    if (refused > 0)
+    if (acquiring->spared)
+        return problem_set(problem, -ESRCH,
+                           "cannot meter any of the chosen processes: they are DPM's own, which "
+                           "this recording needs");
+    if (acquiring->refused > 0)
         return problem_set(
             problem, -EPERM,
             "cannot meter any of the chosen processes: they belong to other users, or "
@@ -169,6 +238,16 @@ static void say_refused(const struct acquiring *acquiring)
             refused == 1 ? "it" : "them");
 }
 
+/* Those chosen by name or group are not missed. */
+static void say_spared(const struct acquiring *acquiring)
+{
+    const struct process_choice *choice = acquiring->choice;
+
+    for (size_t i = 0; i < choice->pid_count; i++)
+        if (intern_find(&acquiring->own, (uint64_t)choice->pids[i]) >= 0)
+            say(acquiring, "note: process %d is DPM's own, and not metered", choice->pids[i]);
+}
+
 /* They have no records yet, so the trace does not even mention them. */
 static int leave_out(struct acquiring *acquiring)
 {
@@ -176,8 +255,10 @@ static int leave_out(struct acquiring *acquiring)
     const struct meter_change leave = {.leaves = true};
     int result = 0;
 
-    for (size_t i = 0; result >= 0 && i < acquiring->left_out_count; i++)
-        result = meter->change(meter, acquiring->left_out[i], &leave, acquiring->problem);
+    for (uint32_t i = 0; acquiring->all && result >= 0 && i < acquiring->own.count; i++) {
+        result = meter->change(meter, (pid_t)acquiring->own.keys[i], &leave, acquiring->problem);
+        result = result == -ESRCH ? 0 : result; /* it has ended */
+    }
     return result < 0 ? result : 0;
 }
 
@@ -195,10 +276,11 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
         return result;
     bool misses = !acquiring->all && process_choice_misses(acquiring->choice, problem);
     if (meter->live(meter) == 0)
-        return misses ? -ESRCH : cannot_meter_any(acquiring->refused, problem);
+        return misses ? -ESRCH : cannot_meter_any(acquiring, problem);
     if (misses)
         say(acquiring, "note: %s", problem->text);
     say_refused(acquiring);
+    say_spared(acquiring);
     /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
     result = meter->begin(meter, ret_begun, problem);
     if (result >= 0)
@@ -216,7 +298,9 @@ static int take_new(pid_t pid, void *context)
 
     if (intern_find(&acquiring->taken, key_of(pid)) >= 0)
         return 0;
-    int before = acquiring->marked, result = take_chosen(pid, context);
+    int before = acquiring->marked, result = acquiring->looked ? 0 : look(acquiring);
+    if (result == 0)
+        result = take_chosen(pid, context);
     if (result >= 0 && acquiring->marked > before &&
         intern_add(&acquiring->fresh, (uint64_t)pid) < 0)
         return problem_set(acquiring->problem, -ENOMEM, "out of memory");
@@ -225,11 +309,12 @@ static int take_new(pid_t pid, void *context)
 
 static void say_fresh(const struct acquiring *acquiring)
 {
-    char name[64];
+    char name[64], more[64];
 
     for (uint32_t i = 0; i < acquiring->fresh.count; i++) {
         names_of(&acquiring->fresh.keys[i], 1, name, sizeof(name));
-        say(acquiring, "metering one more process: %s", name);
+        name_more(acquiring, (pid_t)acquiring->fresh.keys[i], more);
+        say(acquiring, "metering one more process: %s%s", name, more);
     }
 }
 
@@ -245,8 +330,10 @@ int acquiring_step(struct acquiring *acquiring, struct problem *problem)
     acquiring->last = now;
     acquiring->problem = problem;
     acquiring->marked = 0;
+    acquiring->looked = false;
     words.pid_count = 0;
     intern_done(&acquiring->chosen);
+    intern_done(&acquiring->more);
     intern_done(&acquiring->fresh);
     int result = process_choice_find(&words, take_new, acquiring, problem);
     if (result < 0 || acquiring->marked == 0)
@@ -261,7 +348,10 @@ int acquiring_step(struct acquiring *acquiring, struct problem *problem)
 
 void acquiring_done(struct acquiring *acquiring)
 {
+    process_tree_done(&acquiring->tree);
     intern_done(&acquiring->chosen);
+    intern_done(&acquiring->more);
+    intern_done(&acquiring->own);
     intern_done(&acquiring->taken);
     intern_done(&acquiring->fresh);
 }

@@ -3,7 +3,7 @@
  * acquiring.h: takes running processes into the metering: at the beginning, and later those that are chosen by name,
  * cgroup or unit and have started since.
  *
- *      choice --> pids (--> their descendants) --> the meter: acquire, until a pass finds no new process --> begin
+ *      choice --> pids (--> descendants of masters, or all) --> the meter: acquire, until a pass finds no new process --> begin
  *      each second: choice --> pids that were not there before --> acquire --> begin
  */
 #ifndef DPM_ACQUIRING_H
@@ -11,22 +11,27 @@
 
 #include "meter/shared/meter_interface.h"
 #include "recorder/process_choice.h"
+#include "recorder/process_tree.h"
 
 struct acquiring {
     /* set by the caller: */
     struct process_choice *choice;
-    bool all;         /* every process of the machine */
-    bool descendants; /* also the live descendants of the chosen ones */
-    /* These are left out at the beginning, although they are chosen. */
-    const pid_t *left_out;
-    size_t left_out_count;
+    bool all; /* every process of the machine */
+    /* whose live descendants are taken, too */
+    enum process_below below;
+    pid_t front; /* the process whose remote shell is not metered; 0: there is none */
     /* Gets what the user should know, a line each. */
     void (*say)(const char *line, void *context);
     void *context;
     /* ours: */
     struct meter_interface *meter;
     struct problem *problem;
+    struct process_tree tree;
+    bool looked;          /* the tree is of this step */
+    bool spared;          /* a chosen process is DPM's own */
     struct intern chosen; /* pids */
+    struct intern more;   /* pids of descendants, which are taken, too */
+    struct intern own;    /* pids of DPM's own processes, which are not */
     struct intern taken;  /* processes that the meter was asked to take: pid and start */
     struct intern fresh;  /* pids that were taken in this step */
     int marked;           /* streams, in this pass */
@@ -38,6 +43,11 @@ struct acquiring {
  * those of the meter and of reading /proc; -ESRCH: there is none; each with a line in `problem`. */
 int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
                     struct meter_begun *ret_begun, struct problem *problem);
+
+#define ACQUIRED_TEXT_SIZE 256
+
+/* After acquiring_begin. Which descendants were taken without being chosen: "nginx[812] and its 4 children, ..."; "": none. */
+void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_SIZE]);
 
 /* Looks for processes that have started since, about once a second. Says which it takes. Returns 0, or a negative errno
  * with a line in `problem`: the meter can take no more. */

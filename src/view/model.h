@@ -71,8 +71,8 @@ int view_model_each(struct view_model *model, const char *type, view_each *each,
 int view_model_begin(struct view_model *model, struct problem *problem);
 int view_model_commit(struct view_model *model, struct problem *problem);
 
-/* Writes the model to a file, a database of SQLite, which replaces an older file. */
-int view_model_save(struct view_model *model, const char *file, struct problem *problem);
+/* Writes the model to a file, a database of SQLite, which gets its name when it is complete. */
+int view_model_save(struct view_model *model, const char *name, struct problem *problem);
 
 /* Runs a query that only reads, on a saved model or (`model`) one in memory, and hands over each row as text; NULL
  * stands for an unknown value. The first row is the names of the columns. `row` returns 0, or a negative errno, which

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* model_file.c: the information model as a file, and queries. See model.h. */
+#include "base/result_file.h"
 #include "view/model_state.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Copies everything into another database. */
 static int copy_into(struct view_model *model, sqlite3 *to)
@@ -20,25 +19,22 @@ static int copy_into(struct view_model *model, sqlite3 *to)
     return sqlite3_errcode(to);
 }
 
-int view_model_save(struct view_model *model, const char *file, struct problem *problem)
+int view_model_save(struct view_model *model, const char *name, struct problem *problem)
 {
+    struct result_file file;
     sqlite3 *to = NULL;
-    char *part = sqlite3_mprintf("%s.part", file);
-    int result = 0;
+    int result = result_file_begin(&file, name);
 
-    if (part == NULL)
-        return problem_set(problem, -ENOMEM, "%s: out of memory", file);
-    unlink(part);
-    if (sqlite3_open_v2(part, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK ||
-        copy_into(model, to) != SQLITE_OK)
-        result = problem_set(problem, -EIO, "%s: %s", file, sqlite3_errmsg(to));
-    sqlite3_close(to);
-    if (result == 0 && rename(part, file) < 0)
-        result = problem_set(problem, -errno, "%s: %s", file, strerror(errno));
     if (result < 0)
-        unlink(part);
-    sqlite3_free(part);
-    return result;
+        return problem_set(problem, result, "%s: %s", name, strerror(-result));
+    if (sqlite3_open_v2(file.path, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+            SQLITE_OK ||
+        copy_into(model, to) != SQLITE_OK)
+        result = problem_set(problem, -EIO, "%s: %s", name, sqlite3_errmsg(to));
+    sqlite3_close(to);
+    int ended = result_file_end(&file, result);
+    return result == 0 && ended < 0 ? problem_set(problem, ended, "%s: %s", name, strerror(-ended))
+                                    : result;
 }
 
 int view_model_open(const char *file, struct view_model **ret_model, struct problem *problem)

@@ -37,6 +37,7 @@ usage() {
 check_equal "choosing no process is wrong usage" 2 "$(usage)"
 check_equal "what is no pid is wrong usage" 2 "$(usage 12x)"
 check "... and named" grep -q "'12x' is not a process id" err
+check_equal "with all descendants or without any, not both" 2 "$(usage --only --descendants 1)"
 check_equal "a wrong duration is wrong usage" 2 "$(usage --duration 3y 1)"
 check_equal "a process that does not exist is an error" 1 "$(usage 4194399)"
 check_equal "... in one line" 1 "$(wc -l < err)"
@@ -63,7 +64,8 @@ fi
 
 connections 3
 take_over -o old.trace --descendants "$holder"
-check_equal "it says how many processes it meters; --descendants takes the child, too" 'dpm: metering 2 processes' "$(head -n 1 err)"
+check_equal "it says how many processes it meters; --descendants takes the child, too" \
+    "dpm: metering 2 processes: ${crowd##*/}[$holder] and its child" "$(head -n 1 err)"
 echo use >&7
 wait_for 30 grep -q 'done' held
 let_go
@@ -118,6 +120,58 @@ for signal in $signals; do
 done
 pkill -P $parent
 wait $parent
+
+# ---- masters ----
+
+# A master with two workers; one of them has started another program.
+cat > master.py <<'EOF'
+import os, subprocess, time
+for i in range(2):
+    if os.fork() == 0:
+        if i == 0:
+            subprocess.Popen(["sleep", "120"])
+        open("worker.%d" % i, "w").close()
+        time.sleep(120)
+        os._exit(0)
+time.sleep(120)
+EOF
+python3 master.py &
+master=$!
+sh -c '(sleep 122; :) & wait' &
+parent=$!
+wait_for 30 test -e worker.0 -a -e worker.1
+wait_for 30 sh -c "pgrep -P \$(pgrep -P $parent) sleep"
+# taken ARGUMENT...: the first line and the notes of a recording of these, without the names of processes left out; then which
+# processes the trace has.
+taken() {
+    rm -rf taken.trace
+    take_over -o taken.trace "$@"
+    let_go
+    sed -n 's/^dpm: //; s/\[[0-9]*\]/[N]/g; s/metered: .*/metered/; /^metering/p; /^note/p' err | sort
+    "$dpm" stats --json taken.trace | jq -r '.processes[] | select(.pid != null).pid' | sort | xargs
+}
+# tree PROCESS: it and all its descendants.
+tree() {
+    echo "$1"
+    for child in $(pgrep -P "$1"); do
+        tree "$child"
+    done
+}
+python=$(cat /proc/$master/comm)
+check_equal "a master, whose children run the same program, is taken with its descendants" \
+    "metering 4 processes: ${python}[N] and its 3 descendants
+$(tree $master | sort | xargs)" "$(taken $master)"
+check_equal "... with --only alone" "metering 1 process
+note: 3 descendants of these processes are not metered
+$master" "$(taken --only $master)"
+check_equal "a shell is no master" "metering 1 process
+note: 2 descendants of these processes are not metered
+$parent" "$(taken -p $parent)"
+check_equal "... with --descendants, these are taken" "metering 3 processes: sh[N] and its 2 descendants
+$(tree $parent | sort | xargs)" "$(taken --descendants -p $parent)"
+# shellcheck disable=SC2046 # one word for each process
+kill $(tree $master) $(tree $parent)
+wait $master $parent 2> killed
 
 # ---- cgroup, duration ----
 

@@ -101,6 +101,16 @@ refuses 2 "give a time of 1s to 168h" run --alone 169h --host a true
 refuses 2 "need --host" run --rsh ssh true
 refuses 1 "there is no session 'none'" filter --from none
 
+# ---- dpm's own processes ----
+
+on acquire --host web1 --name dpm --name sshd --kinds tcp -o shells --duration 200ms
+check_equal "what accepts remote shells is metered, but not the one of this session" "0 sshd" \
+    "$? $("$dpm" stats --json shells/web1 2> dump.err | jq -r '.processes[] | select(.pid != null).name' | sort -u)"
+on acquire --host web1 --name dpm -o refused
+check_equal "the agent's own processes alone are refused" \
+    "1 dpm: web1: cannot meter any of the chosen processes: they are DPM's own, which this recording needs" \
+    "$? $(grep own, err)"
+
 # ---- dpm run ----
 
 watched on run -o run --kinds tcp --host web1:"python3 $shared/server.py 2" --host web2,db1 \

@@ -125,6 +125,27 @@ refuses_what_is_no_trace report
 fails "no trace" 2 'report: name a trace' "$dpm" report
 fails "both faces" 2 '.*give only one' "$dpm" report --html x.html --json alpha
 fails "a page that cannot be written" 1 'none/x.html: cannot be written' "$dpm" report --html none/x.html gamma
+fails "a page on a full device" 1 '/dev/full: cannot be written: No space left' "$dpm" report --html /dev/full gamma
+# on_small_disk: of two pages, the second does not fit
+on_small_disk() {
+    unshare -m sh -e -c 'mount -t tmpfs -o size=8k small small
+        echo old > small/old.html
+        "$1" report --html small/old.html gamma 2>&1 || echo $?
+        ls -A small
+        cat small/old.html' sh "$dpm"
+}
+mkdir small
+if unshare -m mount -t tmpfs small small 2> err; then
+    check_equal "if the disk is full, the older page stays, and nothing of the new one" \
+        "dpm: small/old.html: cannot be written: No space left on device 1 old.html old" "$(on_small_disk | xargs)"
+else
+    skip "a page on a full disk" "$(cat err)"
+fi
+"$dpm" report --html - gamma > gamma.html
+ln -s gamma.html link.html
+runs "a page over another, at the end of a link" "$dpm" report --html link.html gamma
+check_equal "... is that file, with its mode" "gamma.html $(stat -c %a gamma.html)" "$(readlink link.html) $(stat -c %a gamma.html)"
+check_equal "a page on standard output by its name" "$(cksum < gamma.html)" "$("$dpm" report --html /dev/stdout gamma | cksum)"
 cannot_print "report" "$dpm" report gamma
 cannot_print "report as a page" "$dpm" report --html - gamma
 

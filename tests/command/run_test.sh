@@ -157,6 +157,15 @@ check "without --analyses it is the page of dpm report" cmp n.html report.html
 "$dpm" run --analyses who -- true > out 2> err
 check_equal "an unknown analysis is wrong usage" "2 dpm: run: --analyses 'who': choose from stats, why, path, parallelism, \
 causality, all; -NAME leaves one out (try: dpm run --help)" "$? $(cat err)"
+# the messages go to a pipe whose reader has ended
+mkfifo pipe
+: < pipe &
+exec 5> pipe
+wait $!
+"$dpm" run -o p.trace --html p.html -- true 2>&5
+check_equal "if nobody reads the messages, the page is written nevertheless, whole" "0 1" "$? $(grep -c '</html>' p.html)"
+exec 5>&-
+rm pipe
 "$dpm" run --html /nowhere/page.html -- touch ran > out 2> err
 check_equal "a page that cannot be written is reported before the command runs" \
     "1 dpm: cannot write the report to /nowhere/page.html: No such file or directory" "$? $(cat err)"

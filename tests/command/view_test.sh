@@ -82,6 +82,16 @@ fails "a wrong query" 1 'the query: .*syntax error' "$dpm" view sql saved.db 'SE
 fails "a file that is no database" 1 'all.view: .*' "$dpm" view sql all.view 'SELECT 1'
 fails "a database that does not exist" 1 'none.db: .*' "$dpm" view sql none.db 'SELECT 1'
 echo 'VIEW DEF Never (a: 1) ACTIVE WHEN 1 > 2; END VIEW DEF' > never.view
+mkfifo pipe
+: < pipe &
+exec 5> pipe
+wait $! # now the reader has ended
+env --default-signal=PIPE "$dpm" view --json --every 1h --save piped.db watch all.view alpha 2> err >&5
+check_equal "if nobody reads the lines, SIGPIPE ends it, and the database is saved" \
+    "141 $("$dpm" view sql saved.db 'SELECT count(*) FROM Senders' | tail -n 1)" \
+    "$? $("$dpm" view sql piped.db 'SELECT count(*) FROM Senders' | tail -n 1)"
+exec 5>&-
+rm pipe
 fails "a database that cannot be written" 1 '/proc/x.db: .*' "$dpm" view --every 1h --save /proc/x.db watch never.view alpha
 
 # ---- explain ----

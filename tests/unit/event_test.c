@@ -894,8 +894,9 @@ static void test_kept_paths_outlive_others(void **unused)
 static struct name_record make_name(enum name_kind kind, uint64_t number, const char *name)
 {
     struct name_record record = {.header.id = EVENT_NAME, .number = number, .kind = kind};
+    size_t length = strlen(name);
 
-    memcpy(record.name, name, strnlen(name, NAME_SIZE));
+    memcpy(record.name, name, length < NAME_SIZE ? length : NAME_SIZE);
     return record;
 }
 

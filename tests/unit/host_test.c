@@ -293,7 +293,7 @@ static char root[64];
 
 static void at(const char *name, char path[512])
 {
-    snprintf(path, 512, "%s/%s", root, name);
+    assert_in_range(snprintf(path, 512, "%s/%s", root, name), 1, 511);
 }
 
 /* With the folders above it. */

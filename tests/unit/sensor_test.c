@@ -36,34 +36,63 @@ struct deep *volatile deep; /* NULL: what is behind it is unknown */
 static struct deep deep_one = {4};
 
 static struct sensor_program *program;
-static struct sensors *sensors;
+static struct sensors *sensors;       /* NULL: sensors do not work here */
+static struct sensors *other_sensors; /* with a ring of another size */
 
-__attribute__((noinline)) static int reach(int number, long other)
+/* noipa: copies of it for known arguments would be further places of its probe. */
+__attribute__((noipa)) static int reach(int number, long other)
 {
     DTRACE_PROBE2(sensor_test, reached, one, other);
     __asm__ volatile("" ::: "memory");
     return number + (int)other;
 }
 
-static int open_all(void **state)
+static int open_program(void **state)
 {
     struct problem problem = {""};
 
     (void)state;
     if (sensor_program_open(getpid(), &program, &problem) < 0)
         print_error("%s\n", problem.text);
+    return 0;
+}
+
+static int close_program(void **state)
+{
+    (void)state;
+    sensor_program_close(program);
+    return 0;
+}
+
+static int open_sensors(void **state)
+{
+    struct problem problem = {""};
     int result = sensors_open(0, &sensors, &problem);
+
+    (void)state;
     if (result < 0)
         print_message("# %s\n", problem.text);
     return result == -EPERM || result == 0 ? 0 : -1;
 }
 
-static int close_all(void **state)
+/* A case that fails leaves its sensors; those that follow must not find them on. */
+static int close_sensors(void **state)
 {
     (void)state;
     sensors_close(sensors);
-    sensor_program_close(program);
+    sensors_close(other_sensors);
+    sensors = other_sensors = NULL;
     return 0;
+}
+
+/* Until the end of the case. */
+static struct sensors *open_others(uint32_t ring_size)
+{
+    struct problem problem = {""};
+
+    if (sensors_open(ring_size, &other_sensors, &problem) < 0)
+        fail_msg("%s", problem.text);
+    return other_sensors;
 }
 
 static struct sensor *add_to(struct sensors *to, const char *place, const char *const *values,
@@ -257,8 +286,6 @@ static void only_changes(void **state)
 
 static void counts_what_is_lost(void **state)
 {
-    struct problem problem = {""};
-    struct sensors *small = NULL;
     struct sensor_record record;
     struct sensor_counts counts;
     int last = -1;
@@ -266,7 +293,7 @@ static void counts_what_is_lost(void **state)
     (void)state;
     if (sensors == NULL)
         skip();
-    assert_int_equal(0, sensors_open(4096, &small, &problem));
+    struct sensors *small = open_others(4096);
     struct sensor *sensor = add_to(small, "reach", plain_values, 1, (struct sensor_wish){0});
     turn(sensor, true);
     for (one = 0; one < 1000; one++)
@@ -281,21 +308,19 @@ static void counts_what_is_lost(void **state)
         last = (int)record.values[0].number;
     }
     assert_int_equal(counts.passed, taken);
-    sensors_close(small); /* with a sensor that is on */
+    close_sensors(state); /* with a sensor that is on */
     reach(0, 0);
 }
 
 /* What is lost is not taken for known: the same values come again. */
 static void what_is_lost_comes_again(void **state)
 {
-    struct problem problem = {""};
-    struct sensors *small = NULL;
     struct sensor_record record = {0};
 
     (void)state;
     if (sensors == NULL)
         skip();
-    assert_int_equal(0, sensors_open(4096, &small, &problem));
+    struct sensors *small = open_others(4096);
     struct sensor *sensor =
         add_to(small, "reach", plain_values, 1, (struct sensor_wish){.changes_only = true});
     turn(sensor, true);
@@ -307,7 +332,6 @@ static void what_is_lost_comes_again(void **state)
     reach(0, 0);
     assert_int_equal(1, sensors_next(small, &record));
     assert_int_equal(one, record.values[0].number);
-    sensors_close(small);
 }
 
 static void *reach_often(void *context)
@@ -321,8 +345,6 @@ static void threads_at_the_same_place(void **state)
 {
     static const char *const values[] = {"number", "other"};
     struct sensor_record record;
-    struct problem problem = {""};
-    struct sensors *large = NULL;
     pthread_t threads[4];
     long numbers[4];
     int next[4] = {0};
@@ -330,7 +352,7 @@ static void threads_at_the_same_place(void **state)
     (void)state;
     if (sensors == NULL)
         skip();
-    assert_int_equal(0, sensors_open(8 << 20, &large, &problem));
+    struct sensors *large = open_others(8 << 20);
     struct sensor *sensor = add_to(large, "reach", values, 2, (struct sensor_wish){0});
     turn(sensor, true);
     for (long i = 0; i < 4; i++) {
@@ -345,7 +367,6 @@ static void threads_at_the_same_place(void **state)
         assert_int_equal(next[record.values[1].number]++, record.values[0].number);
     }
     assert_int_equal(0, sensors_next(large, &record));
-    sensors_close(large);
 }
 
 static void a_child_is_not_the_program(void **state)
@@ -447,6 +468,17 @@ static void free_conditional(struct conditional *made)
     view_file_free(made->file);
 }
 
+__attribute__((format(printf, 3, 4))) static void write_text(char *text, size_t size,
+                                                             const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(text, size, format, arguments);
+    va_end(arguments);
+    assert_in_range(length, 0, size - 1);
+}
+
 /* Numbers near each other and near where doubles and integers differ. */
 static void random_constant(uint64_t *random, char *text, size_t size)
 {
@@ -454,7 +486,7 @@ static void random_constant(uint64_t *random, char *text, size_t size)
         "0",   "1",   "24",   "0.5",  "2.5",   "24.999",          "3.0",
         "100", "1e3", "1e18", "1e30", "0.001", "4503599627370497"};
 
-    snprintf(text, size, "%s", constants[random_below(random, ARRAY_SIZE(constants))]);
+    write_text(text, size, "%s", constants[random_below(random, ARRAY_SIZE(constants))]);
 }
 
 static void random_sum(uint64_t *random, unsigned depth, char *text, size_t size)
@@ -466,15 +498,15 @@ static void random_sum(uint64_t *random, unsigned depth, char *text, size_t size
         if (random_below(random, 3) == 0)
             random_constant(random, text, size);
         else
-            snprintf(text, size, "Q.%c", (char)('a' + random_below(random, 3)));
+            write_text(text, size, "Q.%c", (char)('a' + random_below(random, 3)));
         return;
     }
     random_sum(random, depth - 1, left, sizeof(left));
     random_sum(random, depth - 1, right, sizeof(right));
     if (random_below(random, 6) == 0)
-        snprintf(text, size, "(- %.200s)", left);
+        write_text(text, size, "(- %s)", left);
     else
-        snprintf(text, size, "(%.100s %s %.100s)", left, signs[random_below(random, 3)], right);
+        write_text(text, size, "(%s %s %s)", left, signs[random_below(random, 3)], right);
 }
 
 static void random_predicate(uint64_t *random, unsigned depth, char *text, size_t size)
@@ -485,13 +517,12 @@ static void random_predicate(uint64_t *random, unsigned depth, char *text, size_
     if (depth == 0 || random_below(random, 3) == 0) {
         random_sum(random, 2, left, sizeof(left));
         random_sum(random, 1, right, sizeof(right));
-        snprintf(text, size, "(%.220s %s %.220s)", left, comparisons[random_below(random, 6)],
-                 right);
+        write_text(text, size, "(%s %s %s)", left, comparisons[random_below(random, 6)], right);
         return;
     }
     random_predicate(random, depth - 1, left, sizeof(left));
     random_predicate(random, depth - 1, right, sizeof(right));
-    snprintf(text, size, "(%.500s %s %.500s)", left, random_below(random, 2) ? "AND" : "OR", right);
+    write_text(text, size, "(%s %s %s)", left, random_below(random, 2) ? "AND" : "OR", right);
 }
 
 struct truth {
@@ -641,22 +672,24 @@ static void changes_a_constant(void **state)
     free_conditional(&high);
 }
 
+#define SENSOR_TEST(name) cmocka_unit_test_setup_teardown(name, open_sensors, close_sensors)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reports_each_hit_in_order),
-        cmocka_unit_test(usdt_probe),
-        cmocka_unit_test(wakes_for_notifications),
-        cmocka_unit_test(sampled_once_for_each_request),
-        cmocka_unit_test(only_changes),
-        cmocka_unit_test(counts_what_is_lost),
-        cmocka_unit_test(what_is_lost_comes_again),
-        cmocka_unit_test(threads_at_the_same_place),
-        cmocka_unit_test(a_child_is_not_the_program),
-        cmocka_unit_test(refuses_places_and_values),
-        cmocka_unit_test(passes_what_the_filter_would),
-        cmocka_unit_test(changes_a_constant),
+        SENSOR_TEST(reports_each_hit_in_order),
+        SENSOR_TEST(usdt_probe),
+        SENSOR_TEST(wakes_for_notifications),
+        SENSOR_TEST(sampled_once_for_each_request),
+        SENSOR_TEST(only_changes),
+        SENSOR_TEST(counts_what_is_lost),
+        SENSOR_TEST(what_is_lost_comes_again),
+        SENSOR_TEST(threads_at_the_same_place),
+        SENSOR_TEST(a_child_is_not_the_program),
+        SENSOR_TEST(refuses_places_and_values),
+        SENSOR_TEST(passes_what_the_filter_would),
+        SENSOR_TEST(changes_a_constant),
     };
 
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return cmocka_run_group_tests(tests, open_program, close_program);
 }

@@ -204,8 +204,9 @@ static struct result *make_result(uint32_t count)
 
 static char *shown(const struct result *result, struct show_options options)
 {
-    char *text = NULL;
-    size_t size = 0;
+    /* static: their addresses are in the file, so gcc 12 takes the text itself for a pointer to them. */
+    static char *text;
+    static size_t size;
     FILE *file = open_memstream(&text, &size);
 
     assert_non_null(file);

@@ -27,12 +27,12 @@ static char scratch[100];
 
 /* ---- functions whose names are known ---- */
 
-__attribute__((noinline, used)) static int static_function(int number)
+__attribute__((noipa, used, aligned(16))) static int static_function(int number)
 {
     return number * 3 + 1;
 }
 
-__attribute__((noinline)) int global_function(int number);
+__attribute__((noipa, aligned(16))) int global_function(int number);
 int global_function(int number)
 {
     return static_function(number) + 2;
@@ -40,7 +40,7 @@ int global_function(int number)
 
 /* A C++ compiler's symbol for zoo::Cage::open(int). */
 int mangled(int number) __asm__("_ZN3zoo4Cage4openEi");
-__attribute__((noinline)) int mangled(int number)
+__attribute__((noipa, aligned(16))) int mangled(int number)
 {
     return global_function(number) + 3;
 }
@@ -168,7 +168,7 @@ static void test_functions_of_the_program_have_their_names(void **unused)
     note_image(symbols, 7, "/proc/self/exe", start_of_text());
     note_stream(symbols, 3, 7, getpid());
     for (int turn = 0; turn < 3; turn++) { /* one record for each PC */
-        note_pc(symbols, 3, address_of(static_function) + 5, false);
+        note_pc(symbols, 3, address_of(static_function) + 3, false);
         note_pc(symbols, 3, address_of(global_function) + 4, false);
         note_pc(symbols, 3, address_of(global_function), false); /* nothing called: interrupted */
         note_pc(symbols, 3, address_of(mangled) + 6, false);
@@ -176,7 +176,7 @@ static void test_functions_of_the_program_have_their_names(void **unused)
     read_names(symbols, &names);
     assert_int_equal(names.module_count, 1);
     assert_int_equal(names.procedure_count, 4);
-    assert_string_equal(name_of(&names, static_function, 5), "static_function");
+    assert_string_equal(name_of(&names, static_function, 3), "static_function");
     assert_string_equal(name_of(&names, global_function, 4), "global_function");
     assert_string_equal(name_of(&names, global_function, 0), "global_function");
     assert_string_equal(name_of(&names, mangled, 6), "zoo::Cage::open");

@@ -98,7 +98,7 @@ static bool holds_at(const struct case_ *of, double time)
 static bool compares_within(const struct case_ *of, const struct view_expression *comparison,
                             double from, double to, struct chosen *chosen, size_t entity)
 {
-    if (entity == of->view->entity_count)
+    if (entity == ENTITIES || entity == of->view->entity_count)
         return view_holds(comparison, look_chosen, chosen) == VIEW_TRUE;
     int last = at_time(&of->of[entity], to);
     for (int at = at_time(&of->of[entity], from); at <= last; at++) {
