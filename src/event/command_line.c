@@ -8,11 +8,11 @@
  */
 #include "event/event.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ctype.h>
 #include <string.h>
 
 /* Part of a command line. */

@@ -32,7 +32,7 @@ void cpu_wait_schedule(struct cpu_wait *wait, const struct record *schedule, boo
 
 /* For how many ns a thread was awake and had no CPU. */
 struct no_cpu {
-    uint64_t time;     /* since its previous event: at the end of a wait, or because it was preempted */
+    uint64_t time; /* since its previous event: at the end of a wait, or because it was preempted */
     uint64_t of_block; /* BLOCK: of these, at its end; the rest of its duration was sleep. Else 0 */
 };
 
@@ -41,7 +41,8 @@ struct no_cpu cpu_wait_take(struct cpu_wait *wait, const struct record *record);
 
 /* ---- of all threads, for those who read records in order and keep nothing else of threads ---- */
 
-#define CPU_WAITS_SIZE 1024 /* threads; of more, some are forgotten, and their waits then seem to be sleep */
+#define CPU_WAITS_SIZE                                                                             \
+    1024 /* threads; of more, some are forgotten, and their waits then seem to be sleep */
 
 struct cpu_waits {
     struct {

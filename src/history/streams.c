@@ -194,7 +194,8 @@ void streams_note_schedule(struct history *history, uint32_t origin, const struc
     struct stream *stream = streams_find(history, origin, record->header.stream);
 
     if (stream != NULL && history->origins[origin].meter != METER_PTRACE)
-        cpu_wait_schedule(&stream->cpu_wait, record, stream->has_records || stream->creator.stream != 0);
+        cpu_wait_schedule(&stream->cpu_wait, record,
+                          stream->has_records || stream->creator.stream != 0);
 }
 
 int streams_note(struct history *history, struct stream *stream, const struct record *record)

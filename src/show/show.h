@@ -235,7 +235,7 @@ struct record_face {
     const struct history_event *matched; /* `event` with the edges that lead to it; or NULL */
     struct cpu_waits cpu_waits;
     struct no_cpu no_cpu; /* of the event: show_note_record has set it */
-    int64_t second; /* wall-clock second that the texts below hold; most records share it */
+    int64_t second;       /* wall-clock second that the texts below hold; most records share it */
     char second_text[32];
     char zone_text[8];
 };

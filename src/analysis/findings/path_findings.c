@@ -210,8 +210,8 @@ static bool have_one_in_common(const struct party *one, const struct party *othe
 static bool answers(const struct communication *communication, const struct party *party)
 {
     for (uint32_t i = 0; i < party->count; i++)
-        if (histogram_count(&communication->processes[party->processes[i]]
-                                 .times.of[TIME_RESPONSE_WHOLE]) > 0)
+        if (histogram_count(
+                &communication->processes[party->processes[i]].times.of[TIME_RESPONSE_WHOLE]) > 0)
             return true;
     return false;
 }
@@ -231,21 +231,62 @@ static bool is_idle_server(const struct communication *communication,
     return false;
 }
 
+/* ---- what the account of the time says already ---- */
+
+/* Whether an ELAPSED finding, which come first, is mostly about this process and one of these kinds (1 << enum elapsed_kind). */
+static bool is_accounted(const struct findings_from *from, const struct findings *findings,
+                         uint32_t process, unsigned kinds)
+{
+    const struct communication_process *row = &from->communication->processes[process];
+
+    for (size_t i = 0; i < findings->count && findings->list[i].kind == FINDING_ELAPSED; i++) {
+        const struct elapsed_group *group = &findings->list[i].elapsed.group;
+        if ((kinds >> group->largest->kind & 1) != 0 && group->leader->origin == row->origin &&
+            group->leader->pid == row->pid && group->leader_time * 2 >= group->time)
+            return true;
+    }
+    return false;
+}
+
+#define ANY_KIND   ((1u << ELAPSED_KIND_COUNT) - 1)
+#define COMPUTES   (1u << ELAPSED_COMPUTES)
+#define HAS_NO_CPU (1u << ELAPSED_NO_CPU)
+
+/* Whether a finding repeats in other words what the time was spent on. */
+static bool repeats(const struct findings_from *from, const struct findings *findings,
+                    const struct finding *finding)
+{
+    switch (finding->kind) {
+    case FINDING_WAITS_UNEXPLAINED:
+        return findings->list[0].kind == FINDING_ELAPSED;
+    case FINDING_WORK_OF_FEW:
+    case FINDING_WORK_SHARED:
+        return finding->work.who.count == 1 &&
+               is_accounted(from, findings, finding->work.who.at[0], COMPUTES);
+    case FINDING_LATE_SENDER:
+        return finding->wait.pair->from.count == 1 &&
+               is_accounted(from, findings, finding->wait.pair->from.processes[0], ANY_KIND);
+    case FINDING_CPU_WAIT:
+        return is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
+    case FINDING_FACTOR:
+        return findings->list[0].kind == FINDING_ELAPSED &&
+               (finding->factor.verdict == FACTOR_PATH_WAITS ||
+                finding->factor.verdict == FACTOR_IN_TURN);
+    default:
+        return false;
+    }
+}
+
 void findings_put_aside(const struct findings_from *from, struct findings *findings)
 {
-    bool accounted = false;
-
     for (size_t i = 0; i < findings->count; i++) {
         struct finding *finding = &findings->list[i];
-        if (finding->kind == FINDING_ELAPSED)
-            accounted = true; /* these come first */
-        else if (finding->kind == FINDING_LATE_SENDER)
+        if (finding->kind == FINDING_LATE_SENDER)
             finding->aside = have_no_part(from, &finding->wait.pair->to) ||
                              is_idle_server(from->communication, finding->wait.pair);
         else if (finding->kind == FINDING_LATE_RECEIVER)
             finding->aside = is_to_itself(finding->wait.pair);
-        else if (finding->kind == FINDING_WAITS_UNEXPLAINED && accounted)
-            finding->aside = true;
+        finding->aside = finding->aside || repeats(from, findings, finding);
     }
 }
 

@@ -189,11 +189,13 @@ static int block(struct graph *graph, struct arrival *arrival)
         return result;
     if (is_lock(graph, arrival)) {
         graph_count_wait(&graph->result->locks, &graph->locks, arrival,
-                         record->header.time - arrival->event->no_cpu.of_block, block_slept(arrival->event));
+                         record->header.time - arrival->event->no_cpu.of_block,
+                         block_slept(arrival->event));
         return 0;
     }
-    return graph->options->messages_only ? 0
-                                         : sleep_until_now(graph, arrival, block_slept(arrival->event));
+    return graph->options->messages_only
+               ? 0
+               : sleep_until_now(graph, arrival, block_slept(arrival->event));
 }
 
 /* Continued. If it had been stopped while awake, it is not known by what. */

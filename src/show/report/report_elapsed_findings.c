@@ -152,6 +152,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         time_of_account(report, finding, of);
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
+    else if (group->largest->kind == ELAPSED_NO_CPU) /* how often, its intervals do not say */
+        say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NO_CPU]);
     else if (group->largest->kind == ELAPSED_NOT_STARTED)
         say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NOT_STARTED]);
     else if (group->largest->kind == ELAPSED_COMPUTES)

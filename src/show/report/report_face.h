@@ -67,6 +67,8 @@ struct report_content {
 /* Both add to a content, all zero at first, and return 0 or -ENOMEM. Call report_content_done in any case. */
 int report_find(const struct report *report, struct report_content *content);
 int report_tabulate(const struct report *report, struct report_content *content);
+/* Only processes, and who sent to whom. */
+int report_tabulate_heaviest(const struct report *report, struct report_content *content);
 void report_content_done(struct report_content *content);
 
 /* Adds a sentence. */

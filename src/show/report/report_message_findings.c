@@ -192,7 +192,8 @@ void report_say_failed(const struct report *report, const struct finding *findin
 {
     const struct communication_failure *failure = finding->failure;
     char process[PROCESS_TEXT_SIZE] = "An unknown process", times[COUNTED_SIZE];
-    char time[UNIT_SIZE], all[UNIT_SIZE], took[2 * UNIT_SIZE + 24] = "", reasons[256], address[END_TEXT_SIZE];
+    char time[UNIT_SIZE], all[UNIT_SIZE], took[2 * UNIT_SIZE + 24] = "", reasons[256],
+                                                               address[END_TEXT_SIZE];
     const struct party nobody = {.address = failure->address};
 
     if (failure->process != NO_PROCESS)

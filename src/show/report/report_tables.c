@@ -234,6 +234,15 @@ static int add_requests(const struct causality *causality, struct report_content
     return 0;
 }
 
+int report_tabulate_heaviest(const struct report *report, struct report_content *content)
+{
+    int result = add_results(report->communication, RESULTS_PROCESSES, content);
+
+    if (result == 0)
+        result = add_results(report->communication, RESULTS_PAIRS, content);
+    return result < 0 || content->failed ? -ENOMEM : 0;
+}
+
 int report_tabulate(const struct report *report, struct report_content *content)
 {
     int result = 0;

@@ -16,6 +16,7 @@
 #include "show/text/terminal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- sentences ---- */
@@ -67,17 +68,56 @@ static void print_wrapped(const char *text, FILE *file)
     fputc('\n', file);
 }
 
+static void print_finding(const struct report_content *content, size_t index, FILE *file)
+{
+    const struct report_finding *finding = &content->findings[index];
+    bool same = index > 0 && strcmp(finding[-1].topic, finding->topic) == 0;
+
+    fprintf(file, "%-*s", TOPIC_WIDTH, same ? "" : finding->topic);
+    print_wrapped(finding->text, file);
+}
+
 static void print_findings(const struct report_content *content, FILE *file)
 {
-    const char *before = "";
+    for (size_t i = 0; i < content->finding_count; i++)
+        print_finding(content, i, file);
+}
 
-    for (size_t i = 0; i < content->finding_count; i++) {
-        const struct report_finding *finding = &content->findings[i];
-        bool same = strcmp(before, finding->topic) == 0;
-        fprintf(file, "%-*s", TOPIC_WIDTH, same ? "" : finding->topic);
-        print_wrapped(finding->text, file);
-        before = finding->topic;
+static size_t lines_of(const char *text)
+{
+    size_t lines = 0;
+
+    for (; (text = strchr(text, '\n')) != NULL; text++)
+        lines++;
+    return lines;
+}
+
+/* Prints the first findings, as many as fit into so many lines; always one. Returns how many, or -ENOMEM. */
+static int64_t print_first_findings(const struct report_content *content, size_t lines, FILE *file)
+{
+    size_t printed = 0;
+
+    for (; printed < content->finding_count; printed++) {
+        char *text = NULL;
+        size_t size;
+        FILE *one = open_memstream(&text, &size);
+        if (one == NULL)
+            return -ENOMEM;
+        print_finding(content, printed, one);
+        if (fclose(one) == EOF) {
+            free(text);
+            return -ENOMEM;
+        }
+        bool fits = printed == 0 || lines_of(text) <= lines;
+        if (fits) {
+            fputs(text, file);
+            lines -= lines_of(text) < lines ? lines_of(text) : lines;
+        }
+        free(text);
+        if (!fits)
+            break;
     }
+    return (int64_t)printed;
 }
 
 int show_report_findings(const struct report *report, FILE *file)
@@ -127,7 +167,8 @@ int show_report_text(const struct report *report, FILE *file)
         print_title(file, "What was found");
         print_findings(&content, file);
         if (content.aside > 0 && !report->all)
-            fprintf(file, "(%zu more, which explain nothing: --all)\n", content.aside);
+            fprintf(file, "(%zu more, which explain nothing or repeat these: --all)\n",
+                    content.aside);
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
         result = print_table(&content.tables[i], report, file);
@@ -139,12 +180,46 @@ int show_report_text(const struct report *report, FILE *file)
 
 /* ---- at the end of a recording ---- */
 
+/* Whatever else there is, it fits on a screen of 40 lines. */
+#define RECORDED_LINES 20 /* of findings */
+#define RECORDED_ROWS  5  /* of processes, and of pairs */
+
+/* The first findings, the heaviest processes and pairs, and how to see the rest. */
+static int show_recorded_briefly(const struct report *report, FILE *file)
+{
+    struct report_content content = {.most = RECORDED_ROWS};
+    int result = report_find(report, &content);
+    int64_t shown = 0;
+
+    if (result == 0)
+        result = report_tabulate_heaviest(report, &content);
+    if (result == 0) {
+        print_title(file, "What was found");
+        shown = print_first_findings(&content, RECORDED_LINES, file);
+        result = shown < 0 ? (int)shown : 0;
+    }
+    for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
+        result = print_table(&content.tables[i], report, file);
+    if (result == 0 && !ferror(file)) {
+        char words[2 * UNIT_SIZE] = "more of it";
+        size_t left = content.finding_count - (size_t)shown;
+        print_statistics_grounds(report->communication, file);
+        if (left > 0)
+            snprintf(words, sizeof(words), "%zu more finding%s", left, left == 1 ? "" : "s");
+        print_where_more_is(file, words, "dpm report", report->traces);
+    }
+    report_content_done(&content);
+    return result;
+}
+
 int show_recorded(const struct report *report, FILE *file)
 {
     const struct show_options options = {0};
     bool all = report->path != NULL && report->causality != NULL;
 
     print_statistics_heading(report->communication, file, &options);
+    if (report->traces != NULL) /* else there is no other way to see the rest */
+        return show_recorded_briefly(report, file);
     print_title(file, "What was found");
     int result = show_report_findings(report, file);
     if (result > 0)
