@@ -803,7 +803,7 @@ static void records_have_their_keys(void **state)
         [EVENT_CONNECT] = HEAD PATH,
         [EVENT_ACCEPT] = HEAD PATH,
         [EVENT_DESTROYPATH] = HEAD PATH,
-        [EVENT_BLOCK] = HEAD "system_call system_call_name state duration_ns",
+        [EVENT_BLOCK] = HEAD "system_call system_call_name state duration_ns no_cpu_ns",
         [EVENT_CREATEPROCESS] = HEAD "child thread child_pid child_tid",
         [EVENT_EXEC] = HEAD "image left",
         [EVENT_STARTPROCESS] = HEAD,
