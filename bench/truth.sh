@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# truth.sh BUILD_FOLDER: what DPM says of programs whose truth is known (bench/truth), on the machine as it is and beside four loops
+# that compute all the time; compared with the programs' own figures.
+#
+#   ring      P and t_max, within 5 % of those in the processes' own logs
+#   pool      the worker with the large job is named first
+#   serial    the script that make waits for is named first, with its share
+#   idle      acquired for 3 s: the server that computes is named, not the process that only sleeps
+#   nagle     as many messages are held back as answers were late
+#
+# Prints a line for each, with what both say. CASES="ring pool" chooses; ROUNDS repeats (1).
+set -eu
+build=$1
+here=$(cd "$(dirname "$0")/truth" && pwd)
+scratch=$(mktemp -d)
+loops=
+end() {
+    # shellcheck disable=SC2086 # one word for each
+    [ -z "$loops" ] || kill $loops 2> /dev/null || :
+    rm -rf "$scratch"
+}
+trap end EXIT
+trap 'exit 1' HUP INT TERM
+cd "$scratch"
+PATH=/usr/bin:/bin:$PATH # an earlier python3 may be a script
+dpm=$build/dpm
+wrong=0
+
+# line CASE VERDICT WHAT
+line() {
+    printf '%-7s %-7s %-5s %s\n' "$load" "$1" "$2" "$3"
+    [ "$2" = right ] || wrong=$((wrong + 1))
+}
+
+# record COMMAND...: into the trace `trace`, its output into `log`, the report into `report`.
+record() {
+    rm -rf trace
+    "$dpm" run --kinds tcp,pipe --report none -o trace -- "$@" > log 2> err || {
+        cat err >&2
+        exit 1
+    }
+    "$dpm" report trace > report
+}
+
+# first: the findings on the first screen, in one line.
+first() {
+    sed -n '/^What was found$/,/^$/p' report | sed 1d | head -n 24 | tr -s ' \n' ' '
+}
+
+case_ring() {
+    record "$build/bench/ring" 40 10
+    own=$(python3 "$here/ring.py" log)
+    found=$("$dpm" parallelism --json trace | jq -r '.rows[0] | "\(.P) \(.tmax_ns / 1e6)"')
+    # shellcheck disable=SC2086 # numbers
+    set -- $own $found
+    verdict=$(awk -v a="$1" -v b="$4" -v c="$2" -v d="$5" \
+        'function near(x, y) { return x - y < 0.05 * y && y - x < 0.05 * y } BEGIN { print near(b, a) && near(d, c) ? "right" : "WRONG" }')
+    line ring "$verdict" "P $4 (own log $1), t_max $5 ms (own log $2)"
+}
+
+case_pool() {
+    record /usr/bin/python3 "$here/pool.py"
+    read -r pid share < log
+    case $(first) in *"[$pid]"*) verdict=right ;; *) verdict=WRONG ;; esac
+    line pool $verdict "process $pid ($share % by its own clock): $(first | cut -c 1-160)"
+}
+
+case_serial() {
+    record make -s -j2 -f "$here/serial.mk"
+    # shellcheck disable=SC2046 # words
+    set -- $(grep '^bundle' log)
+    case $(first) in *"bundle.py[$2]"*) verdict=right ;; *) verdict=WRONG ;; esac
+    line serial $verdict "bundle.py[$2] ($3 s by its own clock): $(first | cut -c 1-160)"
+}
+
+case_idle() {
+    port=$((20000 + $$ % 10000))
+    /usr/bin/python3 "$here/server.py" $port > server &
+    server=$!
+    while [ ! -s server ]; do sleep 0.1; done
+    /usr/bin/python3 "$here/client.py" $port &
+    client=$!
+    /usr/bin/python3 "$here/client.py" idle &
+    idle=$!
+    sleep 1
+    rm -rf trace
+    "$dpm" acquire --only --kinds tcp --report none -o trace --pid $server --pid $client --pid $idle --duration 3s > log 2>&1 || cat log >&2
+    kill $server $client $idle
+    "$dpm" report trace > report
+    case $(first) in *"[$idle]"*) verdict=WRONG ;; *"[$server]"*) verdict=right ;; *) verdict=WRONG ;; esac
+    line idle $verdict "server $server: $(first | cut -c 1-160)"
+}
+
+case_nagle() {
+    record /usr/bin/python3 "$here/two_sends.py"
+    late=$(cat log)
+    held=$(first | sed -n "s/.*Nagle's algorithm held back \([0-9]*\) of.*/\1/p")
+    verdict=$(awk -v held="${held:-0}" -v late="$late" 'BEGIN { d = held - late; print d * d <= 4 + 0.01 * late * late ? "right" : "WRONG" }')
+    line nagle "$verdict" "${held:-none} held back; $late answers late by the client's clock"
+}
+
+cases=${CASES:-ring pool serial idle nagle}
+echo "LOAD    CASE    TRUE  WHAT"
+for load in quiet loaded; do
+    if [ $load = loaded ]; then
+        for _ in 1 2 3 4; do
+            timeout 900 sh -c 'while :; do :; done' &
+            loops="$loops $!"
+        done
+    fi
+    round=0
+    while [ $round -lt "${ROUNDS:-1}" ]; do
+        round=$((round + 1))
+        for case in $cases; do
+            "case_$case"
+        done
+    done
+done
+[ $wrong = 0 ]
