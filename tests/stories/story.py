@@ -40,7 +40,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
      T connects C [in D]; T accepts C; T closes C
-     T sends N on C [in D] [continued] [concurrent]
+     T sends N on C [in D] [held D] [continued] [concurrent]    held: it arrives so much later (Nagle's algorithm)
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
      T receives [N] on C [in CALL] [late D]   one message, or N bytes; in poll, epoll_wait, accept4: it waits for several
      T finds the end of C
@@ -445,7 +445,7 @@ class Story:
             raise StoryError(f"which end of {name} {thread.name} uses: write {name}.1 or {name}.2")
         return own[0]
 
-    def send(self, thread, end, count, begin, flags=0, call="SEND", whole=None):
+    def send(self, thread, end, count, begin, flags=0, call="SEND", whole=None, held=0):
         """Bytes are out at `begin`; the record is made now."""
         connection, other = end.connection, end.other()
         is_stream = connection.kind in BYTE_STREAMS
@@ -458,7 +458,7 @@ class Story:
         thread.record(call, flags, path=end.number, offset=place % 2**32, bytes=size, span=thread.now - begin)
         if count == 0 and is_stream:
             return
-        arrival = begin + connection.latency
+        arrival = begin + connection.latency + held
         other.queue.append((offset, count, arrival))
         end.sent += count if is_stream else 1
         if other.machine and other.announced:
@@ -693,7 +693,7 @@ class Story:
         if verb == "sends":
             begin = thread.now
             thread.now += duration(words.option("in", "0"))
-            self.send(thread, end, int(words.words.pop(0)), begin, flags)
+            self.send(thread, end, int(words.words.pop(0)), begin, flags, held=duration(words.option("held", "0")))
         elif verb == "starts":
             out = int(words.option("with", 0))
             words.flag("out")
