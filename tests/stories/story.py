@@ -133,10 +133,11 @@ class Machine:
         return self.numbers[what]
 
     def add(self, time, what, gap=0, **fields):
-        """A record, to be sorted by time; those of a stream get their sequence numbers then."""
+        """A record, to be sorted by time; those of a stream get their sequence numbers then. Returns its fields."""
         if what in EVENT_IDS and what not in NOT_FLAGS and not self.flags >> EVENT_IDS[what] & 1:
-            return
+            return None
         self.records.append((time, len(self.records), what, gap, fields))
+        return fields
 
     def image(self, file):
         if file not in self.images:
@@ -238,7 +239,16 @@ class End:
         self.announced, self.is_open = False, True
         self.sent = 0  # bytes, or messages
         self.queue, self.received, self.last_receive = [], 0, 0  # what has come and was not received: (offset, bytes, arrival)
+        self.moves = []  # (when, what is in the queue more then, fields of the MESSAGEQUEUED that say how much is)
         self.closed = None
+
+    def count_queue(self):
+        """What is received before an arrival may stand after it in the story, so the queue is counted at its end."""
+        size = 0
+        for _, more, fields in sorted(self.moves, key=lambda move: move[0]):
+            size += more
+            if fields is not None:
+                fields["queue"] = size
 
     def other(self):
         return self.connection.ends[1 - self.index]
@@ -461,10 +471,10 @@ class Story:
         arrival = begin + connection.latency + held
         other.queue.append((offset, count, arrival))
         end.sent += count if is_stream else 1
+        fields = None
         if other.machine and other.announced:
-            waiting = sum(size if is_stream else 1 for _, size, at in other.queue if at <= arrival)
-            other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count,
-                              queue=waiting)
+            fields = other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count)
+        other.moves.append((arrival, count if is_stream else 1, fields))
 
     def wait_for_arrival(self, thread, end, arrival, call, late):
         """RECEIVECALL if the arrival is later than now. Returns whether the receive itself had to wait."""
@@ -510,6 +520,7 @@ class Story:
         thread.record("RECEIVE", (0 if waited else CALL_IMPLIED) | (OLDER if end.connection.older else 0), path=end.number,
                       offset=offset, bytes=size)
         end.last_receive = thread.now
+        end.moves.append((thread.now, -size if end.connection.kind in BYTE_STREAMS else -1, None))
 
     def sleep(self, thread, time, call, late=0, state=1, flags=0):
         thread.voluntary += 1
@@ -777,6 +788,9 @@ class Story:
                 raise StoryError(f"line {number}: {error}") from error
             except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
                 raise StoryError(f"line {number}: not understood: {text} ({error!r})") from error
+        for connection in self.connections.values():
+            for end in connection.ends:
+                end.count_queue()
 
 
 def unrolled(lines, values=None):
