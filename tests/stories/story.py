@@ -472,7 +472,7 @@ class Story:
         other.queue.append((offset, count, arrival))
         end.sent += count if is_stream else 1
         fields = None
-        if other.machine and other.announced:
+        if other.machine and other.announced and connection.kind not in ("pipe", "fifo"):
             fields = other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count)
         other.moves.append((arrival, count if is_stream else 1, fields))
 
@@ -634,6 +634,7 @@ class Story:
             end.announce(thread, "CONNECT" if verb == "connects" else "ACCEPT")
         elif verb == "closes":
             end = self.end_of(thread, words.words.pop(0))
+            thread.tick()
             end.closed = thread.now
             if end.machine and end.announced:
                 end.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=end.number)
@@ -719,8 +720,8 @@ class Story:
                 thread.voluntary += 1
                 thread.now = free + WAKE
             self.send(thread, end, count - out, thread.now, 0, "SEND", (count, first))
-            # the span of the record covers the whole call
-            if thread.machine:
+            # a pipe's record begins with the call, others with the first byte that was out
+            if thread.machine and (out > 0 or end.connection.kind in ("pipe", "fifo")):
                 time, order, kind, gap, fields = next(record for record in reversed(thread.machine.records) if record[2] == "SEND")
                 fields["span"] = thread.now - begin
 
