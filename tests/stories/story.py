@@ -392,6 +392,8 @@ class Story:
         if creator:
             creator.record("CREATEPROCESS", child=thread.number)
             thread.now = creator.now
+        if launched:
+            thread.schedule(always=True)  # it has waited before, too: these count from here on
         if creator or launched:
             thread.record("STARTPROCESS")
             thread.record("EXEC", image=thread.image)
