@@ -185,16 +185,17 @@ $ dpm stats trace
 says: 8 connections, 8 of them ended.
 
 == over time: what is sent in each interval
-| one  2 sends ---- 2 sends ---- 2 sends ---- (nothing) ---- 1 send      every 50 ms
+| one  send -- 40 ms -- send -- send -- 40 ms -- send ... (nothing for 50 ms) send
 process one
 process other
 unix-stream u: one > other older
 for size in 100 200 300
     one sends $size on u
     other receives on u
+    one idles 40ms
     one sends 1 on u
     other receives on u
-    one idles 50ms
+    one idles 10ms
 end
 one idles 50ms
 one sends 7 on u
