@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# interval_test.sh BUILD_FOLDER: reports during a recording agree with the trace afterwards.
+# interval_test.sh BUILD_FOLDER: reports during a recording agree with the trace afterwards, by counts.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
 need_any_meter
@@ -18,52 +18,59 @@ lasting() {
          /^Matched receives: / { on = 0 }'
 }
 
-# reported.sh MESSAGES: waits, as a part of the command, until a report has them all and others have followed. It sends
-# nothing itself.
-cat > reported.sh << 'END'
-i=0
-until grep -q "^Matched receives: $1 exact" err || [ $i = 600 ]; do i=$((i + 1)) && sleep 0.05; done
-sleep 0.6
+# parts.sh LOAD TOTAL MESSAGES...: sends so many messages, each part after a report on an interval since the one before;
+# then waits until a report has the total and one has the machine, and for another. It sends nothing itself meanwhile.
+cat > parts.sh << 'END'
+program=$1 total=$2
+shift 2
+reports() {
+    grep -c "$1" err
+}
+wait_for() { # PATTERN COUNT: more than so many lines
+    i=0
+    until [ "$(reports "$1")" -gt "$2" ] || [ $i = 1200 ]; do i=$((i + 1)) && sleep 0.05; done
+}
+for messages; do
+    "$program" "$messages" 64
+    wait_for ', so far$' "$(reports ', so far$')"
+done
+wait_for "^Matched receives: $total exact" 0
+wait_for '^Machine$' 0
+wait_for ', so far$' "$(reports ', so far$')"
 END
 
-# Messages, then silence: everything has been reported when the command ends.
-compare() {
-    name=$1
-    shift
+# record NAME TOTAL OPTIONS MESSAGES...
+record() {
+    name=$1 total=$2 options=$3
+    shift 3
     rm -f err
-    "$dpm" run --interval 250ms --kinds unix -o "$name.trace" "$@" > out 2> err
+    # shellcheck disable=SC2086 # several options
+    "$dpm" run --interval 250ms --kinds unix $options -o "$name.trace" sh parts.sh "$load" "$total" "$@" > out 2> err
     so_far err > report
     lasting < report > live
     "$dpm" stats "$name.trace" | lasting > whole
     check "$name: there are reports while it goes on" test "$(grep -c ', so far$' err)" -ge 2
-    check "... which match receives with sends" grep -q '^Matched receives: ' live
+    check "... which match receives with sends" grep -q "^Matched receives: $total exact" live
     check_equal "... and agree with the trace" "$(cat whole)" "$(cat live)"
     check "... messages that wait are among them" grep -q '^Messages that wait to be received' report
     check "... and what it costs" grep -q '^DPM itself: ' report
+    check "... and the machine" grep -q '^Machine$' report
 }
 
-compare few sh -c "'$load' 2000 64; sh reported.sh 2,000"
-# more than is read from the history at once
-compare many sh -c "'$load' 60000 64; sh reported.sh 60,000"
-compare ptrace --meter ptrace sh -c "'$load' 2000 64; sh reported.sh 2,000"
-
+# the first part is more than is read from the history at once
+record "$meter" 62,100 "" 60000 100 200 300 400 500 600
 # What is new in each interval adds up to the whole: the first report, and the intervals of the others.
-"$dpm" run --interval 250ms --kinds unix -o sum.trace sh -c "
-    for i in 1 2 3 4 5 6; do '$load' \$((i * 100)) 64; sleep 0.3; done; sh reported.sh 2,100" > out 2> err
 sum=$(awk '
     /^1 trace, / { reports += /, so far$/; interval = 0; table = 0 }
     /^In the last / { interval = 1; getline; sub(",", "", $1); sum += $1 }
     /^PROCESS .* CPU TIME/ { for (at = 1; at <= NF && $at != "SENT"; at++) { } table = 1 }
     /^$/ { table = 0 }
-    reports == 1 && !interval && table && match($0, / [0-9,]+ +[0-9.]+ [KM]?i?B /) {
+    reports == 1 && !interval && table && match($0, / [0-9,]+ +([0-9.]+ +)?[0-9.]+ [KM]?i?B /) {
         text = substr($0, RSTART, RLENGTH); gsub(",", "", text); split(text, words, " "); sum += words[1] }
     END { print sum }' err)
-whole=$("$dpm" stats --json sum.trace | jq '[.processes[].sent.messages] | add')
-check_equal "the intervals add up to the whole" "$whole" "$sum"
+check_equal "the intervals add up to the whole" "$("$dpm" stats --json "$meter.trace" | jq '[.processes[].sent.messages] | add')" "$sum"
 check "... and there are some" test "$(grep -c '^In the last ' err)" -ge 3
 check "... with the latencies of the interval" sh -c "sed -n '/^In the last/,/^1 trace/p' err | grep -q 'receive-queue delay'"
 
-"$dpm" run --kinds unix -o without.trace "$load" 2000 64 > out 2> err
-check_not "without --interval there is no report before the last" grep -q ', so far$' err
-
+[ "$meter" = ptrace ] || record ptrace 2,000 "--meter ptrace" 2000
 finish

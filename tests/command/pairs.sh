@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034,SC2154 # read after tap.sh, which sets $scratch
-# pairs.sh: shared by queue_test.sh and queued_test.sh; read after meter.sh. They go on in $scratch.
+# pairs.sh: for queued_test.sh; read after meter.sh. It goes on in $scratch.
 need_meter
 need_programs python3
 cd "$scratch" || exit 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * competing.c: competing MS [CPU]: two threads compete for a CPU, MS of CPU time each: one computes all the time, one
- * sleeps now and then. Each prints "TID WAITED VOLUNTARY INVOLUNTARY", as the kernel counts it, at its end: ns that it
- * has waited for a CPU, and context switches. In between they send to each other.
+ * sleeps now and then. Each prints "TID WAITED VOLUNTARY INVOLUNTARY TIME", as the kernel counts it, at its end: ns that it
+ * has waited for a CPU, and context switches, at this time (CLOCK_MONOTONIC, ns). In between they send to each other.
  *
  * competing MS CPU spin: a thread that only computes, on this CPU.
  */
@@ -37,16 +37,19 @@ static void print_own(void)
     unsigned long long run, waited;
     struct rusage usage;
     long tid = syscall(SYS_gettid);
+    struct timespec time;
 
     sched_setscheduler(0, SCHED_FIFO, &priority);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     snprintf(path, sizeof(path), "/proc/self/task/%ld/schedstat", tid);
     FILE *file = fopen(path, "r");
     if (file == NULL || fscanf(file, "%llu %llu", &run, &waited) != 2)
         errx(1, "%s", path);
     fclose(file);
     getrusage(RUSAGE_THREAD, &usage);
-    int length = snprintf(line, sizeof(line), "%ld %llu %ld %ld\n", tid, waited, usage.ru_nvcsw,
-                          usage.ru_nivcsw);
+    int length =
+        snprintf(line, sizeof(line), "%ld %llu %ld %ld %lld\n", tid, waited, usage.ru_nvcsw,
+                 usage.ru_nivcsw, time.tv_sec * 1000000000LL + time.tv_nsec);
     if (write(1, line, (size_t)length) != length)
         err(1, "write");
 }

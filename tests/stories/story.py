@@ -40,7 +40,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
      T connects C [in D]; T accepts C; T closes C
-     T sends N on C [in D] [continued] [concurrent]
+     T sends N on C [in D] [held D] [continued] [concurrent]    held: it arrives so much later (Nagle's algorithm)
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
      T receives [N] on C [in CALL] [late D]   one message, or N bytes; in poll, epoll_wait, accept4: it waits for several
      T finds the end of C
@@ -133,10 +133,11 @@ class Machine:
         return self.numbers[what]
 
     def add(self, time, what, gap=0, **fields):
-        """A record, to be sorted by time; those of a stream get their sequence numbers then."""
+        """A record, to be sorted by time; those of a stream get their sequence numbers then. Returns its fields."""
         if what in EVENT_IDS and what not in NOT_FLAGS and not self.flags >> EVENT_IDS[what] & 1:
-            return
+            return None
         self.records.append((time, len(self.records), what, gap, fields))
+        return fields
 
     def image(self, file):
         if file not in self.images:
@@ -238,7 +239,16 @@ class End:
         self.announced, self.is_open = False, True
         self.sent = 0  # bytes, or messages
         self.queue, self.received, self.last_receive = [], 0, 0  # what has come and was not received: (offset, bytes, arrival)
+        self.moves = []  # (when, what is in the queue more then, fields of the MESSAGEQUEUED that say how much is)
         self.closed = None
+
+    def count_queue(self):
+        """What is received before an arrival may stand after it in the story, so the queue is counted at its end."""
+        size = 0
+        for _, more, fields in sorted(self.moves, key=lambda move: move[0]):
+            size += more
+            if fields is not None:
+                fields["queue"] = size
 
     def other(self):
         return self.connection.ends[1 - self.index]
@@ -382,6 +392,8 @@ class Story:
         if creator:
             creator.record("CREATEPROCESS", child=thread.number)
             thread.now = creator.now
+        if launched:
+            thread.schedule(always=True)  # it has waited before, too: these count from here on
         if creator or launched:
             thread.record("STARTPROCESS")
             thread.record("EXEC", image=thread.image)
@@ -445,7 +457,7 @@ class Story:
             raise StoryError(f"which end of {name} {thread.name} uses: write {name}.1 or {name}.2")
         return own[0]
 
-    def send(self, thread, end, count, begin, flags=0, call="SEND", whole=None):
+    def send(self, thread, end, count, begin, flags=0, call="SEND", whole=None, held=0):
         """Bytes are out at `begin`; the record is made now."""
         connection, other = end.connection, end.other()
         is_stream = connection.kind in BYTE_STREAMS
@@ -458,13 +470,13 @@ class Story:
         thread.record(call, flags, path=end.number, offset=place % 2**32, bytes=size, span=thread.now - begin)
         if count == 0 and is_stream:
             return
-        arrival = begin + connection.latency
+        arrival = begin + connection.latency + held
         other.queue.append((offset, count, arrival))
         end.sent += count if is_stream else 1
-        if other.machine and other.announced:
-            waiting = sum(size if is_stream else 1 for _, size, at in other.queue if at <= arrival)
-            other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count,
-                              queue=waiting)
+        fields = None
+        if other.machine and other.announced and connection.kind not in ("pipe", "fifo"):
+            fields = other.machine.add(arrival, "MESSAGEQUEUED", flags=NO_STREAM, path=other.number, offset=offset, bytes=count)
+        other.moves.append((arrival, count if is_stream else 1, fields))
 
     def wait_for_arrival(self, thread, end, arrival, call, late):
         """RECEIVECALL if the arrival is later than now. Returns whether the receive itself had to wait."""
@@ -510,6 +522,7 @@ class Story:
         thread.record("RECEIVE", (0 if waited else CALL_IMPLIED) | (OLDER if end.connection.older else 0), path=end.number,
                       offset=offset, bytes=size)
         end.last_receive = thread.now
+        end.moves.append((thread.now, -size if end.connection.kind in BYTE_STREAMS else -1, None))
 
     def sleep(self, thread, time, call, late=0, state=1, flags=0):
         thread.voluntary += 1
@@ -623,6 +636,7 @@ class Story:
             end.announce(thread, "CONNECT" if verb == "connects" else "ACCEPT")
         elif verb == "closes":
             end = self.end_of(thread, words.words.pop(0))
+            thread.tick()
             end.closed = thread.now
             if end.machine and end.announced:
                 end.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=end.number)
@@ -693,7 +707,7 @@ class Story:
         if verb == "sends":
             begin = thread.now
             thread.now += duration(words.option("in", "0"))
-            self.send(thread, end, int(words.words.pop(0)), begin, flags)
+            self.send(thread, end, int(words.words.pop(0)), begin, flags, held=duration(words.option("held", "0")))
         elif verb == "starts":
             out = int(words.option("with", 0))
             words.flag("out")
@@ -708,8 +722,8 @@ class Story:
                 thread.voluntary += 1
                 thread.now = free + WAKE
             self.send(thread, end, count - out, thread.now, 0, "SEND", (count, first))
-            # the span of the record covers the whole call
-            if thread.machine:
+            # a pipe's record begins with the call, others with the first byte that was out
+            if thread.machine and (out > 0 or end.connection.kind in ("pipe", "fifo")):
                 time, order, kind, gap, fields = next(record for record in reversed(thread.machine.records) if record[2] == "SEND")
                 fields["span"] = thread.now - begin
 
@@ -777,6 +791,9 @@ class Story:
                 raise StoryError(f"line {number}: {error}") from error
             except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
                 raise StoryError(f"line {number}: not understood: {text} ({error!r})") from error
+        for connection in self.connections.values():
+            for end in connection.ends:
+                end.count_queue()
 
 
 def unrolled(lines, values=None):

@@ -209,14 +209,14 @@ static int add_failure_of(struct statistics *statistics, struct stream *stream,
 }
 
 static int add_message(struct statistics *statistics, struct endpoint *endpoint,
-                       struct usage *usage, const struct history_event *event)
+                       struct usage *usage, uint64_t first_byte, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
     int result = messages_count(statistics, endpoint, usage, event);
 
     if (result < 0 || !endpoint->known)
         return result;
-    return record->header.id == EVENT_SEND ? queues_sent(statistics, endpoint, event)
+    return record->header.id == EVENT_SEND ? queues_sent(statistics, endpoint, first_byte, event)
                                            : queues_received(statistics, endpoint, usage, event);
 }
 
@@ -232,10 +232,11 @@ static int add_to_endpoint(struct statistics *statistics, struct stream *stream,
 
     if (endpoint == NULL || process < 0)
         return -ENOMEM;
+    uint64_t first_byte = is_message ? waits_first_byte(stream, record) : 0;
     struct usage *usage = endpoint_usage(statistics, endpoint, (uint32_t)process);
     if (usage == NULL || waits_note(statistics, stream, endpoint, usage, record) < 0)
         return -ENOMEM;
-    return is_message ? add_message(statistics, endpoint, usage, event) : 0;
+    return is_message ? add_message(statistics, endpoint, usage, first_byte, event) : 0;
 }
 
 static int cover_file(struct statistics *statistics, uint32_t process, const struct record *record)

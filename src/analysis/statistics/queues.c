@@ -98,7 +98,7 @@ static void go_on_sending(struct statistics *statistics, struct queue *queue,
 
 /* Notes what is known of its arrival. Within one machine, a message cannot arrive before it is sent. */
 static void note_coming(struct statistics *statistics, const struct endpoint *endpoint,
-                        struct queue *queue, struct queued_message *message,
+                        struct queue *queue, struct queued_message *message, uint64_t first_byte,
                         const struct history_event *event)
 {
     const struct endpoint *partner = endpoint->partner;
@@ -107,17 +107,17 @@ static void note_coming(struct statistics *statistics, const struct endpoint *en
     if (event->came == 0) {
         if (message->queued == 0 && !will_be_told(statistics, endpoint))
             put_in(statistics, queue, message,
-                   there(statistics, endpoint, partner, event->when, &known), false);
+                   there(statistics, endpoint, partner, first_byte, &known), false);
         return;
     }
     bool one_clock =
         partner == NULL || partner->origin == endpoint->origin ||
         machine_key(statistics, endpoint->origin) == machine_key(statistics, partner->origin);
     put_in(statistics, queue, message,
-           event->came < event->when && one_clock ? event->when : event->came, true);
+           event->came < first_byte && one_clock ? first_byte : event->came, true);
 }
 
-int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
+int queues_sent(struct statistics *statistics, struct endpoint *endpoint, uint64_t first_byte,
                 const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
@@ -137,18 +137,18 @@ int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
     struct queued_message *before = piece_before(queue, record);
     *message = (struct queued_message){
         .number = event->number,
-        .sent = event->when,
+        .sent = first_byte,
         .left = endpoint->numbered ? record->message.bytes : event->left,
         .serial = ++queue->serial,
     };
     queue->sent += before == NULL;
-    queue->latest_sent = event->when;
+    queue->latest_sent = first_byte;
     queue->last = message;
     queue->last_number = message->number;
     queue->last_end = record->message.offset + record->message.bytes;
     if (before != NULL)
         go_on_sending(statistics, queue, before, message, will_be_told(statistics, endpoint));
-    note_coming(statistics, endpoint, queue, message, event);
+    note_coming(statistics, endpoint, queue, message, first_byte, event);
     return 0;
 }
 

@@ -54,8 +54,9 @@ struct queue {
     uint64_t overtaken;          /* ... bit i: serial highest - 1 - i is not received */
 };
 
-/* Count a SEND or a MESSAGEQUEUED of this endpoint, or a RECEIVE of one of its usages. Return 0 or -ENOMEM. */
-int queues_sent(struct statistics *statistics, struct endpoint *endpoint,
+/* Count a SEND or a MESSAGEQUEUED of this endpoint, or a RECEIVE of one of its usages. `first_byte`: when that of a
+ * SEND entered the queue, by the sender's clock. Return 0 or -ENOMEM. */
+int queues_sent(struct statistics *statistics, struct endpoint *endpoint, uint64_t first_byte,
                 const struct history_event *event);
 int queues_arrived(struct statistics *statistics, struct endpoint *endpoint,
                    const struct history_event *event);

@@ -100,6 +100,7 @@ static int follow(struct statistics *statistics, struct stream *stream,
         stream->waits.since = 0;
         if (blocked.since == 0 || blocked.path != path)
             begin(&stream->blocked, stream, path, time);
+        stream->blocked.out = record->message.bytes;
         return 0;
     case EVENT_SEND:
         forget(stream);
@@ -123,6 +124,15 @@ static int follow(struct statistics *statistics, struct stream *stream,
         stream->waits.since = 0;
         return 0;
     }
+}
+
+uint64_t waits_first_byte(const struct stream *stream, const struct record *record)
+{
+    const struct stream_wait *blocked = &stream->blocked;
+    bool was_full = record->header.flags & RECORD_WHOLE_CALL && blocked->since != 0 &&
+                    blocked->path == record->message.path && blocked->out == 0;
+
+    return record->header.time - (was_full ? 0 : message_span(record));
 }
 
 int waits_note(struct statistics *statistics, struct stream *stream,

@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: MIT
+# How programs use connections: answers in pieces, sends that are held back, requests that queue for a pooled connection, a
+# connection for each request, replies from processes that are not metered.
+
+== an answer in pieces lasts until its last byte
+| client  ask ---. .-----.-----.----- ... ---- answered
+| server         '-- 10 ms - 10 ms - ...          20 pieces, twice
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+2 times
+    client sends 1 on c
+    server receives on c
+    server sends 100 on c
+    client receives on c
+    19 times
+        server sleeps 10ms in clock_nanosleep
+        server sends 100 on c
+        client receives on c
+    end
+    client idles 50ms
+    server idles 50ms
+end
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "server") | .response_ns.count == 2 and .response_ns.max <= 10 and
+    .response_last_byte_ns.count == 2 and near(.response_last_byte_ns.min; 190e6) and near(.response_last_byte_ns.mean; 190e6)
+jq: .processes[] | select(.name == "client") | .request_ns.count == 2 and near(.request_ns.max; 30e3) and
+    .request_last_byte_ns.count == 2 and (.request_last_byte_ns.mean - 190.03e6 | fabs) < 50
+jq: .processes[] | select(.name == "client") | .response_ns == null
+$ dpm report trace
+says: client[100] sent 2 requests: request latency to the last byte median 190 ms, p99 190 ms, max 190 ms. The first byte came
+    after 30.0 us (median).
+says: server[200] answered 2 requests: service time to the last byte median 190 ms, p99 190 ms, max 190 ms. The first byte came
+    after
+$ dpm stats trace
+says: client[100] request latency 2 30.0 us
+says: client[100] request latency, last byte 2 190 ms
+says: server[200] service time, last byte 2 190 ms
+$ dpm parallelism --json trace
+jq: [.. | objects | select(has("elapsed_ns") and has("time_ns"))] | length > 0 and all(.elapsed_ns <= .time_ns)
+
+== Nagle's algorithm holds back the second of two sends
+| client  ask ---. .- header .......................... body
+| server         '-+- body waits for an acknowledgement -'     15 times
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held 40ms
+    client receives 150 on c
+    client receives 1000 on c
+    client idles 10ms
+end
+$ dpm stats --json trace
+jq: .paths[0].nagle | .received == 15 and near(.received_ns; 600e6) and .sent == 0
+$ dpm report trace
+says: Nagle's algorithm held back 15 of 30 messages from server[200] 127.0.0.1:80 to client[100] 127.0.0.1:40001, each by 40.0 ms
+    on average (600 ms of 7
+says: the receiver delays its acknowledgement. Set TCP_NODELAY, or send it in one call.
+
+== what takes longer than a delayed acknowledgement is no such message
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+for D in 20ms 25ms 29ms 125ms 200ms
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held $D
+    client receives 150 on c
+    client receives 1000 on c
+end
+$ dpm stats --json trace
+jq: .paths[0].nagle.received == 0
+$ dpm report trace
+never: Nagle
+
+== with TCP_NODELAY nothing is held back
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c
+    client receives 150 on c
+    client receives 1000 on c
+    client idles 10ms
+end
+$ dpm stats --json trace
+jq: .paths[0].nagle | .sent + .received == 0
+$ dpm report trace
+never: Nagle
+
+== a server that sleeps between its two sends is late itself
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sleeps 40ms in clock_nanosleep
+    server sends 1000 on c
+    client receives 150 on c
+    client receives 1000 on c
+    client idles 10ms
+end
+$ dpm stats --json trace
+jq: .paths[0].nagle | .sent + .received == 0
+$ dpm report trace
+never: Nagle
+
+== of a slow network nobody knows what is held back
+process client launched
+process server pid 200
+tcp c: client > server latency 40ms
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c
+    client receives 150 on c
+    client receives 1000 on c
+end
+$ dpm stats --json trace
+jq: .paths[0].nagle | .sent + .received == 0
+
+== requests of three clients queue for one connection to the back end
+| ask.1   ask -.                    .- answered, asks again ...
+| ask.2   ask -+-.                  |               .- answered ...
+| ask.3   ask -+-+-.                |               |               .- answered ...
+| front        '-'-'- call -.       '- next call -. '- next call -. '
+| back                      '- 5 ms '             '- 5 ms '       '- 5 ms -
+process back pid 50
+process front pid 60
+process client pid 70
+tcp pool: front > back older ports 40000,81
+for i in 1 2 3
+    thread ask.$i of client
+    tcp f$i: client > front older
+end
+ask.1 sends 1 on f1
+front receives on f1 in epoll_wait
+front sends 1 on pool
+for i in 2 3
+    ask.$i idles 1ms
+    ask.$i sends 1 on f$i
+    front receives on f$i in epoll_wait
+end
+9 times
+    for i in 1 2 3
+        back receives on pool
+        back sleeps 5ms in clock_nanosleep
+        back sends 1 on pool
+        front receives on pool in epoll_wait
+        front sends 1 on f$i
+        front sends 1 on pool
+        ask.$i receives on f$i
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+    end
+end
+for i in 1 2
+    back receives on pool
+    back sleeps 5ms in clock_nanosleep
+    back sends 1 on pool
+    front receives on pool in epoll_wait
+    front sends 1 on f$i
+    front sends 1 on pool
+    ask.$i receives on f$i
+end
+back receives on pool
+back sleeps 5ms in clock_nanosleep
+back sends 1 on pool
+front receives on pool in epoll_wait
+front sends 1 on f3
+ask.3 receives on f3
+$ dpm causality --json trace
+jq: .requests.count == 30 and .requests.replies == 30
+jq: .paths | length == 1 and .[0].string == "ABA" and .[0].count == 30 and .[0].answered
+jq: .precision.assumed.waiting > 0
+jq: .pools | length == 1 and (.[0] | .connections == 1 and .requests == 30 and .waits_ns.count == 29)
+$ dpm report trace
+says: 29 of 30 requests in front[60] waited for its 1 connection to back[50] 127.0.0.1:81, which was busy: median 9.99 ms, max
+    10.0 ms (in 145 ms of 151 ms at least one waited). Which request waited is assumed. Use more connections, or make the back
+    end faster.
+says: 100% of the request paths are ABA: median 14.9 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
+    attributed to requests by assumption.
+
+== a pool with a connection for each request: none waits
+process back pid 50
+process front pid 60
+process client pid 70
+for i in 1 2 3
+    tcp pool$i: front > back older ports 4000$i,81
+    thread ask.$i of client
+    tcp f$i: client > front older
+end
+10 times
+    for i in 1 2 3
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+        front sends 1 on pool$i
+        back receives on pool$i in epoll_wait
+        back sends 1 on pool$i
+        front receives on pool$i in epoll_wait
+        front sends 1 on f$i
+        ask.$i receives on f$i
+    end
+end
+$ dpm causality --json trace
+jq: .requests.count == 30 and ([.pools[] | select(.waits_ns.count > 0)] | length == 0)
+$ dpm report trace
+never: which was busy
+
+== 200 requests, each over its own connection
+| client  connect, ask -.  .- answered, close    200 times
+| server                '--'
+process client launched
+process server pid 200
+200 times
+    tcp c$N: client > server
+    client connects c$N
+    server accepts c$N
+    client sends 1 on c$N
+    server receives on c$N
+    server sends 1 on c$N
+    client receives on c$N
+    client closes c$N
+    server closes c$N
+    client idles 1ms
+end
+$ dpm report trace
+says: 200 requests to server[200] 127.0.0.1:80 came over 200 connections, 9
+says: nearly each makes its own. Keep connections open (keep-alive, or a pool).
+
+== 200 requests over one connection
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+200 times
+    client sends 1 on c
+    server receives on c
+    server sends 1 on c
+    client receives on c
+    client idles 1ms
+end
+$ dpm report trace
+never: Keep connections open
+never: came over
+
+== pipes have no requests
+| seq  --- numbers --.
+| sort               '-- sorted --.
+| wc                              '- counts
+process seq
+process sort
+process wc
+pipe one: seq > sort
+pipe two: sort > wc
+seq sends 292 on one
+seq closes one
+seq ends
+sort receives on one
+sort finds the end of one
+sort sends 292 on two
+sort closes two
+sort ends
+wc receives on two
+wc finds the end of two
+wc ends
+$ dpm report --json trace
+jq: [.findings[] | select(.topic == "Requests" or .topic == "Answers")] == []
+
+== an answer of a server that is not metered is drawn with the time that it took
+| client    ask -- computes -- . - answered
+| (server)   '------ 40 ms ----'             five times, later and later
+process client launched
+outside server
+tcp c: client > server
+client connects c
+server accepts c
+for D in 10ms 20ms 30ms 40ms 50ms
+    client sends 1 on c
+    server receives on c
+    server idles $D
+    server sends 1 on c
+    client computes 5ms
+    client receives on c
+end
+$ dpm graph -o outside.svg trace && grep -o 'answer from outside, took [0-9.]* ms' outside.svg
+is: answer from outside, took 10.2 ms answer from outside, took 20.2 ms answer from outside, took 30.2 ms
+    answer from outside, took 40.2 ms answer from outside, took 50.2 ms
+$ dpm graph -o outside.dot trace && sed -n 's/^ *\(e[0-9]*\) -> e[0-9]* .*answer from outside.*from SEND.*/\1/p' outside.dot |
+    sort -u | wc -l
+is: 5
+$ dpm path --graph path.svg trace > words && grep -c 'answer from outside, took' path.svg
+is: 5
+$ dpm parallelism trace
+says: 5 replies from unmonitored peers
+$ dpm graph --from 1000s trace > none.svg && grep -c 'answer from outside, took' none.svg
+exits: 1
+
+== an answer of a metered server is a message, and no such arc
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+5 times
+    client sends 1 on c
+    server receives on c
+    server idles 20ms
+    server sends 1 on c
+    client receives on c
+end
+$ dpm graph --most 10000 -o inside.svg trace && grep -c 'answer from outside, took' inside.svg
+exits: 1
+$ grep -c '<path class="arc exact' inside.svg
+is: 10

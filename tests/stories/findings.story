@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+# What dpm report finds, in words and in drawings: who worked and who was idle, the critical path, what was not metered.
+
+== three of four servers are not used
+| tsp            create four, ask one -------- answered, end all
+| tsp-server.1   ====== computes 900 ms ======'
+| tsp-server.2-4 (nothing but their end)
+process tsp launched
+tsp computes 50ms
+for i in 1 2 3 4
+    process tsp-server.$i created by tsp
+    unix-stream s$i: tsp > tsp-server.$i older
+    tsp sends 100 on s$i
+    tsp-server.$i receives on s$i
+    tsp-server.$i computes 1ms
+    tsp-server.$i sends 10 on s$i
+    tsp receives on s$i
+end
+60 times
+    tsp sends 100 on s1
+    tsp-server.1 receives on s1
+    tsp-server.1 computes 15ms
+    tsp-server.1 sends 10 on s1
+    tsp receives on s1
+end
+for i in 1 2 3 4
+    tsp sends 1 on s$i
+    tsp-server.$i receives on s$i
+    tsp-server.$i ends
+end
+tsp ends
+$ dpm report --all trace
+says: Time 95% of 956 ms: tsp-server[101] computed. 5.2%: tsp[100] computed.
+says: tsp-server[101] carries 94% of the critical path. If it ran twice as fast, the run would take 47% less.
+says: Work 1 of 5 processes did 94% of the work (954 ms of CPU time): tsp-server[101].
+says: Idle 3 of 4 tsp-server did next to nothing: tsp-server[102], tsp-server[103], tsp-server[104]. Together they have 3.00 ms of
+    CPU time and 9 messages; tsp-server[101] has 901 ms and 123 messages.
+says: Created tsp[100] created 4 processes: tsp-server[101], tsp-server[102], tsp-server[103], tsp-server[104].
+says: P = 1.00 of 5 threads (954 ms of CPU time
+
+== one server that works, with its parent idle
+process tsp launched
+process tsp-server created by tsp
+unix-stream s: tsp > tsp-server older
+3 times
+    tsp sends 100 on s
+    tsp-server receives on s
+    tsp-server computes 300ms
+    tsp-server sends 10 on s
+    tsp receives on s
+end
+tsp-server ends
+tsp ends
+$ dpm report --all trace
+says: Work 1 of 2 processes did 100% of the work (900 ms of CPU time): tsp-server[101].
+says: Created tsp[100] created 1 process: tsp-server[101].
+never: Idle
+
+== four servers that share the work
+process tsp launched
+for i in 1 2 3 4
+    process tsp-server.$i created by tsp
+    unix-stream s$i: tsp > tsp-server.$i older
+end
+5 times
+    for i in 1 2 3 4
+        tsp sends 100 on s$i
+        tsp-server.$i receives on s$i
+        tsp-server.$i computes 100ms
+        tsp-server.$i sends 10 on s$i
+    end
+    for i in 1 2 3 4
+        tsp receives on s$i
+    end
+end
+for i in 1 2 3 4
+    tsp-server.$i ends
+end
+tsp ends
+$ dpm report --all trace
+says: Work The work (2.00 s of CPU time) was shared: the busiest of 5 processes, tsp-server[101], did 25%.
+says: P = 4.00 of 5 threads (2.00 s of CPU time, longest path t_max 500 ms): on average, this many processors are kept busy.
+never: Idle
+
+== a pipeline: its slowest program carries the critical path, and the others wait for it
+process sh launched
+process head created by sh
+process gzip created by sh
+process wc created by sh
+pipe one: head > gzip
+pipe two: gzip > wc
+10 times
+    head computes 5ms
+    head sends 4096 on one
+end
+head closes one
+head ends
+10 times
+    gzip receives 4096 on one
+    gzip computes 50ms
+    gzip sends 2000 on two
+    wc receives on two
+end
+gzip closes two
+gzip ends
+wc finds the end of two
+wc ends
+sh waits for head
+sh waits for wc
+sh ends
+$ dpm report --all trace
+says: gzip[102] carries 99% of the critical path. If it ran twice as fast, the run would take 50% less.
+says: Messages from head[101] waited in the receive queue of gzip[102]: median 222 ms; for 445 ms at least one was there.
+says: Silent 1 of 4 processes sent and received nothing: sh[100].
+
+== a program that sleeps: its wait is said once
+process sleep launched
+sleep sleeps 200ms in clock_nanosleep
+sleep ends
+$ dpm report trace
+says: Time 100% of 200 ms: sleep[100] slept until a timer ended (clock_nanosleep), 1 time.
+never: Waits
+$ dpm report --all trace
+says: Waits 200 ms of 200 ms were spent in 1 wait that no message explains (timers, disks).
+
+== processes that were created and computed, and nothing else was metered
+machine vm without SEND,SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,ACCEPT,EXEC,STARTPROCESS,STOPPROCESS,WAKEUP,SCHEDULE,SIGNAL
+process sh launched
+process sort created by sh
+process tail created by sh
+sort computes 20ms
+tail computes 1ms
+sort ends
+tail ends
+sh ends
+$ dpm report --all trace
+never: Silent
+says: P = 
+says: P may be too high: edges are missing, because these were not metered: send, sendcall
+says: Events of these kinds were not metered: send, sendcall
+
+== only sends
+machine vm without SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,ACCEPT,CREATEPROCESS,EXEC,STARTPROCESS,STOPPROCESS,TERMINATION,WAKEUP,SCHEDULE,SIGNAL
+process seq
+process sort
+process tail
+pipe one: seq > sort
+pipe two: sort > tail
+seq computes 20ms
+seq sends 4000 on one
+sort receives on one
+sort computes 20ms
+sort sends 5 on two
+tail receives on two
+$ dpm report --all trace
+never: Silent
+never: P =
+says: Events of these kinds were not metered: sendcall, receivecall
+
+== only TCP, of programs that use pipes
+machine vm leaving-out udp,unix,pipe,mq
+process seq launched
+process sort created by seq
+seq computes 20ms
+sort computes 30ms
+seq ends
+sort ends
+$ dpm report --all trace
+says: Silent 2 of 2 processes sent and received nothing over tcp: seq[100], sort[101].
+says: P = 1.67 of 2 threads
+says: P may be too high: edges are missing, because these were not metered: udp, unix, pipe, mq.
+says: Connections of these kinds were not metered: udp, unix, pipe
+
+== nothing was recorded
+machine vm without SEND,SENDCALL,RECEIVECALL,RECEIVE,MESSAGEQUEUED,BLOCK,CREATEPATH,CONNECT,CREATEPROCESS,EXEC,STARTPROCESS,STOPPROCESS,TERMINATION,WAKEUP,SCHEDULE,SIGNAL leaving-out udp,unix,pipe,mq
+process true launched
+$ dpm report trace
+says: What was found Nothing Too little was recorded to find anything. Processes
+
+== the drawings of a page agree with the figures, and names of programs are no markup
+process front pid 61 named '<b>&"x'
+process back pid 71
+process log pid 81
+outside client
+tcp f: client > front older
+tcp b: front > back older
+pipe p: front > log older
+30 times
+    client sends 1 on f
+    front receives on f
+    front computes 1ms
+    front sends 10 on b
+    back receives on b
+    back computes 4ms
+    back sends 500 on b
+    front receives on b
+    front sends 20 on p
+    front sends 1 on f
+    client receives on f
+    log receives on p
+    log computes 2ms
+end
+$ dpm report --html page.html trace; sed -n 's/^<g class="arc"><title>\(.*: [0-9,]*\) messages, .*stroke-width="\([0-9.]*\)".*/\1 \2/p' page.html
+is: &lt;b&gt;&amp;&quot;x[61] to back[71]: 30 1.3 &lt;b&gt;&amp;&quot;x[61] to log[81]: 30 1.7
+    &lt;b&gt;&amp;&quot;x[61] to 10.0.0.1:40001: 30 1.0 back[71] to &lt;b&gt;&amp;&quot;x[61]: 30 6.5
+    10.0.0.1:40001 to &lt;b&gt;&amp;&quot;x[61]: 30 1.0
+$ dpm report --json trace
+jq: [.parallelism.rows[] | select(.step == "sharing").P] | length == 3 and near(.[0]; 4 / 3) and near(.[1]; 4 / 3) and near(.[2]; 1)
+jq: (.statistics | [.pairs[] | .bytes] | max) == 15000
+$ sed -n 's/^<text x="0" y="[0-9]*">\([^<]*\)<.*>\([a-z]*\)<\/text><rect class="frame".*<rect class="bar.*" width="\([0-9.]*\)" height="16"\/><text[^>]*>\([0-9.]*\)<.*/\1 \2 \4 \3/p' page.html
+is: one-each max 1.33 222.2 one-each sharing 1.33 222.2 as-recorded sharing 1.33 222.2 one-machine sharing 1.00 166.6
+$ grep -o 'P of [0-9]* threads; a whole bar is [0-9.]*' page.html
+is: P of 3 threads; a whole bar is 3.
+$ python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("page.html")' && grep -c -e '<b>' -e '&lt;b&gt;&amp;&quot;x\[61\]' page.html
+like: ^[1-9]
+$ grep -c -e '<b>' -e 'https\\?://' -e '<script' page.html
+exits: 1

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+# How long messages wait to be received, and senders for buffer space; request latency and service time; sizes; over time.
+
+== a server that needs one millisecond for each request, and bursts of fifteen
+| client  15 requests at once ----------------- 20 ms later 15 more      20 times
+| server  |=1=|=2=|=3=| ... |=15=|  waits      |=1=|
+|         the second waits 1 ms, the third 2 ms, the last 14 ms
+for k in tcp udp unix-stream pipe
+    process client.$k
+    process server.$k
+    $k $k: client.$k > server.$k older
+    20 times
+        15 times
+            client.$k sends 100 on $k in 2us
+        end
+        15 times
+            server.$k receives 100 on $k
+            server.$k computes 1ms
+        end
+        client.$k idles 35ms
+    end
+end
+$ dpm stats --json trace
+jq: [.processes[] | select(.name == "server").message_wait_ns] | length == 4 and all(
+    .count == 300 and near(.p50; 7e6) and near(.max; 14e6) and near(.mean * .count; 20 * 105e6))
+jq: [.processes[] | select(.name == "server").queue] | length == 4 and all(.messages_max == 14 and .bytes_max == 1400 and
+    .unreceived == 0)
+jq: .trace.duration_ns as $time | [.paths[].queue.messages_mean] | length == 4 and all(near(. * $time; 2.1e9))
+jq: .pairs | length == 4 and all(.message_wait_ns.count == 300 and (.receiver_wait_ns | .count == 20 and near(.p50; 20e6) and
+    near(.mean * .count; 19 * 20.03e6)))
+jq: [.late_receivers[] | .from + 1 == .to] == [true, true, true, true] and .late_senders == []
+$ dpm report trace
+says: Late Messages from client[104] waited in the receive queue of server[105]: median 6.95 ms; for 280 ms at least one was there.
+says: server[105] has the longest receive queue: 3.09 messages on average, at most 14.
+
+== data is in the queue before the call that sends it has ended
+| client  send ============ 20 us =.
+| server  (in its queue after 10 us)
+process client
+process server
+tcp c: client > server
+client connects c
+server accepts c
+10 times
+    client sends 100 on c in 20us
+    server receives on c
+    client idles 1ms
+end
+$ dpm stats --json trace
+jq: .pairs[0].delivery_ns | .count == 10 and near(.p50; 10e3) and near(.max; 10e3)
+
+== what is sent before the server has accepted the connection waits, too
+process client launched
+process server
+tcp c: client > server
+client connects c
+client sends 100 on c
+server idles 50ms
+server accepts c
+server receives on c
+$ dpm stats --json trace
+jq: .pairs[0].message_wait_ns | .count == 1 and near(.max; 50e6)
+
+== a client that finds no buffer space
+| writer  |blocked 8 ms|blocked 8 ms| ...
+| reader  ===== computes 8 ms ==== receive
+for k in unix-stream pipe
+    process writer.$k
+    process reader.$k
+    $k $k: writer.$k > reader.$k older
+    writer.$k sends 4096 on $k
+    10 times
+        writer.$k starts sending 4096 on $k with 0 out
+        reader.$k computes 8ms
+        reader.$k receives 4096 on $k
+        writer.$k finishes sending on $k
+    end
+    reader.$k receives on $k
+end
+$ dpm stats --json trace
+jq: [.processes[] | select(.name == "writer").sender_blocked_ns] | length == 2 and all(.count == 10 and near(.mean * .count; 80e6))
+jq: [.pairs[].message_wait_ns] | length == 2 and all(.count == 11 and near(.max; 8e6) and near(.mean * .count; 80e6))
+jq: [.processes[] | select(.name == "reader").queue.messages_max] == [1, 1]
+jq: [.late_receivers[] | [.from, .to]] | sort == [[1, 2], [3, 4]]
+jq: .late_senders == []
+$ dpm report trace
+says: writer[100] was blocked for 80.0 ms while sending to reader[101]
+
+== a wait for the first message of a connection
+| client  connect, wait ----------.        ten times
+| server  accept -- 30 ms -- send '
+for k in tcp unix-stream
+    process client.$k launched
+    process server.$k
+    for i in 1 2 3 4 5 6 7 8 9 10
+        $k $k$i: client.$k > server.$k
+        client.$k connects $k$i
+        server.$k accepts $k$i
+        server.$k sleeps 30ms in clock_nanosleep
+        server.$k sends 7 on $k$i
+        client.$k receives on $k$i
+        client.$k sends 3 on $k$i
+        server.$k receives on $k$i
+        client.$k closes $k$i
+        server.$k closes $k$i
+    end
+end
+$ dpm stats --json trace
+jq: [.pairs[].receiver_wait_ns | select(.max > 1e6)] | length == 2 and all(.count == 10 and near(.mean * .count; 300e6))
+
+# A quantile has so many of a hundred values before it: of 200 values, 180 of which take 1 ms and 18 take 10 ms, p90 is 10 ms.
+== service time and request latency, and their quantiles
+| client  ask ---.                  .--- answered
+| server          '-- 1 to 100 ms --'
+process client launched
+process server
+tcp c: client > server
+unix-stream u: client > server
+client connects c
+server accepts c
+for c in c u
+    90 times
+        client sends 100 on $c
+        server receives on $c
+        server idles 1ms
+        server sends 300 on $c
+        client receives on $c
+    end
+    9 times
+        client sends 101 on $c
+        server receives on $c
+        server idles 10ms
+        server sends 303 on $c
+        client receives on $c
+    end
+    client sends 299 on $c
+    server receives on $c
+    server idles 100ms
+    server sends 897 on $c
+    client receives on $c
+end
+client closes c
+server closes c
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "server").response_ns | .count == 200 and near(.min; 1e6) and near(.max; 100e6) and near(.mean; 2.8e6) and
+    near(.p50; 1e6) and near(.p90; 10e6) and (.p99 / 100e6 - 1 | fabs) < 0.03
+jq: .processes[] | select(.name == "client").request_ns | .count == 200 and near(.min; 1.03e6) and near(.max; 100e6) and near(.mean; 2.83e6) and
+    (.p50 / 1.03e6 - 1 | fabs) < 0.03 and near(.p90; 10.03e6) and (.p99 / 100e6 - 1 | fabs) < 0.03
+jq: .paths | length == 2 and all(.response_ns.count == 100 and near(.response_ns.mean; 2.8e6) and near(.request_ns.mean; 2.83e6))
+jq: [.pairs[].size | [.count, .min, .max]] | sort == [[200, 100, 299], [200, 300, 897]]
+jq: [.processes[].size | [.count, .min, .max]] | sort == [[200, 100, 299], [200, 300, 897]]
+jq: .paths | all(.size | [.count, .min, .max] == [200, 100, 897])
+jq: .trace | .local.messages == 400 and .remote.messages == 0 and .connections == 2 and .ended == 1
+jq: [.processes[].share] | near(map(.messages) | add; 1) and near(map(.bytes) | add; 1)
+$ dpm stats trace
+says: server[101] service time 200 2.80 ms
+says: 2 connections, 1 of them ended.
+
+== connections that have ended, and a port that is used again
+| client  port 40001: connect, send, close; connect, send, close ...   five times; and three other ports
+process client launched
+process server
+for i in 1 2 3 4 5
+    tcp c$i: client > server ports 40001,80
+    client connects c$i
+    server accepts c$i
+    client sends 1 on c$i
+    server receives on c$i
+    client closes c$i
+    server closes c$i
+end
+for i in 6 7 8
+    tcp c$i: client > server ports 4000$i,80
+    client connects c$i
+    server accepts c$i
+    client sends 1 on c$i
+    server receives on c$i
+    client closes c$i
+    server closes c$i
+end
+$ dpm stats --json trace
+jq: .trace.connections == 8 and .trace.ended == 8 and .trace.matching.exact == 8
+jq: (.paths | map(.connections) | add) == 8 and (.paths | map(.ended) | add) == 8
+$ dpm stats trace
+says: 8 connections, 8 of them ended.
+
+== over time: what is sent in each interval
+| one  send -- 40 ms -- send -- send -- 40 ms -- send ... (nothing for 50 ms) send
+process one
+process other
+unix-stream u: one > other older
+for size in 100 200 300
+    one sends $size on u
+    other receives on u
+    one idles 40ms
+    one sends 1 on u
+    other receives on u
+    one idles 10ms
+end
+one idles 50ms
+one sends 7 on u
+other receives on u
+$ dpm stats --json --every 50ms trace
+jq: [.intervals[] | [.messages, .bytes]] == [[2, 101], [2, 201], [2, 301], [0, 0], [1, 7]]

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+# Which ways requests take through servers: dpm causality. Each process that serves has a letter; a request has a string of them.
+
+== two workers in front of two servers: which of them got each request
+| (client)  ask -.                               .- answered
+| worker.1,2     '- ask -.            .- answered '
+| first/second           '- computes -'
+process worker.1 pid 61 named front
+process worker.2 pid 62 named front
+process first pid 71
+process second pid 72
+outside client
+for w in 1 2
+    tcp f$w: client > worker.$w older ports 4000$w,80
+    tcp a$w: worker.$w > first older ports 4100$w,81
+    tcp b$w: worker.$w > second older ports 4200$w,82
+end
+6 times
+    client sends 10 on f1
+    worker.1 receives on f1 in epoll_wait
+    worker.1 sends 20 on a1
+    first receives on a1 in epoll_wait
+    first computes 2ms
+    first sends 100 on a1
+    worker.1 receives on a1 in epoll_wait
+    worker.1 sends 100 on f1
+    client receives on f1
+end
+for w in 1 2
+    2 times
+        client sends 10 on f$w
+        worker.$w receives on f$w in epoll_wait
+        worker.$w sends 20 on b$w
+        second receives on b$w in epoll_wait
+        second computes 5ms
+        second sends 100 on b$w
+        worker.$w receives on b$w in epoll_wait
+        worker.$w sends 100 on f$w
+        client receives on f$w
+    end
+end
+3 times
+    client sends 10 on f2
+    worker.2 receives on f2 in epoll_wait
+    worker.2 sends 100 on f2
+    client receives on f2
+end
+$ dpm causality --json --slowest 3 trace
+jq: .letters == {"A": "front[61]", "B": "front[62]", "C": "first[71]", "D": "second[72]"}
+jq: .requests | .count == 13 and .replies == 13 and .not_metered == 13 and .messages == 20
+jq: [.strings[] | [.string, .count]] == [["ACA", 6], ["ADA", 2], ["B", 3], ["BDB", 2]]
+jq: [.paths[] | [.string, .count, .answered]] == [["ACA", 6, true], ["ADA", 2, true], ["B", 3, true], ["BDB", 2, true]]
+jq: .paths | all(.count == .latency_ns.count) and near(.[0].latency_ns.p50; 2.03e6) and near(.[1].latency_ns.max; 5.03e6)
+jq: [.transitions[] | [.from, .at, .next, .count, .probability]] == [["requestor", "A", "C", 6, 0.75], ["requestor", "A", "D", 2, 0.25],
+    ["requestor", "B", "D", 2, 1], ["A", "C", "A", 6, 1], ["A", "D", "A", 2, 1], ["B", "D", "B", 2, 1]]
+jq: [.replies[] | [.from, .at, .count]] == [["C", "A", 6], ["D", "A", 2], ["D", "B", 2], ["requestor", "B", 3]]
+jq: [.substrings[] | [.string, .count]] == [["AC", 6], ["ACA", 6], ["AD", 2], ["ADA", 2], ["BD", 2], ["BDB", 2], ["CA", 6], ["DA", 2], ["DB", 2]]
+jq: .precision.proved == {"path": 10, "alone": 10, "creation": 0} and .precision.proved_share == 1
+jq: .precision | .late + .unmatched + .unknown_paths + .ambiguous + ([.assumed[]] | add) == 0
+jq: [.slowest[] | .string] == ["ADA", "BDB", "BDB"] and near(.slowest[0].duration_ns; 5.03e6)
+jq: .slowest[0] | [.events[] | [.by, .from]] == [["A", "requestor"], ["D", "A"], ["A", "D"]] and .requestor == "10.0.0.1:40001"
+$ dpm causality --strings --slowest 2 --diagram web.svg trace
+says: 4 server processes, 13 requests, 13 replies, 20 messages between server processes
+says: A server front 61 0
+says: ACA 6 46 2.03 ms
+says: Message sequences
+says: BDB 2
+says: A requestor C 6 75
+says: A requestor D 2 25
+says: B requestor reply 3 -
+says: 5.03 ms ADA, requested by 10.0.0.1:40001
+says: Messages were attributed to requests: proved 20 (100 %), assumed 0. proved : 10 by the connection that they answer
+    proved : 10 as the only request open in the process
+says: Matched receives: 20 exact; 26 to or from unmonitored peers.
+says: 13 requests came from unmonitored requestors.
+$ python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("web.svg")' && grep -c '<g class="arc' web.svg
+is: 12
+$ dpm causality --strings --context 3 --diagram web.dot trace > words && grep -c -e '->' web.dot
+is: 12
+$ dpm causality --by-program --json trace
+jq: [.strings[] | [.string, .count]] == [["A", 3], ["ABA", 6], ["ACA", 4]]
+$ dpm causality --json --server 61,62 trace
+jq: [.strings[] | [.string, .count]] == [["A", 8], ["B", 5]]
+jq: [.processes[] | select(.role == "system").pid] == [71, 72]
+$ dpm causality --server front,nosuch trace
+says: dpm: note: --server: no process nosuch in the traces
+$ dpm report trace
+says: Requests 46% of the request paths are ACA: median 2.03 ms
+
+== a probability is one of its context: who asked before counts
+| (client) ask -.                .- answered
+| front         '- a -.  .- b -.'
+| back                '-'      '-'         first a word, then a number
+process front pid 61
+process word pid 71
+process number pid 72
+outside client
+tcp f: client > front older
+tcp a: front > word older
+tcp b: front > number older
+4 times
+    client sends 1 on f
+    front receives on f
+    front sends 1 on a
+    word receives on a
+    word sends 1 on a
+    front receives on a
+    front sends 1 on b
+    number receives on b
+    number sends 1 on b
+    front receives on b
+    front sends 1 on f
+    client receives on f
+end
+2 times
+    client sends 1 on f
+    front receives on f
+    front sends 1 on a
+    word receives on a
+    word sends 1 on a
+    front receives on a
+    front sends 1 on f
+    client receives on f
+end
+$ dpm causality --json trace
+jq: [.strings[] | [.string, .count]] == [["ABA", 2], ["ABACA", 4]]
+jq: [.transitions[] | select(.from == "B" and .at == "A") | [.next, .count]] == [["C", 4]]
+jq: [.replies[] | [.from, .at, .count]] == [["B", "A", 2], ["C", "A", 4]]
+$ dpm causality trace
+says: A B C 4 100
+$ dpm causality --json --context 1 trace
+jq: [.transitions[] | select(.at == "A") | [.next, .count, .probability]] == [["B", 6, 0.6], ["C", 4, 0.4]]
+$ dpm causality --json --length 2 trace
+jq: [.substrings[] | .string] == ["AB", "AC", "BA", "CA"]
+
+== two requests at once in one process: their own connections prove the answers
+| (client.1) ask -.                 .---------- answered
+| (client.2)   ask+-.               |      .- answered
+| front           '-'-- one, two ---'------'
+| back                 '--1--'---2--'
+process front pid 61
+process back pid 71
+outside client
+for i in 1 2
+    tcp f$i: client > front older ports 4000$i,80
+    tcp b$i: front > back older ports 4100$i,81
+end
+5 times
+    client sends 1 on f1
+    client sends 1 on f2
+    front receives on f1 in epoll_wait
+    front sends 1 on b1
+    front receives on f2 in epoll_wait
+    front sends 1 on b2
+    for i in 1 2
+        back receives on b$i in epoll_wait
+        back computes 1ms
+        back sends 1 on b$i
+        front receives on b$i in epoll_wait
+        front sends 1 on f$i
+        client receives on f$i
+    end
+end
+$ dpm causality --json trace
+jq: .requests.count == 10 and .requests.replies == 10 and ([.strings[] | [.string, .count]] == [["ABA", 10]])
+jq: .precision.proved.path * 2 == .requests.messages and .precision.proved.path == 10
+jq: .requests.messages as $all | ([.precision | .proved, .assumed | .[]] | add) == $all
+
+== a server of many clients: each command is a request, and two in one message are one
+process redis-server pid 50
+outside client
+for i in 1 2 3 4 5
+    tcp c$i: client > redis-server older ports 4000$i,6379
+end
+client sends 30 on c1
+client sends 30 on c1
+redis-server receives 60 on c1 in epoll_wait
+redis-server sends 100 on c1
+client receives on c1
+20 times
+    for i in 1 2 3 4 5
+        client sends 40 on c$i
+    end
+    for i in 1 2 3 4 5
+        redis-server receives on c$i in epoll_wait
+        redis-server sends 5 on c$i
+    end
+    for i in 1 2 3 4 5
+        client receives on c$i
+    end
+end
+$ dpm causality --json trace
+jq: .requests.count == 101 and .requests.replies == 101 and [.strings[] | [.string, .count]] == [["A", 101]]
+
+== a client that is metered is the requestor
+process redis-server pid 50
+process redis-benchmark pid 60
+for i in 1 2 3
+    tcp c$i: redis-benchmark > redis-server older ports 4000$i,6379
+end
+20 times
+    for i in 1 2 3
+        redis-benchmark sends 40 on c$i
+        redis-server receives on c$i in epoll_wait
+        redis-server sends 5 on c$i
+        redis-benchmark receives on c$i in epoll_wait
+    end
+end
+$ dpm causality --json trace
+jq: [.processes | sort_by(.name)[] | [.name, .role, .letter, .requests]] == [["redis-benchmark", "requestor", null, 60],
+    ["redis-server", "server", "A", 0]]
+jq: .requests | .count == 60 and .not_metered == 0
+
+== a pipeline: each line goes all the way
+| sh   line -.  (100 ms)  line -.
+| sed        '- xline -.        '- xline ...
+| cat                  '- written
+process sh launched
+process sed
+process cat
+pipe one: sh > sed
+pipe two: sed > cat
+3 times
+    sh sends 2 on one
+    sed receives on one
+    sed sends 3 on two
+    cat receives on two
+    sh sleeps 100ms in clock_nanosleep
+end
+$ dpm causality --json trace
+jq: [.strings[] | [.string, .count]] == [["AB", 3]] and .precision.proved_share == 1
+$ dpm causality --server sed,nosuch trace
+says: dpm: note: --server: no process nosuch in the traces
+$ dpm causality
+exits: 2
+says: name a trace
+$ dpm causality nothing.trace
+exits: 1
+says: nothing.trace
+$ dpm causality --length 17 trace
+exits: 2
+says: a number from 2 to 16
+$ dpm causality --context 0 trace
+exits: 2
+says: a number from 1 to 15
+$ dpm causality --diagram x.png trace
+exits: 2
+says: the suffix .svg, .dot or .gv
+$ dpm causality --diagram none/x.svg trace
+exits: 1
+says: cannot be written
+$ dpm causality --server a,,b trace
+exits: 2
+says: names or pids
+
+== nginx with two workers in front of two others: what its access log says
+recorded nginx
+$ dpm causality --json trace
+jq: .letters | keys == ["A", "B", "C", "D"] and ([.[]] == ["nginx[30846]", "nginx[30845]", "nginx[30848]", "nginx[30849]"])
+jq: .requests | .count == 30 and .replies == 30
+jq: [.strings[] | [.string, .count]] == [["A", 4], ["ACA", 11], ["ADA", 9], ["B", 2], ["BCB", 3], ["BDB", 1]]
+jq: [.transitions[] | select(.from == "requestor") | [.at, .next, .probability]] == [["A", "C", 0.55], ["A", "D", 0.45],
+    ["B", "C", 0.75], ["B", "D", 0.25]]
+jq: .requests.messages == 48 and .precision.proved.path == 24 and .precision.without_request == 0
+jq: .requests.messages as $all | ([.precision | .proved, .assumed | .[]] | add) == $all
+jq: .precision | .late + .unmatched + .unknown_paths + .ambiguous == 0
+jq: .paths | all(.count == .latency_ns.count and .latency_ns.p50 <= .latency_ns.p99)
+$ dpm causality --json --slowest 3 trace
+jq: .slowest[0].duration_ns == ([.paths[].latency_ns.max] | max) and .slowest[0].events[0].from == "requestor"
+jq: .slowest[0] | (.events | length) == (.string | length)
+$ dpm causality --by-program --json trace
+jq: [.strings[] | [.string, .count]] == [["A", 6], ["AAA", 24]]
+$ dpm causality --json --server 30845,30846 trace
+jq: ([.strings[] | select(.string | length == 1).count] | add) == 30 and ([.processes[] | select(.role == "system")] | length) == 2
+$ dpm dump --json --type accept trace | jq -s -c '[.[] | select(.local == "127.0.0.1:18181").pid] | unique'
+is: [30848]
