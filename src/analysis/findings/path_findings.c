@@ -267,7 +267,8 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
         return finding->wait.pair->from.count == 1 &&
                is_accounted(from, findings, finding->wait.pair->from.processes[0], ANY_KIND);
     case FINDING_CPU_WAIT:
-        return is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
+        return !finding->cpu_wait.first && /* which says what would help */
+               is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
     case FINDING_FACTOR:
         return findings->list[0].kind == FINDING_ELAPSED &&
                (finding->factor.verdict == FACTOR_PATH_WAITS ||
