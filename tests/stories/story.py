@@ -350,7 +350,7 @@ class Story:
             machine.kinds_left_out |= METER_KINDS[kind]
         if words.flag("ptrace"):
             machine.meter = 1
-            machine.flags &= ~(1 << EVENT_IDS["MESSAGEQUEUED"])
+            machine.flags &= ~(1 << EVENT_IDS["MESSAGEQUEUED"] | 1 << EVENT_IDS["WAKEUP"])
         if words.flag("pc"):
             machine.flags |= PC_FLAG
         words.done()
