@@ -30,7 +30,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
                                               Its name is P without what follows a dot: of worker.1 it is worker
      thread T of P [created by T] [named NAME]
      outside P [at ADDRESS] [pid N]           a process that is not metered: its acts make no records of its own
-     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE]
+     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE] [pair]
+                                             pair: two UNIX sockets that were made together
   what
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
@@ -77,11 +78,13 @@ CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "io
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
          "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "accept4": 288, "clock_nanosleep": 230,
-         "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46, "none": 0xffffffff}
+         "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46, "semop": 65, "semtimedop": 220,
+         "none": 0xffffffff}
 FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
     1, 2, 4, 8, 16, 32, 128, 256, 512, 32768)
+SPAN_UNIT_SHIFT = 11
 
 WALL = 1700000000 * 10**9  # of time 0 of each story: 2023-11-14 22:13:20 UTC
 US, MS, SECOND = 1000, 10**6, 10**9
@@ -104,6 +107,14 @@ def duration(text):
             raise StoryError(f"not a duration: {text}")
         total += round(float(found[1]) * units[found[2]])
     return total
+
+
+def long_span(span, flags):
+    """As a record has one of more than 32 bits: in units of 16, 256 ... ns."""
+    unit = 0
+    while span >= 2**32:
+        span, unit = (span + 15) // 16, unit + 1
+    return {"span": span, "flags": flags | unit << SPAN_UNIT_SHIFT}
 
 
 def quoted(text):
@@ -160,6 +171,8 @@ class Machine:
             elif stream and TYPES.get(kind):
                 fields = {**fields, "sequence": sequences.get(stream, 0)}
                 sequences[stream] = fields["sequence"] + 1
+            if fields.get("span", 0) >= 2**32 and kind in ("SEND", "SENDCALL"):
+                fields = {**fields, **long_span(fields["span"], fields["flags"])}
             yield " ".join([kind, f"time={self.begin + time}"] + [f"{name}={value}" for name, value in fields.items()])
         end = max(last, self.end or 0)
         for ring, count in self.lost.items():
@@ -261,7 +274,7 @@ class End:
                 fields.update(name=quoted(connection.file), nameEnd=2 - self.index)
         if connection.kind in ("pipe", "fifo"):
             fields.update(role=3 + self.index)
-        elif connection.kind not in ("udp", "unix-datagram"):
+        elif connection.kind not in ("udp", "unix-datagram") and not connection.pair:
             fields.update(role=1 + self.index)
         fields.update(startOut=connection.start[self.index], startIn=connection.start[1 - self.index])
         self.machine.add(thread.now, "PATH", flags=flags, **fields)
@@ -275,7 +288,7 @@ class Connection:
     def __init__(self, name, kind, number, one, other):
         self.name, self.kind, self.number = name, kind, number
         self.latency = 10 * US if one.machine is other.machine else 100 * US
-        self.ports, self.older, self.file = [40000 + number, 80], False, ""
+        self.ports, self.older, self.file, self.pair = [40000 + number, 80], False, "", False
         self.start = [1000 * number, 5000 * number] if kind == "tcp" else [0, 0]
         self.ends = []
         self.ends = [End(self, 0, one), End(self, 1, other)]
@@ -427,7 +440,7 @@ class Story:
         if ports:
             connection.ports = [int(port) for port in ports.split(",")]
         connection.latency = duration(words.option("latency", f"{connection.latency}ns"))
-        connection.older = words.flag("older")
+        connection.older, connection.pair = words.flag("older"), words.flag("pair")
         connection.file = words.option("name", "")
         connection.addresses = [self.address_of(one, other), self.address_of(other, one)]
         words.done()
@@ -717,6 +730,7 @@ class Story:
         end = self.end_of(thread, name)
         if end.other().closed is None:
             raise StoryError(f"the other end of {name} was not closed")
+        end.announce(thread, "ACCEPT" if end.connection.kind == "tcp" and not end.connection.older else None)
         waited = self.wait_for_arrival(thread, end, end.other().closed + end.connection.latency, "read", 0)
         thread.record("RECEIVE", END_OF_FILE | (0 if waited else CALL_IMPLIED), path=end.number,
                       offset=(end.connection.start[1 - end.index] + end.other().sent) % 2**32)
