@@ -40,6 +40,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T sleeps D in CALL [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
+     T waits in CALL until T; T waits in CALL for D    poll, select, epoll_wait ... of several connections: RECEIVECALL.
+                                              The other wakes it, or time has passed, of which there is no record
      T connects C [in D]; T accepts C; T closes C
      T sends N on C [in D] [continued] [concurrent]
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
@@ -545,6 +547,20 @@ class Story:
                 other.record("WAKEUP", woken=thread.number)
         self.sleep(thread, at - thread.now + WAKE, call, late)
 
+    def wait_for_any(self, thread, words):
+        """In poll and the like, with connections among what it waits for."""
+        call, other, time = CALLS[words.option("in")], words.option("until"), words.option("for")
+        thread.record("RECEIVECALL", path=0, offset=call)
+        thread.voluntary += 1
+        if time:
+            thread.now += duration(time)
+            return
+        waker = self.thread(other)
+        waker.record("WAKEUP", woken=thread.number)
+        if waker.now <= thread.now:
+            raise StoryError(f"{other} wakes {thread.name} before it waits")
+        thread.now = waker.now + WAKE
+
     def end(self, thread, status):
         thread.schedule(always=thread.runnable > 0)
         thread.leader.alive -= 1
@@ -627,6 +643,8 @@ class Story:
             self.is_made(thread, words)
         elif verb == "sleeps":
             self.sleeps(thread, words)
+        elif verb == "waits" and words.words[0] == "in":
+            self.wait_for_any(thread, words)
         elif verb == "waits":
             self.sleep_until(thread, self.thread(words.option("for")), "wait4", True, duration(words.option("late", "0")))
         elif verb in ("connects", "accepts"):
