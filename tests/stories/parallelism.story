@@ -484,3 +484,102 @@ jq: ([.paths[].turns, .other_paths.turns] | add) == ([.processes[].turns] | add)
 jq: ([.paths[].synchronous, .other_paths.synchronous] | add) == ([.processes[].synchronous] | add)
 $ dpm parallelism trace
 like: bash\[100\] +tcp +10.1.0.2:7002 +40 +0
+
+# ---- what cannot be done is said in one line, and nothing else ----
+
+== errors of dpm parallelism and dpm path
+process sh launched
+process gzip created by sh
+gzip computes 10ms
+gzip ends
+sh waits for gzip
+sh ends
+$ dpm parallelism
+exits: 2
+says: name a trace
+$ dpm parallelism nowhere
+exits: 1
+says: nowhere
+$ dpm parallelism --remote-delay fast trace
+exits: 2
+says: give a delay
+$ dpm parallelism --remote-delay 10:1ms,5:2ms trace
+exits: 2
+says: give a delay
+$ dpm parallelism --per-machine 0 trace
+exits: 2
+says: give a number from 1
+$ dpm parallelism --step none trace
+exits: 2
+says: choose one of delay, sharing
+$ dpm parallelism --search 2 --step delay trace
+exits: 2
+says: search needs --step sharing
+$ dpm parallelism --assign missing.txt trace
+exits: 1
+says: cannot be read
+$ dpm parallelism --assign . trace
+exits: 1
+is: dpm: .: cannot be read: Is a directory
+$ dpm parallelism --assign /dev/zero trace
+exits: 1
+is: dpm: /dev/zero:1: give lines of less than 64 KiB of text
+$ dpm parallelism --delays /dev/zero trace
+exits: 1
+is: dpm: /dev/zero:1: give lines of less than 64 KiB of text
+$ echo 'gzip nowhere' > bad.txt; dpm parallelism --assign bad.txt trace
+exits: 1
+like: ^dpm: bad.txt:1: give machine NAME
+$ printf 'machine a 0\n' > bad.txt; dpm parallelism --assign bad.txt trace
+exits: 1
+like: ^dpm: bad.txt:1: give a number of cores
+$ : > bad.txt; dpm parallelism --assign bad.txt trace
+exits: 1
+says: no line
+$ echo 'local often' > bad.txt; dpm parallelism --delays bad.txt trace
+exits: 1
+like: ^dpm: bad.txt:1: give local DELAY
+$ dpm path --what-if nobody=2 trace
+exits: 1
+says: no process of the traces is nobody
+$ dpm path --what-if gzip=fast trace
+exits: 2
+says: give NAME=SPEED
+$ dpm path --graph - trace
+exits: 2
+says: the suffix .svg, .dot or .gv
+$ dpm path --graph x.png trace
+exits: 2
+says: --graph x.png: use a file name with the suffix .svg, .dot or .gv
+$ dpm path --most 5 trace
+exits: 2
+says: --most needs --graph
+$ dpm path --json --folded - trace
+exits: 2
+says: --json and --folded -: give only one
+$ dpm path --one-machine --as-recorded trace
+exits: 2
+says: --as-recorded, --one-machine and --assign: give only one
+$ dpm path --json --graph /nowhere/a.svg trace
+exits: 1
+says: cannot be written
+$ ln -s /dev/full full.svg; dpm path --json --graph full.svg trace
+exits: 1
+says: full.svg: cannot be written: No space left
+$ (trap "" XFSZ; ulimit -f 1; exec dpm graph -o half.svg trace)
+exits: 1
+says: half.svg: cannot be written: File too large
+$ ls half.svg
+exits: 2
+$ TMPDIR=/nowhere dpm parallelism trace
+exits: 1
+like: no temporary file can be made there.*set TMPDIR
+
+== ... which is one line
+as before
+$ for words in 'parallelism' 'parallelism nowhere' 'parallelism --remote-delay fast trace' 'parallelism --per-machine 0 trace'
+    'parallelism --step none trace' 'parallelism --assign missing.txt trace' 'path --what-if nobody=2 trace'
+    'path --what-if gzip=fast trace' 'path --graph - trace' 'path --most 5 trace' 'path --json --folded - trace'
+    'path --one-machine --as-recorded trace' 'path --json --graph /nowhere/a.svg trace'; do
+    dpm $words > out 2> err; echo $(($(wc -l < out) * 10 + $(wc -l < err))); done | sort | uniq -c
+is: 13 1
