@@ -49,6 +49,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T finds the end of C
      T fails to connect to ADDRESS:PORT with NUMBER after D
      T reads N of FILE; T writes N to FILE
+     T signals T with N                       kill(2); who then is stopped, or ends, does so in a line of its own
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
      T ends [with N]                          exit status, or "with signal 9"
@@ -65,7 +66,7 @@ import shlex
 TYPES = {  # ring, control = 0; those that belong to a stream's sequence
     "SEND": True, "SENDCALL": True, "RECEIVECALL": True, "RECEIVE": True, "BLOCK": True, "CREATEPATH": True, "CONNECT": True,
     "ACCEPT": True, "CREATEPROCESS": True, "EXEC": True, "STARTPROCESS": True, "STOPPROCESS": True, "TERMINATION": True,
-    "WAKEUP": True, "CONNECTFAILED": True, "READ": True, "WRITE": True, "DESTROYPATH": True}
+    "WAKEUP": True, "CONNECTFAILED": True, "READ": True, "WRITE": True, "DESTROYPATH": True, "SIGNAL": True}
 EVENT_IDS = {name: number + 1 for number, name in enumerate(
     "SEND SENDCALL RECEIVECALL RECEIVE MESSAGEQUEUED BLOCK CREATEPATH CONNECT ACCEPT DESTROYPATH CREATEPROCESS EXEC "
     "STARTPROCESS STOPPROCESS TERMINATION LOST DISCARDED STREAM PATH IMAGE MACHINE END MODULE PROCEDURE NAME DROPPED "
@@ -674,6 +675,10 @@ class Story:
             file = self.file(thread, words.words.pop())
             del words.words[:]
             thread.record("READ" if verb == "reads" else "WRITE", path=file, bytes=count)
+        elif verb == "signals":
+            other, number = self.thread(words.words.pop(0)), words.option("with")
+            thread.record("SIGNAL", signal=number, receiver=other.number, receiverPid=other.leader.pid,
+                          senderPid=thread.leader.pid)
         elif verb == "execs":
             thread.leader.image = thread.machine.image(words.words[0])
             thread.comm = words.words.pop(0).split("/")[-1]
