@@ -20,7 +20,7 @@ compare() {
     done < "$1.compared"
 }
 
-# asleep PID CALL...: a script that ends when a process sleeps in one of these calls
+# asleep PID: a script that ends when this make sleeps in read or pselect6
 cat > asleep << 'END'
 #!/bin/sh
 for i in $(seq 3000); do

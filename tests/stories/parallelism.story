@@ -583,3 +583,30 @@ $ for words in 'parallelism' 'parallelism nowhere' 'parallelism --remote-delay f
     'path --one-machine --as-recorded trace' 'path --json --graph /nowhere/a.svg trace'; do
     dpm $words > out 2> err; echo $(($(wc -l < out) * 10 + $(wc -l < err))); done | sort | uniq -c
 is: 13 1
+
+== a pool of two processes, which take their tasks from one pipe under a lock: both at the same time
+| python3   tasks -------------------------------- results
+| worker.1  lock, task === 10 ===o     lock, task === 10 ===o
+| worker.2  ~lock~ task === 10 ===o   ~lock~ task === 10 ===o
+process python3 launched
+process worker.1 created by python3
+process worker.2 created by python3
+pipe tasks: python3 > worker.1
+pipe results: worker.1 > python3
+20 times
+    python3 sends 10 on tasks
+    python3 sends 10 on tasks
+    worker.1 receives 10 on tasks.2
+    worker.2 sleeps in futex until worker.1
+    worker.2 receives 10 on tasks.2
+    worker.1 computes 10ms
+    worker.2 computes 10ms
+    worker.1 sends 5 on results.1
+    worker.2 sends 5 on results.1
+    python3 receives 5 on results
+    python3 receives 5 on results
+end
+python3 ends
+$ dpm parallelism --json trace
+jq: [.processes[] | select(.name == "worker").cpu_ns] == [200e6, 200e6]
+jq: .rows[0] | near(.T_ns; 400e6) and near(.tmax_ns; 200e6) and .T_ns - .tmax_ns > 160e6

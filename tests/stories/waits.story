@@ -109,7 +109,7 @@ $ dpm path --json trace
 jq: .cpu_ns == 150e6 and .outside_ns < 1e5 and .ends == "command"
 jq: [.processes[] | "\(.name) \(.path_cpu_ns / 1e6 | round)"] | sort == ["child 100", "parent 50"]
 
-== the same by the ptrace meter, without WAKEUP
+== a wait for a signal, by the ptrace meter, without WAKEUP
 machine vm ptrace
 process parent launched
 process child created by parent
@@ -121,7 +121,7 @@ parent ends
 $ dpm path --json trace
 jq: .cpu_ns == 150e6 and .outside_ns < 1e5
 
-== a signal that is taken, by either meter
+== a signal that is taken, by the ptrace meter
 | parent  fork ~~ rt_sigtimedwait ~~ | == 50 == |
 | child     '== 100 ================='
 machine vm ptrace
@@ -164,7 +164,7 @@ $ dpm path --json trace
 jq: .cpu_ns == 150e6 and .outside_ns < 1e5
 jq: [.processes[] | select(.path_cpu_ns > 0) | .name] | sort == ["grandchild", "parent"]
 
-== the same by the ptrace meter
+== a wait for an adopted grandchild, by the ptrace meter
 machine vm ptrace
 process parent launched
 process child created by parent
