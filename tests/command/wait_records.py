@@ -8,6 +8,11 @@ FOR_ANY = {7: "poll", 232: "epoll_wait", 270: "pselect6"}
 NOT_SEEN = {"signalfd", "eventfd"}  # by the ptrace meter: reads of files that it does not record
 PATHS = {"read": 1, "pair": 1, "end": 0, "end-pair": 0}  # read: bytes that each wait ends with
 SIGNALS = {"suspend": ["SIGUSR1"], "take": ["SIGUSR1"], "signalfd": ["SIGUSR1"], "stopped": ["SIGSTOP", "SIGCONT"]}
+# the procedure of the program that makes the call; not where a library makes it
+PROCEDURES = {"sleep": "sleep_shortly", "time": "poll_for_time", "child": "wait_for_child", "waitid": "waitid_for_child",
+              "flock": "wait_flock", "suspend": "suspend", "signalfd": "read_signal", "eventfd": "read_event", "read": "take_byte",
+              "pair": "take_byte", "tcp": "poll_byte", "poll": "poll_byte", "select": "select_byte", "epoll": "epoll_byte",
+              "full": "put_page"}
 
 
 class Recording:
@@ -62,6 +67,9 @@ def check_line(recording, meter, line):
         return
     waits = waits_of(recording, way, tid, call)
     tell(f"{way}: {count} waits", "; ".join([expected_wait(way, call)] * count), "; ".join(wait for wait, _, _ in waits))
+    if way in PROCEDURES:
+        began = recording.of(tid, "BLOCK", system_call=call) + recording.of(tid, "RECEIVECALL") + recording.of(tid, "SENDCALL")
+        tell(f"{way}: where", " ".join([PROCEDURES[way]] * count), " ".join(str(record.get("procedure")) for record in began))
     if meter == "kernel" and way not in ("read", "pair", "end", "end-pair", "tcp", "full", "stopped"):
         # what arrives at a path ends the wait for it, and SIGCONT a stop; of these no WAKEUP is recorded
         tell(f"{way}: who ended them", " ".join(wakers) or "nobody",

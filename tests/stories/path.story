@@ -20,7 +20,7 @@ for second in 1 2
         server sends 1 on c
         client receives 1 on c
     end
-    helper sleeps 48ms in clock_nanosleep
+    helper sleeps 45ms in clock_nanosleep
     helper sleeps in futex until server
     helper computes 20us
     server sleeps in futex until helper

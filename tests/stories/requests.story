@@ -88,3 +88,43 @@ first: of the time of 120 requests (median
 first: ): 2 postgres processes waited for the disk (fdatasync), 24 times.
 $ dpm why --waits trace
 like: postgres.* disk +fdatasync
+
+== a request that comes while the server computes for another one waits in its queue
+| a        ask ---.                .--- answered
+| b            ask ---.(15 ms)                   .--- answered
+| server          '== 20 =========='== 10 ======-'
+process server pid 200
+outside a at 10.9.9.1
+outside b at 10.9.9.2
+tcp ca: a > server ports 51000,80 older
+tcp cb: b > server ports 51001,80 older
+# both ends are known before the first request
+a sends 3 on ca
+server receives 3 on ca
+server sends 3 on ca
+a receives 3 on ca
+b sends 3 on cb
+server receives 3 on cb
+server sends 3 on cb
+b receives 3 on cb
+a idles until 100ms
+b idles until 105ms
+5 times
+    a sends 3 on ca
+    server receives 3 on ca in epoll_wait
+    b sends 3 on cb
+    server computes 20ms
+    server sends 3 on ca
+    server receives 3 on cb in epoll_wait
+    server computes 10ms
+    server sends 3 on cb
+    a receives 3 on ca
+    a idles 20ms
+    b receives 3 on cb
+    b idles 15ms
+end
+$ dpm why --json trace
+jq: .requests | .count == 12 and near(.spent_on_ns.computing; 150e6) and near(.spent_on_ns.queued; 75e6) and near(.time_ns; 225e6)
+jq: [.requests.rows[] | select(.spent_on == "queued") | .pid, .count] == [200, 5]
+$ dpm why --requests trace
+says: message waiting for its receiver
