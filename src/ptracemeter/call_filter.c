@@ -115,6 +115,8 @@ const struct system_call system_calls[] = {
     {SYS_wait4, CALL_SLEEPS, SLEEPS},
     {SYS_waitid, CALL_SLEEPS, SLEEPS},
     {SYS_flock, CALL_SLEEPS, SLEEPS},
+    {SYS_semop, CALL_SLEEPS, SLEEPS},
+    {SYS_semtimedop, CALL_SLEEPS, SLEEPS},
     {SYS_futex, CALL_SLEEPS, SLEEPS, TEST_MASKED, 1, FUTEX_COMMAND, 0},  /* WAIT */
     {SYS_futex, CALL_SLEEPS, SLEEPS, TEST_MASKED, 1, FUTEX_COMMAND, 6},  /* LOCK_PI */
     {SYS_futex, CALL_SLEEPS, SLEEPS, TEST_MASKED, 1, FUTEX_COMMAND, 9},  /* WAIT_BITSET */

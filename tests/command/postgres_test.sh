@@ -5,7 +5,6 @@
 # the backends have received what pgbench reports.
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/meter.sh"
-long_ones || skip_all "services_test.sh has this server, too: only with ./dev test --all"
 need_meter
 need_programs initdb postgres pgbench psql
 cd "$scratch" || exit 1

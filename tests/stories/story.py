@@ -30,7 +30,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
                                               Its name is P without what follows a dot: of worker.1 it is worker
      thread T of P [created by T] [named NAME]
      outside P [at ADDRESS] [pid N]           a process that is not metered: its acts make no records of its own
-     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE]
+     tcp|udp|unix-stream|unix-datagram|unix-seqpacket|pipe|fifo C: P > P [ports N,N] [latency D] [older] [name FILE] [pair]
+                                             pair: two UNIX sockets that were made together
   what
      T computes D
      T idles D; T idles until D               its clock moves on, without a record
@@ -39,6 +40,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T sleeps D in CALL [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
+     T waits in CALL until T; T waits in CALL for D    poll, select, epoll_wait ... of several connections: RECEIVECALL.
+                                              The other wakes it, or time has passed, of which there is no record
      T connects C [in D]; T accepts C; T closes C
      T sends N on C [in D] [held D] [continued] [concurrent]    held: it arrives so much later (Nagle's algorithm)
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
@@ -46,6 +49,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T finds the end of C
      T fails to connect to ADDRESS:PORT with NUMBER after D
      T reads N of FILE; T writes N to FILE
+     T signals T with N                       kill(2); who then is stopped, or ends, does so in a line of its own
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
      T ends [with N]                          exit status, or "with signal 9"
@@ -62,7 +66,7 @@ import shlex
 TYPES = {  # ring, control = 0; those that belong to a stream's sequence
     "SEND": True, "SENDCALL": True, "RECEIVECALL": True, "RECEIVE": True, "BLOCK": True, "CREATEPATH": True, "CONNECT": True,
     "ACCEPT": True, "CREATEPROCESS": True, "EXEC": True, "STARTPROCESS": True, "STOPPROCESS": True, "TERMINATION": True,
-    "WAKEUP": True, "CONNECTFAILED": True, "READ": True, "WRITE": True, "DESTROYPATH": True}
+    "WAKEUP": True, "CONNECTFAILED": True, "READ": True, "WRITE": True, "DESTROYPATH": True, "SIGNAL": True}
 EVENT_IDS = {name: number + 1 for number, name in enumerate(
     "SEND SENDCALL RECEIVECALL RECEIVE MESSAGEQUEUED BLOCK CREATEPATH CONNECT ACCEPT DESTROYPATH CREATEPROCESS EXEC "
     "STARTPROCESS STOPPROCESS TERMINATION LOST DISCARDED STREAM PATH IMAGE MACHINE END MODULE PROCEDURE NAME DROPPED "
@@ -77,11 +81,13 @@ CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "io
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
          "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "accept4": 288, "clock_nanosleep": 230,
-         "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46, "none": 0xffffffff}
+         "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46,
+         "semop": 65, "semtimedop": 220, "none": 0xffffffff}
 FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
     1, 2, 4, 8, 16, 32, 128, 256, 512, 32768)
+SPAN_UNIT_SHIFT = 11
 
 WALL = 1700000000 * 10**9  # of time 0 of each story: 2023-11-14 22:13:20 UTC
 US, MS, SECOND = 1000, 10**6, 10**9
@@ -104,6 +110,14 @@ def duration(text):
             raise StoryError(f"not a duration: {text}")
         total += round(float(found[1]) * units[found[2]])
     return total
+
+
+def long_span(span, flags):
+    """As a record has one of more than 32 bits: in units of 16, 256 ... ns."""
+    unit = 0
+    while span >= 2**32:
+        span, unit = (span + 15) // 16, unit + 1
+    return {"span": span, "flags": flags | unit << SPAN_UNIT_SHIFT}
 
 
 def quoted(text):
@@ -161,6 +175,8 @@ class Machine:
             elif stream and TYPES.get(kind):
                 fields = {**fields, "sequence": sequences.get(stream, 0)}
                 sequences[stream] = fields["sequence"] + 1
+            if fields.get("span", 0) >= 2**32 and kind in ("SEND", "SENDCALL"):
+                fields = {**fields, **long_span(fields["span"], fields["flags"])}
             yield " ".join([kind, f"time={self.begin + time}"] + [f"{name}={value}" for name, value in fields.items()])
         end = max(last, self.end or 0)
         for ring, count in self.lost.items():
@@ -271,7 +287,7 @@ class End:
                 fields.update(name=quoted(connection.file), nameEnd=2 - self.index)
         if connection.kind in ("pipe", "fifo"):
             fields.update(role=3 + self.index)
-        elif connection.kind not in ("udp", "unix-datagram"):
+        elif connection.kind not in ("udp", "unix-datagram") and not connection.pair:
             fields.update(role=1 + self.index)
         fields.update(startOut=connection.start[self.index], startIn=connection.start[1 - self.index])
         self.machine.add(thread.now, "PATH", flags=flags, **fields)
@@ -285,7 +301,7 @@ class Connection:
     def __init__(self, name, kind, number, one, other):
         self.name, self.kind, self.number = name, kind, number
         self.latency = 10 * US if one.machine is other.machine else 100 * US
-        self.ports, self.older, self.file = [40000 + number, 80], False, ""
+        self.ports, self.older, self.file, self.pair = [40000 + number, 80], False, "", False
         self.start = [1000 * number, 5000 * number] if kind == "tcp" else [0, 0]
         self.ends = []
         self.ends = [End(self, 0, one), End(self, 1, other)]
@@ -360,7 +376,7 @@ class Story:
             machine.kinds_left_out |= METER_KINDS[kind]
         if words.flag("ptrace"):
             machine.meter = 1
-            machine.flags &= ~(1 << EVENT_IDS["MESSAGEQUEUED"])
+            machine.flags &= ~(1 << EVENT_IDS["MESSAGEQUEUED"] | 1 << EVENT_IDS["WAKEUP"])
         if words.flag("pc"):
             machine.flags |= PC_FLAG
         words.done()
@@ -439,7 +455,7 @@ class Story:
         if ports:
             connection.ports = [int(port) for port in ports.split(",")]
         connection.latency = duration(words.option("latency", f"{connection.latency}ns"))
-        connection.older = words.flag("older")
+        connection.older, connection.pair = words.flag("older"), words.flag("pair")
         connection.file = words.option("name", "")
         connection.addresses = [self.address_of(one, other), self.address_of(other, one)]
         words.done()
@@ -545,6 +561,20 @@ class Story:
                 other.record("WAKEUP", woken=thread.number)
         self.sleep(thread, at - thread.now + WAKE, call, late)
 
+    def wait_for_any(self, thread, words):
+        """In poll and the like, with connections among what it waits for."""
+        call, other, time = CALLS[words.option("in")], words.option("until"), words.option("for")
+        thread.record("RECEIVECALL", path=0, offset=call)
+        thread.voluntary += 1
+        if time:
+            thread.now += duration(time)
+            return
+        waker = self.thread(other)
+        waker.record("WAKEUP", woken=thread.number)
+        if waker.now <= thread.now:
+            raise StoryError(f"{other} wakes {thread.name} before it waits")
+        thread.now = waker.now + WAKE
+
     def end(self, thread, status):
         thread.schedule(always=True)
         thread.leader.alive -= 1
@@ -627,6 +657,8 @@ class Story:
             self.is_made(thread, words)
         elif verb == "sleeps":
             self.sleeps(thread, words)
+        elif verb == "waits" and words.words[0] == "in":
+            self.wait_for_any(thread, words)
         elif verb == "waits":
             self.sleep_until(thread, self.thread(words.option("for")), "wait4", True, duration(words.option("late", "0")))
         elif verb in ("connects", "accepts"):
@@ -657,6 +689,10 @@ class Story:
             file = self.file(thread, words.words.pop())
             del words.words[:]
             thread.record("READ" if verb == "reads" else "WRITE", path=file, bytes=count)
+        elif verb == "signals":
+            other, number = self.thread(words.words.pop(0)), words.option("with")
+            thread.record("SIGNAL", signal=number, receiver=other.number, receiverPid=other.leader.pid,
+                          senderPid=thread.leader.pid)
         elif verb == "execs":
             thread.leader.image = thread.machine.image(words.words[0])
             thread.comm = words.words.pop(0).split("/")[-1]
@@ -731,6 +767,7 @@ class Story:
         end = self.end_of(thread, name)
         if end.other().closed is None:
             raise StoryError(f"the other end of {name} was not closed")
+        end.announce(thread, "ACCEPT" if end.connection.kind == "tcp" and not end.connection.older else None)
         waited = self.wait_for_arrival(thread, end, end.other().closed + end.connection.latency, "read", 0)
         thread.record("RECEIVE", END_OF_FILE | (0 if waited else CALL_IMPLIED), path=end.number,
                       offset=(end.connection.start[1 - end.index] + end.other().sent) % 2**32)

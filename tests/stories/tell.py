@@ -27,7 +27,7 @@ messages are one text, in which blanks and the ends of lines do not count:
      is: TEXT       this and nothing else
      exits: N       with this status; otherwise 0
 
-A story may be one line, `recorded NAME`: a recording of a real program that was reduced to what the case is about. Its
+A story may be one line, `as before`: that of the case before it. Or `recorded NAME`: a recording of a real program that was reduced to what the case is about. Its
 records are in recorded/NAME.txt (`text-trace --of`), with the command that made it.
 
 DPM_STORY=WORDS runs only cases whose names contain it, and keeps the folder and what the commands say.
@@ -77,6 +77,8 @@ def read_cases(file):
             case.commands[-1][2].append((kind, before + " " + text))
         elif case.commands and line[0].isspace():
             case.commands[-1][1] += " " + text
+        elif text == "as before" and len(cases) > 1:
+            case.story = cases[-2].story
         elif case.commands:
             raise StoryError(f"line {number}: a story comes before its commands")
         else:

@@ -125,6 +125,8 @@ first: Time 67% of 300 ms: python3[100] computed. 33%: python3[100] could run, b
 $ dpm why trace
 says: 67% 200 ms computing
 says: 33% 100 ms runnable, no CPU
+$ dpm why --all trace
+says: 67% 200 ms 1 python3[100] computing
 
 == a receive that ends by a timeout of its socket: no peer has caused it
 | python3 RECEIVECALL ---- 300 ms, and nothing comes ---- end
@@ -219,6 +221,7 @@ end
         ask.$i sends 3 on c$i
         serve.$i receives on c$i
     end
+    serve.1 sleeps in futex until serve.3
     serve.1 sleeps 10ms in clock_nanosleep
     serve.2 sleeps in futex until serve.1
     serve.2 sleeps 10ms in clock_nanosleep
@@ -236,12 +239,128 @@ jq: .requests.count == 60
 jq: .requests | ([.rows[].time_ns] | add) == .time_ns and ([.spent_on_ns[]] | add) == .time_ns
 jq: .requests.slowest | . as $slowest | reduce .hops[] as $hop (0; if . == $hop.begin_ns then . + $hop.time_ns
     else -1 end) | . == $slowest.time_ns
-jq: .waits | map(select(.waited_for == "lock" and .ended_by_pid == 200)) | length > 0
+jq: .requests.spent_on_ns | .lock > 1.8 * .timer and near(.timer; 600e6) and .unknown < 1e6
+jq: .waits | map(select(.waited_for == "lock" and .ended_by_pid == 200).count) | add == 59
 $ dpm why trace
 says: 60 requests took
 says: The slowest request, of
+like: \|=* *\|.*server
 $ dpm why --waits trace
-says: lock futex
+like: server\[200\] serve +lock +futex
+$ dpm report trace
+first: of the time of 60 requests
+first: server[200] waited for a lock
 $ dpm why nothing
 exits: 1
 says: nothing
+
+== processes with names of their own need no labels, although each had the name of the shell at first
+process sh launched command "sh -c seq | sort"
+process seq created by sh named sh command "sh -c seq | sort"
+process sort created by sh named sh command "sh -c seq | sort"
+seq execs /usr/bin/seq
+sort execs /usr/bin/sort
+pipe p: seq > sort
+seq computes 10ms
+seq sends 100 on p
+seq closes p
+seq ends
+sort receives 100 on p
+sort finds the end of p
+sort computes 20ms
+sort ends
+sh waits for seq
+sh waits for sort
+sh ends
+$ dpm why --json trace
+jq: [.rows[].label // empty] == [] and ([.rows[].name] | unique) == ["seq", "sh", "sort"]
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+
+# ---- by the ptrace meter, which records neither when a message arrives nor who ends whose wait ----
+
+== ptrace: two sleeps at once, for which a shell waits by a signal
+machine vm ptrace
+process sh launched
+process nap.1 created by sh
+process nap.2 created by sh
+nap.1 sleeps 100ms in clock_nanosleep
+nap.1 ends
+nap.2 sleeps 600ms in clock_nanosleep
+nap.2 ends
+sh sleeps in rt_sigsuspend until nap.1 ends
+sh sleeps in rt_sigsuspend until nap.2 ends
+sh ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 600e6) and ([.rows[].time_ns] | add) == .elapsed_ns
+jq: near([.rows[] | select(.spent_on == "timer" and .pid == 102).time_ns] | add; 600e6)
+
+== ptrace: a server sleeps for each answer
+machine vm ptrace
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+5 times
+    client sends 3 on c
+    server receives on c
+    server sleeps 40ms in clock_nanosleep
+    server sends 6 on c
+    client receives on c
+end
+server ends
+client waits for server
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 200e6) and [.rows[] | select(.spent_on == "timer") | .pid] == [200]
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+
+== ptrace: a program that computes
+machine vm ptrace
+process python3 launched
+python3 computes 200ms
+python3 lacks a CPU for 20ms
+python3 ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.computing; 200e6) and near(.spent_on_ns.no_cpu; 20e6)
+
+== ptrace: a receive that ends by a timeout of its socket
+machine vm ptrace
+process python3 launched
+unix-stream pair: python3 > python3
+python3 sends 1 on pair.1
+python3 receives on pair.2
+at 1ms RECEIVECALL stream=python3 connection=pair.2
+python3 idles 300ms
+python3 ends
+$ dpm why --json trace
+jq: .spent_on_ns.outside == 0 and .spent_on_ns.unknown >= 290e6
+
+== ptrace: a send finds the pipe full
+machine vm ptrace
+process writer launched
+process reader pid 200 created by writer
+pipe p: writer > reader
+16 times
+    writer sends 4096 on p
+end
+writer starts sending 4096 on p with 0 out
+reader computes 300ms
+reader receives 65536 on p
+writer finishes sending on p
+reader receives 4096 on p
+reader ends
+writer waits for reader
+writer ends
+$ dpm why --json trace
+jq: near([.rows[] | select(.pid == 200 and .spent_on == "computing").time_ns] | add; 300e6)
+jq: [.waits[] | select(.waited_for == "space" and .pid == 100 and .ended_by_pid == 200)] | length == 1 and .[0].longest_ns > 250e6
+jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
+
+== ptrace: what it cannot record is named
+machine vm ptrace
+process sleep launched
+sleep sleeps 100ms in clock_nanosleep
+sleep ends
+$ dpm why trace
+says: these were not metered: wakeup. --flags all and --kinds all record them (with the kernel meter).
