@@ -193,7 +193,11 @@ void streams_note_schedule(struct history *history, uint32_t origin, const struc
 {
     struct stream *stream = streams_find(history, origin, record->header.stream);
 
-    if (stream != NULL && history->origins[origin].meter != METER_PTRACE)
+    if (stream == NULL)
+        return;
+    if (history->origins[origin].meter == METER_PTRACE)
+        stream->cpu_wait.count = record->schedule.runnable;
+    else
         cpu_wait_schedule(&stream->cpu_wait, record,
                           stream->has_records || stream->creator.stream != 0);
 }

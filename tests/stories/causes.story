@@ -279,5 +279,5 @@ end
 at 1s CGROUP cgroup=77 cpu=250ms quota=25ms period=100ms periods=10 throttledPeriods=10 throttled=750ms
 python3 ends
 $ dpm report trace
-first: Time 75% of 1.00 s: python3[100] could run, but had no CPU, 2 times. 25%: python3[100] computed.
+first: Time 75% of 1.00 s: python3[100] could run, but had no CPU. 25%: python3[100] computed.
 says: /system.slice/limited used up its CPU limit (0.25 CPUs) in 100% of its periods

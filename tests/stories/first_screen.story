@@ -81,3 +81,22 @@ $ dpm report trace
 says: postgres: alice shop[401] computed
 never: waiting
 never: idle
+
+== what a person can act on comes before what explains less, each by its share of the time
+process client launched
+process server pid 200 created by client
+tcp c: client > server
+client connects c
+server accepts c
+for i in 1 2 3 4 5 6 7 8 9 10
+    client sends 3 on c
+    server receives on c
+    server computes 10ms
+    server sends 6 on c
+    client receives on c
+end
+client fails to connect to 10.0.0.9:80 with 110 after 40ms
+client ends
+$ dpm report --json trace
+jq: [.findings[] | select(.aside | not)] | (map(.kind) | index("elapsed") == 0 and index("failed") < index("answers")) and
+    all(.[]; .share == null or (.share >= 0 and .share <= 1))

@@ -36,13 +36,10 @@ $ dpm report --json trace
 jq: .path | .ends == "work" and .outside_ns < 0.1 * .path_ns and .path_ns == .cpu_ns + .delay_ns + .outside_ns
 jq: [.path.processes[] | select(.pid == 200)][0].path_cpu_ns > 0.8 * .path.cpu_ns
 jq: [.path.processes[] | select(.pid == 400)][0] | .path_cpu_ns == 0 and .path_outside_ns == 0 and .slack_ns == null
-jq: [.findings[] | select(.kind == "critical")][0].text | contains("[200]") and (contains("processes") | not)
-jq: [.findings[] | select(.kind == "path_waits")] == []
-jq: [.findings[] | select(.kind == "critical")][0] as $first | .statistics.processes[$first.processes[0]].pid == 200 and
-    ($first.share - $first.ns / .path.elapsed_ns | fabs) < 0.001
+jq: [.findings[] | select(.kind == "elapsed")][0] | (.text | contains("server[200] computed")) and .processes == [0]
+jq: [.findings[] | select(.kind == "critical")] == []
 jq: .path.tmax_ns >= .path.path_ns and .path.P == null and
     ([.parallelism.rows[] | select(.step == "max")][0].tmax_ns == .path.tmax_ns)
-jq: [.findings[] | select(.aside | not) | select(.kind != "elapsed") | .share // 0] | . == (sort | reverse)
 jq: all(.findings[]; (.kind | length) > 0 and .kind != "other" and has("share") and has("ns") and (.processes | type) == "array")
 jq: all(.findings[]; .share == null or (.share >= 0 and .share <= 1))
 $ dpm path --json --longest trace

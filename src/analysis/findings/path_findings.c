@@ -242,7 +242,7 @@ static bool is_accounted(const struct findings_from *from, const struct findings
     for (size_t i = 0; i < findings->count && findings->list[i].kind == FINDING_ELAPSED; i++) {
         const struct elapsed_group *group = &findings->list[i].elapsed.group;
         if ((kinds >> group->largest->kind & 1) != 0 && group->leader->origin == row->origin &&
-            group->leader->pid == row->pid && group->leader_time * 2 >= group->time)
+            group->leader->pid == row->pid && group->leader_time * 5 >= group->time * 3)
             return true;
     }
     return false;

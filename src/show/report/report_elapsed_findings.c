@@ -13,7 +13,7 @@
 
 #define say report_say
 
-/* One that did half of it or more is named. */
+/* One that did most of it is named. */
 static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
 {
     const struct elapsed_row *row = group->largest;
@@ -21,7 +21,7 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
     size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
-    if (group->leader_time * 2 < group->time) {
+    if (group->leader_time * 5 < group->time * 3) {
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
         return;
     }
