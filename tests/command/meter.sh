@@ -130,12 +130,15 @@ listens_at() {
 
 # repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves a trace reader's messages in dump.err. It
 # repeats, up to three times in all, if the kernel skipped hooks (skipped_test.sh tests that): such a trace lacks some
-# records, which no test of every record can tolerate.
+# records, which no test of every record can tolerate. Each is told in a TAP comment, and `finish` says how many there
+# were. (bench/skipped.sh measures how often.)
+repeated=0
 repeat() {
     for try in 1 2 3; do
         "$@"
         grep -q 'the kernel skipped hooks' dump.err || return 0
         sed "s|^|# $* ($try): |" dump.err
+        [ $try = 3 ] || repeated=$((repeated + 1))
     done
 }
 
