@@ -18,7 +18,7 @@ timeout 60 sh -c 'echo $$ > busy.pid; i=0; while [ $i -lt 300000 ]; do i=$((i+1)
     read -r line < /proc/self/stat; echo "$line" > worked.new; mv worked.new worked; while :; do :; done' &
 until [ -e worked ]; do sleep 0.05; done
 END
-"$dpm" run --report none -o all.trace -- sh all.sh "$corners" 2> err
+"$dpm" run -o all.trace -- sh all.sh "$corners" 2> err
 kill "$(cat busy.pid)"
 "$dpm" dump --json all.trace > all.json 2> dump.err
 "$dpm" stats --json all.trace > stats.json 2> stats.err
@@ -73,7 +73,7 @@ used() {
 # A process that is alive at the end also has its CPU time, and so has one whose end is not metered.
 check "what lives on has its CPU time, at least what it says itself: $(used worked) ns" jq -e --argjson pid "$(cat busy.pid)" \
     --argjson used "$(used worked)" '[.processes[] | select(.pid == $pid) | .cpu_ns] | $used > 0 and .[0] >= $used' stats.json
-"$dpm" run --flags send --report none -o send.trace -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done
+"$dpm" run --flags send -o send.trace -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done
     read -r line < /proc/self/stat; echo "$line" > worked' 2> err
 check "CPU time is known whatever is metered: at least $(used worked) ns" sh -c \
     "'$dpm' stats --json send.trace | jq -e '$(used worked) > 0 and .processes[0].cpu_ns >= $(used worked)'"

@@ -142,6 +142,31 @@ repeat() {
     done
 }
 
+# in_parts PART... [-- OPTION...]: `dpm run` with these options of a shell that runs PART.sh of each part, one after the other,
+# as a process of its own: one start of the meter for many small programs. The exit status of each is in PART.status.
+in_parts() {
+    parts=
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        parts="$parts $1"
+        shift
+    done
+    [ $# = 0 ] || shift
+    # shellcheck disable=SC2016,SC2086 # for that shell; a word for each
+    "$dpm" run "$@" -- sh -c 'for part in "$@"; do sh -c "echo \$\$ > $part.pid; exec sh ./$part.sh"; echo $? > "$part.status"; done' \
+        sh $parts
+}
+
+# part TRACE PART: sets `part` to options that select what was recorded while this part ran: from its first record to that of
+# the next part.
+part() {
+    part=$("$dpm" dump --json --type machine,stream "$1" 2> part.err | jq -r -s --argjson own "$(cat "$2.pid")" --arg parts "$parts" \
+        --argjson pids "[$(for each in $parts; do cat "$each.pid"; done | paste -sd ,)]" '
+        .[0].time_ns as $begin | [.[] | select(.event == "STREAM")] as $streams |
+        [$pids[] as $pid | [$streams[] | select(.pid == $pid).time_ns][0] // empty | (. - $begin) / 1000 | floor] as $begins |
+        ($pids | index($own)) as $at |
+        "--from \($begins[$at])us" + if $begins[$at + 1] then " --to \($begins[$at + 1])us" else "" end')
+}
+
 # take_over ARGUMENT...: `dpm acquire` in the background ($acquirer), with its messages in the file err; it meters when
 # this returns. The file err is emptied first, in the foreground, so that old messages do not count.
 take_over() {

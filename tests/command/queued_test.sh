@@ -58,7 +58,7 @@ fi
 for kinds in $all_kinds; do
     rm -rf one.trace
     # shellcheck disable=SC2046 # a word for each kind
-    "$dpm" run -o one.trace --kinds tcp,udp,unix --report none -- sh -c 'for kind in "$@"; do python3 one.py $kind || exit; done' sh \
+    "$dpm" run -o one.trace --kinds tcp,udp,unix -- sh -c 'for kind in "$@"; do python3 one.py $kind || exit; done' sh \
         $(echo $kinds | tr , ' ') > out 2> err
     check_equal "$kinds: the programs run" 0 $?
     "$dpm" dump --json one.trace > one.json
@@ -91,7 +91,7 @@ fi
 for flags in $all_flags; do
     rm -rf alone.trace
     # shellcheck disable=SC2086 # several
-    "$dpm" run -o alone.trace --report none --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kinds > out 2> err
+    "$dpm" run -o alone.trace --flags "$(echo $flags | tr , ' ')" -- python3 alone.py $kinds > out 2> err
     "$dpm" dump --json alone.trace > alone.json 2> dump.err
     for kind in $kinds; do
         expected=10

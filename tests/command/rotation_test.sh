@@ -49,7 +49,7 @@ else
     skip "babeltrace2 lists it" "there is no babeltrace2"
 fi
 
-"$dpm" run -o files.trace --kinds unix --flags send,receive --report none --max-size 2M --max-files 3 -- "$load" 30000 64 > out 2> err
+"$dpm" run -o files.trace --kinds unix --flags send,receive --max-size 2M --max-files 3 -- "$load" 30000 64 > out 2> err
 check_equal "--max-files keeps so many pairs" 3 "$(pairs files.trace)"
 # These are about files, not about the meter: with the one that is quick to start.
 "$dpm" run --meter ptrace -o age.trace --max-age 1s -- sh -c "for i in 1 2 3 4 5 6 7 8 9; do '$load' 100 64; sleep 0.3; done; '$load' 100 64" > out 2> err
@@ -62,7 +62,7 @@ check_equal "a trace in which nothing was removed is as ever" "control data meta
 check_not "... and nothing is said" grep -q 'only the newest' err
 
 # followed while it grows
-"$dpm" run -o followed.trace --kinds unix --flags send,receive --report none --max-size 1M -- sh -c "
+"$dpm" run -o followed.trace --kinds unix --flags send,receive --max-size 1M -- sh -c "
     for i in 1 2 3; do '$load' 200 64; sleep 0.3; done; '$load' 40000 64; sleep 0.3" > out 2> err &
 pid=$!
 wait_for 30 test -s followed.trace/control
@@ -97,7 +97,7 @@ if [ "$meter" = kernel ]; then
         tries="1 2 3"
     fi
     for try in $tries; do
-        "$dpm" run -o "killed$try.trace" --kinds unix --flags send,receive --report none --max-size 1M -- "$load" 3000000 64 > out 2> err &
+        "$dpm" run -o "killed$try.trace" --kinds unix --flags send,receive --max-size 1M -- "$load" 3000000 64 > out 2> err &
         pid=$!
         wait_for 60 has_rotated "killed$try.trace" $((try * 10))
         kill -KILL $pid "$(pgrep -P $pid)"

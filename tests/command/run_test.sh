@@ -66,10 +66,10 @@ check_equal "a user that does not exist is refused" 1 \
 
 check_equal "CPU time is precise or coarse" 2 "$(status "$dpm" run --cpu-time nonsense -- true)"
 if only_kernel "coarse CPU times" "it knows precise ones only"; then
-    "$dpm" run --kinds unix --flags send --report none -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
+    "$dpm" run --kinds unix --flags send -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
     "$dpm" dump --json --type send coarse.trace > coarse.json
 fi
-"$dpm" run --kinds unix --flags send --report none -o precise.trace -- "$load" 20000 100 > out 2> err
+"$dpm" run --kinds unix --flags send -o precise.trace -- "$load" 20000 100 > out 2> err
 "$dpm" dump --json --type send precise.trace > precise.json
 # How many different CPU times the sends of a busy program have.
 distinct_times() {
