@@ -123,6 +123,31 @@ watched() {
     return $watched_status
 }
 
+# waited_for_cpu: how long runnable tasks of this machine have waited for a CPU, in us, by the kernel's own account.
+waited_for_cpu() {
+    sed -n 's/^some .*total=//p' /proc/pressure/cpu 2> "$scratch/pressure"
+}
+
+# needs_cpu NAME COMMAND...: a case that assumes that dpm gets a CPU within some 10 ms. If the command fails it is skipped,
+# if tasks waited for a CPU for a tenth of the time meanwhile.
+needs_cpu() {
+    needs_name=$1
+    shift
+    waited_before=$(waited_for_cpu)
+    begun=$(date +%s%N)
+    if "$@" > "$scratch/needs.output" 2>&1; then
+        pass "$needs_name"
+        return
+    fi
+    passed=$((($(date +%s%N) - begun) / 1000))
+    waited=$(($(waited_for_cpu) - ${waited_before:-0}))
+    if [ -n "$waited_before" ] && [ $((waited * 10)) -gt $passed ]; then
+        skip "$needs_name" "tasks waited for a CPU for $waited of $passed us"
+    else
+        fail "$needs_name" "$(cat "$scratch/needs.output")"
+    fi
+}
+
 # listens_at SOCKET: whether somebody listens at this UNIX socket: 00010000 are the flags of such a one.
 listens_at() {
     grep -q " 00010000 .* $1\$" /proc/net/unix

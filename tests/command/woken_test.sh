@@ -8,29 +8,6 @@ need_programs jq python3
 brief=$1/tests/programs/brief
 cd "$scratch" || exit 1
 
-# waited: how long runnable tasks have waited for a CPU, in us, by the kernel's own account
-waited() {
-    sed -n 's/^some .*total=//p' /proc/pressure/cpu 2> pressure.err
-}
-
-# try NAME FUNCTION: the case assumes that dpm gets a CPU within some 10 ms. One that fails is skipped if tasks waited for
-# one for a tenth of the time meanwhile.
-try() {
-    before=$(waited)
-    begun=$(date +%s%N)
-    if "$2" > try.output 2>&1; then
-        pass "$1"
-        return
-    fi
-    passed=$((($(date +%s%N) - begun) / 1000))
-    others=$(($(waited) - ${before:-0}))
-    if [ -n "$before" ] && [ $((others * 10)) -gt $passed ]; then
-        skip "$1" "tasks waited for a CPU for $others of $passed us: $(tail -n 1 try.output)"
-    else
-        fail "$1" "$(cat try.output)"
-    fi
-}
-
 record() {
     rm -rf trace
     "$dpm" run -o trace "$@" > out 2> err
@@ -70,7 +47,7 @@ fits() {
     record --kinds unix --flags send,receive --ring 16K python3 bursts.py 40 60 0.03
     "$dpm" stats --json trace | jq -e '.trace.lost == 0 and .trace.events >= 4800'
 }
-try "a small ring does not fill while the recorder sleeps" fits
+needs_cpu "a small ring does not fill while the recorder sleeps" fits
 
 # Their files are removed at once, so those that are named were opened while their processes lived.
 are_named() {
@@ -83,7 +60,7 @@ are_named() {
         jq -es '[.[] | select(.name | startswith("gone-")) | select(.procedure == "main") | .name] | unique |
             length >= 9'
 }
-try "the functions of programs that end within 30 ms have names" are_named
+needs_cpu "the functions of programs that end within 30 ms have names" are_named
 
 check_equal "100 short processes: each has its command line" 100 \
     "$("$dpm" dump --json --type name trace | jq -r 'select(.kind == 3) | .called' |
