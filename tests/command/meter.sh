@@ -181,6 +181,7 @@ in_parts() {
         sh $parts
 }
 
+# shellcheck disable=SC2034 # tests use `part`
 # part TRACE PART: sets `part` to options that select what was recorded while this part ran: from its first record to that of
 # the next part.
 part() {
