@@ -68,11 +68,12 @@ ip netns exec $there python3 server.py > server.out &
 server=$!
 wait_for 30 grep -q ready server.out
 
-# said: "round trip, retransmitted" from the client's log; recorded TRACE: from the record of its end.
+# recorded TRACE: "round trip, retransmitted" of the clients' connections, from the last record of each, in order.
 recorded() {
     "$dpm" dump --json --type network "$1" |
-        jq -r 'select(.remote == "10.9.8.2:7000") | "\(.round_trip_us) \(.retransmitted)"' | tail -n 1
+        jq -r -s '[.[] | select(.remote == "10.9.8.2:7000")] | group_by(.path)[] | .[-1] | "\(.round_trip_us) \(.retransmitted)"'
 }
+
 # On one host, a process closes its connection by its end: the acknowledgement of a close is delayed as long as its receiver
 # may delay it, some 40 ms.
 cat > killed.py << 'END'
@@ -91,28 +92,26 @@ for _ in range(5):
     connection.recv(100)
 os.kill(os.getpid(), signal.SIGKILL)
 END
-"$dpm" run --kinds tcp -o blocked.trace -- sh -c "ip netns exec $here python3 client.py block $there > client.out
-    python3 killed.py > left" > out 2> err
-kill "$(cat left)"
-check_equal "both ends of a connection are recorded after one process has closed it" 2 \
-    "$("$dpm" dump --json --type network blocked.trace | jq -s 'map(select(.remote | startswith("127.0.0.1:")).path) | unique | length')"
-check "a way that is blocked makes TCP send again" sh -c '[ "$(cut -d " " -f 2 client.out)" -gt 0 ]'
-check_equal "the end of the connection has the number of retransmits" "$(cut -d ' ' -f 2 client.out)" \
-    "$(recorded blocked.trace | cut -d ' ' -f 2)"
-check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out)" \
-    "$("$dpm" stats --json blocked.trace | jq '[.paths[].network.retransmitted | values] | add')"
-check "... also in its table" sh -c "'$dpm' stats --by path blocked.trace | grep -q 'RTT RETRANSMITS'"
-
-"$dpm" run --kinds tcp -o stays.trace -- ip netns exec $here python3 client.py stay $there > stays.out 2> err &
+# One recording: a client whose way is blocked for a while, that process, and a client that is ended while it has its connection.
+"$dpm" run --kinds tcp -o all.trace -- sh -c "ip netns exec $here python3 client.py block $there > client.out
+    python3 killed.py > left
+    exec ip netns exec $here python3 client.py stay $there > stays.out" > out 2> err &
 meter=$!
-wait_for 30 test -s stays.out
+wait_for 60 test -s stays.out
 kill -TERM $meter # which is the command's
 wait $meter
+kill "$(cat left)"
+pkill -f "client.py stay $there" 2> kill.err
+check_equal "both ends of a connection are recorded after one process has closed it" 2 \
+    "$("$dpm" dump --json --type network all.trace | jq -s 'map(select(.remote | startswith("127.0.0.1:")).path) | unique | length')"
+check "a way that is blocked makes TCP send again" sh -c '[ "$(cut -d " " -f 2 client.out)" -gt 0 ]'
 check "the client has logged the figures of its connection" test -s stays.out
 # (Not the round trip: the acknowledgement of the end itself, which is not in the log, may come before the record.)
-check_equal "a connection whose process is killed at the end is recorded, although it ends later" \
-    "$(cut -d ' ' -f 2 stays.out)" "$(recorded stays.trace | cut -d ' ' -f 2)"
-pkill -f "client.py stay $there" 2> kill.err
+check_equal "the end of each connection has the number of retransmits, also of one whose process is killed at the end" \
+    "$(cut -d ' ' -f 2 client.out stays.out | xargs)" "$(recorded all.trace | cut -d ' ' -f 2 | xargs)"
+check_equal "... and so does dpm stats" "$(cut -d ' ' -f 2 client.out stays.out | awk '{ sum += $1 } END { print sum }')" \
+    "$("$dpm" stats --json all.trace | jq '[.paths[].network.retransmitted | values] | add')"
+check "... also in its table" sh -c "'$dpm' stats --by path all.trace | grep -q 'RTT RETRANSMITS'"
 
 # Data in flight when a process is acquired.
 ip netns exec $here python3 client.py flight $there > flight.out &
