@@ -54,7 +54,7 @@ record() {
         ([.[] | select(.event == "LOST" and .reason == 2).count] | add // 0) as $skipped |
         [if $skipped > 0 then 1 else 0 end, $skipped, ($sends | length),
             ([$sends[] | select(.span_ns > 1000000 and ("\(.stream) \(.path) \(.sequence)" | IN($waited[]) | not))] | length),
-            ([$receives[] | select([.edges[]?.kind] | all(. == "exact") and length > 0 | not)] | length)] | map(tostring) | join(" ")'
+            ([$receives[] | select([.edges[]?.kind | select(IN("exact", "ordered", "inferred"))] | all(. == "exact") and length > 0 | not)] | length)] | map(tostring) | join(" ")'
 }
 
 echo
