@@ -51,10 +51,13 @@ recorded() {
     redis-benchmark -p $port -n 2000 -c 5 -t set,get -q > bench 2>&1
     wait $client
     redis-cli -p $port info stats > after
-    # the server has closed its connections
-    sleep 0.3
+    wait_for 30 servers_closed
     let_go
     "$dpm" dump --json "$trace" > records.json 2> dump.err
+}
+# servers_closed: both servers have closed their connections
+servers_closed() {
+    [ -z "$(ss -Hnt state established state close-wait "( sport = :$port or sport = :$iperf_port )")" ]
 }
 metered_pids() {
     jq -r 'select(.event == "STREAM").pid' records.json | sort -un | xargs

@@ -22,7 +22,7 @@ recorded() {
 # record ARGUMENT...: dpm run, with the program's account in the file log.
 record() {
     rm -rf trace
-    "$@" --report none -o trace -- "$connecting" "$waits" > log 2> err
+    "$@" --report report -o trace -- "$connecting" "$waits" > log 2> err
     status=$?
     [ $status -eq 99 ] && return
     "$dpm" dump --json trace > dump.json 2> dump.err
@@ -80,10 +80,10 @@ look() {
                 [.paths[] | select(.kind == "tcp").connections] | add) connections"' stats.json)"
 }
 
+found=$meter
 for meter in kernel ptrace; do
-    rm -rf trace
-    if ! "$dpm" run --meter $meter --report none -o trace -- true 2> err; then
-        skip "$meter meter: connections as the program made them" "$(tail -n 1 err)"
+    if [ $meter = kernel ] && [ "$found" != kernel ]; then
+        skip "$meter meter: connections as the program made them" "it does not run here"
         continue
     fi
     waits=1
@@ -109,7 +109,7 @@ else
 fi
 for flags in "$@"; do
     waits=1
-    repeat record unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags
+    repeat record unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --kinds tcp,pipe --flags $flags
     if [ $status -eq 99 ]; then
         skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
         continue
@@ -129,7 +129,7 @@ for family, address in (socket.AF_INET, ("192.0.2.1", 9)), (socket.AF_UNIX, "no-
         assert tries.connect_ex(address) != 0
 END
 program=$connecting waits=failing.py connecting=python3
-repeat record unshare -n "$dpm" run --meter kernel
+repeat record unshare -n "$dpm" run --meter kernel --kinds tcp,unix,pipe --flags receive,connectfailed
 check_equal "a socket whose connect() fails five times, of two kinds: each is recorded" "5 tcp 5 unix-stream" \
     "$(jq -r 'select(.event == "CONNECTFAILED").kind' dump.json | sort | uniq -c | xargs)"
 connecting=$program

@@ -170,8 +170,7 @@ fits() {
     record small run --meter kernel $few --ring 32K -o recordings/small -- ./talk 2000 300 &&
         "$dpm" stats --json recordings/small | jq -e '.trace.lost == 0 and .trace.events >= 8000' > fits.out
 }
-check_equal "... a ring fills: the meter wakes it, in one of ten recordings on a busy machine" 0 "$(
-    for try in 1 2 3 4 5 6 7 8 9 10; do fits && break; done; echo $?)"
+needs_cpu "... a ring fills: the meter wakes it" fits
 ./by $one ./talk 0 1000 stop > talk.out &
 talk=$!
 wait_for 60 pgrep -P $talk -x talk

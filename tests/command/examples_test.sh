@@ -100,7 +100,7 @@ timer-server timer-client 50 800" "$(between server.trace)"
 "$dpm" run -o works.trace -- "$server" 20 10000 0 1000 0 10000 > out 2> err
 check "the timer server's client works at the same time" sh -c \
     "'$dpm' parallelism --json works.trace | jq -e '.rows[0].P > 1.5 and .rows[0].P < 2.1'"
-"$dpm" run -o pipe.trace -- sh -c "'$pipeline/generator' 4096 | gzip -1 | '$pipeline/consumer' 64 60" > out 2> err
+"$dpm" run --kinds pipe -o pipe.trace -- sh -c "'$pipeline/generator' 4096 | gzip -1 | '$pipeline/consumer' 64 60" > out 2> err
 check_equal "DPM counts the pipeline's bytes" "generator gzip 4194304
 gzip consumer $(sed -n 's/^bytes *//p' out)" "$(between pipe.trace | awk '{ print $1, $2, $4 }')"
 check "and that those before the slow consumer wait for room" sh -c "'$dpm' stats --json pipe.trace | jq -e '

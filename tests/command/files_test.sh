@@ -18,11 +18,27 @@ seen() {
         (if .event == "CREATEPATH" then "" else " \(.offset) \(.bytes)" end)'
 }
 
+# One recording of:
+# - the program that logs its calls
+# - a shell that opens the file of a redirection, copies the descriptor, and closes the first one before it writes
+# - the program in a folder with a long name
+# - a shell that inherits its file, and its child that uses it
+long=$PWD/$(printf 'a%.0s' $(seq 100))/$(printf 'b%.0s' $(seq 100))
+mkdir -p "$long"
+printf 'some text\n' > text
+cat > uses.sh << 'END'
+"$1" "$PWD/deep/er" > out 2> log || exit
+sh -c 'echo a > one; exec > two; echo b; echo c'
+"$1" "$2" > long.out 2> long.log
+read -r line
+echo "$line" > copy
+cat >> copy
+END
 for meter in kernel ptrace; do
-    rm -rf log.trace deep/er/*
-    "$dpm" run --meter $meter --kinds file -o log.trace -- "$program" "$PWD/deep/er" > out 2> err
+    rm -rf log.trace deep/er/* one two copy
+    "$dpm" run --meter $meter --kinds file -o log.trace -- sh uses.sh "$program" "$long" < text > out2 2> err
     check_equal "$meter: a program that uses files ends in order" 0 $?
-    grep -E '^(READ|WRITE|OPEN) ' err > expected
+    grep -E '^(READ|WRITE|OPEN) ' log > expected
     seen log.trace "$PWD/deep/er" > seen
     check "... it has logged its calls" test "$(wc -l < expected)" -gt 25
     check_equal "... each call is recorded, with file, position and bytes" "" "$(diff expected seen)"
@@ -37,8 +53,20 @@ for meter in kernel ptrace; do
     check_equal "... what is no file has no record" 0 \
         "$("$dpm" dump --json log.trace 2> dump.err | jq -r '.local // "" | select(test("eventfd|null"))' | wc -l)"
     "$dpm" stats --by file --csv log.trace 2> csv.err > files.csv
-    check "... CSV has a row for it" grep -q "^use-files\[[0-9]*\],$PWD/deep/er/one,4,4," files.csv
+    check "... CSV has a row for it" grep -q "^use-files[^,]*\[[0-9]*\],$PWD/deep/er/one,4,4," files.csv
     check "... the tables, too" sh -c "'$dpm' stats log.trace 2> /dev/null | grep -q 'deep/er/two'"
+    check_equal "... the file of a redirection is one path, opened here, as long as a descriptor is its" \
+        "one 1 0 1
+two 1 0 2" "$("$dpm" dump --json log.trace 2> dump.err | jq -r -s --arg folder "$PWD" '
+            map(select((.local // "") | . == $folder + "/one" or . == $folder + "/two")) | group_by(.local)[] |
+            "\(.[0].local | sub(".*/"; "")) \(map(select(.event == "PATH")) | length) " +
+            "\(map(select(.event == "PATH" and .older)) | length) \(map(select(.event == "WRITE")) | length)"')"
+    check "... a name that is too long is cut at its front" sh -c "'$dpm' dump --json --type path log.trace 2> /dev/null |
+        jq -r .local | grep -qE '^\.\.\.b{100}/one$|^\.\.\.a*/b{100}/one$'"
+    [ $meter = ptrace ] || check_equal "... an inherited file was not opened here" "0 true" \
+        "$("$dpm" dump --json log.trace 2> dump.err | jq -r -s --arg file "$PWD/text" '
+            map(select(.event == "CREATEPATH" and .local == $file)) |
+            "\(map(select(.older | not)) | length) \(any(.[]; .older))"')"
     [ $meter = ptrace ] || mv log.trace span.trace
 done
 
@@ -47,21 +75,7 @@ check_equal "calls of one thread do not overlap" 0 "$("$dpm" dump --json span.tr
     map(select(.event == "READ" or .event == "WRITE")) | group_by(.stream)[] |
     . as $calls | [range(1; length) |
         ($calls[.].time_ns - $calls[.].span_ns) as $begin | # a call that copies has a READ and a WRITE
-        select($begin < $calls[. - 1].time_ns and $begin != $calls[. - 1].time_ns - $calls[. - 1].span_ns)] | length')"
-
-# A long path keeps its end. And a process that inherits its file, and a child that uses its parent's.
-long=$PWD/$(printf 'a%.0s' $(seq 100))/$(printf 'b%.0s' $(seq 100))
-mkdir -p "$long"
-printf 'some text\n' > text
-"$dpm" run --kinds file -o long.trace -- sh -c '"$1" "$2"; read -r line; echo "$line" > copy; cat >> copy' sh \
-    "$program" "$long" < text > out 2> err
-check "a name that is too long is cut at its front" sh -c "'$dpm' dump --json --type path long.trace 2> /dev/null |
-    jq -r .local | grep -qE '^\.\.\.b{100}/one$|^\.\.\.a*/b{100}/one$'"
-
-check_equal "an inherited file was not opened here" "0 true" \
-    "$("$dpm" dump --json long.trace 2> dump.err | jq -r -s --arg file "$PWD/text" '
-        map(select(.event == "CREATEPATH" and .local == $file)) |
-        "\(map(select(.older | not)) | length) \(any(.[]; .older))"')"
+        select($begin < $calls[. - 1].time_ns and $begin != $calls[. - 1].time_ns - $calls[. - 1].span_ns)] | length' | sort -u)"
 
 # In a chroot, where DPM runs, too, names begin at its root.
 mkdir chroot
@@ -76,24 +90,12 @@ else
     skip "names in a chroot" "$(tail -n 1 err)"
 fi
 
-# A shell opens the file of a redirection, copies the descriptor, and closes the first one before it writes.
-for meter in kernel ptrace; do
-    rm -rf copied.trace one two
-    "$dpm" run --meter $meter --kinds file -o copied.trace -- sh -c 'echo a > one; exec > two; echo b; echo c' > out 2> err
-    check_equal "$meter: the file of a redirection is one path, opened here, as long as a descriptor is its" \
-        "one 1 0 1
-two 1 0 2" "$("$dpm" dump --json copied.trace 2> dump.err | jq -r -s --arg folder "$PWD" '
-            map(select((.local // "") | . == $folder + "/one" or . == $folder + "/two")) | group_by(.local)[] |
-            "\(.[0].local | sub(".*/"; "")) \(map(select(.event == "PATH")) | length) " +
-            "\(map(select(.event == "PATH" and .older)) | length) \(map(select(.event == "WRITE")) | length)"')"
-done
-
 # Without the kind there is nothing of files.
-"$dpm" run -o none.trace -- "$program" "$PWD/deep/er" > out 2> err
+"$dpm" run --flags read,write,createpath,exec -o none.trace -- "$program" "$PWD/deep/er" > out 2> err
 check_equal "without --kinds file no file is recorded" 0 \
     "$("$dpm" dump --json none.trace 2> dump.err | jq -r 'select(.event == "READ" or .event == "WRITE" or
         .kind == "file") | .event' | wc -l)"
-"$dpm" run --kinds all,file -o both.trace -- sh -c "'$program' '$PWD/deep/er' 2>&1 | cat" > out 2> err
+"$dpm" run --kinds pipe,file -o both.trace -- sh -c "'$program' '$PWD/deep/er' 2>&1 | cat" > out 2> err
 check "files and messages are recorded together" sh -c "'$dpm' dump --json both.trace 2> /dev/null |
     jq -r .event | sort -u | tr '\n' ' ' | grep -q 'READ.*SEND.*WRITE'"
 

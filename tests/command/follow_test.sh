@@ -24,7 +24,7 @@ recorded() {
     name=$1
     shift
     rm -f enough
-    "$dpm" run -o "$name.trace" "$@" -- sh talk.sh > run.out 2> run.err &
+    "$dpm" run --kinds pipe -o "$name.trace" "$@" -- sh talk.sh > run.out 2> run.err &
     recording=$!
     wait_for 30 test -s "$name.trace/metadata" -a -s "$name.trace/control"
 }

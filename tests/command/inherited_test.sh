@@ -33,7 +33,7 @@ records_into_small_files() {
     (
         ulimit -f 100
         # shellcheck disable=SC2016 # for that shell
-        exec "$dpm" run --meter "$1" -o small.trace --report report -- sh -c \
+        exec "$dpm" run --meter "$1" --kinds pipe -o small.trace --report report -- sh -c \
             'for i in $(seq 200); do echo $i | cat; done; touch finished; exit 7'
     ) > out 2> err
 }
@@ -47,7 +47,7 @@ if meters "a trace that may not be so large"; then
         check "... and what was written can be read" "$dpm" stats small.trace
     done
     # shellcheck disable=SC2016 # for that shell
-    (ulimit -f 100 && exec prlimit --nofile=77: "$dpm" run -o ended.trace -- sh -c 'ulimit -n > limit
+    (ulimit -f 100 && exec prlimit --nofile=77: "$dpm" run --kinds pipe --flags exec,termination -o ended.trace -- sh -c 'ulimit -n > limit
         exec head -c 100000 /dev/zero > large') 2> err
     check_equal "the command itself is ended by SIGXFSZ, as without dpm" 153 $?
     check_equal "... and gets the limit of open files that dpm got" 77 "$(cat limit)"
@@ -64,23 +64,23 @@ fails "... as the kernel meter does" 1 '.*: Too many open files.*' \
 
 # ---- signals ----
 
-# ignoring SIGNAL COMMAND...: started with the signal ignored
+# ignoring COMMAND...: started with SIGCHLD and SIGHUP ignored
 ignoring() {
     timeout 60 python3 -c 'import os, signal, sys
-signal.signal(getattr(signal, sys.argv[1]), signal.SIG_IGN)
-os.execvp(sys.argv[2], sys.argv[2:])' "$@"
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
+# what Python says of SIGCHLD
+handler='import signal; print(signal.getsignal(signal.SIGCHLD))'
 
 if meters "started with signals ignored"; then
     for kind in $meter ptrace; do
-        ignoring SIGCHLD "$dpm" run --meter "$kind" -o "ignored-$kind.trace" -- \
-            python3 -c 'import signal, sys; print(signal.getsignal(signal.SIGCHLD)); sys.exit(3)' > out 2> err
-        check_equal "$kind: where SIGCHLD is ignored the command's status is known" 3 $?
-        check_equal "... and the command ignores it, too" "$(ignoring SIGCHLD \
-            python3 -c 'import signal; print(signal.getsignal(signal.SIGCHLD))')" "$(cat out)"
-        ignoring SIGHUP "$dpm" run --meter "$kind" -o "hangup-$kind.trace" -- \
-            sh -c 'kill -HUP $PPID; sleep 0.1; kill -HUP $PPID; exit 4' 2> err
-        check_equal "$kind: nohup" 4 $?
+        # shellcheck disable=SC2016 # for that shell
+        ignoring "$dpm" run --meter "$kind" --kinds pipe --flags exec,termination -o "ignored-$kind.trace" -- \
+            sh -c 'python3 -c "$0"; kill -HUP $PPID; sleep 0.1; kill -HUP $PPID; exit 3' "$handler" > out 2> err
+        check_equal "$kind: where SIGCHLD is ignored the command's status is known; and nohup" 3 $?
+        check_equal "... and the command ignores it, too" "$(ignoring sh -c 'python3 -c "$0"' "$handler")" "$(cat out)"
     done
 fi
 
@@ -93,7 +93,7 @@ check "... and what is written is the same" cmp open.svg closed.svg
 if meters "a command with closed files"; then
     for kind in $meter ptrace; do
         # shellcheck disable=SC2016 # for that shell
-        "$dpm" run --meter "$kind" -o "closed-$kind.trace" -- sh -c \
+        "$dpm" run --meter "$kind" --kinds pipe -o "closed-$kind.trace" -- sh -c \
             'exec 3> files-'"$kind"'; for i in 0 1 2; do [ -e /proc/self/fd/$i ] && echo $i >&3; done
              for i in 0 1 2; do readlink /proc/$PPID/fd/$i >&3; done' 0<&- >&- 2>&-
         check_equal "$kind: a command gets them closed, and no file of dpm is in their place" \

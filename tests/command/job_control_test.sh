@@ -47,7 +47,7 @@ on_terminal() {
 }
 
 for way in nothing $meter ptrace; do
-    run="$dpm run --meter $way -o job.trace --"
+    run="$dpm run --meter $way --kinds pipe --flags exec,termination -o job.trace --"
     [ "$way" = nothing ] && run=
     check_equal "metered by $way: Ctrl-Z stops a command, fg lets it go on" "Stopped WORKED stopped " \
         "$(on_terminal 'READY:^Z Stopped:fg! WORKED: bash-:exit!' 'WORKED [a-z]*' "$run" python3 worker.py SIG_DFL)"

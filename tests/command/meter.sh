@@ -123,6 +123,31 @@ watched() {
     return $watched_status
 }
 
+# waited_for_cpu: how long runnable tasks of this machine have waited for a CPU, in us, by the kernel's own account.
+waited_for_cpu() {
+    sed -n 's/^some .*total=//p' /proc/pressure/cpu 2> "$scratch/pressure"
+}
+
+# needs_cpu NAME COMMAND...: a case that assumes that dpm gets a CPU within some 10 ms. If the command fails it is skipped,
+# if tasks waited for a CPU for a tenth of the time meanwhile.
+needs_cpu() {
+    needs_name=$1
+    shift
+    waited_before=$(waited_for_cpu)
+    begun=$(date +%s%N)
+    if "$@" > "$scratch/needs.output" 2>&1; then
+        pass "$needs_name"
+        return
+    fi
+    passed=$((($(date +%s%N) - begun) / 1000))
+    waited=$(($(waited_for_cpu) - ${waited_before:-0}))
+    if [ -n "$waited_before" ] && [ $((waited * 10)) -gt $passed ]; then
+        skip "$needs_name" "tasks waited for a CPU for $waited of $passed us"
+    else
+        fail "$needs_name" "$(cat "$scratch/needs.output")"
+    fi
+}
+
 # listens_at SOCKET: whether somebody listens at this UNIX socket: 00010000 are the flags of such a one.
 listens_at() {
     grep -q " 00010000 .* $1\$" /proc/net/unix
@@ -130,13 +155,42 @@ listens_at() {
 
 # repeat RECORDING ARGUMENT...: calls the function RECORDING, which leaves a trace reader's messages in dump.err. It
 # repeats, up to three times in all, if the kernel skipped hooks (skipped_test.sh tests that): such a trace lacks some
-# records, which no test of every record can tolerate.
+# records, which no test of every record can tolerate. Each is told in a TAP comment, and `finish` says how many there
+# were. (bench/skipped.sh measures how often.)
+repeated=0
 repeat() {
     for try in 1 2 3; do
         "$@"
         grep -q 'the kernel skipped hooks' dump.err || return 0
         sed "s|^|# $* ($try): |" dump.err
+        [ $try = 3 ] || repeated=$((repeated + 1))
     done
+}
+
+# in_parts PART... [-- OPTION...]: `dpm run` with these options of a shell that runs PART.sh of each part, one after the other,
+# as a process of its own: one start of the meter for many small programs. The exit status of each is in PART.status.
+in_parts() {
+    parts=
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        parts="$parts $1"
+        shift
+    done
+    [ $# = 0 ] || shift
+    # shellcheck disable=SC2016,SC2086 # for that shell; a word for each
+    "$dpm" run "$@" -- sh -c 'for part in "$@"; do sh -c "echo \$\$ > $part.pid; exec sh ./$part.sh"; echo $? > "$part.status"; done' \
+        sh $parts
+}
+
+# shellcheck disable=SC2034 # tests use `part`
+# part TRACE PART: sets `part` to options that select what was recorded while this part ran: from its first record to that of
+# the next part.
+part() {
+    part=$("$dpm" dump --json --type machine,stream "$1" 2> part.err | jq -r -s --argjson own "$(cat "$2.pid")" --arg parts "$parts" \
+        --argjson pids "[$(for each in $parts; do cat "$each.pid"; done | paste -sd ,)]" '
+        .[0].time_ns as $begin | [.[] | select(.event == "STREAM")] as $streams |
+        [$pids[] as $pid | [$streams[] | select(.pid == $pid).time_ns][0] // empty | (. - $begin) / 1000 | floor] as $begins |
+        ($pids | index($own)) as $at |
+        "--from \($begins[$at])us" + if $begins[$at + 1] then " --to \($begins[$at + 1])us" else "" end')
 }
 
 # take_over ARGUMENT...: `dpm acquire` in the background ($acquirer), with its messages in the file err; it meters when

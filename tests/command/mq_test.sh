@@ -34,70 +34,91 @@ compare() {
         awk '{ print $2, $1 }'
 }
 
-# record_queues KIND SENDERS RECEIVERS MESSAGES: by $meter; sets `status`.
-record_queues() {
-    rm -rf some.trace log
-    "$dpm" run --meter $meter --kinds mq --flags "all -pc" --ring 64M -o some.trace -- "$program" "$@" log > out 2> err
-    status=$?
-    "$dpm" dump --match --json some.trace 2> dump.err > records.json
-}
-
-# only_right KIND SENDERS RECEIVERS MESSAGES [METER]: without METER under both.
-only_right() {
-    for meter in ${5:-kernel ptrace}; do
-        repeat record_queues "$1" "$2" "$3" "$4"
-        check_equal "$1, $meter, $2 senders, $3 receivers: the program ends in order" 0 $status
-        jq -r -s -f edges.jq records.json > found
-        compare log found > verdict
-        check_equal "... all messages are there" "$(($2 * $4 + $3))" "$(wc -l < log)"
-        sed 's/^/# /' verdict
-        check_equal "... every edge is the true one" "" "$(grep -vE '^right-(exact|ordered)' verdict)"
-        [ $(($2 + $3)) -gt 2 ] || check_equal "... and certain" "right-exact $(wc -l < log)" "$(cat verdict)"
-        check_equal "... each type is a path, with two ends" "4 4" "$(jq -r -s '
-            map(select(.event == "PATH" and (.kind | startswith("mq")))) |
-            "\(map(select(.role == "writes" or .role == 3)) | length) \(map(select(.role == "reads" or .role == 4)) | length)"' records.json)"
-        [ $meter = kernel ] || check_equal "... and each end of one is closed when the metering ends" "8 0" \
-            "$(jq -r -s '(map(select(.event == "DESTROYPATH").path)) as $ended |
-            map(select(.event == "PATH" and (.kind | startswith("mq"))).path) |
-            "\(length) \(. - $ended | length)"' records.json)"
-    done
-}
-
-only_right sysv 1 1 300
-only_right posix 1 1 300
+# Cases, each a line of `planned` and a part of one recording: NAME KIND SENDERS RECEIVERS MESSAGES. A name that begins with
+# `blind` is that of receivers that do not ask for the priority: all is recorded, and no edge is certain.
+cat > kernel.planned << 'END'
+sysv-one sysv 1 1 300
+posix-one posix 1 1 300
+sysv-several sysv 3 2 300
+blind-posix posix 1 1 100
+full posix 3 1 300
+END
+cat > ptrace.planned << 'END'
+sysv-one sysv 1 1 300
+posix-one posix 1 1 300
+posix-several posix 3 3 300
+blind-posix posix 1 1 100
+END
 if long_ones; then
-    only_right sysv 3 1 500
-    only_right sysv 1 3 500
-    only_right sysv 3 2 500
-    only_right posix 4 1 500
-    only_right posix 3 3 500
+    cat > more.planned << 'END'
+sysv-3-1 sysv 3 1 500
+sysv-1-3 sysv 1 3 500
+sysv-3-2 sysv 3 2 500
+posix-4-1 posix 4 1 500
+posix-3-3 posix 3 3 500
+END
+    cat more.planned >> kernel.planned
+    cat more.planned >> ptrace.planned
 else
-    only_right sysv 3 2 300 kernel
-    only_right posix 3 3 300 ptrace
     skip "other numbers of senders and receivers" "takes long: only with ./dev test --all"
 fi
 
-# A receiver that does not ask for the priority: all is recorded, and no edge is certain.
-for meter in kernel ptrace; do
-    rm -rf blind.trace log
-    "$dpm" run --meter $meter --kinds mq -o blind.trace -- env BLIND=1 "$program" posix 1 1 100 log > out 2> err
-    "$dpm" dump --match --json blind.trace 2> dump.err > records.json
-    jq -r -s -f edges.jq records.json > found
-    compare log found > verdict
-    sed 's/^/# /' verdict
-    check_equal "$meter, receivers that do not ask for the priority: all receives are recorded" 101 \
-        "$(wc -l < found)"
-    check_equal "... with edges that are inferred, if any" "" "$(grep -vE '^(right|wrong)-inferred|^none' verdict)"
-done
+# record_queues METER: all.trace, and for each case NAME.json with edges, and the log.NAME of its receivers.
+record_queues() {
+    rm -rf all.trace log.*
+    while read -r name kind senders receivers messages; do
+        blind=
+        case $name in blind*) blind="BLIND=1 " ;; esac
+        echo "${blind}exec $program $kind $senders $receivers $messages log.$name" > "$name.sh"
+    done < "$1.planned"
+    # shellcheck disable=SC2046 # a word for each
+    in_parts $(cut -d ' ' -f 1 "$1.planned") -- --meter "$1" --kinds mq --flags "all -pc" --ring 64M -o all.trace > out 2> err
+    "$dpm" dump --type end all.trace > end 2> dump.err
+}
 
-# The statistics show them as connections; a blocked receiver waits, a blocked sender is blocked.
-rm -rf some.trace log
-"$dpm" run --kinds mq -o some.trace -- "$program" posix 3 1 300 log > out 2> err
-"$dpm" stats --json some.trace 2> err > stats.json
-check_equal "the statistics have the kind" mq-posix "$(jq -r '.paths[].kind' stats.json | sort -u)"
-check_equal "... with all messages" 901 "$(jq '[.paths[] | .sent.messages + .received.messages] | add' stats.json)"
-check "... and senders that wait for a full queue" \
-    test "$(jq '[.pairs[].sender_blocked_ns.count // 0] | add' stats.json)" -gt 0
+# judge NAME: verdict
+judge() {
+    part all.trace "$1"
+    # shellcheck disable=SC2086 # a word for each
+    "$dpm" dump --match --json $part all.trace > "$1.json" 2> match.err
+    jq -r -s -f edges.jq "$1.json" > found
+    compare "log.$1" found > verdict
+    sed 's/^/# /' verdict
+}
+
+for meter in kernel ptrace; do
+    repeat record_queues $meter
+    while read -r name kind senders receivers messages <&3; do
+        judge "$name"
+        check_equal "$kind, $meter, $senders senders, $receivers receivers ($name): the program ends in order" 0 "$(cat "$name.status")"
+        check_equal "... all messages are there" "$((senders * messages + receivers)) $((senders * messages + receivers))" \
+            "$(wc -l < "log.$name") $(wc -l < found)"
+        case $name in
+        blind*)
+            check_equal "... with edges that are inferred, if any" "" "$(grep -vE '^(right|wrong)-inferred|^none' verdict)"
+            continue ;;
+        esac
+        check_equal "... every edge is the true one" "" "$(grep -vE '^right-(exact|ordered)' verdict)"
+        [ $((senders + receivers)) -gt 2 ] || check_equal "... and certain" "right-exact $(wc -l < "log.$name")" "$(cat verdict)"
+        check_equal "... each type is a path, with two ends" "4 4" "$(jq -r -s '
+            map(select(.event == "PATH" and (.kind | startswith("mq")))) |
+            "\(map(select(.role == "writes" or .role == 3)) | length) \(map(select(.role == "reads" or .role == 4)) | length)"' "$name.json")"
+    done 3< $meter.planned
+    if [ $meter = kernel ]; then
+        # The statistics show them as connections; a blocked receiver waits, a blocked sender is blocked.
+        part all.trace full
+        # shellcheck disable=SC2086 # a word for each
+        "$dpm" stats --json $part all.trace 2> err > stats.json
+        check_equal "the statistics have the kind" mq-posix "$(jq -r '.paths[] | select(.sent.messages + .received.messages > 0).kind' stats.json | sort -u)"
+        check_equal "... with all messages" 901 "$(jq '[.paths[] | .sent.messages + .received.messages] | add' stats.json)"
+        check "... and senders that wait for a full queue" \
+            test "$(jq '[.pairs[].sender_blocked_ns.count // 0] | add' stats.json)" -gt 0
+    else
+        check_equal "each end of a path is closed when the metering ends" 0 "$("$dpm" dump --json all.trace | jq -r -s '
+            (map(select(.event == "DESTROYPATH").path)) as $ended |
+            map(select(.event == "PATH" and (.kind | startswith("mq"))).path) | . - $ended | length')"
+    fi
+done
 
 # A queue that is older than the recording, with messages in it: no edge is exact.
 cat > older.py << 'END'
@@ -119,7 +140,7 @@ message = (ctypes.c_char * 24)(1)
 for i in range(5):
     libc.msgsnd(int(sys.argv[1]), message, 16, 0)
 END
-"$dpm" run --meter kernel --kinds mq -o older.trace -- python3 older.py "$queue" > out 2> err
+"$dpm" run --meter kernel --kinds mq --flags send,receive -o older.trace -- python3 older.py "$queue" > out 2> err
 python3 -c "import ctypes; ctypes.CDLL(None).msgctl($queue, 0, None)"
 "$dpm" dump --match --json older.trace 2> dump.err > records.json
 check_equal "the first receives of an older queue take what was there: no send of the recording" "5 15" \

@@ -164,14 +164,14 @@ cgroup_of() {
     "$dpm" dump --json --type stream way.trace | jq -r .cgroup_name | sort -u | xargs
 }
 check_equal "with all privileges" "/dpm-names-$$/web.service" \
-    "$(cgroup_of "$dpm" run --kinds pipe -o way.trace -- true)"
+    "$(cgroup_of "$dpm" run --kinds pipe --flags exec,termination -o way.trace -- true)"
 check_equal "without the one for file handles" "/dpm-names-$$/web.service" \
-    "$(cgroup_of setpriv --bounding-set -dac_read_search "$dpm" run --kinds pipe -o way.trace -- true)"
+    "$(cgroup_of setpriv --bounding-set -dac_read_search "$dpm" run --kinds pipe --flags exec,termination -o way.trace -- true)"
 # shellcheck disable=SC2016 # $1 is that of the inner shell
 check_equal "where cgroup2 is mounted nowhere" "/dpm-names-$$/web.service" \
     "$(cgroup_of unshare --mount sh -c 'umount --lazy --all --types cgroup2 &&
         ! grep -q " cgroup2 " /proc/self/mounts &&
-        exec "$1" run --kinds pipe -o way.trace -- true' sh "$dpm")"
+        exec "$1" run --kinds pipe --flags exec,termination -o way.trace -- true' sh "$dpm")"
 # ---- names of hosts ----
 
 # An unmonitored server has an address, and with --resolve the name from the resolver.
@@ -186,7 +186,7 @@ while True:
 server=$!
 wait_for 30 test -s server.port
 port=$(cat server.port)
-"$dpm" run --kinds tcp -o client.trace -- python3 -c "
+"$dpm" run --kinds tcp --flags send,receive,connect -o client.trace -- python3 -c "
 import socket
 connection = socket.create_connection(('127.0.0.1', $port))
 connection.sendall(b'hello')

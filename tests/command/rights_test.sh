@@ -155,47 +155,49 @@ end
 
 # ---- what it executes ----
 
-# stops_at PROGRAM NAME: the program's messages are not recorded, those before and after are.
-stops_at() {
-    rm -rf recordings/run
-    # shellcheck disable=SC2016 # for the inner shell
-    by_nobody run --meter kernel --kinds pipe -o recordings/run -- sh -c './exchange; "$0"; echo "gained: $?"; ./exchange' "$1"
-    check_equal "$2: it gains its privilege as usual" "gained: 0" "$(grep gained: out)"
-    "$dpm" dump --json recordings/run > run.json 2> dump.err
-    check "... what is executed before and after is metered" jq -e -s '[.[] | select(.event == "SEND" and .name == "exchange")] | length == 40' run.json
-    check "... its last record is the EXEC" jq -e -s '
-        ([.[] | select(.event == "EXEC" and .left)] | length == 1) and
-        (([.[] | select(.event == "EXEC" and .left)][0].pid) as $pid |
-         [.[] | select(.pid == $pid)] | (.[-1] | .event == "EXEC" and .left) and (map(.event) | index("SEND") == null))' run.json
-    check "... which dpm says" grep -q "^dpm: 1 process executed a program that gains privilege ($(basename "$1" | cut -c 1-15)), and is not metered" err
-    # (a skipped hook may count as lost)
-    check "... and the recording is complete" sh -c "'$dpm' dump recordings/run | grep -q 'END .* lost, complete'"
-}
-
-stops_at ./by-user "a set-user-ID program"
+# One recording: each such program, with one before and behind it that is metered, and a pipe between metered processes and
+# one that has gained privilege.
+cp "$(command -v cat)" cat-by-user && chmod 4755 cat-by-user
+programs="by-user by-capability unreadable"
 if long_ones; then
-    stops_at ./by-group "a set-group-ID program"
+    programs="$programs by-group"
 else
     skip "a set-group-ID program" "takes long: only with ./dev test --all"
 fi
-stops_at ./by-capability "a program with file capabilities"
-stops_at ./unreadable "a program that may not be read"
-
-rm -rf recordings/run
-by_nobody run --meter kernel --kinds pipe -o recordings/run -- ./by-user
-check "the command itself: nothing is recorded, and dpm says so" grep -q '1 process executed a program that gains privilege (by-user)' err
-rm -rf recordings/run
-"$dpm" run --meter kernel --kinds pipe -o recordings/run -- setpriv --reuid 65534 --regid 65534 --clear-groups ./by-user > out 2> err
-check "root meters such programs, too" sh -c "'$dpm' dump recordings/run | grep -q '^[^ ]* [^ ]* *by-user.*SEND'"
-check_not "... without a word" grep -q privilege err
-
-# A pipe between a metered process and one that has gained privilege: what the other reads is not recorded, but counted.
-cp "$(command -v cat)" cat-by-user && chmod 4755 cat-by-user
-rm -rf recordings/run
-by_nobody run --meter kernel --kinds pipe -o recordings/run -- sh -c 'for i in 1 2 3 4 5; do echo $i; sleep 0.3; done | ./cat-by-user | cat'
+# shellcheck disable=SC2016,SC2086 # for the inner shell; a word for each
+by_nobody run --meter kernel --kinds pipe -o recordings/run -- sh -c '
+    ./exchange
+    for program in "$@"; do
+        sh -c "echo \"$program is \$\$\"; exec ./$program"
+        echo "$program gained: $?"
+        ./exchange
+    done
+    for i in 1 2 3 4 5; do echo $i; sleep 0.3; done | ./cat-by-user | cat' sh $programs
 "$dpm" dump --json recordings/run > run.json 2> dump.err
+for program in $programs; do
+    check_equal "$program: it gains its privilege as usual" "$program gained: 0" "$(grep "^$program gained: " out)"
+    check "... its last record is the EXEC" jq -e -s --argjson pid "$(sed -n "s/^$program is //p" out)" '
+        [.[] | select(.pid == $pid)] | (map(select(.event == "EXEC" and .left)) | length == 1) and
+            (.[-1] | .event == "EXEC" and .left) and all(.[]; .event != "SEND" or .bytes > 1)' run.json
+done
+count=$(echo $programs | wc -w)
+check_equal "what is executed before and behind each is metered" $(((count + 1) * 20)) \
+    "$(jq -s '[.[] | select(.event == "SEND" and .name == "exchange")] | length' run.json)"
+check "dpm says that they are not metered, and which is the first" \
+    grep -q "^dpm: $((count + 1)) processes executed a program that gains privilege (the first: by-user), and are not metered" err
+# (a skipped hook may count as lost)
+check "... and the recording is complete" sh -c "'$dpm' dump recordings/run | grep -q 'END .* lost, complete'"
 check_equal "a pipe to such a program: its messages arrive" "12345" "$(grep -x '[1-5]' out | tr -d '\n')"
 check "... what its neighbours write and read is recorded, at the right positions" jq -e -s '
     ([.[] | select(.event == "SEND" and .name == "sh") | .offset] == [0, 2, 4, 6, 8]) and
     ([.[] | select(.event == "RECEIVE" and .name == "cat" and .bytes > 0) | .bytes] | add == 10)' run.json
+
+rm -rf recordings/run
+by_nobody run --meter kernel --kinds pipe --flags send,exec -o recordings/run -- ./by-user
+check "the command itself: nothing is recorded, and dpm says so" grep -q '1 process executed a program that gains privilege (by-user)' err
+rm -rf recordings/run
+"$dpm" run --meter kernel --kinds pipe --flags send,exec -o recordings/run -- setpriv --reuid 65534 --regid 65534 --clear-groups ./by-user > out 2> err
+check "root meters such programs, too" sh -c "'$dpm' dump recordings/run | grep -q '^[^ ]* [^ ]* *by-user.*SEND'"
+check_not "... without a word" grep -q privilege err
+
 finish

@@ -34,7 +34,7 @@ cat > large.rules << 'END'
 type=send, size>=900, process=python*, kind=pipe, PC=#*;
 type=termination;
 END
-runs "a program's large writes" "$dpm" run -r large.rules -o large -- sh -c 'python3 writer.py log | cat > copied'
+runs "a program's large writes" "$dpm" run --kinds pipe -r large.rules -o large -- sh -c 'python3 writer.py log | cat > copied'
 awk '$1 >= 900' log > expected
 of large send .bytes > found
 check "each write that a rule accepts is there, once and in order, and no other" cmp expected found
@@ -57,7 +57,7 @@ long_ones || finish
 # ---- rules that change ----
 
 echo 'type=send, process=python*;' > changing.rules
-"$dpm" run -r changing.rules --report report -o changing -- sh -c 'python3 writer.py log2 enough | cat > copied' &
+"$dpm" run --kinds pipe -r changing.rules --report report -o changing -- sh -c 'python3 writer.py log2 enough | cat > copied' &
 recorder=$!
 wait_for 30 test -s log2
 echo 'type=send,' > changing.rules
@@ -86,7 +86,7 @@ check_equal "no byte is missing behind it" "" \
 # ---- the newest records only ----
 
 echo 'type=receive, process=wc, PC=#*, offset=#*;' > wc.rules
-runs "with --store newest" "$dpm" run -r wc.rules --store newest -o newest -- sh -c \
+runs "with --store newest" "$dpm" run --kinds pipe -r wc.rules --store newest -o newest -- sh -c \
     'i=0; while [ $i -lt 20 ]; do seq 1000 | wc -c; i=$((i + 1)); done'
 check_equal "... without the fields that were discarded" '["pc","offset"]' \
     "$(of newest receive '.absent | tojson' | sort -u)"

@@ -20,10 +20,36 @@ run_few() {
     "$dpm" run $few "$@"
 }
 
+# ---- exit status, output, names ----
+
+# in a trace whose name would command the terminal
+control=$(printf 'a\033[31m\nb')
 check_equal "exit status is the command's" 7 \
-    "$(status "$dpm" run -o a.trace -- sh -c 'exit 7')"
+    "$(status run_few -o "$control" -- sh -c 'echo hello; echo problem >&2
+        i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exit 7')"
+check_equal "standard output is the program's alone" hello "$(cat out)"
+check "the report is on standard error, with the program's" grep -qx problem err
+check_equal "a trace whose name would command the terminal: each line of the report is one of dpm's, or of figures" 1 \
+    "$(grep -c '^dpm: [0-9,]* records, 0 lost, in a?\[31m?b$' err)"
+check_equal "... and nothing in it commands" 0 "$(grep -c "$(printf '\033')" err)"
+# The CPU time that dpm's child uses before it becomes the command is not counted.
+check "all that a program has used is its path's length" test "$("$dpm" stats --json "$control" 2> dump.err |
+    jq --argjson longest "$("$dpm" parallelism --json "$control" | jq '.rows[0].T_ns')" \
+        '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
+check_equal "an existing trace is not overwritten" 1 "$(status run_few -o "$control" -- true)"
+if [ "$(id -u)" = 0 ]; then
+    set -- --user nobody
+else
+    set --
+    skip "--user runs the command as that user" "it takes root"
+fi
 check_equal "a command killed by a signal gives 128 + signal" 143 \
-    "$(status run_few -o b.trace -- sh -c 'kill -TERM $$')"
+    "$(status run_few "$@" --report report.txt -- sh -c 'id -un; echo problem >&2; kill -TERM $$')"
+[ $# = 0 ] || check_equal "--user runs the command as that user" nobody "$(cat out)"
+check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
+check "... and the report is in the file" grep -q 'dpm-sh-[0-9]*\.trace' report.txt
+check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
+check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
 check_equal "a command that does not exist gives 127" 127 \
     "$(status run_few -o c.trace -- ./no-such-command)"
 check "... with one line that says so" grep -qx 'dpm: ./no-such-command: cannot run it: .*' err
@@ -33,32 +59,17 @@ check_equal "a file that is no program gives 126" 126 "$(status run_few -o d.tra
 check_equal "wrong usage gives 2" 2 "$(status "$dpm" run --flags nonsense -- true)"
 check "... and names the flags there are" grep -q "'nonsense' is no meter flag.*receivecall" err
 check_equal "no command gives 2" 2 "$(status "$dpm" run)"
-check_equal "an existing trace is not overwritten" 1 "$(status run_few -o a.trace -- true)"
 check_equal "a user that does not exist is refused" 1 \
     "$(status run_few --user no-such-user -o u.trace -- true)"
 
-run_few -o e.trace -- sh -c 'echo hello; echo problem >&2' > out 2> err
-check_equal "standard output is the program's alone" hello "$(cat out)"
-check "the report is on standard error" grep -q e.trace err
-control=$(printf 'a\033[31m\nb')
-run_few -o "$control" -- true 2> err
-check_equal "a trace whose name would command the terminal: each line of the report is one of dpm's, or of figures" 1 \
-    "$(grep -c '^dpm: [0-9,]* records, 0 lost, in a?\[31m?b$' err)"
-check_equal "... and nothing in it commands" 0 "$(grep -c "$(printf '\033')" err)"
-run_few -o f.trace --report report.txt -- sh -c 'echo problem >&2' 2> err
-check_equal "with --report nothing of ours is on standard error" problem "$(cat err)"
-check "... and the report is in the file" grep -q f.trace report.txt
-
-run_few -- sh -c 'exit 0' 2> err
-check "without -o the trace is ./dpm-NAME-PID.trace" sh -c 'ls -d dpm-sh-[0-9]*.trace'
-check_equal "... that others cannot read" 700 "$(stat -c %a dpm-sh-*.trace)"
+# ---- CPU times ----
 
 check_equal "CPU time is precise or coarse" 2 "$(status "$dpm" run --cpu-time nonsense -- true)"
 if only_kernel "coarse CPU times" "it knows precise ones only"; then
-    "$dpm" run -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
+    "$dpm" run --kinds unix --flags send -o coarse.trace --cpu-time coarse -- "$load" 20000 100 > out 2> err
     "$dpm" dump --json --type send coarse.trace > coarse.json
 fi
-"$dpm" run -o precise.trace -- "$load" 20000 100 > out 2> err
+"$dpm" run --kinds unix --flags send -o precise.trace -- "$load" 20000 100 > out 2> err
 "$dpm" dump --json --type send precise.trace > precise.json
 # How many different CPU times the sends of a busy program have.
 distinct_times() {
@@ -67,27 +78,13 @@ distinct_times() {
 [ "$meter" = ptrace ] || check "coarse CPU times stand still between the scheduler's looks" \
     test "$(distinct_times coarse.json)" -lt 10000 # on a busy machine it looks more often
 check "precise CPU times do not stand still" test "$(distinct_times precise.json)" -gt 19000
-# The CPU time that dpm's child uses before it becomes the command is not counted.
-"$dpm" run --cpu-time precise --kinds pipe -o whole.trace -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' 2> err
-check "all that a program has used is its path's length" test "$("$dpm" stats --json whole.trace |
-    jq --argjson longest "$("$dpm" parallelism --json whole.trace | jq '.rows[0].T_ns')" \
-        '.processes[0].cpu_ns - $longest | fabs | round')" -lt 100000
 
-if [ "$(id -u)" = 0 ]; then
-    run_few -o user.trace --user nobody -- id -un > out 2> err
-    check_equal "--user runs the command as that user" nobody "$(cat out)"
-else
-    skip "--user runs the command as that user" "it takes root"
-fi
+# ---- descendants, signals ----
 
-if [ "$meter" = kernel ]; then
-    run_few -o g.trace -- sh -c 'sleep 20 & until grep -qx sleep /proc/$!/comm; do sleep 0.05; done' 2> err
-    check "descendants still running are named" grep -q 'still running.* sleep\[' err
-fi
-started=$(date +%s)
-run_few -o h.trace --wait -- sh -c 'sleep 2 & exit 5' 2> err
+# the child goes on until the command has ended, and a little longer
+run_few -o h.trace --wait -- sh -c 'sh -c "while kill -0 $$; do sleep 0.05; done; : > outlived" 2> gone & exit 5' 2> err
 check_equal "--wait keeps the command's exit status" 5 $?
-check "--wait stays for them" test $(($(date +%s) - started)) -ge 2
+check "--wait stays for them" test -e outlived
 check "... and records their end" sh -c \
     "'$dpm' dump --json h.trace | jq -e -s '[.[] | select(.event == \"TERMINATION\")] | length >= 2'"
 
@@ -95,17 +92,23 @@ check "... and records their end" sh -c \
 # background commands with INT ignored.)
 # shellcheck disable=SC2086 # two options
 timeout 60 "$dpm" run $few -o i.trace -- sh -c \
-    'trap "echo got it; exit 4" TERM; : > trapped; for i in $(seq 300); do sleep 0.1; done' > out 2> err &
+    'sleep 20 & trap "echo got it; exit 4" TERM; until grep -qx sleep /proc/$!/comm; do sleep 0.05; done
+    : > trapped; for i in $(seq 300); do sleep 0.1; done' > out 2> err &
 pid=$!
 wait_for 30 test -e trapped
 pkill -TERM -P $pid
 wait $pid
 check_equal "the first signal is the program's" "4 got it" "$? $(cat out)"
+[ "$meter" = ptrace ] || check "descendants still running are named" grep -q 'still running.* sleep\[' err
 
-# shellcheck disable=SC2086 # two options
-timeout 60 "$dpm" run $few -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 60' > alive 2> err &
+# Hooks, too: only those needed by a flag are loaded, and none remains.
+timeout 60 "$dpm" run --flags send,exec,termination -o j.trace -- sh -c 'trap "" TERM; echo $$; exec sleep 60' > alive 2> err &
 pid=$!
 wait_for 30 test -s alive
+if [ "$meter" = kernel ]; then
+    programs_of "$(pgrep -P $pid)" > held
+    bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
+fi
 # taken: whether dpm has taken its signal: two that wait are one
 taken() {
     ! grep -Eq '^(Shd|Sig)Pnd:.*[1-9a-f]' "/proc/$(pgrep -P $pid)/status"
@@ -120,12 +123,19 @@ check_equal "the second ends the recording" 143 $?
 if [ "$meter" = kernel ]; then
     check "... and the program lives on" kill -0 "$(cat alive)"
     kill -KILL "$(cat alive)"
+    # named PATTERN: how many of its programs have such a name.
+    named() {
+        awk -v pattern="$1" 'FNR == NR { held[$1]; next } $1 in held && $2 ~ pattern' held all | wc -l
+    }
+    check_equal "a hook that a flag needs is loaded" 1 "$(named '^sock_send')"
+    check_equal "a hook that no flag needs is not" 0 "$(named '^(sock_recv|sched_switch)')"
+    check "after the run nothing stays in the kernel" wait_for 30 are_freed held
 else
     check "... and the program with it" wait_for 30 sh -c "! kill -0 $(cat alive)"
 fi
 check "... and the trace is whole" sh -c "'$dpm' stats --json j.trace | jq -e .trace.complete"
 
-"$dpm" run -o k.trace --store all --max-size 300K -- "$load" 20000 100 > out 2> err
+"$dpm" run --kinds unix -o k.trace --store all --max-size 300K -- "$load" 20000 100 > out 2> err
 check_equal "at the largest size the command runs on" "0 sends 20000" "$? $(grep sends out)"
 check "... and the recording says that it stopped" grep -q '^dpm: recording stopped: ' err
 check "... and why program counters have no names" \
@@ -143,15 +153,15 @@ for size in 65535 63K much; do
         "$? $(cat err)"
 done
 
-# ---- what a session wants ----
+# ---- what a session wants: the meter does not matter, and that one needs not be loaded ----
 
-"$dpm" run -o m.trace --kinds pipe --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+"$dpm" run --meter ptrace -o m.trace --kinds pipe --analyses parallelism,why --html m.html -- sh -c 'seq 1 1000 | cat' > out 2> err
 check_equal "--analyses prints the tables of these analyses" 'Parallelism' \
     "$(grep -x -e Parallelism -e 'Critical path' -e Requests err)"
 check_equal "... and their findings" 'Parallelism Time' \
     "$(sed -n '/^What was found/,/^$/s/^\(Time\|Parallelism\|Path\|Requests\) .*/\1/p' err | sort | xargs)"
 check "--html writes a page of the same" sh -c 'grep -q "<html" m.html && grep -q Parallelism m.html'
-"$dpm" run -o n.trace --kinds pipe --html n.html -- sh -c 'seq 1 1000 | cat' > out 2> err
+"$dpm" run --meter ptrace -o n.trace --kinds pipe --html n.html -- sh -c 'seq 1 1000 | cat' > out 2> err
 "$dpm" report --html report.html n.trace
 check "without --analyses it is the page of dpm report" cmp n.html report.html
 "$dpm" run --analyses who -- true > out 2> err
@@ -171,21 +181,4 @@ check_equal "a page that cannot be written is reported before the command runs" 
     "1 dpm: cannot write the report to /nowhere/page.html: No such file or directory" "$? $(cat err)"
 check_not "... which does not run" test -e ran
 
-[ "$meter" = kernel ] || finish
-# Hooks: only those needed by a flag are loaded, and none remains.
-mkfifo let_go_on
-"$dpm" run -o l.trace --flags send -- sh -c 'echo > begun; read -r line < let_go_on' 2> err &
-pid=$!
-wait_for 30 test -e begun
-programs_of $pid > held
-bpftool prog show | sed -n 's/^\([0-9]*\): .* name \([a-z_]*\).*/\1 \2/p' > all
-: > let_go_on
-wait $pid
-# named PATTERN: how many of its programs have such a name.
-named() {
-    awk -v pattern="$1" 'FNR == NR { held[$1]; next } $1 in held && $2 ~ pattern' held all | wc -l
-}
-check_equal "a hook that a flag needs is loaded" 1 "$(named '^sock_send')"
-check_equal "a hook that no flag needs is not" 0 "$(named '^(sock_recv|sched_switch)')"
-check "after the run nothing stays in the kernel" wait_for 30 are_freed held
 finish

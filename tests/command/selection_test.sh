@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # selection_test.sh BUILD_FOLDER: --process, --path, --from and --to. What they select is compared with what jq selects
-# from the records, and with what metered programs say of themselves.
+# from the records. (Names by script and command line: tests/stories/selection.story.)
 # DPM_SEED sets the seed of the times (default: the clock).
 . "$(dirname "$0")/tap.sh"
 . "$(dirname "$0")/sample.sh"
-. "$(dirname "$0")/meter.sh"
-need_programs jq python3
+need_programs jq
 seed=${DPM_SEED:-$(date +%s)}
 echo "# DPM_SEED=$seed"
 
@@ -96,47 +95,4 @@ for command in causality report; do
     check "... and does not offer it" sh -c '! grep -q -e --process out'
 done
 
-# ---- real programs: names by script and command line ----
-
-cat > first.py <<'EOF'
-import socket, sys, threading
-ends = socket.socketpair()
-def work():
-    for _ in range(int(sys.argv[1])):
-        ends[0].send(b'12345')
-        ends[1].recv(5)
-thread = threading.Thread(target=work, name='helper')
-thread.start()
-thread.join()
-EOF
-cp first.py second.py
-find_meter
-if [ -n "$meter" ]; then
-    "$dpm" run --meter "$meter" -o scripts -- sh -c '
-        /usr/bin/python3 first.py 7 & /usr/bin/python3 -u ./second.py 11; wait' > out 2> report
-    # NAME:MESSAGES
-    for name in first.py:7 second.py:11 './second.py 11:11' python3:18; do
-        check_equal "--process ${name%:*} is the script, with its threads" "${name##*:}" \
-            "$("$dpm" stats --json --process "${name%:*}" --path unix-stream scripts 2> err |
-                jq '[.processes[] | select(.peer_only | not) | .sent.messages] | add')"
-        check_equal "... as in dump" "${name##*:}" \
-            "$("$dpm" dump --process "${name%:*}" --path unix-stream --type send scripts 2> err | wc -l)"
-    done
-    runs "why --process" "$dpm" why --process first.py scripts
-    check "... ends with the last event of that process" \
-        grep -q '^.* passed from the first event of all to the last of python3' out
-    fails "why --requests is of all processes" 2 'why: --process does not go with' \
-        "$dpm" why --requests --process first.py scripts
-    # a process that ends before the others: what comes after its end is left out
-    "$dpm" run --meter "$meter" -o early -- sh -c '/usr/bin/python3 first.py 1; sleep 0.5' > out 2> report
-    whole=$("$dpm" why --json early 2> err | jq .elapsed_ns)
-    part=$("$dpm" why --json --process first.py early 2> err | jq .elapsed_ns)
-    check "... and nothing that comes after it" test "$whole" -gt $((part + 450000000))
-    for command in path parallelism; do
-        check_equal "$command --process: that one alone" 1 "$("$dpm" $command --json --process first.py scripts 2> err |
-            jq '[.. | .processes? | arrays][0] | length')"
-    done
-else
-    skip "names of scripts" "no meter runs here: $reason"
-fi
 finish

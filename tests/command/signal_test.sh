@@ -16,7 +16,7 @@ record() {
     other=$!
     sh -c 'for i in $(seq 400); do [ -s ready ] && break; sleep 0.05; done; kill -USR2 "$(cat ready)"' &
     sender=$!
-    "$dpm" run --meter "$1" ${2:+--flags "$2"} -o s.trace --report report -- "$signals" $other ready > out 2> err
+    "$dpm" run --meter "$1" --kinds pipe ${2:+--flags "$2"} -o s.trace --report report -- "$signals" $other ready > out 2> err
     wait $other $sender 2> /dev/null
     program=$(cat ready)
     (grep -v thread out; echo "12 $sender $program 0 0") | sort > expected

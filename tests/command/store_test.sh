@@ -16,8 +16,8 @@ facts() {
 
 # same METER: the report of the same program, with a trace and without
 same() {
-    "$dpm" run --meter "$1" -o "../$1.trace" -- "$load" 3000 64 > ../out 2> ../with
-    "$dpm" run --meter "$1" --store none -- "$load" 3000 64 > ../truth 2> ../without
+    "$dpm" run --meter "$1" --kinds unix -o "../$1.trace" -- "$load" 3000 64 > ../out 2> ../with
+    "$dpm" run --meter "$1" --kinds unix --store none -- "$load" 3000 64 > ../truth 2> ../without
     check_equal "$1: the command runs as ever" "$(cat ../out)" "$(cat ../truth)"
     check "... the report has its messages" grep -q '^Matched receives: 3,000 ' ../without
     check_equal "... and the facts of one from a trace" "$(facts ../with)" "$(facts ../without)"
@@ -31,7 +31,9 @@ same ptrace
 # the names of procedures come at the end of a recording
 check "program counters have names" grep -q '^main  *load ' ../without
 
-"$dpm" run --store none --analyses all --html ../page.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
+# ---- options, under the ptrace meter, which is quick to start ----
+
+"$dpm" run --meter ptrace --store none --analyses all --html ../page.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
 check_equal "--analyses all leaves the critical path out, and says so" \
     'dpm: the critical path: it needs a trace, to read it twice' "$(grep '^dpm: the critical' ../err)"
 check_equal "... and has the others" 'Parallelism' "$(grep -x -e Parallelism -e 'Critical path' ../err)"
@@ -39,7 +41,7 @@ check "--html writes the page" grep -q 'Parallelism' ../page.html
 check_not "... which names no command for a trace" grep -q '<code>dpm stats' ../page.html
 check_not "no report names one" grep -q '(.*: dpm ' ../err
 check_not "nothing else is left out" grep -q '^dpm: left out' ../err
-"$dpm" run --store none --html ../default.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
+"$dpm" run --meter ptrace --store none --html ../default.html -- sh -c 'seq 1 1000 | cat' > ../out 2> ../err
 check "--html without --analyses writes all of them, too" grep -q 'Parallelism' ../default.html
 
 # it ends when two reports have come; it sends nothing meanwhile
@@ -47,7 +49,7 @@ cat > ../reported.sh << 'END'
 i=0
 until awk '/, so far$/ { count++ } END { exit count < 2 }' ../err || [ $i = 600 ]; do i=$((i + 1)) && sleep 0.05; done
 END
-"$dpm" run --store none --interval 250ms -- sh -c "'$load' 2000 64; sh ../reported.sh" > ../out 2> ../err
+"$dpm" run --meter ptrace --store none --interval 250ms -- sh -c "'$load' 2000 64; sh ../reported.sh" > ../out 2> ../err
 check "--interval reports, too" test "$(grep -c ', so far$' ../err)" -ge 2
 check "... beside the last report" grep -q '^Matched receives: 2,000 exact' ../err
 
@@ -60,7 +62,7 @@ only_kernel "dpm acquire without a trace" "it needs the kernel meter" || finish
 cd .. && mkfifo go && cd empty || exit 1
 sh -c 'read -r line < ../go; exec "$0" 2000 64' "$load" > ../truth &
 pid=$!
-take_over --store none --report ../acquired -p $pid
+take_over --store none --kinds unix --report ../acquired -p $pid
 echo > ../go
 wait $pid
 wait $acquirer

@@ -91,6 +91,7 @@ need_programs() {
 
 # finish: prints the plan, and sets the exit status. The last line of a test.
 finish() {
+    [ -z "${repeated:-}" ] || echo "# repeated: $repeated" # (meter.sh)
     echo "1..$tap_count"
     [ "$tap_failed" = 0 ]
     exit

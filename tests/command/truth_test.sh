@@ -29,12 +29,22 @@ check_compared() {
 }
 
 # precise WHOM FILE: CPU times are near the calls' own: without other load median within 2 us, 99 % within 5 us. Other
-# load can only make it worse, so the bounds are wide and the best of the runs in FILE counts.
+# load can only make it worse, so the best of the runs in FILE counts; what is worse is skipped if tasks waited for a CPU for a
+# tenth of the time, by the kernel's account.
 precise() {
-    check "CPU times of $1 are those of CLOCK_THREAD_CPUTIME_ID" awk '
-        $8 <= 50 && $13 <= 500 && $3 == "outside" { ok = 1 } END { exit !ok }' "$2"
     sed 's/^/# /' "$2"
+    waited=$(($(waited_for_cpu) - ${waited_before:-0}))
+    passed=$((($(date +%s%N) - begun) / 1000))
+    if awk '$8 <= 50 && $13 <= 500 && $3 == "outside" { ok = 1 } END { exit !ok }' "$2"; then
+        pass "CPU times of $1 are those of CLOCK_THREAD_CPUTIME_ID"
+    elif [ -n "$waited_before" ] && [ $((waited * 10)) -gt $passed ]; then
+        skip "CPU times of $1 are those of CLOCK_THREAD_CPUTIME_ID" "tasks waited for a CPU for $waited of $passed us"
+    else
+        fail "CPU times of $1 are those of CLOCK_THREAD_CPUTIME_ID"
+    fi
 }
+waited_before=$(waited_for_cpu)
+begun=$(date +%s%N)
 
 # record SEED
 record() {

@@ -18,10 +18,11 @@ sum() {
     jq -r -s "[.[] | select($2)] | \"\(length) \([.[].bytes] | add // 0)\"" "$1"
 }
 
-# ---- a thread that also sends in other ways ----
+# ---- one recording of programs that run one after the other ----
 
 # A file of many pieces over a UNIX socket, in one call; then three datagrams: separate messages.
-"$dpm" run -o mixed.trace --wait --flags all -- python3 -c '
+cat > mixed.sh << 'END'
+exec python3 -c '
 import os, socket, tempfile
 to, at = socket.socketpair()
 file = tempfile.TemporaryFile()
@@ -39,94 +40,50 @@ sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for size in 1, 2, 3:
     sender.sendto(bytes(size), receiver.getsockname())
     receiver.recv(10)
-' > out 2> err
-! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
-"$dpm" dump --json mixed.trace > mixed.json 2> dump.err
-check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] []" "$(jq -r -s '
-    [.[] | select(.event == "SEND")] |
-    "\(any(.continued)) \([.[] | select(.kind == "udp").bytes] | tojson) \(
-        [.[] | select(.kind == "udp" and .continued)] | tojson)"' mixed.json)"
+'
+END
+all=mixed
 
-# ---- a real program ----
-
+# A real program.
 if command -v iperf3 > /dev/null; then
-    "$dpm" run -o iperf.trace --wait -- sh -c "
-        iperf3 -s -1 -p $port -J > server.json & $bound
-        timeout 60 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json; wait" \
-        > out 2> err
-    "$dpm" dump --json iperf.trace > iperf.json 2> dump.err
-    check_equal "no record is lost" "" "$(grep lost dump.err)"
-    # First, one datagram of 4 bytes goes each way.
-    check_equal "datagrams and bytes sent are those of iperf3" \
-        "$(jq -r '"\(.end.sum_sent.packets + 2) \(.end.sum_sent.bytes + 8)"' client.json)" \
-        "$(sum iperf.json '.kind == "udp" and .event == "SEND"')"
-    check_equal "bytes received are those of iperf3" \
-        "$(jq -r '.end.sum_received.bytes + 8' server.json)" \
-        "$(sum iperf.json '.kind == "udp" and .event == "RECEIVE"' | cut -d ' ' -f 2)"
-    # Its server misses those before the last one that it has received; some of those after it may be in its queue.
-    missed=$(jq -r .end.sum.lost_packets server.json)
-    behind=$(($(jq -r .end.sum_sent.packets client.json) - $(jq -r .end.sum.packets server.json)))
-    dropped=$("$dpm" stats --json iperf.trace | jq -r .trace.dropped)
-    check "what iperf3 misses was dropped: $missed, and none to $behind more ($dropped)" \
-        awk "BEGIN { exit !($dropped >= $missed && $dropped <= $missed + $behind) }"
-else
-    skip "the figures of iperf3" "it is not installed"
+    cat > iperf.sh << END
+iperf3 -s -1 -p $port -J > server.json & $bound
+timeout 60 iperf3 -c 127.0.0.1 -p $port -u -b 50M -l 1000 -t 1 -J > client.json
+wait
+END
+    all="$all iperf"
 fi
 
-# ---- a listener to all packets ----
-
-# A buffer is then cloned on its way; numbers must still be right. Datagrams of one size over IPv6, which have no number
-# of their own, and of different sizes over IPv4.
-python3 -c 'import socket, time
+# A listener to all packets: a buffer is then cloned on its way; numbers must still be right. Datagrams of one size over
+# IPv6, which have no number of their own, and of different sizes over IPv4.
+python3 -c 'import os, socket, time
 tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.ntohs(3))
 print(1, flush=True)
-time.sleep(20)' > listening 2> /dev/null &
+while os.getppid() == '$$':
+    time.sleep(0.5)' > listening 2> /dev/null &
 tap=$!
 if wait_for 30 test -s listening; then
-    "$dpm" run --kinds udp -o tapped.trace --wait --ring 64M -- sh -c "
-        for address in 127.0.0.1 ::1; do
-            '$datagrams' receive \$address $port 0 > receiver & $bound
-            '$datagrams' send \$address $port 300 500 1 > sender; wait
-        done" > out 2> err
-    check_equal "with a listener to all packets numbers agree, 127.0.0.1 and ::1" "[300,300,0]" \
-        "$("$dpm" dump --json tapped.trace 2> dump.err | jq -c -s '
-        map(select(.event == "SEND") | "\(.local) \(.offset) \(.bytes)") as $sent |
-        map(select(.event == "RECEIVE") | "\(.remote) \(.offset) \(.bytes)") as $received |
-        ($received | map(startswith("[")) | map(select(.)) | length) as $six |
-        [($received | length) - $six, $six, ($received - $sent | length)]')"
-else
-    skip "with a listener to all packets numbers agree" "a packet socket is not allowed here"
+    cat > tapped.sh << END
+for address in 127.0.0.1 ::1; do
+    '$datagrams' receive \$address $port 0 > tapped.receiver & $bound
+    '$datagrams' send \$address $port 300 500 1 > tapped.sender
+    wait
+done
+kill $tap # not in what follows
+END
+    all="$all tapped"
 fi
-kill $tap 2> /dev/null
 
-# ---- a receiver that is too slow ----
+# A receiver that is too slow.
+cat > slow.sh << END
+'$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
+'$datagrams' send 127.0.0.1 $port 4000 900 0 > sender
+wait
+END
+all="$all slow"
 
-"$dpm" run --kinds udp -o slow.trace --wait --ring 64M -- sh -c "
-    '$datagrams' receive 127.0.0.1 $port 50 > receiver & $bound
-    '$datagrams' send 127.0.0.1 $port 4000 900 0 > sender; wait" > out 2> err
-"$dpm" dump --json slow.trace > slow.json 2> dump.err
-"$dpm" stats --each-connection --json slow.trace > slow.stats
-check_equal "no record is lost" "" "$(grep lost dump.err)"
-check_equal "what was sent to it is what it says" "$(cat sender)" \
-    "$(sum slow.json '.event == "SEND"' | sed 's/^/sent /; s/ \([0-9]*\)$/ bytes \1/')"
-check_equal "received and dropped are what it and the kernel say" "$(cat receiver)" \
-    "$(sum slow.json '.event == "RECEIVE"' | sed 's/^/received /; s/ \([0-9]*\)$/ bytes \1/') dropped $(
-        jq -r .trace.dropped slow.stats)"
-check "some were dropped" test "$(jq -r .trace.dropped slow.stats)" -gt 0
-check_equal "received and dropped are all that was sent, on each path" "[0,0]" "$(jq -c -s '
-    (map(select(.event == "RECEIVE") | .remote) | group_by(.) | map({key: .[0], value: length})
-        | from_entries) as $received
-    | $stats[0].paths | map(.sent.messages - .dropped - $received[.local])' \
-    --slurpfile stats slow.stats slow.json)"
-check_equal "every datagram received has the number and size it was sent with" 0 "$(jq -s '
-    (map(select(.event == "SEND") | {key: "\(.local) \(.offset)", value: .bytes}) | from_entries)
-        as $sent
-    | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
-check "the table reports what was dropped" sh -c "'$dpm' stats slow.trace | grep -q 'queue full'"
-
-# ---- datagrams that the receiver does not want ----
-
-# Its socket filter (classic BPF) accepts datagrams above 100 bytes. Those that it refuses found no full queue.
+# Datagrams that the receiver does not want: its socket filter (classic BPF) accepts those above 100 bytes. Those that it
+# refuses found no full queue.
 cat > choosy.py << 'END'
 import ctypes, socket, struct
 SO_ATTACH_FILTER = 26
@@ -142,22 +99,12 @@ for size in 50, 200, 60, 300, 100, 101:
     sender.send(bytes(size))
 print(*(len(receiver.recv(1000)) for _ in range(3)))
 END
-if python3 choosy.py > sizes 2> err; then
-    "$dpm" run --meter kernel --kinds udp -o choosy.trace --report choosy.report -- python3 choosy.py > sizes 2> err
-    check_equal "a receiver with a filter gets what it wants" "200 300 101" "$(cat sizes)"
-    check_equal "... as the trace says" "200 300 101" \
-        "$("$dpm" dump --json --type RECEIVE choosy.trace | jq -r 'select(.kind == "udp").bytes' | paste -sd ' ')"
-    "$dpm" stats --json choosy.trace > choosy.json
-    check_equal "... what it refuses is no full queue" "0 3" "$(jq -r '.trace | "\(.dropped) \(.refused)"' choosy.json)"
-    check_equal "... each receive leads to its send" 3 "$("$dpm" dump --matched --json --type RECEIVE choosy.trace |
-        jq -s '[.[] | select(.kind == "udp" and .edges[0].kind == "exact" and .edges[0].bytes == .bytes)] | length')"
-else
-    skip "a receiver with a filter" "python3: $(head -n 1 err)"
+if python3 choosy.py > choosy.sizes 2> choosy.err; then
+    echo 'exec python3 choosy.py > choosy.sizes' > choosy.sh
+    all="$all choosy"
 fi
 
-# ---- several receivers ----
-
-# Three processes listen; each prints the sizes that it receives. All sizes differ.
+# Several receivers: three processes listen; each prints the sizes that it receives. All sizes differ.
 cat > listeners.py <<'END'
 import os, socket, struct, sys
 group, port, count = sys.argv[1], int(sys.argv[2]), 20
@@ -183,75 +130,25 @@ for size in range(count):
 for listener in range(3):
     os.wait()
 END
-groups=239.77.0.1
-if long_ones; then
-    groups="$groups 127.255.255.255"
-else
-    skip "broadcasts, as multicasts" "takes long: only with ./dev test --all"
-fi
-for group in $groups; do
-    rm -rf many.trace
-    if ! timeout 60 python3 listeners.py $group "$port" > sizes 2> err; then
-        skip "$group: each of three receivers" "python3: $(head -n 1 err)"
-        continue
+for group in 239.77.0.1 127.255.255.255; do
+    if timeout 60 python3 listeners.py $group "$port" > many-$group.sizes 2> many-$group.err; then
+        echo "exec timeout 60 python3 listeners.py $group $port > many-$group.sizes" > many-$group.sh
+        all="$all many-$group"
     fi
-    timeout 60 "$dpm" run --meter kernel --kinds udp -o many.trace --report many.report -- python3 listeners.py $group "$port" \
-        > sizes 2> err
-    "$dpm" dump --matched --json many.trace > many.json
-    check_equal "$group: each of three receivers gets every datagram" 60 "$(wc -l < sizes)"
-    check_equal "... as the trace says" "$(sort sizes)" "$(jq -r 'select(.event == "RECEIVE" and .kind == "udp").bytes' many.json | sort)"
-    check_equal "... and each receive leads to the one send of that size" 60 "$(jq -s '
-        (map(select(.event == "SEND" and .kind == "udp") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $sent
-        | [.[] | select(.event == "RECEIVE" and .kind == "udp" and (.edges | length) == 1
-            and .edges[0].kind == "exact" and $sent["\(.edges[0].stream) \(.edges[0].sequence)"] == .bytes)]
-        | length' many.json)"
 done
 
-# ---- the same, matched: the source of each received datagram ----
-
-# Each datagram contains its number, so both programs know which they have sent and received. The n-th SEND of the
-# sender is the n-th line of its log; an edge must lead to the one whose number was received.
-cat > edges.jq << 'END'
-($sent | split("\n") | map(select(. != ""))) as $sent |
-($received | split("\n") | map(select(. != ""))) as $received |
-[.[] | select(.event == "SEND")] as $sends |
-($sends | to_entries | map({key: "\(.value.stream) \(.value.sequence)", value: $sent[.key]}) | from_entries) as $number |
-[.[] | select(.event == "RECEIVE")] as $receives |
-{
-    logged: (($sends | length) == ($sent | length) and ($receives | length) == ($received | length)),
-    received: ($receives | length),
-    not_exact: [$receives[] | select([.edges[]? | .kind] != ["exact"])] | length,
-    wrong: [$receives | to_entries[] | select([.value.edges[]? | $number["\(.stream) \(.sequence)"]] !=
-        [$received[.key]])] | length
-}
+# A full queue; the programs log the number of each datagram.
+for address in 127.0.0.1 ::1; do
+    cat > full-$address.sh << END
+'$datagrams' receive $address $port 500 received-$address.log 5000 > receiver-$address & $bound
+'$datagrams' send $address $port 1000 400 20 sent-$address.log > sender-$address
+wait
 END
-addresses=127.0.0.1
-if long_ones; then
-    addresses="$addresses ::1"
-else
-    skip "a full queue, ::1" "takes long: only with ./dev test --all"
-fi
-for address in $addresses; do
-    rm -rf full.trace
-    "$dpm" run --kinds udp -o full.trace --wait --ring 64M -- sh -c "
-        '$datagrams' receive $address $port 500 received.log 5000 > receiver & $bound
-        '$datagrams' send $address $port 1000 400 20 sent.log > sender; wait" > out 2> err
-    "$dpm" dump --matched --json full.trace > full.json 2> dump.err
-    check_equal "a full queue, $address: no record is lost" "" "$(grep lost dump.err)"
-    jq -s -f edges.jq --rawfile sent sent.log --rawfile received received.log full.json > edges.json
-    check "... each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 20' edges.json
-    check_equal "... each RECEIVE has one edge, and it is exact" 0 "$(jq .not_exact edges.json)"
-    check_equal "... it leads to the SEND of the number that was received" 0 "$(jq .wrong edges.json)"
-    dropped=$(sed 's/.*dropped //' receiver)
-    check "... (many were dropped)" test "$dropped" -gt 100
-    check_equal "... as many are unmatched as the kernel has dropped, and no RECEIVE" "$dropped 0" \
-        "$("$dpm" stats --json full.trace | jq -r '.trace.matching | "\(.unmatched_sends) \(.unmatched_receives)"')"
+    all="$all full-$address"
 done
 
-# ---- sends that are segmented into datagrams ----
-
-# The kernel gives such a send one identification, and the next send the following one: on IPv4 numbers repeat. Each
-# message begins with its number, which is printed when it is received.
+# Sends that are segmented into datagrams. The kernel gives such a send one identification, and the next send the following
+# one: on IPv4 numbers repeat. Each message begins with its number, which is printed when it is received.
 cat > cut.py << 'END'
 import socket, struct, sys
 family, address, room, ahead = socket.AF_INET6 if sys.argv[1] == "::1" else socket.AF_INET, *sys.argv[1:]
@@ -273,28 +170,186 @@ for i in range(12):
     except socket.timeout:
         pass
 END
-# cut ADDRESS ROOM AHEAD: how many of the received datagrams have an edge, of which kinds, and how many to another
-# datagram.
+echo 'exec python3 cut.py 127.0.0.1 0 4 > cut-4.log' > cut-4.sh
+echo 'exec python3 cut.py ::1 0 4 > cut-6.log' > cut-6.sh
+echo 'exec python3 cut.py 127.0.0.1 2304 1 > cut-dropped.log' > cut-dropped.sh
+all="$all cut-4 cut-6 cut-dropped"
+
+record_all() {
+    rm -rf all.trace ./*.log
+    # shellcheck disable=SC2086 # a word for each
+    in_parts $all -- --kinds tcp,udp,unix --flags all --ring 64M --wait -o all.trace > out 2> err
+    "$dpm" dump --type end all.trace > end 2> dump.err
+}
+repeat record_all
+kill $tap 2> /dev/null
+! grep -q 'UDP is not metered' err || skip_all "$(grep -m 1 'UDP is not metered' err)"
+check_equal "all programs end in order" "" "$(grep -vx 0 ./*.status)"
+check_equal "no record is lost" "" "$(grep lost dump.err)"
+
+# records PART: into PART.json, with edges. figures PART: dpm stats of the part, into PART.stats.
+records() {
+    part all.trace "$1"
+    # shellcheck disable=SC2086 # a word for each
+    "$dpm" dump --matched --json $part all.trace > "$1.json" 2> dump.err
+}
+figures() {
+    part all.trace "$1"
+    # shellcheck disable=SC2086 # a word for each
+    "$dpm" stats --each-connection --json $part all.trace > "$1.stats" 2> stats.err
+}
+
+# is_part PART: whether this program could run here
+is_part() {
+    case " $all " in *" $1 "*) return ;; esac
+    return 1
+}
+
+records mixed
+check_equal "datagrams after a sendfile call do not continue it" "true [1,2,3] []" "$(jq -r -s 'sort_by(.time_ns) |
+    [.[] | select(.event == "SEND")] |
+    "\(any(.continued)) \([.[] | select(.kind == "udp").bytes] | tojson) \(
+        [.[] | select(.kind == "udp" and .continued)] | tojson)"' mixed.json)"
+
+if is_part iperf; then
+    records iperf
+    figures iperf
+    # First, one datagram of 4 bytes goes each way.
+    check_equal "iperf3: datagrams and bytes sent are those that it says" \
+        "$(jq -r '"\(.end.sum_sent.packets + 2) \(.end.sum_sent.bytes + 8)"' client.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "SEND"')"
+    check_equal "... and bytes received" \
+        "$(jq -r '.end.sum_received.bytes + 8' server.json)" \
+        "$(sum iperf.json '.kind == "udp" and .event == "RECEIVE"' | cut -d ' ' -f 2)"
+    # Its server misses those before the last one that it has received; some of those after it may be in its queue.
+    missed=$(jq -r .end.sum.lost_packets server.json)
+    behind=$(($(jq -r .end.sum_sent.packets client.json) - $(jq -r .end.sum.packets server.json)))
+    dropped=$(jq -r .trace.dropped iperf.stats)
+    check "what iperf3 misses was dropped: $missed, and none to $behind more ($dropped)" \
+        awk "BEGIN { exit !($dropped >= $missed && $dropped <= $missed + $behind) }"
+else
+    skip "the figures of iperf3" "it is not installed"
+fi
+
+if is_part tapped; then
+    records tapped
+    check_equal "with a listener to all packets numbers agree, 127.0.0.1 and ::1" "[300,300,0]" "$(jq -c -s '
+        map(select(.event == "SEND") | "\(.local) \(.offset) \(.bytes)") as $sent |
+        map(select(.event == "RECEIVE") | "\(.remote) \(.offset) \(.bytes)") as $received |
+        ($received | map(startswith("[")) | map(select(.)) | length) as $six |
+        [($received | length) - $six, $six, ($received - $sent | length)]' tapped.json)"
+else
+    skip "with a listener to all packets numbers agree" "a packet socket is not allowed here"
+fi
+
+# ---- a receiver that is too slow ----
+
+records slow
+figures slow
+check_equal "what was sent to it is what it says" "$(cat sender)" \
+    "$(sum slow.json '.event == "SEND"' | sed 's/^/sent /; s/ \([0-9]*\)$/ bytes \1/')"
+check_equal "received and dropped are what it and the kernel say" "$(cat receiver)" \
+    "$(sum slow.json '.event == "RECEIVE"' | sed 's/^/received /; s/ \([0-9]*\)$/ bytes \1/') dropped $(
+        jq -r .trace.dropped slow.stats)"
+check "some were dropped" test "$(jq -r .trace.dropped slow.stats)" -gt 0
+check_equal "received and dropped are all that was sent, on each path" "[0,0]" "$(jq -c -s '
+    (map(select(.event == "RECEIVE") | .remote) | group_by(.) | map({key: .[0], value: length})
+        | from_entries) as $received
+    | $stats[0].paths | map(.sent.messages - .dropped - $received[.local])' \
+    --slurpfile stats slow.stats slow.json)"
+check_equal "every datagram received has the number and size it was sent with" 0 "$(jq -s '
+    (map(select(.event == "SEND") | {key: "\(.local) \(.offset)", value: .bytes}) | from_entries)
+        as $sent
+    | map(select(.event == "RECEIVE" and $sent["\(.remote) \(.offset)"] != .bytes)) | length' slow.json)"
+check "the table reports what was dropped" sh -c "'$dpm' stats all.trace | grep -q 'queue full'"
+
+# ---- datagrams that the receiver does not want ----
+
+if is_part choosy; then
+    records choosy
+    figures choosy
+    check_equal "a receiver with a filter gets what it wants" "200 300 101" "$(cat choosy.sizes)"
+    check_equal "... as the trace says" "200 300 101" \
+        "$(jq -s -r 'sort_by(.time_ns)[] | select(.event == "RECEIVE" and .kind == "udp").bytes' choosy.json | paste -sd ' ')"
+    check_equal "... what it refuses is no full queue" "0 3" "$(jq -r '.trace | "\(.dropped) \(.refused)"' choosy.stats)"
+    check_equal "... each receive leads to its send" 3 "$(jq -s '[.[] | select(.event == "RECEIVE" and .kind == "udp" and
+        .edges[0].kind == "exact" and .edges[0].bytes == .bytes)] | length' choosy.json)"
+else
+    skip "a receiver with a filter" "python3: $(head -n 1 choosy.err)"
+fi
+
+# ---- several receivers ----
+
+for group in 239.77.0.1 127.255.255.255; do
+    if ! is_part many-$group; then
+        skip "$group: each of three receivers" "python3: $(head -n 1 many-$group.err)"
+        continue
+    fi
+    records many-$group
+    check_equal "$group: each of three receivers gets every datagram" 60 "$(wc -l < many-$group.sizes)"
+    check_equal "... as the trace says" "$(sort many-$group.sizes)" \
+        "$(jq -r 'select(.event == "RECEIVE" and .kind == "udp").bytes' many-$group.json | sort)"
+    check_equal "... and each receive leads to the one send of that size" 60 "$(jq -s '
+        (map(select(.event == "SEND" and .kind == "udp") | {key: "\(.stream) \(.sequence)", value: .bytes}) | from_entries) as $sent
+        | [.[] | select(.event == "RECEIVE" and .kind == "udp" and (.edges | length) == 1
+            and .edges[0].kind == "exact" and $sent["\(.edges[0].stream) \(.edges[0].sequence)"] == .bytes)]
+        | length' many-$group.json)"
+done
+
+# ---- the source of each received datagram ----
+
+# Each datagram contains its number, so both programs know which they have sent and received. The n-th SEND of the
+# sender is the n-th line of its log; an edge must lead to the one whose number was received.
+cat > edges.jq << 'END'
+($sent | split("\n") | map(select(. != ""))) as $sent |
+($received | split("\n") | map(select(. != ""))) as $received |
+sort_by(.time_ns) | [.[] | select(.event == "SEND")] as $sends |
+($sends | to_entries | map({key: "\(.value.stream) \(.value.sequence)", value: $sent[.key]}) | from_entries) as $number |
+[.[] | select(.event == "RECEIVE")] as $receives |
+{
+    logged: (($sends | length) == ($sent | length) and ($receives | length) == ($received | length)),
+    received: ($receives | length),
+    not_exact: [$receives[] | select([.edges[]? | .kind] != ["exact"])] | length,
+    wrong: [$receives | to_entries[] | select([.value.edges[]? | $number["\(.stream) \(.sequence)"]] !=
+        [$received[.key]])] | length
+}
+END
+for address in 127.0.0.1 ::1; do
+    records full-$address
+    jq -s -f edges.jq --rawfile sent sent-$address.log --rawfile received received-$address.log full-$address.json > edges.json
+    check "a full queue, $address: each SEND and RECEIVE is one of the programs' own" jq -e '.logged and .received > 20' edges.json
+    check_equal "... each RECEIVE has one edge, and it is exact" 0 "$(jq .not_exact edges.json)"
+    check_equal "... it leads to the SEND of the number that was received" 0 "$(jq .wrong edges.json)"
+    dropped=$(sed 's/.*dropped //' receiver-$address)
+    check "... (many were dropped)" test "$dropped" -gt 100
+    check_equal "... no edge leads to as many as the kernel has dropped" "$dropped" "$(jq -s '
+        ([.[].edges[]? | select(.event == "SEND") | "\(.stream) \(.sequence)"] | unique | length) as $received |
+        [.[] | select(.event == "SEND")] | length - $received' full-$address.json)"
+done
+
+# ---- sends that are segmented into datagrams ----
+
+# cut PART: whether all datagrams that were received are recorded, of which kinds their edges are, and how many lead to
+# another datagram.
 cut() {
-    rm -rf cut.trace
-    "$dpm" run --kinds udp -o cut.trace --ring 64M --report cut.report -- python3 cut.py "$1" "$2" "$3" > cut.log 2> err
-    "$dpm" dump --json --matched cut.trace 2> dump.err | jq -r -s --rawfile log cut.log '
+    records "$1"
+    jq -r -s --rawfile log "$1.log" 'sort_by(.time_ns) |
         ($log | split("\n") | map(select(. != "") | tonumber)) as $number |
         ([.[] | select(.event == "SEND" and .kind == "udp")] | to_entries |
             map({key: (.value.sequence | tostring), value: .key}) | from_entries) as $sent |
         [.[] | select(.event == "RECEIVE" and .kind == "udp")] | to_entries |
         map({kinds: [.value.edges[]?.kind], right: ([.value.edges[]? | $sent[.sequence | tostring]] == [$number[.key]])}) |
-        "\(length == ($number | length)) \(map(.kinds) | unique | tojson) wrong \(map(select(.right | not)) | length)"'
+        "\(length == ($number | length)) \(map(.kinds) | unique | tojson) wrong \(map(select(.right | not)) | length)"' "$1.json"
 }
 check_equal "sends cut into datagrams, several under way: each RECEIVE leads to its own" \
-    'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 0 4)"
-check_equal "... over IPv6, too, where numbers are counted" 'true [["exact"]] wrong 0' "$(cut ::1 0 4)"
-if long_ones; then
-    check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0' "$(cut 127.0.0.1 2304 1)"
-    check "... (they were)" test "$(wc -l < cut.log)" -lt 200
-else
-    skip "... also if most of each are dropped" "takes long: only with ./dev test --all"
-fi
+    'true [["inferred"]] wrong 0' "$(cut cut-4)"
+check_equal "... over IPv6, too, where numbers are counted" 'true [["exact"]] wrong 0' "$(cut cut-6)"
+check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0' "$(cut cut-dropped)"
+check "... (they were)" test "$(wc -l < cut-dropped.log)" -lt 200
+"$dpm" stats --json all.trace > all.stats 2> stats.err
+echo "# $(jq -c '.trace | {matching, dropped, refused}' all.stats)"
+check_equal "of all that was dropped or refused the sends are unmatched, and no receive is" "true 0" "$(jq -r '.trace |
+    "\(.matching.unmatched_sends == .dropped + .refused) \(.matching.unmatched_receives)"' all.stats)"
 
 # ---- two recordings, joined by the packets alone ----
 

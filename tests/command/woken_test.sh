@@ -8,18 +8,6 @@ need_programs jq python3
 brief=$1/tests/programs/brief
 cd "$scratch" || exit 1
 
-# try NAME FUNCTION: a case that fails if the machine leaves dpm no CPU for some 10 ms has three attempts.
-try() {
-    for attempt in 1 2 3; do
-        if "$2" > try.output 2>&1; then
-            pass "$1"
-            return
-        fi
-        sed "s/^/# $1 ($attempt): /" try.output
-    done
-    fail "$1"
-}
-
 record() {
     rm -rf trace
     "$dpm" run -o trace "$@" > out 2> err
@@ -59,22 +47,21 @@ fits() {
     record --kinds unix --flags send,receive --ring 16K python3 bursts.py 40 60 0.03
     "$dpm" stats --json trace | jq -e '.trace.lost == 0 and .trace.events >= 4800'
 }
-try "a small ring does not fill while the recorder sleeps" fits
+needs_cpu "a small ring does not fill while the recorder sleeps" fits
 
 # Their files are removed at once, so those that are named were opened while their processes lived.
 are_named() {
     for i in 1 2 3 4 5 6 7 8 9 10; do
         cp "$brief" "$scratch/gone-$i"
     done
-    record --kinds unix sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; '$scratch/gone-'\$i; done"
+    record --kinds unix,pipe sh -c "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; '$scratch/gone-'\$i; done
+        i=0; while [ \$i -lt 100 ]; do i=\$((i + 1)); /bin/echo brief \$i '<'; done"
     "$dpm" dump --json --type send trace |
         jq -es '[.[] | select(.name | startswith("gone-")) | select(.procedure == "main") | .name] | unique |
             length >= 9'
 }
-try "the functions of programs that end within 30 ms have names" are_named
+needs_cpu "the functions of programs that end within 30 ms have names" are_named
 
-# shellcheck disable=SC2016 # for the inner shell
-record --kinds pipe sh -c 'i=0; while [ $i -lt 100 ]; do i=$((i + 1)); /bin/echo brief $i "<"; done'
 check_equal "100 short processes: each has its command line" 100 \
     "$("$dpm" dump --json --type name trace | jq -r 'select(.kind == 3) | .called' |
         grep -xE '/bin/echo brief [0-9]+ <' | sort -u | wc -l)"
@@ -88,9 +75,9 @@ packets() {
     "$dpm" dump trace > /dev/null && echo $(($(stat -c %s trace/data) / 4096))
 }
 
-record --kinds unix python3 bursts.py 100 1 0.02
+record --kinds unix --flags send,receive python3 bursts.py 100 1 0.02
 check "records are written about once a second" test "$(packets)" -lt 15
-record --kinds unix --latency 20ms python3 bursts.py 100 1 0.02
+record --kinds unix --flags send,receive --latency 20ms python3 bursts.py 100 1 0.02
 check "... or sooner, with --latency" test "$(packets)" -ge 20
 check_equal "... and all are there" 0 "$("$dpm" stats --json trace | jq .trace.lost)"
 

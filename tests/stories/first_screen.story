@@ -98,5 +98,5 @@ end
 client fails to connect to 10.0.0.9:80 with 110 after 40ms
 client ends
 $ dpm report --json trace
-jq: [.findings[] | select(.aside | not)] | (map(.kind) | index("elapsed") == 0 and index("failed") < index("answers")) and
+jq: [.findings[] | select(.aside | not)] | (map(.kind) | index("elapsed") == 0 and index("failed_connections") < index("service_time")) and
     all(.[]; .share == null or (.share >= 0 and .share <= 1))
