@@ -223,6 +223,8 @@ int fabric_open(const struct fabric_options *options, int timeout_ms, struct fab
                 struct problem *problem)
 {
     int error = check_options(options, problem);
+    if (error == 0)
+        error = nats_library_load(problem);
     struct fabric *fabric = error != 0 ? NULL : calloc(1, sizeof(*fabric));
 
     if (error != 0)
