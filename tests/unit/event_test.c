@@ -895,7 +895,7 @@ static struct name_record make_name(enum name_kind kind, uint64_t number, const 
 {
     struct name_record record = {.header.id = EVENT_NAME, .number = number, .kind = kind};
 
-    memcpy(record.name, name, strnlen(name, NAME_SIZE));
+    memccpy(record.name, name, 0, NAME_SIZE);
     return record;
 }
 
