@@ -94,7 +94,7 @@ struct nats_library {
 extern struct nats_library nats_library;
 
 /* Loads libnats, the first time. Must succeed before any of its functions is called; any thread may call it. Returns 0, or
- * -ELIBACC with a line in `problem` that names the package to install. */
+ * -ELIBACC with a line in `problem` that names the package to install. Outside it is fabric_available. */
 int nats_library_load(struct problem *problem);
 
 /* kvConfig_Init clears a kvConfig as large as the library's, which may be newer than our header. */

@@ -6,8 +6,8 @@
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/tap.sh"
 long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
-. "$(dirname "$0")/sample.sh"
 . "$(dirname "$0")/bare_debian.sh"
+. "$(dirname "$0")/sample.sh"
 for tool in dpkg-deb dpkg-shlibdeps; do
     command -v $tool > /dev/null || skip_all "$tool is not installed"
 done
