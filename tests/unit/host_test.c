@@ -293,7 +293,7 @@ static char root[64];
 
 static void at(const char *name, char path[512])
 {
-    snprintf(path, 512, "%s/%s", root, name);
+    assert_true(snprintf(path, 512, "%s/%s", root, name) < 512);
 }
 
 /* With the folders above it. */
