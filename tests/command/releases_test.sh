@@ -12,26 +12,26 @@ reason=$(why_not_bare 1)
 cd "$scratch" || exit 1
 (cd "$source" && git ls-files -z) > tracked 2> git.err || skip_all "what belongs to the project is unknown: $(tail -n 1 git.err)"
 
-# On disk, in a folder of its own: the mounts in it end with the shell that made them.
+# On disk, in a folder of its own: the mounts in it end with the shell that made them. Other users must reach the project.
 cat > bare.sh << 'END'
 set -eu
 mkdir debian
 LC_ALL=C mmdebstrap --variant=apt --skip=cleanup/apt/lists trixie debian "$1" 2> made.err
-mkdir debian/root/dpm
-(cd "$2" && xargs -0 tar -c) < tracked | tar -x -C debian/root/dpm
+mkdir debian/srv/dpm
+(cd "$2" && xargs -0 tar -c) < tracked | tar -x -C debian/srv/dpm
 echo made > made
 for folder in proc sys dev; do
     mount --rbind /$folder debian/$folder
 done
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} \
-    chroot debian sh -c 'cd /root/dpm
+    chroot debian sh -c 'cd /srv/dpm
         ./dev build > build.out 2>&1
         echo $? > build.status
         ./dev test --short > test.out 2>&1
         echo $? > test.status'
 END
 timeout 7000 unshare --mount sh bare.sh "$mirror" "$source" > bare.out 2>&1
-there=debian/root/dpm
+there=debian/srv/dpm
 [ -e made ] || skip_all "no trixie could be made of $mirror: $(grep '^E:' made.err | head -n 1)"
 ! grep '^E: \(Failed\|Unable\) to fetch' "$there/build.out" > fetch.err || skip_all "$(head -n 1 fetch.err)"
 check_equal './dev build builds on Debian 13' 0 "$(cat "$there/build.status" 2>&1)"
