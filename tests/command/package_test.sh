@@ -42,8 +42,9 @@ check_equal 'the files' "$({
     echo bin/dpm
     echo include/dpm/record.h
     echo include/dpm/stream.h
-    (cd "$source/man" && ls ./*.[178]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
+    (cd "$source/man" && ls ./*.[1578]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
     echo sbin/dpmd
+    echo lib/systemd/system/dpm-agent.service
     echo lib/systemd/system/dpmd.service
     echo lib/systemd/system/dpmd.socket
     echo share/bash-completion/completions/dpm
@@ -51,7 +52,7 @@ check_equal 'the files' "$({
     echo share/doc/dpm/changelog.gz
     echo share/doc/dpm/copyright
 } | LC_ALL=C sort)" "$(cd unpacked/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
-for page in "$source"/man/*.[178]; do
+for page in "$source"/man/*.[1578]; do
     check "$(basename "$page") is in it" sh -c "zcat '$share/man/man${page##*.}/$(basename "$page").gz' |
         cmp - '$page'"
 done
@@ -124,6 +125,7 @@ mkdir debian
 mount -t tmpfs -o size=2G tmpfs debian
 LC_ALL=C mmdebstrap --variant=apt --skip=cleanup/apt/lists "$1" debian/root "$2" 2> made.err
 echo made > made
+mount --bind debian/root debian/root # a root that unshare(1) can make private
 for folder in proc sys dev; do
     mount --rbind /$folder debian/root/$folder
 done
