@@ -38,7 +38,7 @@ static struct deep deep_one = {4};
 static struct sensor_program *program;
 static struct sensors *sensors;
 
-__attribute__((noinline)) static int reach(int number, long other)
+__attribute__((noipa)) static int reach(int number, long other)
 {
     DTRACE_PROBE2(sensor_test, reached, one, other);
     __asm__ volatile("" ::: "memory");
