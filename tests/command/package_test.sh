@@ -225,7 +225,7 @@ in_bare() {
         mkdir "$folder"
         cp "$package" "$folder/package.deb"
         cp bare.sh inside.sh "$source/scripts/hosts" "$folder"
-        (cd "$folder" && timeout 900 unshare --mount sh bare.sh "$2" "$mirror" "$3" > bare.out 2>&1)
+        (cd "$folder" && timeout 1200 unshare --mount sh bare.sh "$2" "$mirror" "$3" > bare.out 2>&1)
         if [ -e "$folder/made" ]; then
             reason=$(why_not_downloaded "$folder")
         else
