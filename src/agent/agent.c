@@ -151,6 +151,8 @@ static int check_hello(struct agent *agent, const struct relay_hello *hello, siz
         result =
             problem_set(&problem, -EBUSY, "this machine is metered already in this session, as %s",
                         agent->machine);
+    else if (agent->fabric == NULL && (result = fabric_available(&problem)) < 0)
+        agent->ends = true; /* the next remote shell starts another one */
     if (result < 0)
         snprintf(answer->error, sizeof(answer->error), "%s", problem.text);
     return result;

@@ -66,10 +66,14 @@ struct fabric_options {
     bool relayed; /* through a relay: other servers of the cluster are not to be tried directly */
 };
 
+/* Whether this machine has libnats, which is loaded then, or with the first connection. Returns 0, or -ELIBACC with a line in
+ * `problem` that names the package to install. */
+int fabric_available(struct problem *problem);
+
 /* Connects, within `timeout_ms`. The strings are copied. An agent hears requests from now on.
  *
  * Errors, with a line in `problem`: -EACCES: the server refuses the credentials; -ECONNREFUSED: there is no server;
- * -ETIMEDOUT; -EINVAL: a name or an option is not valid; -ENOMEM ... */
+ * -ETIMEDOUT; -EINVAL: a name or an option is not valid; -ELIBACC: see fabric_available; -ENOMEM ... */
 int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
                 struct problem *problem);
 

@@ -12,8 +12,8 @@
 #define DPM_FABRIC_INTERNAL_H
 
 #include "fabric/fabric.h"
+#include "fabric/nats_library.h"
 
-#include <nats/nats.h>
 #include <pthread.h>
 
 #define FABRIC_SUBJECT_SIZE 320

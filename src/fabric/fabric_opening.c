@@ -219,10 +219,17 @@ static void describe_server(struct fabric *fabric, const char *url)
     snprintf(fabric->where, sizeof(fabric->where), "%s", at != NULL ? at + 1 : url);
 }
 
+int fabric_available(struct problem *problem)
+{
+    return nats_library_load(problem);
+}
+
 int fabric_open(const struct fabric_options *options, int timeout_ms, struct fabric **ret_fabric,
                 struct problem *problem)
 {
     int error = check_options(options, problem);
+    if (error == 0)
+        error = nats_library_load(problem);
     struct fabric *fabric = error != 0 ? NULL : calloc(1, sizeof(*fabric));
 
     if (error != 0)

@@ -13,16 +13,16 @@
 static int open_bucket(struct fabric *fabric, kvStore **ret_bucket, struct problem *problem)
 {
     char name[FABRIC_NAME_MOST + 16];
-    kvConfig config;
+    union nats_bucket bucket;
 
     snprintf(name, sizeof(name), "dpm-%s-kept", fabric->session);
     natsStatus status = js_KeyValue(ret_bucket, fabric->jetstream, name);
     if (status == NATS_NOT_FOUND) {
-        kvConfig_Init(&config);
-        config.Bucket = name;
-        config.History = 1;
-        config.StorageType = js_FileStorage;
-        status = js_CreateKeyValue(ret_bucket, fabric->jetstream, &config);
+        kvConfig_Init(&bucket.config);
+        bucket.config.Bucket = name;
+        bucket.config.History = 1;
+        bucket.config.StorageType = js_FileStorage;
+        status = js_CreateKeyValue(ret_bucket, fabric->jetstream, &bucket.config);
     }
     return status == NATS_OK ? 0 : fabric_problem(problem, fabric_errno(status), name, status);
 }

@@ -387,6 +387,10 @@ static int open_session(const char *folder, bool make, const struct fabric_serve
 int fabric_server_start(const char *folder, const struct fabric_server_options *options,
                         struct fabric_server **ret_server, struct problem *problem)
 {
+    int error = nats_library_load(problem); /* without it no server is started in vain */
+
+    if (error != 0)
+        return error;
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
         return problem_set(problem, -errno, "%s: cannot be created: %s", folder, strerror(errno));
     return open_session(folder, true, options, ret_server, problem);

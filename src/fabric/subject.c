@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* subject.c: messages to a subject of any NATS server. See subject.h. */
 #include "fabric/subject.h"
+#include "fabric/nats_library.h"
 
 #include <errno.h>
-#include <nats/nats.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,8 +46,11 @@ static natsStatus connect_to(struct fabric_subject *subject, const char *server)
 int fabric_subject_open(const char *server, struct fabric_subject **ret_subject,
                         struct problem *problem)
 {
-    struct fabric_subject *subject = calloc(1, sizeof(*subject));
+    int error = nats_library_load(problem);
+    struct fabric_subject *subject = error != 0 ? NULL : calloc(1, sizeof(*subject));
 
+    if (error != 0)
+        return error;
     if (subject == NULL)
         return problem_set(problem, -ENOMEM, "out of memory for a connection");
     natsStatus status = connect_to(subject, server);

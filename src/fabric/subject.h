@@ -10,7 +10,8 @@
 
 struct fabric_subject;
 
-/* `server`: HOST or HOST:PORT (4222). Returns 0, or a negative errno with a line in `problem`: -EINVAL, -ENOMEM. */
+/* `server`: HOST or HOST:PORT (4222). Returns 0, or a negative errno with a line in `problem`: -EINVAL, -ENOMEM,
+ * -ELIBACC (without libnats). */
 int fabric_subject_open(const char *server, struct fabric_subject **ret_subject,
                         struct problem *problem);
 

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # package_test.sh BUILD_FOLDER: the contents of the Debian package are right and work where it is unpacked; its
-# dependencies are what the program needs; it runs when apt has installed it on a Debian 12 without a compiler, and with
-# the libraries of Debian 13.
+# dependencies are what the program needs, and Ubuntu 24.04 has them; apt installs the same package on bare Debian 12 and 13,
+# where it meters one command, and a session of two hosts once the packages for that are there.
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/tap.sh"
 long_ones || skip_all "takes long, and seldom finds a fault: only with ./dev test --all"
+. "$(dirname "$0")/bare_debian.sh"
 . "$(dirname "$0")/sample.sh"
 for tool in dpkg-deb dpkg-shlibdeps; do
     command -v $tool > /dev/null || skip_all "$tool is not installed"
@@ -41,8 +42,9 @@ check_equal 'the files' "$({
     echo bin/dpm
     echo include/dpm/record.h
     echo include/dpm/stream.h
-    (cd "$source/man" && ls ./*.[178]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
+    (cd "$source/man" && ls ./*.[1578]) | sed 's|^\./\(.*\.\(.\)\)$|share/man/man\2/\1.gz|'
     echo sbin/dpmd
+    echo lib/systemd/system/dpm-agent.service
     echo lib/systemd/system/dpmd.service
     echo lib/systemd/system/dpmd.socket
     echo share/bash-completion/completions/dpm
@@ -50,7 +52,7 @@ check_equal 'the files' "$({
     echo share/doc/dpm/changelog.gz
     echo share/doc/dpm/copyright
 } | LC_ALL=C sort)" "$(cd unpacked/usr && find . -type f | sed 's|^\./||' | LC_ALL=C sort)"
-for page in "$source"/man/*.[178]; do
+for page in "$source"/man/*.[1578]; do
     check "$(basename "$page") is in it" sh -c "zcat '$share/man/man${page##*.}/$(basename "$page").gz' |
         cmp - '$page'"
 done
@@ -72,9 +74,21 @@ check_equal 'it depends on the packages of its libraries, and no other' "$(
     objdump -p "$installed" "$scratch/unpacked/usr/sbin/dpmd" | sed -n 's/^ *NEEDED *//p' | while read -r library; do
         dpkg -S "*/$folder/$library" | sed 's/:.*//'
     done | sort -u)" "$(field Depends | tr ',' '\n' | sed 's/^ *\([^ ]*\).*/\1/' | sort -u)"
-check_equal 'what it starts for several machines is recommended' 'nats-server, openssh-client' "$(field Recommends)"
+check_equal 'what it needs for several machines is recommended' \
+    'libnats3.10 | libnats3.4 | libnats3.12 | libnats3.7t64, nats-server, openssh-client' "$(field Recommends)"
 check_not '... each from some version on' sh -c \
     "dpkg-deb -f '$package' Depends | tr ',' '\n' | grep -v '(>= [0-9]'"
+
+# Ubuntu 24.04 cannot be tried here, but its packages' names and versions can: apt has to find all that the package depends
+# on among these, which provide no other name.
+for installed_there in libbpf1=1:1.3.0 libc6=2.39 libdw1t64=0.190 libedit2=3.1-20230828 libelf1t64=0.190 libjansson4=2.14 \
+    libseccomp2=2.5.5 libsmartcols1=2.39.3 libsqlite3-0=3.45.1 libxxhash0=0.8.2; do
+    printf 'Package: %s\nVersion: %s\nStatus: install ok installed\nArchitecture: %s\nMaintainer: -\nDescription: -\n\n' \
+        "${installed_there%%=*}" "${installed_there#*=}" "$(dpkg --print-architecture)"
+done > ubuntu
+check "Ubuntu 24.04's libraries are all that it depends on" apt-get --simulate --no-install-recommends \
+    -o Dir::State::status="$scratch/ubuntu" -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=/dev/null \
+    -o Dir::State::Lists="$scratch/DEBIAN" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= install "$package"
 
 # ---- it works ----
 
@@ -100,106 +114,74 @@ fi
 
 # ---- in a bare Debian ----
 
-# It takes a minute; a broken dependency is found above.
-long_ones || finish
-
 # Each Debian is made in memory, in a namespace of mounts that ends with the shell that made it. These scripts run in a
 # separate folder, bare-12 or bare-13, which is /mnt in that Debian; they write there all that the checks below use.
 #
-#   bare.sh SUITE MIRROR OPTION...   makes it with mmdebstrap, then runs inside.sh in it
-#   inside.sh                        installs the package if apt is there, and uses it
+#   bare.sh SUITE MIRROR   makes it with mmdebstrap, then runs inside.sh in it
+#   inside.sh LIBNATS      installs the package and uses it; then those for several machines, the library last, and two hosts
 cat > bare.sh << 'END'
 set -eu
-suite=$1
-mirror=$2
-shift 2
 mkdir debian
-mount -t tmpfs -o size=1G tmpfs debian
-LC_ALL=C mmdebstrap "$@" "$suite" debian/root "$mirror" 2> made.err
+mount -t tmpfs -o size=2G tmpfs debian
+LC_ALL=C mmdebstrap --variant=apt --skip=cleanup/apt/lists "$1" debian/root "$2" 2> made.err
 echo made > made
-cd debian/root
-# Packages that are only extracted do not create these.
-[ -e lib64 ] || ln -s usr/lib64 lib64
-mkdir -p proc sys dev mnt var/tmp
-cd ../..
+mount --bind debian/root debian/root # a root that unshare(1) can make private
 for folder in proc sys dev; do
     mount --rbind /$folder debian/root/$folder
 done
 mount --bind . debian/root/mnt
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-    ${http_proxy:+http_proxy="$http_proxy"} chroot debian/root sh /mnt/inside.sh
+    ${http_proxy:+http_proxy="$http_proxy"} chroot debian/root sh /mnt/inside.sh "$3"
 END
 cat > inside.sh << 'END'
 cd /mnt
+install() {
+    apt-get -qq -y --no-install-recommends "$@"
+}
 compilers() {
     for program in cc gcc c99 clang tcc ld as bpftool make; do
         command -v $program
     done
 }
+two_hosts() {
+    dpm run --rsh "ssh -F /srv/hosts/ssh_config" -o job --host web1,web2 -- hostname
+}
 compilers > compilers.before
-if command -v apt-get > /dev/null; then
-    apt-get -qq -y --no-install-recommends --download-only install ./package.deb > download.out 2>&1
-    echo $? > download.status
-    apt-get -qq -y --no-install-recommends install ./package.deb > install.out 2>&1
-    echo $? > install.status
-    dpkg-query -W -f '${Status} ${Version}' dpm > dpkg.out
-fi
+install --download-only install ./package.deb > download.out 2>&1
+echo $? > download.status
+install install ./package.deb > install.out 2>&1
+echo $? > install.status
+dpkg-query -W -f '${Status} ${Version}' dpm > dpkg.out
 compilers > compilers.after
 command -v dpm > command
 dpm --version > version
 dpm --help > help
 dpm check > check
 echo $? > check.status
-dpm run -o bare.trace -- sh -c 'exit 0' 2> run.err
+dpm run -o bare.trace -- ls / > ls.out 2> run.err
 echo $? > run.status
 dpm stats --json bare.trace > stats.json
 echo $? > stats.status
 dpm report bare.trace > report 2> report.err
 echo $? > report.status
+
+# scripts/hosts wants python3, ssh and sshd
+install install nats-server openssh-client openssh-server libwrap0 iproute2 python3-minimal hostname > hosts.out 2>&1
+[ -e /etc/hosts ] || echo '127.0.0.1 localhost' > /etc/hosts
+sh hosts up --owner $$ /srv/hosts web1 web2 >> hosts.out 2>&1
+two_hosts > without.out 2> without.err
+echo $? > without.status
+install install "$1" >> hosts.out 2>&1
+two_hosts > with.out 2> with.err
+echo $? > with.status
+dpm stats --json job > job.json
+sh hosts down /srv/hosts >> hosts.out 2>&1
 END
 
-# The mirror from which this machine gets bookworm's main packages: sources are in paragraphs, or in lines.
-mirror=$({ for file in /etc/apt/sources.list.d/*.sources; do cat "$file" && echo; done | awk -v RS= '{
-        split("", value)
-        count = split($0, lines, "\n")
-        for (i = 1; i <= count; i++)
-            if ((at = index(lines[i], ":")) > 1)
-                value[substr(lines[i], 1, at - 1)] = " " substr(lines[i], at + 1) " "
-        if (value["Types"] ~ / deb / && value["Suites"] ~ / bookworm / && value["Components"] ~ / main / &&
-            value["Enabled"] !~ / no / && split(value["URIs"], uris, " ") > 0)
-            print uris[1]
-    }'
-    cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list | awk '
-        sub(/^deb[ \t]+(\[[^]]*\][ \t]+)?/, "") && $2 == "bookworm" && / main( |$)/ { print $1 }'
-} 2> sources.err | head -n 1)
-
-# Prints why there can be no bare Debian; nothing if there can.
-why_not_bare() {
-    [ "$(id -u)" = 0 ] || { echo "this needs root" && return; }
-    command -v mmdebstrap > /dev/null || { echo "mmdebstrap is not installed" && return; }
-    grep -q '^VERSION_CODENAME=bookworm' /etc/os-release || { echo "this is no Debian 12" && return; }
-    [ -n "$mirror" ] || { echo "no mirror of Debian is known" && return; }
-    awk '/^MemAvailable:/ { exit $2 < 1024 * 1024 }' /proc/meminfo || { echo "less than 1 GiB of memory is free" && return; }
-    unshare --mount true 2> unshare.err || { cat unshare.err && return; }
-}
-
-# Prints why the packages that ours depends on could not be downloaded; nothing if they could.
+# Prints why the packages that ours depends on could not be downloaded to FOLDER; nothing if they could.
 why_not_downloaded() {
-    [ -e bare-12/compilers.before ] || return
-    [ -e bare-12/download.status ] || { echo "downloading takes more than 200 s" && return; }
-    [ "$(cat bare-12/download.status)" = 0 ] || grep '^E: \(Failed\|Unable\) to fetch' bare-12/download.out | head -n 1
-}
-
-# make_bare NUMBER SUITE OPTION...: makes that Debian and uses the package in it. If that fails, $reason says why.
-make_bare() {
-    folder=bare-$1
-    suite=$2
-    shift 2
-    mkdir "$folder"
-    cp "$package" "$folder/package.deb"
-    cp bare.sh inside.sh "$folder"
-    (cd "$folder" && timeout 200 unshare --mount sh bare.sh "$suite" "$mirror" "$@" > bare.out 2>&1)
-    [ -e "$folder/made" ] || reason="no $suite could be made of $mirror: $(grep '^E:' "$folder/made.err" | head -n 1)"
+    [ -e "$1/download.status" ] || { echo "downloading takes too long" && return; }
+    [ "$(cat "$1/download.status")" = 0 ] || grep '^E: \(Failed\|Unable\) to fetch' "$1/download.out" | head -n 1
 }
 
 # works_in FOLDER: the program did the same in that Debian as here.
@@ -210,9 +192,10 @@ works_in() {
         "$(cat "$1/check.status") $(tail -n 1 "$1/check")"
     if [ $found = 0 ] || [ $found = 3 ]; then
         check_equal 'dpm run meters a command' 0 "$(cat "$1/run.status")"
-        check '... and reports it' grep -q '^sh ' "$1/run.err"
+        check '... which does what it does without' grep -qx mnt "$1/ls.out"
+        check '... and reports it' grep -q '^ls ' "$1/run.err"
         check_equal 'dpm stats reads the trace' 0 "$(cat "$1/stats.status")"
-        check_equal '... of that command' '[true]' "$(jq -c '[.processes[].name == "sh"]' "$1/stats.json")"
+        check_equal '... of that command' '[true]' "$(jq -c '[.processes[].name == "ls"]' "$1/stats.json")"
         check '... as the built program does' sh -c "'$dpm' stats --json '$1/bare.trace' | cmp - '$1/stats.json'"
         check_equal '... and so does dpm report' 0 "$(cat "$1/report.status" "$1/report.err")"
     else
@@ -220,36 +203,47 @@ works_in() {
     fi
 }
 
-# Debian 12 with apt: apt installs the package.
-reason=$(why_not_bare)
-here=$reason
-if [ -z "$reason" ]; then
-    make_bare 12 bookworm --variant=apt --skip=cleanup/apt/lists
-    [ -n "$reason" ] || reason=$(why_not_downloaded)
-fi
-if [ -n "$reason" ]; then
-    skip 'the package runs in a bare Debian 12' "$reason"
-else
-    check_equal 'a bare Debian 12 has nothing to compile or link with' '' "$(cat bare-12/compilers.before)"
-    check_equal 'there apt installs the package' 0 "$(cat bare-12/install.status)"
-    check_equal '... in whole' "install ok installed $version" "$(cat bare-12/dpkg.out)"
-    check_equal '... and no compiler with it' '' "$(cat bare-12/compilers.after)"
-    works_in bare-12
-fi
+# meters_hosts FOLDER LIBNATS: a session of two hosts, without libnats and with it.
+meters_hosts() {
+    [ $found = 0 ] || { skip 'a session of two hosts' "$(tail -n 1 out)" && return; }
+    check 'the packages for several machines are installed, and two hosts come up' grep -q '^ssh -F' "$1/hosts.out"
+    check_equal 'without libnats a session does not begin' 1 "$(cat "$1/without.status")"
+    check_equal '... and one line names the package' "dpm: commands for several machines need the library libnats, which \
+is not installed: apt-get install $2" "$(cat "$1/without.out" "$1/without.err")"
+    check_equal 'with it, it meters both hosts' 0 "$(cat "$1/with.status")"
+    check_equal '... whose output comes' 'web1: web1 web2: web2' "$(LC_ALL=C sort "$1/with.out" | xargs)"
+    check '... and loses nothing' grep -Eq '^dpm: [0-9]+ records of 2 hosts, 0 lost, in job$' "$1/with.err"
+    check_equal '... and reports both' '["web1","web2"]' \
+        "$(jq -c '[.processes[] | select(.name == "hostname").machine] | sort' "$1/job.json")"
+}
 
-# Debian 13, where some packages that ours depends on have different names, and libraries are newer: apt finds the
-# packages it needs among those of Debian 13, and these are extracted, with a shell. This takes a fifth of the time of
-# an installation. Only libnats3.4 comes from Debian 12: Debian 13 has libnats3.10, which is not compatible.
-reason=$here
-[ -n "$reason" ] || apt-get -qq download libnats3.4 2> nats.err || reason="libnats3.4: $(tail -n 1 nats.err)"
-[ -n "$reason" ] || make_bare 13 trixie --variant=extract --skip=cleanup \
-    --include="dash,$(echo "$scratch"/libnats3.4_*.deb),$scratch/bare-13/package.deb" \
-    --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount
-unmet=$(grep -A 4 'unmet dependencies' bare-13/made.err 2> unmet.err)
-if [ -n "$reason" ] && [ -z "$unmet" ]; then
-    skip 'the package runs in a bare Debian 13' "$reason"
-    finish
-fi
-check_equal "Debian 13, with Debian 12's libnats3.4, has all that the package depends on" '' "$unmet"
-[ -n "$unmet" ] || works_in bare-13
+# in_bare NUMBER SUITE LIBNATS: makes that Debian, and looks at what the package did in it.
+in_bare() {
+    reason=$(why_not_bare 2)
+    folder=bare-$1
+    if [ -z "$reason" ]; then
+        mkdir "$folder"
+        cp "$package" "$folder/package.deb"
+        cp bare.sh inside.sh "$source/scripts/hosts" "$folder"
+        (cd "$folder" && timeout 1200 unshare --mount sh bare.sh "$2" "$mirror" "$3" > bare.out 2>&1)
+        if [ -e "$folder/made" ]; then
+            reason=$(why_not_downloaded "$folder")
+        else
+            reason="no $2 could be made of $mirror: $(grep '^E:' "$folder/made.err" | head -n 1)"
+        fi
+    fi
+    if [ -n "$reason" ]; then
+        skip "the package runs in a bare Debian $1" "$reason"
+        return
+    fi
+    check_equal "a bare Debian $1 has nothing to compile or link with" '' "$(cat "$folder/compilers.before")"
+    check_equal 'there apt installs the package' 0 "$(cat "$folder/install.status")"
+    check_equal '... in whole' "install ok installed $version" "$(cat "$folder/dpkg.out")"
+    check_equal '... and no compiler with it' '' "$(cat "$folder/compilers.after")"
+    works_in "$folder"
+    meters_hosts "$folder" "$3"
+}
+
+in_bare 12 bookworm libnats3.4
+in_bare 13 trixie libnats3.10
 finish

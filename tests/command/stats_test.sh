@@ -66,7 +66,7 @@ for command in causality parallelism path report; do
 done
 for command in causality parallelism path; do
     check_equal "... and its JSON" '{"bpf_ns":72000,"bpf_ns_per_record":900,"cpu_ns":15000000,"load_cpu_ns":null,"records":80,"records_per_wakeup":10}' \
-        "$("$dpm" $command --json alpha 2> err | jq -Sc '.trace.own_cost | .records_per_wakeup |= floor')"
+        "$("$dpm" $command --json alpha 2> err | jq -Sc '.trace.own_cost | .records_per_wakeup |= floor | .bpf_ns_per_record += 0')"
 done
 check_equal "... but nothing of a trace that does not say it" 'null 0' \
     "$("$dpm" stats --json beta 2> err | jq .trace.own_cost) $("$dpm" stats beta 2> err | grep -c 'DPM itself')"
@@ -170,10 +170,10 @@ same "what rows have besides" '[
     [{"count": 3, "min": 0, "max": 1000, "mean": 336, "p50": 9, "p90": 996, "p99": 996}, 0.675, 14838],
     [{"count": 2, "min": 2000000, "max": 5000000, "mean": 3500000, "p50": 4990368, "p90": 4990368,
       "p99": 4990368}, 1]]' '[
-    [.trace | .local, .remote, .connections, .ended, (.own_cost | .records_per_wakeup |= floor)],
+    [.trace | .local, .remote, .connections, .ended, (.own_cost | .records_per_wakeup |= floor | .bpf_ns_per_record += 0)],
     [.processes[1] | .failed, .ended, (.share | .cpu, .messages, .bytes | . * 1000 | round / 1000)],
     [.pairs[0] | (.size | .mean |= floor), (.share * 1000 | round / 1000), (.bytes_per_s | floor)],
-    [.paths[2] | .response_ns, .connections]]' alpha.json
+    [.paths[2] | (.response_ns | .mean += 0), .connections]]' alpha.json
 
 # ---- sizes and rates ----
 
@@ -618,7 +618,7 @@ check_equal "JSON has what was done with a file" \
     '{"process":1,"file":"/var/lib/data","opens":1,"closes":1,"reads":{"calls":1,"bytes":8192},"writes":{"calls":2,"bytes":150}}' \
     "$(jq -c '.files[] | {process, file, opens, closes, reads, writes}' out)"
 check_equal "... and how long it took" "500 1000" \
-    "$(jq -r '.files[] | "\(.read_ns.sum // .read_ns.mean) \(.write_ns.sum // (.write_ns.mean * .write_ns.count))"' out)"
+    "$(jq -r '.files[] | "\(.read_ns.sum // .read_ns.mean + 0) \(.write_ns.sum // (.write_ns.mean * .write_ns.count))"' out)"
 check_equal "a file is no connection, a message queue is one" "mq-sysv msqid 200 type 5" \
     "$(jq -r '.paths[] | "\(.kind) \(.local)"' out)"
 check "a table has it" sh -c "'$dpm' stats --by file files 2> err | tr -s ' ' |

@@ -39,7 +39,7 @@ static void write_block(int to, char letter, unsigned number, unsigned cells)
     char block[MOST_CELLS * CELL + 1];
 
     for (unsigned i = 0; i < cells; i++)
-        snprintf(block + (size_t)i * CELL, CELL + 1, "%c%07u", letter, number);
+        snprintf(block + (size_t)i * CELL, CELL + 1, "%c%07u", letter, number % (LAST + 1));
     if (flock(to, LOCK_EX) < 0 || write(to, block, (size_t)cells * CELL) != (ssize_t)cells * CELL ||
         flock(to, LOCK_UN) < 0)
         give_up("write");

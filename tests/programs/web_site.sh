@@ -14,7 +14,7 @@ mkdir -p "$folder"
 cd "$folder"
 case $1 in
 database)
-    PATH=$PATH:$(pg_config --bindir 2> /dev/null || echo /usr/lib/postgresql/15/bin)
+    PATH=$PATH:$(pg_config --bindir 2> /dev/null || echo /usr/lib/postgresql/*/bin)
     chown nobody .
     as_nobody() {
         setpriv --reuid nobody --regid nogroup --clear-groups env LC_ALL=C "$@"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* fabric_hostile_test.c: another version of the protocol, and machines that send anything at all. */
+#include "fabric/nats_library.h"
 #include "fabric_world.h"
 #include "seeded.h"
-
-#include <nats/nats.h>
 
 static uint64_t state;
 static natsConnection *raw; /* a controller that sends what it likes */
@@ -215,7 +214,7 @@ static void test_replies(void **context)
     subject_of("old", "control", subject);
     assert_int_equal(natsConnection_Subscribe(&subscription, raw, subject, reply_anything, NULL),
                      NATS_OK);
-    natsConnection_Flush(raw);
+    natsConnection_FlushTimeout(raw, LONG_MS);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         reply_text = cases[i].body;
         int error =
@@ -266,7 +265,7 @@ static void test_packets(void **context)
     publish("packets.Main.data", UUID "-0-data-2", "-", "x");
     publish("packets.data", UUID "-0-data-3", "-", "x");
     publish("packets.main.data", UUID "-0-data-4", "-", "good");
-    natsConnection_Flush(raw);
+    natsConnection_FlushTimeout(raw, LONG_MS);
     must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
     assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);
     assert_int_equal(packet.size, 4);
@@ -320,7 +319,7 @@ static void test_order(void **context)
         if (i == COUNT)
             poll(NULL, 0, 300); /* the window */
     }
-    natsConnection_Flush(raw);
+    natsConnection_FlushTimeout(raw, LONG_MS);
     must(fabric_consumer_new(world.controller, NULL, "filter1", 0, &consumer, &problem));
     for (int i = 0; i < COUNT; i++) {
         assert_int_equal(fabric_consumer_next(consumer, LONG_MS, &packet, &problem), 1);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* fabric_rights_test.c: what a user of a session may not do, and who may read its files. */
+#include "fabric/nats_library.h"
 #include "fabric_world.h"
 
 #include <fcntl.h>
 #include <grp.h>
-#include <nats/nats.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
@@ -204,7 +204,7 @@ static void test_answer_once(void **context)
     char subject[256];
     snprintf(subject, sizeof(subject), "dpm.%s.web1.control", options.session);
     assert_int_equal(natsConnection_SubscribeSync(&subscription, agent, subject), NATS_OK);
-    natsConnection_Flush(agent);
+    natsConnection_FlushTimeout(agent, LONG_MS);
     assert_true(fabric_call_begin(world.controller, "web1", "x", NULL, LONG_MS, &problem) > 0);
     assert_int_equal(natsSubscription_NextMsg(&request, subscription, LONG_MS), NATS_OK);
     natsConnection_PublishString(agent, natsMsg_GetReply(request), "{}");
@@ -476,7 +476,8 @@ static int start_without_server(const char *folder)
     struct fabric_server *server;
 
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-        mount("/dev/null", "/usr/sbin/nats-server", NULL, MS_BIND, NULL) != 0)
+        (access("/usr/sbin/nats-server", F_OK) == 0 &&
+         mount("/dev/null", "/usr/sbin/nats-server", NULL, MS_BIND, NULL) != 0))
         return 77;
     setenv("PATH", "/usr/bin:/bin", 1);
     int error = fabric_server_start(folder, NULL, &server, &problem);

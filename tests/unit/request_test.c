@@ -146,7 +146,7 @@ static void test_size(void **context)
     (void)context;
     for (size_t size = 0; size < 2 * sizeof(request); size++) {
         size_t given = size < sizeof(request) ? size : sizeof(request);
-        void *copy = malloc(given > 0 ? given : 1); /* a sanitizer sees what is read beyond */
+        void *copy = calloc(1, given > 0 ? given : 1); /* a sanitizer sees what is read beyond */
         memcpy(copy, &request, given);
         assert_int_equal(check(copy, size, 0, SESSION_NEW), size == sizeof(request) ? 0 : -EPROTO);
         free(copy);

@@ -91,6 +91,7 @@ static unsigned rank_of(const struct finding *finding)
     case FINDING_DISK_PRESSURE:
     case FINDING_OOM:
     case FINDING_CRITICAL:
+    case FINDING_IDLE:
     case FINDING_PATH_FLIGHTS:
         return 1;
     default:

@@ -452,8 +452,9 @@ __noinline enum taking take_datagram(struct path *own, const struct taker *taker
         own->older--;
         return TAKING_OLDER;
     }
+    /* search.taker, which is in memory anyway: each function has a part of 512 bytes of stack (scripts/bpf_stack) */
     for (uint32_t i = 0; i < TRIES; i++) {
-        struct numbered_key place = {.socket = taker->socket};
+        struct numbered_key place = {.socket = search.taker->socket};
         struct datagram *datagram;
 
         find_taken(&search);
@@ -469,7 +470,7 @@ __noinline enum taking take_datagram(struct path *own, const struct taker *taker
         if (bpf_map_delete_elem(&inbox, &place) != 0)
             continue; /* another receive in progress was quicker */
         /* it may have been in progress when another call was given this one's datagram */
-        ret_datagram->doubtful = search.finding.doubtful | (taker->idle_at < own->confused);
+        ret_datagram->doubtful = search.finding.doubtful | (search.taker->idle_at < own->confused);
         if (ret_datagram->aside)
             take_back_aside(own, search.finding.place);
         __sync_val_compare_and_swap(&own->taken, search.finding.place, search.finding.place + 1);
