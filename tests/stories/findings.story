@@ -32,9 +32,9 @@ tsp ends
 $ dpm report --all trace
 says: Time 95% of 956 ms: tsp-server[101] computed. 5.2%: tsp[100] computed.
 says: tsp-server[101] carries 94% of the critical path. If it ran twice as fast, the run would take 47% less.
-says: Work 1 of 5 processes did 94% of the work (954 ms of CPU time): tsp-server[101].
 says: Idle 3 of 4 tsp-server did next to nothing: tsp-server[102], tsp-server[103], tsp-server[104]. Together they have 3.00 ms of
     CPU time and 9 messages; tsp-server[101] has 901 ms and 123 messages.
+says: Work 1 of 5 processes did 94% of the work (954 ms of CPU time): tsp-server[101].
 says: Created tsp[100] created 4 processes: tsp-server[101], tsp-server[102], tsp-server[103], tsp-server[104].
 says: P = 1.00 of 5 threads (954 ms of CPU time
 
