@@ -50,7 +50,7 @@ first() {
 
 case_ring() {
     record "$build/bench/ring" 40 10
-    own=$(python3 "$here/ring.py" log)
+    own=$(python3 "$here/token_ring.py" log)
     found=$("$dpm" parallelism --json trace | jq -r '.rows[0] | "\(.P) \(.tmax_ns / 1e6)"')
     # shellcheck disable=SC2086 # numbers
     set -- $own $found

@@ -43,7 +43,7 @@ check_equal "... wc read what it says" "$(cat out)" "$(received wc)"
 check "... gzip lets tar's data wait, so tar waits for room" jq -e '
     (.processes[] | select(.name == "tar").sender_blocked_ns.count) > 0 and
     (.processes[] | select(.name == "gzip").message_wait_ns.count) > 100' stats.json
-check "... the report says so" grep -q '^tar\[[0-9]*\]  *send blocked' pipeline.report
+check "... the report says so" sh -c "'$dpm' stats pipeline.trace | grep -q '^tar\[[0-9]*\]  *send blocked'"
 
 # Sends of many megabytes that wait for a pager, which reads in small pieces.
 "$dpm" run --kinds pipe --report none -o pager.trace -- sh -c '

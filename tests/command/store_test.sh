@@ -20,6 +20,7 @@ same() {
     "$dpm" run --meter "$1" --kinds unix --store none -- "$load" 3000 64 > ../truth 2> ../without
     check_equal "$1: the command runs as ever" "$(cat ../out)" "$(cat ../truth)"
     check "... the report has its messages" grep -q '^Matched receives: 3,000 ' ../without
+    "$dpm" stats "../$1.trace" > ../with
     check_equal "... and the facts of one from a trace" "$(facts ../with)" "$(facts ../without)"
     check "... the last line says that nothing is stored" grep -Eq '^dpm: [0-9]+ records, 0 lost, not stored$' ../without
     check "... one says what is left out" grep -q '^dpm: left out: where the time went (--analyses all adds it) and the critical path ' ../without

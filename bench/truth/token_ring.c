@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring.c: three processes pass two tokens round, which each makes it compute; the first also sleeps. Each keeps a log of its
- * own: how much CPU time it had used when it received, sent and slept. ring.py finds P and t_max in these logs.
+ * token_ring.c: three processes pass two tokens round, which each makes it compute; the first also sleeps. Each keeps a log of its
+ * own: how much CPU time it had used when it received, sent and slept. token_ring.py finds P and t_max in these logs.
  *
  *      ring ROUNDS SLEEP-MS
  *

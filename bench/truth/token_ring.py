@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ring.py LOG: P and t_max (ms) of ring.c, from the processes' own logs alone: the longest path through CPU times, sleeps
+"""token_ring.py LOG: P and t_max (ms) of token_ring.c, from the processes' own logs alone: the longest path through CPU times, sleeps
 that were asked for, and messages (the n-th that a process receives is the n-th that the one before it sent)."""
 import sys
 
