@@ -45,6 +45,7 @@ struct meter_begun {
     /* Directions of UNIX sockets that were too busy to align: their offsets may not agree with those of the other
      * end. */
     uint32_t unsettled;
+    uint64_t time; /* CLOCK_MONOTONIC, ns: every event is recorded from now on, or from a moment before (acquiring_begin) */
 };
 
 struct meter_interface {
