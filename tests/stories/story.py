@@ -48,7 +48,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T reads N of FILE; T writes N to FILE
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
-     T ends [with N]                          exit status, or "with signal 9"
+     T ends [with N] [in D]                   exit status, or "with signal 9"; those that wait for it are woken D later
   and
      lose N of T; ring data loses N           records; the first leaves a gap in the sequence
      at D TYPE FIELD=VALUE ...                any other record, with the fields of event/event.c; stream=T
@@ -185,6 +185,7 @@ class Thread:
         self.now = self.cpu = 0
         self.runnable = self.told = self.voluntary = self.involuntary = 0
         self.pc, self.in_library, self.ended, self.end = 0, False, False, None
+        self.gone = None
         self.comm, self.image, self.user, self.cgroup, self.parent = name.split(".")[0], 0, 0, 1, 0
         self.begun, self.last, self.sending, self.alive = 0, 0, None, 0
         if leader is None:
@@ -520,7 +521,7 @@ class Story:
 
     def sleep_until(self, thread, other, call, ends, late):
         """The other thread wakes this one, by what it does at its clock now, or by its end."""
-        at = other.end if ends else other.now
+        at = other.gone if ends else other.now
         if at is None:
             raise StoryError(f"{other.name} has not ended")
         if at <= thread.now:
@@ -532,12 +533,12 @@ class Story:
                 other.record("WAKEUP", woken=thread.number)
         self.sleep(thread, at - thread.now + WAKE, call, late)
 
-    def end(self, thread, status):
+    def end(self, thread, status, time):
         thread.schedule(always=True)
         thread.leader.alive -= 1
         last = thread.leader.alive == 0
         thread.record("TERMINATION", status=status, last=int(last))
-        thread.end, thread.ended = thread.now, True
+        thread.end, thread.gone, thread.ended = thread.now, thread.now + time, True
 
     def file(self, thread, name):
         machine = thread.machine
@@ -652,10 +653,10 @@ class Story:
             library = words.option("of")
             self.calls(thread, words.words.pop(0), library)
         elif verb == "ends":
-            status = 0
+            status, time = 0, duration(words.option("in", "0"))
             if words.flag("with"):
                 status = int(words.words.pop()) << (0 if words.flag("signal") else 8)
-            self.end(thread, status)
+            self.end(thread, status, time)
         else:
             raise StoryError(f"no such act: {verb}")
         words.done()
