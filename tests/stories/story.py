@@ -48,7 +48,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T reads N of FILE; T writes N to FILE
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
-     T ends [with N] [in D]                   exit status, or "with signal 9"; those that wait for it are woken D later
+     T ends [with N] [in D]                   exit status, or "with signal 9". With D, it closes its connections and wakes its
+                                              parent so long after its last record
   and
      lose N of T; ring data loses N           records; the first leaves a gap in the sequence
      at D TYPE FIELD=VALUE ...                any other record, with the fields of event/event.c; stream=T
@@ -512,6 +513,11 @@ class Story:
                       offset=offset, bytes=size)
         end.last_receive = thread.now
 
+    def close(self, end, time):
+        end.closed = time
+        if end.machine and end.announced:
+            end.machine.add(time, "DESTROYPATH", flags=NO_STREAM, path=end.number)
+
     def sleep(self, thread, time, call, late=0, state=1, flags=0):
         thread.voluntary += 1
         thread.now += time
@@ -539,6 +545,10 @@ class Story:
         last = thread.leader.alive == 0
         thread.record("TERMINATION", status=status, last=int(last))
         thread.end, thread.gone, thread.ended = thread.now, thread.now + time, True
+        for connection in self.connections.values() if time else []:
+            for end in connection.ends:
+                if end.owner.leader is thread.leader and end.closed is None:
+                    self.close(end, thread.gone)
 
     def file(self, thread, name):
         machine = thread.machine
@@ -623,10 +633,7 @@ class Story:
             thread.now += time
             end.announce(thread, "CONNECT" if verb == "connects" else "ACCEPT")
         elif verb == "closes":
-            end = self.end_of(thread, words.words.pop(0))
-            end.closed = thread.now
-            if end.machine and end.announced:
-                end.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=end.number)
+            self.close(self.end_of(thread, words.words.pop(0)), thread.now)
         elif verb in ("sends", "starts", "finishes"):
             self.sends(thread, verb, words)
         elif verb == "receives":

@@ -53,6 +53,27 @@ make ends
 $ dpm why --json trace
 jq: .spent_on_ns.child > 28.9e6 and .spent_on_ns.no_cpu > 20e6 and .spent_on_ns.no_cpu < 21.1e6 and .spent_on_ns.unknown < 1e3
 
+== beside load: the end of a pipe comes when its sender has ended, though it made its last record before the wait
+| curl  SEND --| last record -- no CPU 40 ms --.
+| wc       no CPU 10 ms -- RECEIVE, waits -----'-- end of the file
+process sh launched
+process curl created by sh
+process wc created by sh
+pipe p: curl > wc
+curl computes 20ms
+curl sends 1000 on p
+curl ends in 40ms
+wc receives on p late 10ms
+wc finds the end of p
+wc ends
+sh waits for curl
+sh waits for wc
+sh ends
+$ dpm why --json trace
+jq: .spent_on_ns.child > 38e6 and .spent_on_ns.unknown < 1e3
+$ dpm why trace
+says: 1 wc[102] end of a process
+
 == two sleeps at once: only the longer one counts
 | sh     fork, fork ----------- waits for both ------.
 | nap.1      '-- 100 ms --'                          |

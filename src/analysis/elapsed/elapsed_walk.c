@@ -142,14 +142,15 @@ static void charge_awake(struct walk *walk, uint64_t begin, const struct interva
 }
 
 /* A process makes its last record before it closes its files and wakes its parent, and may have no CPU meanwhile: then the
- * others still wait for its end. */
+ * others still wait for its end. But the end of a file that comes much later is that of another process. */
 static enum elapsed_kind kind_after_arrival(const struct walk *walk,
                                             const struct interval *interval)
 {
-    return interval->source != 0 && !interval->is_message &&
-                   interval_at(walk->analysis, interval->source)->terminates
-               ? ELAPSED_CHILD
-               : ELAPSED_UNKNOWN;
+    if (interval->source == 0 || interval->is_message || interval->is_likely ||
+        !interval_at(walk->analysis, interval->source)->terminates)
+        return ELAPSED_UNKNOWN;
+    return interval->asleep && interval->end > interval->arrival + ENDING ? ELAPSED_UNKNOWN
+                                                                          : ELAPSED_CHILD;
 }
 
 /* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown, unless it is

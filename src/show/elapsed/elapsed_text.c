@@ -322,9 +322,8 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
               into);
     if (matters(account, ELAPSED_CHILD))
         fputs("\nA process closes its files after its last record, and may lack a CPU meanwhile. "
-              "To know "
-              "what an unmonitored child did, meter it, too: dpm acquire --descendants, or dpm "
-              "run.\n",
+              "To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
+              "dpm run.\n",
               into);
     folding_end(&folding);
 }
