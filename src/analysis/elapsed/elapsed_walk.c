@@ -153,8 +153,8 @@ static enum elapsed_kind kind_after_arrival(const struct walk *walk,
                                                                           : ELAPSED_CHILD;
 }
 
-/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown, unless it is
- * the end of a process. */
+/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown,
+ * unless it is the end of a process. */
 static void charge_from_arrival(struct walk *walk, uint64_t arrival,
                                 const struct interval *interval)
 {
