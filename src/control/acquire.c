@@ -170,14 +170,15 @@ static enum process_below below(const struct acquire_options *options)
 }
 
 static void tell_begin(const struct recording_command *command, const struct acquiring *acquiring,
-                       const struct meter_begun *begun)
+                       struct meter_begun *begun)
 {
-    char taken[ACQUIRED_TEXT_SIZE];
+    char taken[ACQUIRED_TEXT_SIZE], since[SINCE_TEXT_SIZE];
 
     acquiring_text(acquiring, taken);
+    acquiring_since(begun, since);
     /* scripts wait for this line on standard error, even if the report goes to a file */
-    command_say("metering %zu process%s%s%s", begun->processes, begun->processes == 1 ? "" : "es",
-                taken[0] == '\0' ? "" : ": ", taken);
+    command_say("metering %zu process%s since %s%s%s", begun->processes,
+                begun->processes == 1 ? "" : "es", since, taken[0] == '\0' ? "" : ": ", taken);
     if (begun->unsettled > 0)
         command_say_to(
             command->messages,
@@ -215,9 +216,9 @@ static int record_acquired(struct acquire_options *options, struct recording_com
     if (result != 0)
         return result;
     tell_begin(command, &acquiring, &begun);
-    acquired_recording_run(
-        command, &acquiring,
-        options->duration == 0 ? UINT64_MAX : clock_now(CLOCK_MONOTONIC) + options->duration, true);
+    acquired_recording_run(command, &acquiring,
+                           options->duration == 0 ? UINT64_MAX : begun.time + options->duration,
+                           true);
     acquiring_done(&acquiring);
     int status = command->recording.active ? EXIT_SUCCESS : EXIT_FAILURE;
     if (recording_command_end(command, NULL) < 0)

@@ -30,7 +30,6 @@ int acquired_recording_begin(struct recording_command *command, struct acquiring
         return command_error("%s", problem.text);
     }
     recording_command_begin(command);
-    recording_command_catch_up(command);
     return 0;
 }
 
@@ -49,6 +48,7 @@ void acquired_recording_run(struct recording_command *command, struct acquiring 
     struct pollfd file = {.fd = command->signals, .events = POLLIN};
     const struct meter_interface *meter = command->recording.meter;
 
+    recording_command_catch_up(command);
     while (command->recording.active && (!until_last || meter->live(meter) > 0)) {
         recording_command_wait(command, &file, 1, end);
         if ((file.revents & POLLIN) != 0 && told_to_end(command))

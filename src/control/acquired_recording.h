@@ -9,8 +9,9 @@
 #include "control/recording_command.h"
 #include "recorder/acquiring.h"
 
-/* Opens the recording and takes the processes that are chosen; `acquiring`: `say` is set here. Returns 0, or the exit status
- * after printing an error; then nothing is left of either. Else the caller calls acquiring_done. */
+/* Opens the recording and takes the processes that are chosen, which are metered when it returns; `acquiring`: `say` is
+ * set here. Returns 0, or the exit status after printing an error; then nothing is left of either. Else the caller
+ * calls acquiring_done. */
 int acquired_recording_begin(struct recording_command *command, struct acquiring *acquiring,
                              const char *name, pid_t pid, struct meter_begun *ret_begun);
 

@@ -2,6 +2,7 @@
 /* hosts_acquire.c: `dpm acquire --host`: running processes on several machines. See hosts.h. */
 #include "control/hosts.h"
 
+#include "recorder/acquiring.h"
 #include "recorder/process_choice.h"
 #include "show/show.h"
 
@@ -56,16 +57,20 @@ static void acquired(struct hosts *hosts, struct metered_host *host, json_t *res
     hosts_say(hosts, host->remote, line);
 }
 
-static void tell_begin(struct hosts *hosts)
+/* All hosts record by now. Those of a session that is attached to have recorded before. */
+static void tell_begin(struct hosts *hosts, struct meter_begun *begun)
 {
-    char processes[COUNTED_SIZE];
+    char processes[COUNTED_SIZE], since[SINCE_TEXT_SIZE];
     size_t count = hosts_recording(hosts);
+    bool began_before = hosts->options->attach != NULL;
 
     show_counted(hosts_processes(hosts), "process", processes);
     hosts_progress_clear(&hosts->progress);
     /* scripts wait for this line on standard error, even if the report goes to a file */
-    command_say("metering %s on %zu host%s; session %s", processes, count, count == 1 ? "" : "s",
-                hosts->session);
+    acquiring_since(begun, since);
+    command_say("metering %s on %zu host%s; session %s%s%s", processes, count,
+                count == 1 ? "" : "s", hosts->session, began_before ? "" : "; since ",
+                began_before ? "" : since);
 }
 
 static uint64_t how_long(const struct hosts_acquire *wanted)
@@ -78,15 +83,14 @@ static uint64_t how_long(const struct hosts_acquire *wanted)
 }
 
 /* Until a signal, the duration, or the end of the last process anywhere. */
-static void record(struct hosts *hosts)
+static void record(struct hosts *hosts, uint64_t began)
 {
     const struct hosts_acquire *wanted = hosts->context;
-    uint64_t began = clock_now(CLOCK_MONOTONIC);
     uint64_t duration = how_long(wanted);
 
     hosts->shows = true;
     while (hosts->interrupts == 0 && !hosts->full && hosts_recording(hosts) > hosts_idle(hosts)) {
-        uint64_t spent = clock_now(CLOCK_MONOTONIC) - began;
+        uint64_t now = clock_now(CLOCK_MONOTONIC), spent = now > began ? now - began : 0;
         if (spent >= duration)
             return;
         uint64_t left_ms = (duration - spent) / 1000000;
@@ -94,24 +98,32 @@ static void record(struct hosts *hosts)
     }
 }
 
-/* From the beginning on, a controller that is killed can be replaced. */
-static int begin_recording(struct hosts *hosts, struct problem *problem)
+/* For a controller that replaces this one: the end of the recording, if it began now. */
+static int store_session(struct hosts *hosts, struct problem *problem)
 {
     const struct hosts_acquire *wanted = hosts->context;
     uint64_t until = wanted->duration == 0 ? 0 : clock_now(CLOCK_REALTIME) + wanted->duration;
-    int result = hosts_session_store(hosts, "acquire", until, problem);
+
+    return hosts_session_store(hosts, "acquire", until, problem);
+}
+
+/* From the beginning on, a controller that is killed can be replaced. */
+static int begin_recording(struct hosts *hosts, struct problem *problem)
+{
+    int result = store_session(hosts, problem);
 
     if (result == 0)
         result = hosts_record(hosts, problem);
     if (result == 0)
         result = hosts_ask(hosts, "recording.acquire", acquire_params, acquired, problem);
-    return result;
+    return result == 0 ? store_session(hosts, problem) : result;
 }
 
 static int acquire(struct hosts *hosts)
 {
     struct problem problem;
     const struct hosts_acquire *wanted = hosts->context;
+    struct meter_begun begun = {0};
     int result = hosts_begin(hosts, wanted->name, &problem);
 
     if (result == 0)
@@ -121,8 +133,9 @@ static int acquire(struct hosts *hosts)
         hosts_abandon(hosts);
         return command_error("%s", problem.text);
     }
-    tell_begin(hosts);
-    record(hosts);
+    begun.time = clock_now(CLOCK_MONOTONIC);
+    tell_begin(hosts, &begun);
+    record(hosts, begun.time);
     int status = hosts_end(hosts) < 0 || hosts->full ? EXIT_FAILURE : EXIT_SUCCESS;
     if (hosts_report(hosts, &problem) < 0)
         status = command_error("%s", problem.text);

@@ -74,14 +74,17 @@ static json_t *describe(const struct hosts *hosts, const char *command, uint64_t
 int hosts_session_store(const struct hosts *hosts, const char *command, uint64_t until,
                         struct problem *problem)
 {
-    char path[PATH_MAX + 32];
+    char path[PATH_MAX + 32], whole[PATH_MAX + 32];
     json_t *all = describe(hosts, command, until);
 
-    snprintf(path, sizeof(path), "%s/" FILE_NAME, remote_folder(hosts->remote));
+    snprintf(whole, sizeof(whole), "%s/" FILE_NAME, remote_folder(hosts->remote));
+    snprintf(path, sizeof(path), "%s/" FILE_NAME ".new", remote_folder(hosts->remote));
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     int result = file < 0 ? -1 : json_dumpfd(all, file, JSON_INDENT(4));
     if (file >= 0 && close(file) < 0)
         result = -1;
+    if (result == 0)
+        result = rename(path, whole);
     json_decref(all);
     return result == 0 ? 0
                        : problem_set(problem, -EIO, "cannot write %s: %s", path, strerror(errno));

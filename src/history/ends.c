@@ -100,6 +100,9 @@ void ends_note_flags(struct history *history, uint32_t origin, const struct reco
     of->leaves_out_receives =
         recorded_leaves_out(&of->recorded, EVENT_RECEIVE) && !of->receives_partly;
     of->discards = of->discards || of->recorded.rules > 0;
+    of->leaves_out_sends =
+        of->recorded.known &&
+        (of->recorded.ever & (EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL))) == 0;
     of->leaves_out_terminations =
         recorded_leaves_out(&of->recorded, EVENT_TERMINATION) || of->recorded.rules > 0;
 }

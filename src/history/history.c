@@ -637,6 +637,7 @@ void own_cost_add(struct own_cost *sum, const struct record *cost, const struct 
 void history_counts(const struct history *history, struct history_counts *ret_counts)
 {
     *ret_counts = history->counts;
+    ret_counts->held = history->held_events;
     for (uint32_t i = 0; i < history->origin_count; i++) {
         const struct origin *origin = &history->origins[i];
         own_cost_add(&ret_counts->own_cost, &origin->cost, &origin->load, origin->records);

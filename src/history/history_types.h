@@ -319,6 +319,7 @@ struct origin {
     struct history_lacking lacking;
     bool tells;               /* SENDCALL is always in force: after a MOMENT, silence is proof */
     bool leaves_out_receives; /* none is recorded */
+    bool leaves_out_sends;    /* neither SEND nor SENDCALL is recorded */
     bool receives_partly;     /* some are not: the flag was off for a process or for a time */
     bool sends_partly;
     uint32_t kinds_partly;        /* METER_TCP ...: the same for all that happens on such paths */
@@ -384,6 +385,7 @@ struct history {
     uint32_t stream_count;
     uint32_t swept_at; /* streams: at so many live ones, silent ones are forgotten */
     uint32_t held_count;
+    uint32_t held_events;  /* of these, of types that are metered */
     uint32_t current;      /* the origin being read ... */
     uint32_t turn;         /* ... and for how many records so far */
     int64_t turn_until;    /* by the first origin's clock: from then on another one is behind */

@@ -56,7 +56,15 @@ static int64_t copy_record(struct history *history, const struct event *event)
     held->no_cpu = (struct no_cpu){0};
     held->runnable = 0;
     held->next = 0;
+    history->held_count++;
+    history->held_events += event_is_metered(event->header->id);
     return index;
+}
+
+static void note_released(struct history *history, const struct held *held)
+{
+    history->held_count--;
+    history->held_events -= event_is_metered(held->record.header.id);
 }
 
 static void note_holder(struct end *end, const struct stream *stream)
@@ -83,7 +91,6 @@ static int add_to_stream(struct history *history, struct stream *stream, const s
         stream->first_held = (uint32_t)index + 1;
     stream->last_held = (uint32_t)index + 1;
     stream->held_count++;
-    history->held_count++;
     history->origins[stream->origin].held++;
     return 0;
 }
@@ -115,7 +122,7 @@ static void release_first_kept(struct history *history, struct end *end)
     else
         held_at(history, history->last_released)->next = index_and_1;
     history->last_released = index_and_1;
-    history->held_count--;
+    note_released(history, kept);
 }
 
 bool holding_release_older(struct history *history, struct end *end, const struct record *record)
@@ -149,7 +156,7 @@ void holding_remove_first(struct history *history, struct stream *stream)
     if (first->next == 0)
         stream->last_held = 0;
     stream->held_count--;
-    history->held_count--;
+    note_released(history, first);
     history->origins[stream->origin].held--;
     if (end != NULL && --end->held == 0)
         release_end(history, end);
@@ -169,7 +176,6 @@ int holding_keep(struct history *history, struct end *end, const struct event *e
     else
         held_at(history, end->last_kept)->next = (uint32_t)index + 1;
     end->last_kept = (uint32_t)index + 1;
-    history->held_count++;
     return 0;
 }
 

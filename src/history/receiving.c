@@ -175,6 +175,14 @@ static bool may_be_there(const struct history *history, const struct elsewhere *
            (!where->local && where->machine == NO_MACHINE);
 }
 
+/* Without SENDCALL, silence is no proof: a metered sender may be in its call for long. But the meter announces the ends of
+ * metered processes when they are connected, or first used, and a sender that has been silent until now is rare. A
+ * RECEIVE that waits for it would hold back its stream, while reports say that nothing happens. */
+static uint64_t announced_by(uint64_t time)
+{
+    return time > UINT64_MAX / 2 ? UNRELATED : time + MOMENT;
+}
+
 /* Live: an origin whose clock no message relates is known beyond a time when it is by the wall clocks, give or take the
  * patience. */
 static uint64_t beyond_by_wall_clock(const struct history *history, uint32_t number,
@@ -209,6 +217,8 @@ static int64_t least_known(const struct look *look, const struct elsewhere *wher
         uint64_t beyond = history_known_beyond(history, i, where->origin, time);
         if (beyond == UNRELATED && other->astray)
             continue;
+        if (beyond == UNRELATED && history_have_one_clock(history, i, where->origin))
+            beyond = announced_by(time);
         if (beyond == UNRELATED)
             beyond = beyond_by_wall_clock(history, i, where->origin, time);
         if (other->progress > beyond || (beyond == UNRELATED && !where->patient))

@@ -10,6 +10,7 @@
  * A gap is proven missing if one of these holds:
  * - The sender's end was closed or its recording has ended, so everything reported is known.
  * - It lies before the recorded part of the path.
+ * - The sender's recording has no SENDs at all.
  * - Sender and receiver have one clock, and the sender's recording is known MOMENT beyond the RECEIVE: within that time
  *   a SEND or SENDCALL reports what was sent.
  * - A later SEND of the direction is known, and the sender's recording MOMENT beyond that.
@@ -251,7 +252,8 @@ bool look_is_missing(struct look *look, const struct sent *next)
     const struct end *from = look->from;
     const struct origin *origin = &look->history->origins[from->origin];
 
-    if (look->forced || from->destroyed || origin->ended || origin->quiet)
+    if (look->forced || from->destroyed || origin->ended || origin->quiet ||
+        origin->leaves_out_sends)
         return true;
     if (look->end->external && !may_have_sent(look)) /* a loss may have been reported since */
         return is_read_up_to(look);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void say(const struct acquiring *acquiring, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -283,9 +284,24 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
     say_spared(acquiring);
     /* begins first: until then all that was marked is silent, and what is in progress meanwhile makes counts doubtful */
     result = meter->begin(meter, ret_begun, problem);
+    ret_begun->time = clock_now(CLOCK_MONOTONIC);
     if (result >= 0)
         say_left_out(acquiring);
     return result;
+}
+
+void acquiring_since(struct meter_begun *begun, char text[SINCE_TEXT_SIZE])
+{
+    uint64_t wall = begun->time + clock_now(CLOCK_REALTIME) - clock_now(CLOCK_MONOTONIC);
+    uint64_t rest = wall % 1000000, more = rest == 0 ? 0 : 1000000 - rest;
+    time_t second = (time_t)((wall + more) / 1000000000);
+    char clock[sizeof("14:03:07")];
+    struct tm local;
+
+    begun->time += more;
+    localtime_r(&second, &local);
+    strftime(clock, sizeof(clock), "%H:%M:%S", &local);
+    snprintf(text, SINCE_TEXT_SIZE, "%s.%03u", clock, (unsigned)((wall + more) / 1000000 % 1000));
 }
 
 /* ---- later ---- */

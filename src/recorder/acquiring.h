@@ -46,6 +46,10 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
 
 #define ACQUIRED_TEXT_SIZE 256
 
+/* After acquiring_begin: rounds begun->time up to a millisecond of the wall clock, and writes that: "14:03:07.123". */
+#define SINCE_TEXT_SIZE 16
+void acquiring_since(struct meter_begun *begun, char text[SINCE_TEXT_SIZE]);
+
 /* After acquiring_begin. Which descendants were taken without being chosen: "nginx[812] and its 4 children, ..."; "": none. */
 void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_SIZE]);
 

@@ -60,12 +60,60 @@ else
     skip "the kernel's own threads, chosen by id" "takes long: only with ./dev test --all"
 fi
 
+# ---- how long ----
+
+# Sends, by its own account: the wall clock before and after each.
+cat > sends.py << 'END'
+import socket, time
+a, b = socket.socketpair()
+end = time.time() + 100
+with open("sends", "w", buffering=1) as file:
+    while time.time() < end:
+        before = time.time_ns()
+        a.send(b"x")
+        print(before, time.time_ns(), file=file)
+        b.recv(1)
+        time.sleep(0.002)
+END
+python3 sends.py &
+sender=$!
+wait_for 30 test -s sends
+take_over --duration 1500ms -o lasts.trace -p $sender
+wait $acquirer
+kill $sender
+"$dpm" dump --json lasts.trace > lasts.json 2> dump.err
+# Of the time of day that the first line shows, and 1.5 s from then on: sends by the sender's account, and whether the trace
+# has at least as many.
+during() {
+    python3 - << 'END'
+import json, re, time
+hour, minute, second = re.search(r"^dpm: metering 1 process since (\d+):(\d+):(\d+\.\d{3})$", open("err").read(), re.M).groups()
+sends = [[int(word) for word in line.split()] for line in open("sends") if line.endswith("\n")]
+first = sends[0][0]
+local = time.localtime(first / 1e9)
+midnight = first - first % 10**9 - (local.tm_hour * 3600 + local.tm_min * 60 + local.tm_sec) * 10**9
+since = midnight + (int(hour) * 60 + int(minute)) * 60 * 10**9 + round(float(second) * 1000) * 10**6
+if since < first:
+    since += 24 * 3600 * 10**9
+sent = sum(since <= before and after <= since + 1500000000 for before, after in sends)
+recorded = sum(json.loads(line)["event"] == "SEND" for line in open("lasts.json"))
+print(sent > 0, recorded >= sent)
+END
+}
+during=$(during)
+name="--duration counts from when metering began, as the first line shows: all sends since then are recorded"
+if [ "$during" = "False True" ]; then
+    skip "$name" "by its own account, the program did not run in that time"
+else
+    check_equal "$name" "True True" "$during"
+fi
+
 # ---- old connections ----
 
 connections 3
 take_over -o old.trace --descendants "$holder"
 check_equal "it says how many processes it meters; --descendants takes the child, too" \
-    "dpm: metering 2 processes: ${crowd##*/}[$holder] and its child" "$(head -n 1 err)"
+    "dpm: metering 2 processes since TIME: ${crowd##*/}[$holder] and its child" "$(first_line err)"
 echo use >&7
 wait_for 30 grep -q 'done' held
 let_go
@@ -101,7 +149,7 @@ reports() {
 }
 for signal in $signals; do
     take_over --interval 200ms -o $signal.trace --name "${crowd##*/}" --name no-such-name -p $parent
-    check "it meters the processes of that name, and those of these numbers" grep -q '^dpm: metering 3 processes$' err
+    check "it meters the processes of that name, and those of these numbers" grep -q '^dpm: metering 3 processes since [0-9:.]*$' err
     check_equal "... a name without a process is then a note" "dpm: note: no process is named no-such-name" \
         "$(grep 'note: no process' err)"
     check_equal "... so are descendants that are left out, which are named" \
@@ -147,7 +195,7 @@ taken() {
     rm -rf taken.trace
     take_over -o taken.trace "$@"
     let_go
-    sed -n 's/^dpm: //; s/\[[0-9]*\]/[N]/g; s/metered: .*/metered/; /^metering/p; /^note/p' err | sort
+    sed -n 's/^dpm: //; s/\[[0-9]*\]/[N]/g; s/metered: .*/metered/; s/ since [0-9:.]*[0-9]//; /^metering/p; /^note/p' err | sort
     "$dpm" stats --json taken.trace | jq -r '.processes[] | select(.pid != null).pid' | sort | xargs
 }
 # tree PROCESS: it and all its descendants.

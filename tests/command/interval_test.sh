@@ -39,6 +39,15 @@ wait_for '^Machine$' 0
 wait_for ', so far$' "$(reports ', so far$')"
 END
 
+# reported.sh REPORTED: waits, as a part of the command, until a line of a report matches this and other reports have
+# followed. It sends nothing itself.
+cat > reported.sh << 'END'
+i=0
+until grep -q "$1" err || [ $i = 600 ]; do i=$((i + 1)) && sleep 0.05; done
+sleep 0.6
+[ $i -lt 600 ]
+END
+
 # record NAME TOTAL OPTIONS MESSAGES...
 record() {
     name=$1 total=$2 options=$3
@@ -60,17 +69,61 @@ record() {
 # the first part is more than is read from the history at once
 record "$meter" 62,100 "" 60000 100 200 300 400 500 600
 # What is new in each interval adds up to the whole: the first report, and the intervals of the others.
-sum=$(awk '
+# sum_up: messages sent, of the first report and the intervals of the others
+sum_up() {
+    awk '
     /^1 trace, / { reports += /, so far$/; interval = 0; table = 0 }
     /^In the last / { interval = 1; getline; sub(",", "", $1); sum += $1 }
     /^PROCESS .* CPU TIME/ { for (at = 1; at <= NF && $at != "SENT"; at++) { } table = 1 }
     /^$/ { table = 0 }
     reports == 1 && !interval && table && match($0, / [0-9,]+ +([0-9.]+ +)?[0-9.]+ [KM]?i?B /) {
         text = substr($0, RSTART, RLENGTH); gsub(",", "", text); split(text, words, " "); sum += words[1] }
-    END { print sum }' err)
-check_equal "the intervals add up to the whole" "$("$dpm" stats --json "$meter.trace" | jq '[.processes[].sent.messages] | add')" "$sum"
+    END { print sum }' err
+}
+whole=$("$dpm" stats --json "$meter.trace" | jq '[.processes[].sent.messages] | add')
+check_equal "the intervals add up to the whole" "$whole" "$(sum_up)"
 check "... and there are some" test "$(grep -c '^In the last ' err)" -ge 3
 check "... with the latencies of the interval" sh -c "sed -n '/^In the last/,/^1 trace/p' err | grep -q 'receive-queue delay'"
 
 [ "$meter" = ptrace ] || record ptrace 2,000 "--meter ptrace" 2000
+
+# The client is not metered, and without SENDCALL no silence proves that its sends will not come. No report says that
+# nothing has happened: first all events are counted, then all figures know them, while the server still runs.
+cat > serve.py << 'END'
+import os, socket
+listener = socket.create_server(("127.0.0.1", 0))
+with open("port.new", "w") as file:
+    print(listener.getsockname()[1], file=file)
+os.rename("port.new", "port")
+for _ in range(60):
+    connection, _ = listener.accept()
+    connection.sendall(connection.recv(100))
+    connection.close()
+END
+cat > ask.py << 'END'
+import os, socket, time
+for _ in range(1200):
+    if os.path.exists("port"):
+        break
+    time.sleep(0.05)
+for i in range(60):
+    with socket.create_connection(("127.0.0.1", int(open("port").read()))) as connection:
+        connection.sendall(b"x" * 20)
+        connection.recv(100)
+    time.sleep(0.02)
+END
+python3 ask.py &
+rm -f err
+"$dpm" run --interval 250ms --flags send,receive --kinds tcp -o strangers.trace sh -c "
+    python3 serve.py && sh reported.sh ' 120 events.* so far$' && sh reported.sh ' 120 events, .* so far$'" > out 2> err
+check_equal "an unmetered client: all events are reported while it goes on" 0 $?
+wait $!
+check_equal "... no report counts fewer than the one before" "" "$(awk '/ events.*, so far$/ {
+    for (at = 1; $at !~ /^events/; at++) { } if ($(at - 1) < last) print; last = $(at - 1) }' err)"
+so_far err | grep '^Matched receives: ' > live
+check_equal "... its receives are given up, and no send" "Matched receives: 60 to or from unmonitored peers." "$(cat live)"
+whole=$("$dpm" stats --json strangers.trace | jq '[.processes[].sent.messages] | add')
+check_equal "... the intervals add up to the whole" "60 60" "$whole $(sum_up)"
+
+
 finish

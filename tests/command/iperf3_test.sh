@@ -101,7 +101,7 @@ server=$!
 wait_for 30 listening
 timeout 60 "$dpm" acquire -o server.trace "$(pgrep -P $server)" > out 2> acquire.err &
 acquirer=$!
-wait_for 30 grep -q '^dpm: metering 1 process$' acquire.err
+wait_for 30 grep -q '^dpm: metering 1 process since ' acquire.err
 timeout 60 "$dpm" run -o client.trace -- iperf3 -c 127.0.0.1 -p $port -P 4 -n 16M -b 200M --bidir \
     -J --debug --logfile apart/client.json > apart/client.out 2> err
 wait $server
@@ -134,7 +134,7 @@ take_both() {
     wait $client
     kill $watcher
     sed 1d beginnings > middle/beginnings
-    grep -q '^dpm: metering 2 processes$' acquire.err
+    grep -q '^dpm: metering 2 processes since ' acquire.err
 }
 
 # record_middle OPTION...: a busy machine may need longer to load the meter.

@@ -202,6 +202,11 @@ take_over() {
     wait_for 30 grep -q '^dpm: metering' err
 }
 
+# first_line [FILE]: without the time since when processes are metered.
+first_line() {
+    head -n 1 "$@" | sed 's/ since [0-9:.]*[0-9]/ since TIME/'
+}
+
 # let_go [SIGNAL]: ends it as its user would, and waits; returns its exit status.
 # shellcheck disable=SC2120 # acquire_test.sh gives one
 let_go() {

@@ -60,7 +60,7 @@ old_tcp=$!
 timeout 60 redis-benchmark -s "$scratch/socket" -n 10000000 -c 10 -k 1 -t get -q > old-unix 2>&1 &
 old_unix=$!
 check "it is taken over under load" take_over -o middle.trace --ring 64M $pid
-check "... it alone" grep -q '^dpm: metering 1 process$' err
+check "... it alone" grep -q '^dpm: metering 1 process since [0-9:.]*$' err
 tell info total_net_output_bytes 1
 kill $old_tcp $old_unix
 tell use used 2

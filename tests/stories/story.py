@@ -52,7 +52,8 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T signals T with N                       kill(2); who then is stopped, or ends, does so in a line of its own
      T execs FILE; T calls PROCEDURE [of FILE]    from now on it sends, receives and waits there; "calls nothing"
      T is renamed NAME
-     T ends [with N]                          exit status, or "with signal 9"
+     T ends [with N] [in D]                   exit status, or "with signal 9". With D, it closes its connections and wakes its
+                                              parent so long after its last record
   and
      lose N of T; ring data loses N           records; the first leaves a gap in the sequence
      at D TYPE FIELD=VALUE ...                any other record, with the fields of event/event.c; stream=T
@@ -202,6 +203,7 @@ class Thread:
         self.now = self.cpu = 0
         self.runnable = self.told = self.voluntary = self.involuntary = 0
         self.pc, self.in_library, self.ended, self.end = 0, False, False, None
+        self.gone = None
         self.comm, self.image, self.user, self.cgroup, self.parent = name.split(".")[0], 0, 0, 1, 0
         self.begun, self.last, self.sending, self.alive = 0, 0, None, 0
         if leader is None:
@@ -540,6 +542,11 @@ class Story:
         end.last_receive = thread.now
         end.moves.append((thread.now, -size if end.connection.kind in BYTE_STREAMS else -1, None))
 
+    def close(self, end, time):
+        end.closed = time
+        if end.machine and end.announced:
+            end.machine.add(time, "DESTROYPATH", flags=NO_STREAM, path=end.number)
+
     def sleep(self, thread, time, call, late=0, state=1, flags=0):
         thread.voluntary += 1
         thread.now += time
@@ -549,7 +556,7 @@ class Story:
 
     def sleep_until(self, thread, other, call, ends, late):
         """The other thread wakes this one, by what it does at its clock now, or by its end."""
-        at = other.end if ends else other.now
+        at = other.gone if ends else other.now
         if at is None:
             raise StoryError(f"{other.name} has not ended")
         if at <= thread.now:
@@ -575,12 +582,16 @@ class Story:
             raise StoryError(f"{other} wakes {thread.name} before it waits")
         thread.now = waker.now + WAKE
 
-    def end(self, thread, status):
+    def end(self, thread, status, time):
         thread.schedule(always=True)
         thread.leader.alive -= 1
         last = thread.leader.alive == 0
         thread.record("TERMINATION", status=status, last=int(last))
-        thread.end, thread.ended = thread.now, True
+        thread.end, thread.gone, thread.ended = thread.now, thread.now + time, True
+        for connection in self.connections.values() if time else []:
+            for end in connection.ends:
+                if end.owner.leader is thread.leader and end.closed is None:
+                    self.close(end, thread.gone)
 
     def file(self, thread, name):
         machine = thread.machine
@@ -669,9 +680,7 @@ class Story:
         elif verb == "closes":
             end = self.end_of(thread, words.words.pop(0))
             thread.tick()
-            end.closed = thread.now
-            if end.machine and end.announced:
-                end.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=end.number)
+            self.close(end, thread.now)
         elif verb in ("sends", "starts", "finishes"):
             self.sends(thread, verb, words)
         elif verb == "receives":
@@ -702,10 +711,10 @@ class Story:
             library = words.option("of")
             self.calls(thread, words.words.pop(0), library)
         elif verb == "ends":
-            status = 0
+            status, time = 0, duration(words.option("in", "0"))
             if words.flag("with"):
                 status = int(words.words.pop()) << (0 if words.flag("signal") else 8)
-            self.end(thread, status)
+            self.end(thread, status, time)
         else:
             raise StoryError(f"no such act: {verb}")
         words.done()

@@ -26,6 +26,54 @@ says: 67% 200 ms 1 nap[101] timer clock_nanosleep
 says: 33% 100 ms 1 nap[102] timer clock_nanosleep
 says: The parts add up to the elapsed time.
 
+== beside load: what a process that ends takes after its last record is waited for, and known
+| make   fork ------ waits ---------------------------.
+| sh       '-- 100 ms --| last record -- no CPU 30 ms -'| make is woken at once
+process make launched
+process sh created by make
+sh computes 100ms
+sh ends in 30ms
+make waits for sh
+make ends
+$ dpm why --json trace
+jq: .spent_on_ns.child > 28.9e6 and .spent_on_ns.no_cpu < 1.1e6 and .spent_on_ns.unknown < 1e3
+jq: [.rows[] | select(.spent_on == "child") | [.pid, .system_call]] == [[100, "wait4"]]
+$ dpm why trace
+says: 29.0 ms 1 make[100] end of a process wait4
+
+== beside load: what is no CPU of the parent, is not the child's end
+| make   fork ------ waits ------------------ no CPU 20 ms --.
+| sh       '-- 100 ms --| last record -- 30 ms -'|
+process make launched
+process sh created by make
+sh computes 100ms
+sh ends in 30ms
+make waits for sh late 20ms
+make ends
+$ dpm why --json trace
+jq: .spent_on_ns.child > 28.9e6 and .spent_on_ns.no_cpu > 20e6 and .spent_on_ns.no_cpu < 21.1e6 and .spent_on_ns.unknown < 1e3
+
+== beside load: the end of a pipe comes when its sender has ended, though it made its last record before the wait
+| curl  SEND --| last record -- no CPU 40 ms --.
+| wc       no CPU 10 ms -- RECEIVE, waits -----'-- end of the file
+process sh launched
+process curl created by sh
+process wc created by sh
+pipe p: curl > wc
+curl computes 20ms
+curl sends 1000 on p
+curl ends in 40ms
+wc receives on p late 10ms
+wc finds the end of p
+wc ends
+sh waits for curl
+sh waits for wc
+sh ends
+$ dpm why --json trace
+jq: .spent_on_ns.child > 38e6 and .spent_on_ns.unknown < 1e3
+$ dpm why trace
+says: 1 wc[102] end of a process
+
 == two sleeps at once: only the longer one counts
 | sh     fork, fork ----------- waits for both ------.
 | nap.1      '-- 100 ms --'                          |

@@ -83,6 +83,50 @@ static const char *const cases[] = {
     "order s3#1 s2#1 s3#3\n"
     "then 1 unmatched-receives\n",
 
+    "sendcall is not recorded: silence is no proof, but a sender is announced within a second, or "
+    "is not metered\n"
+    "MACHINE A without SENDCALL / STREAM s1\n"
+    "PATH p1 tcp 1:80 to 1:4000\n"
+    "@10     s1#1 RECEIVE p1 [0,10)   <- 10 external\n"
+    "@11     s1#2 SEND    p1 [0,5)\n"
+    "@1s     s2#1 EXEC\n"
+    "@1s+20  s2#2 EXEC\n"
+    "@1s+30  s2#3 EXEC\n"
+    "@1s+40  s1#3 RECEIVE p1 [10,30)  <- 20 external\n" /* known now, so it waits for nothing */
+    "@1s+50  s2#4 EXEC\n"
+    "order s2#1 s1#1 s1#2 s2#3 s1#3 s2#4\n"
+    "then 3 external\n",
+
+    "sendcall is not recorded: a sender that is announced within a second is waited for\n"
+    "MACHINE A without SENDCALL / STREAM s1, s3\n"
+    "PATH p1 tcp 1:80 to 1:4000\n"
+    "@10     s1#1 RECEIVE p1 [0,10)   <- s3#1:10\n"
+    "@1s     PATH p2 tcp 1:4000 to 1:80\n"
+    "@2s     s2#1 EXEC\n"
+    "@5..3s  s3#1 SEND    p2 [0,10)\n"
+    "@3s+10  s2#2 EXEC\n"
+    "order s2#1 s3#1 s1#1\n",
+
+    "sendcall is not recorded: what a sender announced later sends from then on is matched\n"
+    "MACHINE A without SENDCALL / STREAM s1, s3\n"
+    "PATH p1 tcp 1:80 to 1:4000\n"
+    "@10     s1#1 RECEIVE p1 [0,10)   <- 10 external\n"
+    "@2s     s2#1 EXEC\n"
+    "@3s     PATH p2 tcp 1:4000 to 1:80\n"
+    "@5..3s  s3#1 SEND    p2 [0,10)\n"
+    "@3s+20  s1#2 RECEIVE p1 [10,20)  <- s3#2:10\n"
+    "@3s+15..3s+30 s3#2 SEND p2 [10,20)\n"
+    "order s2#1 s1#1 s3#1\n"
+    "then 1 external, 1 unmatched-sends\n",
+
+    "sends are not recorded: no receive waits for one\n"
+    "MACHINE A without SEND without SENDCALL / STREAM s1 / PATH p1>p2 unix-stream\n"
+    "@10     s1#1 RECEIVE p2 [0,10)  <- 10 external\n"
+    "@20     s2#1 EXEC\n"
+    "@30     s2#2 EXEC\n"
+    "order s1#1 s2#1\n"
+    "then 1 external\n",
+
     "nothing received, end of file: it is no message\n"
     "STREAM s1, s2 / PATH p1>p2 unix-stream\n"
     "@10     s2#1 RECEIVE p2 END_OF_FILE\n",

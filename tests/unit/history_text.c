@@ -207,6 +207,26 @@ static void begin_again(struct reading *reading, uint64_t *patience)
     }
 }
 
+/* What was read from a live source has come out, or is held. */
+static void compare_held(struct run *run, struct history *history)
+{
+    const struct reading *reading = run->reading;
+    const struct tape *tape = &reading->tapes[0];
+    struct history_counts counts;
+    uint64_t read = 0, out = 0;
+
+    for (size_t i = 0; i < tape->at; i++)
+        read += event_is_metered(tape->records[i]->id);
+    for (size_t i = 0; i < reading->line_count; i++)
+        out += reading->lines[i].is_out && event_is_metered(reading->lines[i].record->id);
+    history_counts(history, &counts);
+    if (out + counts.held != read)
+        fprintf(run->report,
+                "  %" PRIu64 " events are read, %" PRIu64 " are out, %" PRIu64
+                " are counted as held\n",
+                read, out, counts.held);
+}
+
 static void run_history(struct run *run)
 {
     struct reading *reading = run->reading;
@@ -225,8 +245,12 @@ static void run_history(struct run *run)
         assert_true(result > 0);
         if (result == SOURCE_RECORD)
             note(run, &event);
+        else if (!two)
+            compare_held(run, history);
     }
     history_counts(history, &run->counts);
+    if (run->counts.held != 0)
+        fprintf(run->report, "  %" PRIu64 " events are held at the end\n", run->counts.held);
     if (two)
         history_clock(history, 1, reading->tapes[1].last_time, &run->offset, &run->error);
     history_free(history);

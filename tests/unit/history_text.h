@@ -26,8 +26,8 @@
  *
  * What the text does not mention must not exist: a record without "<-" has no edge, and a count that is not named is 0.
  * Some checks apply to every case: each record comes out once and after its causes; an edge describes its sender as the
- * sender's own record does; edges add up to the counts; and live sources, which have no record now and then, give the
- * same edges.
+ * sender's own record does; edges add up to the counts; live sources, which have no record now and then, give the same
+ * edges; and what is read of them is out or counted as held.
  *
  * Statements are on separate lines, or separated by " / ":
  *

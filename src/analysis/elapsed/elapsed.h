@@ -39,9 +39,9 @@ enum elapsed_kind {
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK,        /* a lock or semaphore */
-    ELAPSED_TIMER,       /* asleep for a time that the program chose */
-    ELAPSED_CHILD,       /* waits for an unmonitored child */
+    ELAPSED_LOCK,  /* a lock or semaphore */
+    ELAPSED_TIMER, /* asleep for a time that the program chose */
+    ELAPSED_CHILD, /* waits for the end of a child that is not metered, or of a process after its last record */
     ELAPSED_STOPPED,     /* by a signal */
     ELAPSED_EVENT,       /* poll, select or epoll: a timeout, or an event that no record explains */
     ELAPSED_INPUT,       /* reads or writes something else: a terminal, a device */

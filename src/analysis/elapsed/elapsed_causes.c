@@ -33,6 +33,7 @@ struct cause {
     enum rank rank;
     uint32_t source; /* interval */
     uint64_t arrival, sent;
+    bool is_likely; /* as in struct interval */
 };
 
 static enum rank rank_of(const struct history_edge *edge, uint64_t sent, uint64_t received)
@@ -70,6 +71,7 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
 
     if (cause.source == 0)
         return cause;
+    cause.is_likely = edge->kind == EDGE_END && edge->path == 0;
     cause.arrival = cause.sent = begun_at(interval_at(analysis, cause.source));
     if (is_message(edge) && arrived > cause.sent)
         cause.arrival = arrived;
@@ -77,6 +79,15 @@ static struct cause cause_of(const struct elapsed_analysis *analysis,
         cause.arrival = elapsed_common_time(analysis, event->event.origin, event->came);
     cause.rank = rank_of(edge, cause.sent, received);
     return cause;
+}
+
+/* The end of a file comes when a process that ends closes it, some time after its last record: perhaps the wait began in
+ * between. */
+static bool is_of_ending(const struct elapsed_analysis *analysis, const struct history_edge *edge,
+                         const struct cause *cause, uint64_t received)
+{
+    return edge->kind == EDGE_END && !cause->is_likely &&
+           interval_at(analysis, cause->source)->terminates && received < cause->arrival + ENDING;
 }
 
 void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_event *event,
@@ -91,7 +102,8 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
         const struct cause cause = cause_of(analysis, event, edge, arrived, received);
         if (cause.source == 0 || (began == 0 && !is_message(edge)))
             continue;
-        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began)
+        if (edge->kind != EDGE_WAKEUP && cause.arrival + SOON < began &&
+            !is_of_ending(analysis, edge, &cause, received))
             continue; /* it was there before the wait */
         if (is_better(&cause, &best))
             best = cause;
@@ -101,6 +113,7 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
     interval->source = best.source;
     interval->arrival = best.arrival;
     interval->is_message = best.rank > RANK_OTHER;
+    interval->is_likely = best.is_likely;
 }
 
 /* Whether the other end has ended a wait for it: with space, or with its answer to connect. */

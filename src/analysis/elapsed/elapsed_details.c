@@ -18,7 +18,7 @@ static const struct {
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock", "lock"},
     [ELAPSED_TIMER] = {"timer", "timer"},
-    [ELAPSED_CHILD] = {"unmonitored child", "child"},
+    [ELAPSED_CHILD] = {"end of a process", "child"},
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
     [ELAPSED_INPUT] = {"terminal or device", "input"},

@@ -35,6 +35,7 @@ struct interval {
     uint32_t waits;
     bool asleep;     /* the wait comes first */
     bool is_message; /* `source` has sent it */
+    bool is_likely;  /* `source` perhaps held the other end of the pipe: no record shows what did */
     bool receives;   /* a RECEIVE of something */
     bool serves;     /* ... with which a request begins, on the side that serves */
     bool in_request; /* the thread had received a request that was not answered yet */
@@ -155,6 +156,9 @@ uint64_t elapsed_common_time(const struct elapsed_analysis *analysis, uint32_t o
                              uint64_t time);
 
 /* ---- elapsed_causes.c ---- */
+
+/* ns: a process has closed its files so long after its last record, at most, as the history takes it (DYING). */
+#define ENDING 100000000u
 
 /* The interval at whose end an edge begins; 0: not known. */
 uint32_t elapsed_source_of(const struct elapsed_analysis *analysis,

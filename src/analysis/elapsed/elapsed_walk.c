@@ -141,12 +141,25 @@ static void charge_awake(struct walk *walk, uint64_t begin, const struct interva
     charge(walk, begin, ELAPSED_UNKNOWN, interval->computes);
 }
 
-/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown. */
+/* A process makes its last record before it closes its files and wakes its parent, and may have no CPU meanwhile: then the
+ * others still wait for its end. But the end of a file that comes much later is that of another process. */
+static enum elapsed_kind kind_after_arrival(const struct walk *walk,
+                                            const struct interval *interval)
+{
+    if (interval->source == 0 || interval->is_message || interval->is_likely ||
+        !interval_at(walk->analysis, interval->source)->terminates)
+        return ELAPSED_UNKNOWN;
+    return interval->asleep && interval->end > interval->arrival + ENDING ? ELAPSED_UNKNOWN
+                                                                          : ELAPSED_CHILD;
+}
+
+/* The thread's wait was over at `arrival`, as it seems: the rest that the kernel's figures do not cover is unknown,
+ * unless it is the end of a process. */
 static void charge_from_arrival(struct walk *walk, uint64_t arrival,
                                 const struct interval *interval)
 {
     charge_no_cpu(walk, elapsed_runnable_since(walk->analysis, interval, arrival), interval);
-    charge(walk, arrival, ELAPSED_UNKNOWN, interval->waits);
+    charge(walk, arrival, kind_after_arrival(walk, interval), interval->waits);
 }
 
 static enum elapsed_kind kind_of(const struct walk *walk, uint32_t detail)

@@ -305,7 +305,6 @@ static void build_totals(const struct statistics *statistics, struct communicati
         add_traffic(&result->sent, &result->processes[i].sent);
     }
     result->traces = origins;
-    result->events = statistics->events;
     result->unknown_streams = statistics->unknown_streams;
     result->unseen_bytes = statistics->unseen_bytes;
     result->unseen_sent_bytes = statistics->unseen_sent_bytes;
@@ -325,6 +324,8 @@ static void build_totals(const struct statistics *statistics, struct communicati
     }
     result->matched = true;
     history_counts(statistics->history, &result->matching);
+    result->not_known_yet = result->matching.held;
+    result->events = statistics->events + result->not_known_yet;
 }
 
 static int build(struct statistics *statistics, uint32_t origins, struct communication *result)

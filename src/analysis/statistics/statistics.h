@@ -327,6 +327,9 @@ struct communication {
 
     uint32_t traces;       /* origins of the source */
     uint64_t events;       /* records of events: SEND to TERMINATION, WAKEUP */
+    /* of these, while recording: a receive waits for its send, and what its thread did afterwards waits with it. They
+     * are in no other figure. */
+    uint64_t not_known_yet;
     uint64_t lost;         /* records that could not be written */
     uint64_t skipped;      /* of these, hooks that the kernel skipped: at most one event each */
     uint64_t dropped;      /* datagrams dropped by a full receive queue */

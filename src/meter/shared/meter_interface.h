@@ -45,6 +45,8 @@ struct meter_begun {
     /* Directions of UNIX sockets that were too busy to align: their offsets may not agree with those of the other
      * end. */
     uint32_t unsettled;
+    /* CLOCK_MONOTONIC, ns: every event is recorded since then, at the latest. From acquiring_begin. */
+    uint64_t time;
 };
 
 struct meter_interface {

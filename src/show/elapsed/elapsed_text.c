@@ -321,10 +321,10 @@ static void print_hints(const struct elapsed *elapsed, const struct elapsed_acco
               "--pid PID, on its machine), and give dpm why both traces.\n",
               into);
     if (matters(account, ELAPSED_CHILD))
-        fputs(
-            "\nTo know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
-            "dpm run.\n",
-            into);
+        fputs("\nA process closes its files after its last record, and may lack a CPU meanwhile. "
+              "To know what an unmonitored child did, meter it, too: dpm acquire --descendants, or "
+              "dpm run.\n",
+              into);
     folding_end(&folding);
 }
 

@@ -129,7 +129,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         [ELAPSED_DISK] = "waited for the disk",
         [ELAPSED_LOCK] = "waited for a lock",
         [ELAPSED_TIMER] = "slept until a timer ended",
-        [ELAPSED_CHILD] = "waited for an unmonitored child",
+        [ELAPSED_CHILD] = "waited for a process to end",
         [ELAPSED_STOPPED] = "was stopped by a signal",
         [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
         [ELAPSED_INPUT] = "waited for a terminal or device",

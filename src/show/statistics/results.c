@@ -517,6 +517,7 @@ static void matching(const struct communication *all, const void *row, struct re
 
 static const struct result_column of_recording[] = {
     {"events", NULL, RESULT_COUNT, ALL(events)},
+    {"not_known_yet", NULL, RESULT_COUNT, ALL(not_known_yet)},
     {"lost", NULL, RESULT_COUNT, ALL(lost)},
     {"skipped", NULL, RESULT_COUNT, ALL(skipped)},
     {"dropped", NULL, RESULT_COUNT, ALL(dropped)},

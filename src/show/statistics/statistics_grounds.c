@@ -18,7 +18,7 @@ void print_statistics_heading(const struct communication *communication, FILE *f
     struct folding folding;
     FILE *into = folding_begin(&folding, file);
     char machine[MACHINE_TEXT_SIZE];
-    char text[3][UNIT_SIZE];
+    char text[4][UNIT_SIZE];
 
     show_duration(communication->duration, text[0]);
     show_count(communication->events, text[1]);
@@ -30,7 +30,11 @@ void print_statistics_heading(const struct communication *communication, FILE *f
         machine_text(communication, i, machine);
         fprintf(into, "%s %s", i == 0 ? "" : ",", machine);
     }
-    fprintf(into, ", %s, %s events, %s lost%s\n", text[0], text[1], text[2],
+    show_count(communication->not_known_yet, text[3]);
+    fprintf(into, ", %s, %s events", text[0], text[1]);
+    if (communication->not_known_yet > 0)
+        fprintf(into, " (%s not known yet)", text[3]);
+    fprintf(into, ", %s lost%s\n", text[2],
             options->live             ? ", so far"
             : communication->complete ? ""
                                       : ", not complete");

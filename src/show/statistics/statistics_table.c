@@ -121,13 +121,18 @@ int show_last_interval(const struct communication *since, FILE *file)
 {
     const struct show_options options = {.live = true, .table = TABLE_PROCESSES};
     char duration[UNIT_SIZE], sent[COUNTED_SIZE], bytes[UNIT_SIZE], title[3 * UNIT_SIZE];
+    char waiting[COUNTED_SIZE];
 
     show_duration(since->duration, duration);
     show_counted(since->sent.messages, "message", sent);
     show_bytes(since->sent.bytes, bytes);
     snprintf(title, sizeof(title), "In the last %s", duration);
     print_title(file, title);
-    fprintf(file, "%s sent, %s.\n", sent, bytes);
+    show_counted(since->not_known_yet, "event", waiting);
+    fprintf(file, "%s sent, %s", sent, bytes);
+    if (since->not_known_yet > 0)
+        fprintf(file, "; %s not known yet", waiting);
+    fputs(".\n", file);
     return print_statistics_tables(since, file, &options);
 }
 
