@@ -280,7 +280,7 @@ if ended other-sockets unix; then
         "\([.[] | select(.path != null)] | length) " +
         (map(select(.event == "TERMINATION"))[0] | "\(.failed_sends) \(.failed_receives)")' other-sockets-unix.json)"
     check_equal "... and there is no complaint" "" "$(grep -i -E 'lost|error|missing|not known' rest.err |
-        grep -v ' 0 lost' | grep -v -E 'not known how much|not known, and nothing of io_uring')"
+        grep -v ' 0 lost' | grep -v -E 'not known how much|not known, and nothing of io_uring|P may be too high: edges are missing')"
     [ "$by" != kernel ] || check "... a wait for one is a BLOCK" test "$(echo "$others" | wc -w)" -le \
         "$(jq -s '[.[] | select(.event == "BLOCK" and .system_call == 45)] | length' other-sockets-unix.json)"
 fi
