@@ -51,7 +51,7 @@ bundle ends
 make waits for bundle
 make ends
 $ dpm report trace
-first: Time 67% of 90.0 ms: python3 bundle.py[104] computed. 33%: 3 python3 processes computed.
+first: Time 67% of 90.0 ms: python3 bundle.py[104] computed. 33%: 3 python3 obj.py processes computed.
 
 == one worker of a pool that has most to do is named, though all have the same command line
 process pool launched

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The script that the label names, "obj.py" of "python3 obj.py a.c"; length 0: none. */
-static size_t script_of(const struct elapsed_row *row, const char **ret_script)
+size_t elapsed_script(const struct elapsed_row *row, const char **ret_script)
 {
     size_t name = strcspn(row->label, " ");
     const char *word = row->label + name + (row->label[name] == ' ');
@@ -24,9 +23,9 @@ static size_t script_of(const struct elapsed_row *row, const char **ret_script)
 static bool have_same_script(const struct elapsed_row *one, const struct elapsed_row *other)
 {
     const char *script, *others;
-    size_t length = script_of(one, &script);
+    size_t length = elapsed_script(one, &script);
 
-    return length == script_of(other, &others) && memcmp(script, others, length) == 0;
+    return length == elapsed_script(other, &others) && memcmp(script, others, length) == 0;
 }
 
 /* Threads of several processes of a program, or a script, belong together; so do its procedures. */

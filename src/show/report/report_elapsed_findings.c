@@ -22,7 +22,10 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
 
     show_text(row->process, STREAM_NAME_SIZE, name);
     if (group->leader_time * 5 < group->time * 3) {
-        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s processes", group->processes, name);
+        const char *script;
+        size_t length = elapsed_script(row, &script);
+        snprintf(text, PROCESS_TEXT_SIZE, "%zu %s%s%.*s processes", group->processes, name,
+                 length == 0 ? "" : " ", (int)length, script);
         return;
     }
     show_labelled_process(group->leader->process, group->leader->pid, group->leader->label, leader);

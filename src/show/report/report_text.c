@@ -181,7 +181,7 @@ int show_report_text(const struct report *report, FILE *file)
 /* ---- at the end of a recording ---- */
 
 /* Whatever else there is, it fits on a screen of 40 lines. */
-#define RECORDED_LINES 20 /* of findings */
+#define RECORDED_LINES 12 /* of findings */
 #define RECORDED_ROWS  5  /* of processes, and of pairs */
 
 /* The first findings, the heaviest processes and pairs, and how to see the rest. */
