@@ -135,7 +135,9 @@ int show_report_findings(const struct report *report, FILE *file)
 
 /* ---- tables ---- */
 
-static int print_table(const struct report_table *from, const struct report *report, FILE *file)
+/* `says_more`: with the command that shows all of it. */
+static int print_table(const struct report_table *from, const struct report *report, bool says_more,
+                       FILE *file)
 {
     char words[UNIT_SIZE] = "more of it";
     struct table table;
@@ -149,6 +151,8 @@ static int print_table(const struct report_table *from, const struct report *rep
         result = table_print(&table, file);
     }
     table_done(&table);
+    if (!says_more)
+        return result;
     if (from->left_out > 0)
         snprintf(words, sizeof(words), "%zu more", from->left_out);
     print_where_more_is(file, words, from->command, report->traces);
@@ -171,7 +175,7 @@ int show_report_text(const struct report *report, FILE *file)
                     content.aside);
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
-        result = print_table(&content.tables[i], report, file);
+        result = print_table(&content.tables[i], report, true, file);
     if (result == 0)
         print_statistics_grounds(report->communication, file);
     report_content_done(&content);
@@ -181,7 +185,7 @@ int show_report_text(const struct report *report, FILE *file)
 /* ---- at the end of a recording ---- */
 
 /* Whatever else there is, it fits on a screen of 40 lines. */
-#define RECORDED_LINES 12 /* of findings */
+#define RECORDED_LINES 11 /* of findings */
 #define RECORDED_ROWS  5  /* of processes, and of pairs */
 
 /* The first findings, the heaviest processes and pairs, and how to see the rest. */
@@ -199,7 +203,7 @@ static int show_recorded_briefly(const struct report *report, FILE *file)
         result = shown < 0 ? (int)shown : 0;
     }
     for (size_t i = 0; i < content.table_count && result == 0 && !ferror(file); i++)
-        result = print_table(&content.tables[i], report, file);
+        result = print_table(&content.tables[i], report, false, file);
     if (result == 0 && !ferror(file)) {
         char words[2 * UNIT_SIZE] = "more of it";
         size_t left = content.finding_count - (size_t)shown;
