@@ -9,7 +9,6 @@
  *      0 Z 6200345 10     has slept for 10 ms
  *      0 S 6200345        has sent
  */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

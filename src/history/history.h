@@ -145,7 +145,7 @@ struct history_counts {
     uint64_t events; /* handed out */
     /* read, and not handed out yet, of types that are metered: what they belong to is not known yet. 0 at the end */
     uint64_t held;
-    uint64_t exact;  /* edges, as are the next two */
+    uint64_t exact; /* edges, as are the next two */
     uint64_t ordered;
     uint64_t inferred;
     uint64_t external;   /* RECEIVEs, and SENDs to unmonitored peers */

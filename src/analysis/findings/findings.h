@@ -38,7 +38,7 @@ enum finding_kind {
     FINDING_ARCS_MISSING, /* the true P may be smaller, as events were not metered: .missing */
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
-    FINDING_CRITICAL,   /* processes that carry the critical path: .critical */
+    FINDING_CRITICAL,     /* processes that carry the critical path: .critical */
     FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .flights */
 
     FINDING_LATE_SENDER,    /* its receiver waited for messages: .wait */

@@ -258,8 +258,8 @@ static int find_failures(const struct communication *communication, struct findi
             continue;
         found++;
         uint64_t time = covered_time(&communication->failures[i].covered);
-        struct finding *finding = findings_add(findings, FINDING_FAILED,
-                                               findings_share(time, communication->duration));
+        struct finding *finding =
+            findings_add(findings, FINDING_FAILED, findings_share(time, communication->duration));
         if (finding == NULL)
             return -ENOMEM;
         finding->failure = &communication->failures[i];

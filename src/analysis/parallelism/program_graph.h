@@ -182,9 +182,10 @@ struct graph_stream {
     uint64_t told_time; /* ... at this time, and the latest ... */
     uint64_t told_last; /* ... at this time */
     uint64_t proc_time;
-    uint64_t since;      /* when it fell asleep */
-    uint64_t no_cpu;     /* ns since then in which it was awake without a CPU, before its latest event */
-    uint64_t slept;      /* ... and how long it has slept, ns */
+    uint64_t since; /* when it fell asleep */
+    uint64_t
+        no_cpu;     /* ns since then in which it was awake without a CPU, before its latest event */
+    uint64_t slept; /* ... and how long it has slept, ns */
     uint64_t stopped;    /* when a signal stopped it; 0: it is not stopped */
     uint64_t sent;       /* CPU time at its latest send ... */
     uint64_t sent_when;  /* ... time of that send, by its origin's clock */

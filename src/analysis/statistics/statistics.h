@@ -325,8 +325,8 @@ struct communication {
     uint64_t interval;      /* ns; 0: not asked for */
     int64_t interval_begin; /* ns from the first record to the first interval */
 
-    uint32_t traces;       /* origins of the source */
-    uint64_t events;       /* records of events: SEND to TERMINATION, WAKEUP */
+    uint32_t traces; /* origins of the source */
+    uint64_t events; /* records of events: SEND to TERMINATION, WAKEUP */
     /* of these, while recording: a receive waits for its send, and what its thread did afterwards waits with it. They
      * are in no other figure. */
     uint64_t not_known_yet;
