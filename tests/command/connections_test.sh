@@ -109,7 +109,7 @@ else
 fi
 for flags in "$@"; do
     waits=1
-    repeat record unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --kinds tcp,pipe --flags $flags
+    repeat record unshare -n -m sh elsewhere.sh "$dpm" run --meter kernel --flags $flags
     if [ $status -eq 99 ]; then
         skip "kernel meter, packets on another processor" "$(tail -n 1 err)"
         continue
