@@ -348,12 +348,12 @@ check_equal "... also if most of each are dropped" 'true [["inferred"]] wrong 0'
 check "... (they were)" test "$(wc -l < cut-dropped.log)" -lt 200
 "$dpm" stats --json all.trace > all.stats 2> stats.err
 
-# but for what iperf3's server leaves in its queue when it ends
-left=0
-! is_part iperf || left=$(jq '.trace | .matching.unmatched_sends - .dropped - .refused' iperf.stats)
-echo "# unmatched, dropped, refused: $(jq -c '.trace | [.matching.unmatched_sends, .dropped, .refused]' all.stats), left $left"
-check_equal "of all that was dropped or refused the sends are unmatched, and no receive is" "$left 0" "$(jq -r '.trace |
-    "\(.matching.unmatched_sends - .dropped - .refused) \(.matching.unmatched_receives)"' all.stats)"
+# iperf3's server may end with datagrams in its queue: at most those that it has not counted
+is_part iperf || behind=0
+left=$(jq '.trace | .matching.unmatched_sends - .dropped - .refused' all.stats)
+check "of all that was dropped or refused the sends are unmatched, and those left in a queue ($left of $behind)" \
+    test "$left" -ge 0 -a "$left" -le "$behind"
+check_equal "... and no receive is" 0 "$(jq .trace.matching.unmatched_receives all.stats)"
 
 # ---- two recordings, joined by the packets alone ----
 
