@@ -118,7 +118,7 @@ int recording_report_finish(const struct recording_command *command,
     say_how_to_get_the_rest(command);
     bool written = fflush(command->messages) != EOF && !ferror(command->messages);
     int error = errno;
-    /* the page does not depend on whether somebody reads the text */
+    /* a closed pipe ends the text, not the page */
     if (command->options->html != NULL)
         result = whole_report_write_html(whole, command->options->html, problem);
     return result == 0 && !written

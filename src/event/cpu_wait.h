@@ -17,7 +17,7 @@
 
 #include "event/event.h"
 
-/* Of one thread; all zero at first. */
+/* The state of one thread; all zero at first. */
 struct cpu_wait {
     bool known;     /* a SCHEDULE was seen */
     uint64_t count; /* ns that it has waited for CPUs, as its latest SCHEDULE says */

@@ -216,7 +216,7 @@ static bool answers(const struct communication *communication, const struct part
     return false;
 }
 
-/* A server that waits for requests of its clients, which have connected to it, is idle; nobody is late. */
+/* A server that waits for requests of its clients, which have connected to it, is idle: its client is not late. */
 static bool is_idle_server(const struct communication *communication,
                            const struct communication_pair *pair)
 {
