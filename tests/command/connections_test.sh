@@ -26,6 +26,11 @@ record() {
     status=$?
     [ $status -eq 99 ] && return
     "$dpm" dump --json trace > dump.json 2> dump.err
+    # The program makes all its connections while it is metered: a path that is older shows that the beginning passed by the
+    # meter. Kernels that keep programs away from certain processes do so in an interrupt, too, and count nothing.
+    jq -ce 'select(.event == "PATH" and .kind == "tcp" and .older)' dump.json > older.json &&
+        echo "the kernel skipped hooks, without a count: $(wc -l < older.json) paths are older" >> dump.err
+    return 0
 }
 
 # compare LOG TYPE...: these types agree.

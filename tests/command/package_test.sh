@@ -107,7 +107,7 @@ check_equal 'dpm check says what the built program says' "$expected $(tail -n 1 
     "$found $(tail -n 1 out)"
 if [ $found = 0 ] || [ $found = 3 ]; then
     runs 'dpm run meters a command' "$installed" run -o true.trace -- true
-    check '... and reports it' grep -q '^true ' err
+    check '... and reports it' grep -q '^true\[' err
 else
     skip 'dpm run meters a command' "$(tail -n 1 out)"
 fi
@@ -193,7 +193,7 @@ works_in() {
     if [ $found = 0 ] || [ $found = 3 ]; then
         check_equal 'dpm run meters a command' 0 "$(cat "$1/run.status")"
         check '... which does what it does without' grep -qx mnt "$1/ls.out"
-        check '... and reports it' grep -q '^ls ' "$1/run.err"
+        check '... and reports it' grep -q '^ls\[' "$1/run.err"
         check_equal 'dpm stats reads the trace' 0 "$(cat "$1/stats.status")"
         check_equal '... of that command' '[true]' "$(jq -c '[.processes[].name == "ls"]' "$1/stats.json")"
         check '... as the built program does' sh -c "'$dpm' stats --json '$1/bare.trace' | cmp - '$1/stats.json'"
@@ -215,6 +215,7 @@ is not installed: apt-get install $2" "$(cat "$1/without.out" "$1/without.err")"
     check '... and loses nothing' grep -Eq '^dpm: [0-9]+ records of 2 hosts, 0 lost, in job$' "$1/with.err"
     check_equal '... and reports both' '["web1","web2"]' \
         "$(jq -c '[.processes[] | select(.name == "hostname").machine] | sort' "$1/job.json")"
+    [ "$tap_failed" = 0 ] || tail -n 20 "$1/hosts.out" "$1/with.err" | sed 's/^/# /'
 }
 
 # in_bare NUMBER SUITE LIBNATS: makes that Debian, and looks at what the package did in it.
