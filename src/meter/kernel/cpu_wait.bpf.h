@@ -23,6 +23,14 @@ static __always_inline bool kernel_knows_waits(void)
     return bpf_core_field_exists(((struct sched_info *)0)->run_delay);
 }
 
+/* From Linux 6.12 a task that sleeps may stay in the queue for a while. If it is moved to another CPU meanwhile, last_queued
+ * says that it waits, and says so until it is woken. */
+static __always_inline bool may_run(struct task_struct *task)
+{
+    return task->on_rq != 0 &&
+           !(bpf_core_field_exists(task->se.sched_delayed) && task->se.sched_delayed != 0);
+}
+
 /* ns that the task has waited for a CPU, a wait that is in progress or just over included. */
 static __always_inline uint64_t waited_for_cpu(struct task_struct *task)
 {
@@ -33,7 +41,7 @@ static __always_inline uint64_t waited_for_cpu(struct task_struct *task)
     waited = task->sched_info.run_delay;
     since = task->sched_info.last_queued;
     clock = plain_task(task)->se.cfs_rq->rq->clock;
-    return since == 0 || clock < since ? waited : waited + (clock - since);
+    return since == 0 || clock < since || !may_run(task) ? waited : waited + (clock - since);
 }
 
 /* SCHEDULE. As a STREAM record, it says something about the stream and is no event in it: it has no sequence number, but

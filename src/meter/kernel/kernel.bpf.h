@@ -54,6 +54,7 @@ struct sched_entity {
     uint64_t exec_start;
     uint64_t sum_exec_runtime;
     struct cfs_rq *cfs_rq;
+    unsigned char sched_delayed; /* from Linux 6.12: it sleeps, and is in the queue nevertheless */
 };
 
 /* Empty in kernels without CONFIG_SCHED_INFO. */
@@ -277,6 +278,7 @@ struct kernel_siginfo {
 struct task_struct {
     struct signal_struct *signal;
     unsigned int __state;
+    int on_rq;
     void *stack;
     unsigned int flags;
     struct sched_entity se;
