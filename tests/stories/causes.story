@@ -85,7 +85,7 @@ server ends
 python3 waits for server
 python3 ends
 $ dpm report trace
-first: Time 100% of 480 ms: server[101] slept until a timer ended (clock_nanosleep), 24 times; meanwhile 2 threads waited
+first: Time 100% of 480 ms: server[101] (in its threads serve) slept until a timer ended (clock_nanosleep), 24 times; meanwhile 2 threads waited
     for a lock or condition (futex).
 
 == threads that compute with a lock held: the procedure in which the others wait for it
@@ -210,7 +210,7 @@ vm sleeps 960ms in futex limit
 vm ends
 java ends
 $ dpm report trace
-first: Time 100% of 960 ms: java[100] slept until a timer ended (futex), 48 times; meanwhile other threads waited for a lock
+first: Time 100% of 960 ms: java[100] (in its threads worker-*) slept until a timer ended (futex), 48 times; meanwhile other threads waited for a lock
     or condition (futex).
 
 == threads of a JVM that compute in a synchronized block: the VM thread's own sleep is not what they wait for
@@ -243,7 +243,8 @@ end
 vm ends
 java ends
 $ dpm report trace
-first: java[100] computed; meanwhile other threads waited for a lock or condition (futex).
+first: java[100] (96% of that in its threads worker-*) computed; meanwhile other threads waited for a lock or condition
+    (futex).
 $ dpm why --json trace
 jq: .elapsed_ns as $elapsed | [.rows[] | select(.spent_on == "computing" and .thread == "worker-*").time_ns] | add / $elapsed > 0.95
 jq: .spent_on_ns.unknown <= 0.01 * .elapsed_ns and .spent_on_ns.timer == 0

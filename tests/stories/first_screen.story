@@ -67,6 +67,41 @@ pool ends
 $ dpm report trace
 first: Time 100% of 100 ms: python3[102] (70% of that) and 1 other computed
 
+== of the threads of a process, those with most are named: one, and several of one kind
+| java       == 10 ms == waits ...
+| VM Thread              == 60 ms ==
+process java launched
+thread vm of java created by java named "VM Thread"
+java computes 10ms
+vm sleeps in futex until java
+vm computes 60ms
+java sleeps in futex until vm
+java computes 2ms
+vm sleeps in futex until java
+vm ends
+java sleeps in futex until vm ends
+java ends
+$ dpm report trace
+first: java[100] (83% of that in its thread VM Thread) computed
+
+== ... by what is common to their names
+process java launched
+thread w.1 of java created by java named worker-1
+thread w.2 of java created by java named worker-2
+java computes 5ms
+5 times
+    w.1 sleeps in futex until w.2
+    w.1 computes 20ms
+    w.2 sleeps in futex until w.1
+    w.2 computes 20ms
+end
+w.1 ends
+w.2 ends
+java sleeps in futex until w.2 ends
+java ends
+$ dpm report trace
+first: java[100] (in its threads worker-*) computed
+
 == a database's process is named by user and database, not by what it does at the moment
 process postgres launched pid 400
 process backend.1 created by postgres named postgres command "postgres: alice shop 10.0.0.7(40212) UPDATE waiting"

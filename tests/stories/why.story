@@ -297,7 +297,7 @@ $ dpm why --waits trace
 like: server\[200\] serve +lock +futex
 $ dpm report trace
 first: of the time of 60 requests
-first: server[200] waited for a lock
+first: server[200] (in its threads serve) waited for a lock
 $ dpm why nothing
 exits: 1
 says: nothing

@@ -167,6 +167,17 @@ size_t elapsed_script(const struct elapsed_row *row, const char **ret_script);
 int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,
                    size_t *ret_count);
 
+/* Threads of one name. */
+struct elapsed_threads {
+    const struct elapsed_row *row; /* one of theirs, whose thread is their name */
+    uint64_t time;
+    bool several;
+};
+
+/* Of the threads of a group's leader, those of the name with most of its time. */
+struct elapsed_threads elapsed_group_threads(const struct elapsed_account *account,
+                                             const struct elapsed_group *group);
+
 struct elapsed_analysis;
 
 /* Errors: -ENOMEM; those of a file without a name in `directory` (NULL: $TMPDIR, or /var/tmp), with a line in

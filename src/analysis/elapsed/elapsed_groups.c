@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* elapsed_groups.c: rows of one program and one reason, together. See elapsed.h. */
-#include "analysis/elapsed/elapsed.h"
+#include "analysis/elapsed/elapsed_private.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ROWS_MOST 1000 /* smaller rows do not matter, and the searches are quadratic */
 
 size_t elapsed_script(const struct elapsed_row *row, const char **ret_script)
 {
@@ -65,6 +67,42 @@ static void add_process(const struct elapsed_account *account, size_t rows, size
     }
 }
 
+/* Those of the name of this row's thread. */
+static struct elapsed_threads threads_of(const struct elapsed_account *account, size_t rows,
+                                         const struct elapsed_group *group,
+                                         const struct elapsed_row *row)
+{
+    struct elapsed_threads threads = {.row = row};
+
+    for (size_t i = 0; i < rows; i++) {
+        const struct elapsed_row *other = &account->rows[i];
+        if (!is_of_process(group, other, group->leader) ||
+            !elapsed_are_alike(other->thread, row->thread))
+            continue;
+        threads.time += other->time;
+        threads.several = threads.several || other->tid == 0 || other->tid != row->tid;
+        if (strcmp(other->thread, threads.row->thread) != 0 && strchr(other->thread, '*') != NULL)
+            threads.row = other;
+    }
+    return threads;
+}
+
+struct elapsed_threads elapsed_group_threads(const struct elapsed_account *account,
+                                             const struct elapsed_group *group)
+{
+    size_t rows = account->row_count < ROWS_MOST ? account->row_count : ROWS_MOST;
+    struct elapsed_threads most = {.row = group->leader};
+
+    for (size_t i = 0; i < rows && most.time * 2 <= group->leader_time; i++) {
+        if (!is_of_process(group, &account->rows[i], group->leader))
+            continue;
+        struct elapsed_threads threads = threads_of(account, rows, group, &account->rows[i]);
+        if (threads.time > most.time)
+            most = threads;
+    }
+    return most;
+}
+
 static int by_time(const void *one, const void *other)
 {
     const struct elapsed_group *a = one, *b = other;
@@ -72,8 +110,6 @@ static int by_time(const void *one, const void *other)
     return a->time != b->time ? (a->time > b->time ? -1 : 1)
                               : (a->largest < b->largest ? -1 : a->largest > b->largest);
 }
-
-#define ROWS_MOST 1000 /* smaller rows do not matter, and the search is quadratic */
 
 int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,
                    size_t *ret_count)

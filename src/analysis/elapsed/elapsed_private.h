@@ -253,6 +253,8 @@ void elapsed_add_row(struct elapsed_row *sum, const struct elapsed_row *row);
 
 /* By what they say, without times and threads. */
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b);
+/* Whether threads of these names do the same: "worker-1" and "worker-*". */
+bool elapsed_are_alike(const char *thread, const char *other);
 int elapsed_make_rows(const struct elapsed_analysis *analysis, const struct part *parts,
                       size_t count, struct elapsed_account *account);
 

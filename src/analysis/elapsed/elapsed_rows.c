@@ -81,6 +81,11 @@ static int compare_threads(const char *a, const char *b)
     return order == 0 ? (int)lengths[0] - (int)lengths[1] : order;
 }
 
+bool elapsed_are_alike(const char *thread, const char *other)
+{
+    return compare_threads(thread, other) == 0;
+}
+
 int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *b)
 {
     int order = (int)a->kind - (int)b->kind;

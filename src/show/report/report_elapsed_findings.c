@@ -13,11 +13,34 @@
 
 #define say report_say
 
+#define THREAD_SIZE (STREAM_NAME_SIZE + UNIT_SIZE + 32)
+#define WHO_SIZE    (PROCESS_TEXT_SIZE + UNIT_SIZE + THREAD_SIZE)
+
+/* " (64% of that in its thread VM Thread)": threads of one name that have most of what their process has, if they have a
+ * name of their own. */
+static void thread_text(const struct elapsed_account *account, const struct elapsed_group *group,
+                        char text[THREAD_SIZE])
+{
+    const struct elapsed_threads threads = elapsed_group_threads(account, group);
+    char name[STREAM_NAME_SIZE + 1], share[UNIT_SIZE], part[UNIT_SIZE + 12] = "";
+
+    text[0] = '\0';
+    if (threads.row->thread[0] == '\0' || threads.time * 5 < group->leader_time * 3)
+        return;
+    show_text(threads.row->thread, STREAM_NAME_SIZE, name);
+    show_percent(threads.time, group->leader_time, share);
+    if (threads.time * 100 < group->leader_time * 99)
+        snprintf(part, sizeof(part), "%s%% of that ", share);
+    snprintf(text, THREAD_SIZE, " (%sin its thread%s %s)", part, threads.several ? "s" : "", name);
+}
+
 /* One that did most of it is named. */
-static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT_SIZE + UNIT_SIZE])
+static void group_text(const struct elapsed_account *account, const struct elapsed_group *group,
+                       char text[WHO_SIZE])
 {
     const struct elapsed_row *row = group->largest;
     char name[STREAM_NAME_SIZE + 1], leader[PROCESS_NAME_SIZE], share[UNIT_SIZE];
+    char thread[THREAD_SIZE];
     size_t others = group->processes - 1;
 
     show_text(row->process, STREAM_NAME_SIZE, name);
@@ -30,11 +53,12 @@ static void group_text(const struct elapsed_group *group, char text[PROCESS_TEXT
     }
     show_labelled_process(group->leader->process, group->leader->pid, group->leader->label, leader);
     show_percent(group->leader_time, group->time, share);
+    thread_text(account, group, thread);
     if (others == 0 || group->leader_time * 100 >= group->time * 99)
-        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s", leader);
+        snprintf(text, WHO_SIZE, "%s%s", leader, thread);
     else
-        snprintf(text, PROCESS_TEXT_SIZE + UNIT_SIZE, "%s (%s%% of that) and %zu other%s", leader,
-                 share, others, others == 1 ? "" : "s");
+        snprintf(text, WHO_SIZE, "%s (%s%% of that) and %zu other%s", leader, share, others,
+                 others == 1 ? "" : "s");
 }
 
 #define ACCOUNT_SIZE (COUNTED_SIZE + 3 * UNIT_SIZE + 60)
@@ -141,10 +165,12 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     };
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
-    char who[PROCESS_TEXT_SIZE + UNIT_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
+    char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
     char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE];
 
-    group_text(group, who);
+    group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
+                                            : &report->elapsed->run,
+               group, who);
     lock_text(report->elapsed, finding, lock);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
