@@ -366,6 +366,31 @@ first: ): 2 postgres processes waited for the disk (fdatasync), 24 times.
 $ dpm why --waits trace
 like: postgres.* disk +fdatasync
 
+== a request that comes while the server has no CPU to receive it: it does nothing else
+| client   ask ---.     .--- answered, asks again
+| server          '= 2 ='(8 ms for others)'= 2 =
+process server pid 200
+process client pid 300
+tcp c: client > server older
+5 times
+    client sends 3 on c
+    server receives 3 on c
+    server computes 2ms
+    server sends 3 on c
+    server lacks a CPU for 8ms
+    client receives 3 on c
+    client computes 1ms
+end
+client sends 3 on c
+server receives 3 on c
+server sends 3 on c
+client receives 3 on c
+$ dpm why --json trace
+jq: .requests.spent_on_ns | .no_cpu > 34e6 and .no_cpu < 36e6 and .queued < 1e6 and near(.computing; 10e6)
+$ dpm report trace
+first: server[200] could run, but had no CPU.
+never: did something else
+
 == a request that comes while the server computes for another one waits in its queue
 | a        ask ---.                .--- answered
 | b            ask ---.(15 ms)                   .--- answered

@@ -345,6 +345,40 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 
 /* ---- requests ---- */
 
+#define QUEUED_MOST 1000 /* intervals of a thread that lets a message wait */
+
+/* For how long the thread had no CPU in an interval, as far as it lies between the two times. */
+static uint64_t no_cpu_between(const struct interval *before, const struct interval *interval,
+                               uint64_t from, uint64_t to)
+{
+    uint64_t length = to > from ? to - from : 0;
+    uint64_t said =
+        interval->runnable > before->runnable ? interval->runnable - before->runnable : 0;
+    uint64_t time = interval->wait > 0       ? interval->queued
+                    : interval->cpu < length ? length - interval->cpu
+                                             : 0;
+
+    time = time < said ? time : said;
+    return time < length ? time : length;
+}
+
+/* A message waited for its receiver, which had no CPU, or did something else. */
+static void charge_queued(struct walk *walk, uint64_t arrival, const struct interval *receives)
+{
+    const struct interval *interval = receives;
+    uint64_t to = walk->now, no_cpu = 0;
+
+    for (int i = 0; i < QUEUED_MOST && to > arrival && interval->previous != 0; i++) {
+        const struct interval *before = interval_at(walk->analysis, interval->previous);
+        uint64_t from = before->end > arrival ? before->end : arrival;
+        no_cpu += no_cpu_between(before, interval, from, to);
+        to = from < to ? from : to;
+        interval = before;
+    }
+    charge(walk, walk->now - no_cpu, ELAPSED_NO_CPU, receives->computes);
+    charge(walk, arrival, ELAPSED_QUEUED, receives->waits);
+}
+
 /* Along the message that was received. */
 static uint32_t step_to_sender(struct walk *walk, const struct interval *interval)
 {
@@ -356,7 +390,7 @@ static uint32_t step_to_sender(struct walk *walk, const struct interval *interva
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
         charge_from_arrival(walk, arrival, interval);
     } else {
-        charge(walk, arrival, ELAPSED_QUEUED, interval->waits);
+        charge_queued(walk, arrival, interval);
     }
     if (interval->source == 0)
         return interval->previous;
