@@ -65,3 +65,24 @@ $ dpm why --json trace
 jq: .spent_on_ns.timer >= 299e6 and .spent_on_ns.timer <= 310e6 and near(.spent_on_ns.computing; 300e6)
 $ dpm report trace
 never: faster CPUs will not help
+
+== work that is interrupted all the time: what it would take at twice the speed is a lower bound, for it would also wait less
+| work  ==5==  (40 ms for others)  ==5==  (40 ms for others) ...
+process work launched
+10 times
+    work computes 5ms
+    work lacks a CPU for 40ms
+end
+work ends
+$ dpm report trace
+says: If it ran twice as fast, the run would take 5.6% less, and more where that also shortens waits for a CPU.
+
+== ... which does not matter where hardly anything else runs
+process work launched
+10 times
+    work computes 50ms
+    work lacks a CPU for 500us
+end
+work ends
+$ dpm report trace
+says: If it ran twice as fast, the run would take 50% less.

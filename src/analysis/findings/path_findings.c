@@ -35,6 +35,21 @@ static uint32_t row_of(const struct findings_from *from, uint32_t process)
     return NO_PROCESS;
 }
 
+/* The time of the account in which such a process could have run, but had no CPU: work that takes half the CPU time also
+ * waits less for it. */
+static uint64_t time_without_cpu(const struct findings_from *from, uint32_t process)
+{
+    const char *name = from->path->parallelism->processes[process].name;
+    const struct elapsed_account *run = from->elapsed == NULL ? NULL : &from->elapsed->run;
+    uint64_t time = 0;
+
+    for (size_t i = 0; run != NULL && i < run->row_count; i++)
+        if (run->rows[i].kind == ELAPSED_NO_CPU &&
+            strncmp(run->rows[i].process, name, STREAM_NAME_SIZE) == 0)
+            time += run->rows[i].time;
+    return time;
+}
+
 static struct finding *add_critical(const struct findings_from *from, uint32_t process,
                                     uint64_t cpu, uint64_t longest, struct findings *findings)
 {
@@ -52,6 +67,7 @@ static struct finding *add_critical(const struct findings_from *from, uint32_t p
     finding->critical.longest = path->longest;
     finding->critical.less = less;
     finding->critical.elapsed = elapsed_of(from);
+    finding->critical.no_cpu = time_without_cpu(from, process);
     return finding;
 }
 

@@ -134,6 +134,14 @@ static void part_text(const struct finding *finding, char text[UNIT_SIZE * 2])
     snprintf(text, UNIT_SIZE * 2, ", %s%% of the elapsed time", share);
 }
 
+/* The model has a processor for each: it does not know that less work waits less for one. */
+static const char *queue_text(const struct finding *finding)
+{
+    return finding->critical.no_cpu > finding->critical.less
+               ? ", and more where that also shortens waits for a CPU"
+               : "";
+}
+
 void report_say_critical(const struct report *report, const struct finding *finding,
                          struct report_content *content)
 {
@@ -154,15 +162,16 @@ void report_say_critical(const struct report *report, const struct finding *find
         report_say(content, "Path",
                    "%s%zu %s processes are on the critical path and carry %s%% of it%s; "
                    "%s has most, %s%%. If all of them ran twice as fast, the run would take %s%% "
-                   "less.",
-                   all, finding->critical.named, name, share, part, who, most, less);
+                   "less%s.",
+                   all, finding->critical.named, name, share, part, who, most, less,
+                   queue_text(finding));
     else
-        report_say(content, "Path",
-                   "%s %s %s%% of the critical path%s. If %s ran twice as fast, the run would take "
-                   "%s%% less.",
-                   who,
-                   finding->critical.tree ? "and the processes that it created carry" : "carries",
-                   share, part, finding->critical.tree ? "all of them" : "it", less);
+        report_say(
+            content, "Path",
+            "%s %s %s%% of the critical path%s. If %s ran twice as fast, the run would take "
+            "%s%% less%s.",
+            who, finding->critical.tree ? "and the processes that it created carry" : "carries",
+            share, part, finding->critical.tree ? "all of them" : "it", less, queue_text(finding));
 }
 
 void report_say_path_flights(const struct report *report, const struct finding *finding,
