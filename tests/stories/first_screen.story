@@ -32,6 +32,27 @@ client ends
 $ dpm report trace
 first: Time 100% of 1.00 s: client[100] computed.
 never: Late
+says: client[100] server[200] 10 30 B 100 1.00 s 50.0 us -
+
+== two threads that wait at the same time: the table has the time in which one of them waited, not their sum
+process client launched
+thread second of client created by client
+process server pid 200
+tcp a: client > server older ports 51000,80
+tcp b: client > server older ports 51001,80
+client sends 3 on a
+second sends 3 on b
+server idles 400ms
+server receives 3 on a
+server receives 3 on b
+server sends 6 on a
+server sends 6 on b
+client receives 6 on a
+second receives 6 on b
+second ends
+client ends
+$ dpm report trace
+says: server[200] client[100] 2 12 B 100 400 ms
 
 == of the processes of one name, those of one script belong together, and the one that took most is named
 | make       fork ----------------------------------------.

@@ -8,6 +8,7 @@
  *         or the one that has most of their part                           python3[12]: 76%
  */
 #include "analysis/findings/findings_private.h"
+#include "analysis/statistics/statistics_figures.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -214,39 +215,6 @@ static bool is_to_itself(const struct communication_pair *pair)
            pair->from.processes[0] == pair->to.processes[0];
 }
 
-static bool have_one_in_common(const struct party *one, const struct party *other)
-{
-    for (uint32_t i = 0; i < one->count; i++)
-        for (uint32_t k = 0; k < other->count; k++)
-            if (one->processes[i] == other->processes[k])
-                return true;
-    return false;
-}
-
-static bool answers(const struct communication *communication, const struct party *party)
-{
-    for (uint32_t i = 0; i < party->count; i++)
-        if (histogram_count(
-                &communication->processes[party->processes[i]].times.of[TIME_RESPONSE_WHOLE]) > 0)
-            return true;
-    return false;
-}
-
-/* A server that waits for requests of its clients, which have connected to it, is idle: its client is not late. */
-static bool is_idle_server(const struct communication *communication,
-                           const struct communication_pair *pair)
-{
-    if (!answers(communication, &pair->to))
-        return false;
-    for (size_t i = 0; i < communication->path_count; i++) {
-        const struct communication_path *path = &communication->paths[i];
-        if (have_one_in_common(&path->ends[0], &pair->from) &&
-            have_one_in_common(&path->ends[1], &pair->to))
-            return true;
-    }
-    return false;
-}
-
 /* ---- what the account of the time says already ---- */
 
 /* Whether an ELAPSED finding, which come first, is mostly about this process and one of these kinds (1 << enum elapsed_kind). */
@@ -300,7 +268,7 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
         struct finding *finding = &findings->list[i];
         if (finding->kind == FINDING_LATE_SENDER)
             finding->aside = have_no_part(from, &finding->wait.pair->to) ||
-                             is_idle_server(from->communication, finding->wait.pair);
+                             receiver_is_idle(from->communication, finding->wait.pair);
         else if (finding->kind == FINDING_LATE_RECEIVER)
             finding->aside = is_to_itself(finding->wait.pair);
         finding->aside = finding->aside || repeats(from, findings, finding);

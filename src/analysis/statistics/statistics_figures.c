@@ -68,6 +68,38 @@ bool knows_ended(const struct communication *communication)
     return !communication->has_rules;
 }
 
+static bool have_one_in_common(const struct party *one, const struct party *other)
+{
+    for (uint32_t i = 0; i < one->count; i++)
+        for (uint32_t k = 0; k < other->count; k++)
+            if (one->processes[i] == other->processes[k])
+                return true;
+    return false;
+}
+
+static bool answers(const struct communication *communication, const struct party *party)
+{
+    for (uint32_t i = 0; i < party->count; i++)
+        if (histogram_count(
+                &communication->processes[party->processes[i]].times.of[TIME_RESPONSE_WHOLE]) > 0)
+            return true;
+    return false;
+}
+
+bool receiver_is_idle(const struct communication *communication,
+                      const struct communication_pair *pair)
+{
+    if (!answers(communication, &pair->to))
+        return false;
+    for (size_t i = 0; i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (have_one_in_common(&path->ends[0], &pair->from) &&
+            have_one_in_common(&path->ends[1], &pair->to))
+            return true;
+    }
+    return false;
+}
+
 /* Caches pair_waited for sorting. */
 struct waiting {
     const struct communication_pair *pair;

@@ -26,6 +26,10 @@ bool sender_is_blocked(const struct communication_pair *pair);
 /* Whether the receiver waited longer than the messages or the sender. */
 bool sender_is_late(const struct communication_pair *pair);
 
+/* Whether the receiver is a server that the sender has connected to: it waits for requests, and nobody is late. */
+bool receiver_is_idle(const struct communication *communication,
+                      const struct communication_pair *pair);
+
 /* Whether `unused` is right: all messages were recorded. */
 bool knows_unused(const struct communication *communication);
 

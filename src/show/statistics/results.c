@@ -163,9 +163,10 @@ static void where(const struct communication *all, const void *row, struct resul
 
 static void late(const struct communication *all, const void *row, struct result_value *value)
 {
-    (void)all;
-    if (pair_waited(row) > 0)
-        set_text(value, sender_is_late(row) ? "the sender" : "the receiver", NAME_SIZE);
+    bool of_sender = sender_is_late(row);
+
+    if (pair_waited(row) > 0 && !(of_sender && receiver_is_idle(all, row)))
+        set_text(value, of_sender ? "the sender" : "the receiver", NAME_SIZE);
     else
         value->known = false;
 }
@@ -637,6 +638,10 @@ static const struct result_column of_pair[] = {
     {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
     {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE, .rank = 2},
     WAITS(PAIR),
+    {"receiver_waiting", "RECEIVE WAIT", RESULT_NS, PAIR(covered.receiver),
+     .known = PAIR(covered.receiver), .flags = RESULT_PEOPLE, .rank = 1},
+    {"messages_waiting", "RECEIVE-QUEUE DELAY", RESULT_NS, PAIR(covered.message),
+     .known = PAIR(covered.message), .flags = RESULT_PEOPLE, .rank = 2},
     {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE, .rank = 1},
 };
 
@@ -898,7 +903,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                      .needs = "receiver_wait_ns.sum message_wait_ns.sum sender_blocked_ns.sum",
                      .by_wait = true}},
          .report = {"Who sent to whom",
-                    "from to messages bytes share receiver_wait_ns.sum message_wait_ns.sum late",
+                    "from to messages bytes share receiver_waiting messages_waiting late",
                     .more = "dpm stats --all --by pair", .order = ORDER_BYTES},
          .csv = "from to messages bytes local shared size message_wait_ns receiver_wait_ns "
                 "delivery_ns messages_per_s bytes_per_s sender_blocked_ns messages_share share "
