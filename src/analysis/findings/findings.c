@@ -99,6 +99,11 @@ static unsigned rank_of(const struct finding *finding)
     }
 }
 
+bool finding_is_to_act_on(const struct finding *finding)
+{
+    return rank_of(finding) == 1;
+}
+
 /* Those of `ELAPSED` keep their order: they are an account. */
 static bool comes_before(const struct finding *one, const struct finding *other)
 {

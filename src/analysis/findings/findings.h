@@ -256,6 +256,9 @@ void findings_done(struct findings *findings);
 
 /* ---- finding_values.c ---- */
 
+/* Whether it says what a person can act on; not where the time went, nor what only explains. */
+bool finding_is_to_act_on(const struct finding *finding);
+
 /* "critical", "late_sender" ...: stable. */
 const char *finding_key(enum finding_kind kind);
 

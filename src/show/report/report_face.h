@@ -19,6 +19,7 @@
 struct report_values {
     const char *key; /* "critical" ... */
     bool aside;      /* shown only with all */
+    bool acts;       /* says what a person can act on */
     struct finding_values of;
 };
 

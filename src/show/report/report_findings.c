@@ -273,7 +273,9 @@ static const struct report_values *keep_values(const struct findings_from *from,
 
     if (values == NULL)
         return NULL;
-    *values = (struct report_values){.key = finding_key(finding->kind), .aside = finding->aside};
+    *values = (struct report_values){.key = finding_key(finding->kind),
+                                     .aside = finding->aside,
+                                     .acts = finding_is_to_act_on(finding)};
     finding_values(from, finding, &values->of);
     return values;
 }

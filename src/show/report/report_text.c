@@ -92,32 +92,66 @@ static size_t lines_of(const char *text)
     return lines;
 }
 
-/* Prints the first findings, as many as fit into so many lines; always one. Returns how many, or -ENOMEM. */
-static int64_t print_first_findings(const struct report_content *content, size_t lines, FILE *file)
+/* How many lines a finding takes, or -ENOMEM. */
+static int64_t lines_of_finding(const struct report_content *content, size_t index)
 {
-    size_t printed = 0;
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
 
-    for (; printed < content->finding_count; printed++) {
-        char *text = NULL;
-        size_t size;
-        FILE *one = open_memstream(&text, &size);
-        if (one == NULL)
-            return -ENOMEM;
-        print_finding(content, printed, one);
-        if (fclose(one) == EOF) {
-            free(text);
-            return -ENOMEM;
-        }
-        bool fits = printed == 0 || lines_of(text) <= lines;
-        if (fits) {
-            fputs(text, file);
-            lines -= lines_of(text) < lines ? lines_of(text) : lines;
-        }
-        free(text);
-        if (!fits)
+    if (file == NULL)
+        return -ENOMEM;
+    print_finding(content, index, file);
+    int64_t lines = fclose(file) == EOF ? -ENOMEM : (int64_t)lines_of(text);
+    free(text);
+    return lines;
+}
+
+static bool is_of_account(const struct report_finding *finding)
+{
+    return finding->values != NULL && strcmp(finding->values->key, "elapsed") == 0;
+}
+
+/* Lines of the first finding after the account of the time, if it says what to act on; 0: it does not. Or -ENOMEM. */
+static int64_t lines_to_act_on(const struct report_content *content)
+{
+    size_t index = 0;
+
+    while (index < content->finding_count && is_of_account(&content->findings[index]))
+        index++;
+    const struct report_finding *finding = &content->findings[index];
+    return index < content->finding_count && finding->values != NULL && finding->values->acts
+               ? lines_of_finding(content, index)
+               : 0;
+}
+
+/* Prints the first findings, as many as fit into so many lines; always one. The small parts of the account of the time make
+ * room for what a person can act on. Returns how many, or -ENOMEM. */
+static int64_t print_first_findings(const struct report_content *content, int64_t lines, FILE *file)
+{
+    int64_t printed = 0, to_act_on = lines_to_act_on(content);
+    bool account_ends = false;
+
+    if (to_act_on < 0)
+        return to_act_on;
+    for (size_t i = 0; i < content->finding_count; i++) {
+        int64_t takes = lines_of_finding(content, i);
+        bool of_account = is_of_account(&content->findings[i]);
+        if (takes < 0)
+            return takes;
+        if (of_account && account_ends)
+            continue;
+        if (printed > 0 && takes > lines - (of_account ? to_act_on : 0)) {
+            account_ends = true;
+            if (of_account)
+                continue;
             break;
+        }
+        print_finding(content, i, file);
+        lines -= takes;
+        printed++;
     }
-    return (int64_t)printed;
+    return printed;
 }
 
 int show_report_findings(const struct report *report, FILE *file)
