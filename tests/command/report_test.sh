@@ -8,7 +8,7 @@
 # ---- output formats ----
 
 runs "a report of two machines" "$dpm" report alpha beta
-check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 75.0 ms, 56 events, 3 lost" \
+check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 74.0 ms, 56 events, 3 lost" \
     "$(head -n 1 out)"
 says "... and says what was lost" "dpm: alpha: 3 records were lost"
 for title in 'What was found' Processes 'Who sent to whom' Connections Parallelism 'Critical path' \

@@ -88,13 +88,19 @@ static struct statistics_origin *find_origin(struct statistics *statistics, uint
     return &statistics->origins[number];
 }
 
-static void note_time(struct statistics_origin *origin, uint64_t time)
+/* MACHINE and the first COST are made before the meter is loaded, which takes seconds on a busy machine: they are no part of
+ * the recording's time. */
+static void note_time(struct statistics_origin *origin, const struct record_header *header)
 {
-    if (!origin->seen || time < origin->first_time)
+    bool before = header->id == EVENT_MACHINE || header->id == EVENT_COST;
+    uint64_t time = header->time;
+
+    if (!origin->seen || (!before && (!origin->began || time < origin->first_time)))
         origin->first_time = time;
     if (!origin->seen || time > origin->last_time)
         origin->last_time = time;
     origin->seen = true;
+    origin->began = origin->began || !before;
 }
 
 /* MACHINE is the first record of its trace; a second or late one is ignored. */
@@ -213,7 +219,7 @@ int statistics_add(struct statistics *statistics, const struct history_event *ev
 
     if (origin == NULL)
         return -ENOMEM;
-    note_time(origin, event->event.header->time);
+    note_time(origin, event->event.header);
     switch (event->event.header->id) {
     case EVENT_MACHINE:
         return add_machine(origin, &event->event);

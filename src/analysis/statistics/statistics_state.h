@@ -27,10 +27,12 @@
 
 struct statistics_origin {
     bool seen;
+    bool began; /* something came after the records of the meter's own start */
     bool machine_known;
     struct recorded_types recorded;
-    uint32_t meter;      /* enum meter_kind */
-    uint64_t first_time; /* of its records, ns, monotonic clock */
+    uint32_t meter; /* enum meter_kind */
+    uint64_t
+        first_time; /* of its records, ns, monotonic clock; if there are others, without those of the meter's start */
     uint64_t last_time;
     uint64_t last_event; /* when its latest event happened */
     struct origin_load load;
