@@ -34,6 +34,18 @@ first: Time 100% of 1.00 s: client[100] computed.
 never: Late
 says: client[100] server[200] 10 30 B 100 1.00 s 50.0 us -
 
+== a pipe of tokens: they wait until they are wanted, and nobody is late
+process make launched
+pipe tokens: make > make
+make sends 1 on tokens.1
+make sends 1 on tokens.1
+make computes 500ms
+make receives 1 on tokens.2
+make ends
+$ dpm report trace
+says: make[100] make[100] 2 2 B 100 - 500 ms -
+never: Queues
+
 == two threads that wait at the same time: the table has the time in which one of them waited, not their sum
 process client launched
 thread second of client created by client

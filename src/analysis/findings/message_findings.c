@@ -74,20 +74,32 @@ static int find_waits(const struct communication *communication, struct findings
     return result;
 }
 
+/* Tokens that a process keeps for itself in a pipe are no queue. */
+static bool has_others_messages(const struct communication *communication, uint32_t process)
+{
+    for (size_t i = 0; i < communication->pair_count; i++) {
+        const struct communication_pair *pair = &communication->pairs[i];
+        for (uint32_t k = 0; k < pair->to.count && !pair_is_to_itself(pair); k++)
+            if (pair->to.processes[k] == process)
+                return true;
+    }
+    return false;
+}
+
 static int find_queue(const struct communication *communication, struct findings *findings)
 {
-    uint32_t longest = 0;
+    uint32_t longest = NO_PROCESS;
+    double mean = 0;
 
-    for (uint32_t i = 1; i < communication->process_count; i++)
-        if (queue_mean(&communication->processes[i]) >
-            queue_mean(&communication->processes[longest]))
+    for (uint32_t i = 0; i < communication->process_count; i++)
+        if (queue_mean(&communication->processes[i]) > mean &&
+            has_others_messages(communication, i)) {
             longest = i;
-    if (communication->process_count == 0)
-        return 0;
-    const struct queue_length *queue = &communication->processes[longest].queue;
-    double mean = queue_mean(&communication->processes[longest]);
+            mean = queue_mean(&communication->processes[i]);
+        }
     if (mean < LONG_QUEUE)
         return 0;
+    const struct queue_length *queue = &communication->processes[longest].queue;
     struct finding *finding = findings_add(findings, FINDING_QUEUE, mean > 1 ? 1 : mean);
     if (finding == NULL)
         return -ENOMEM;

@@ -208,13 +208,6 @@ static bool have_no_part(const struct findings_from *from, const struct party *p
     return from->path != NULL && party->count > 0;
 }
 
-/* A pipe of tokens, or one by which a process wakes itself. */
-static bool is_to_itself(const struct communication_pair *pair)
-{
-    return pair->from.count == 1 && pair->to.count == 1 &&
-           pair->from.processes[0] == pair->to.processes[0];
-}
-
 /* ---- what the account of the time says already ---- */
 
 /* Whether an ELAPSED finding, which come first, is mostly about this process and one of these kinds (1 << enum elapsed_kind). */
@@ -270,7 +263,7 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
             finding->aside = have_no_part(from, &finding->wait.pair->to) ||
                              receiver_is_idle(from->communication, finding->wait.pair);
         else if (finding->kind == FINDING_LATE_RECEIVER)
-            finding->aside = is_to_itself(finding->wait.pair);
+            finding->aside = pair_is_to_itself(finding->wait.pair);
         finding->aside = finding->aside || repeats(from, findings, finding);
     }
 }

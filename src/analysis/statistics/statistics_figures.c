@@ -68,6 +68,12 @@ bool knows_ended(const struct communication *communication)
     return !communication->has_rules;
 }
 
+bool pair_is_to_itself(const struct communication_pair *pair)
+{
+    return pair->from.count == 1 && pair->to.count == 1 &&
+           pair->from.processes[0] == pair->to.processes[0];
+}
+
 static bool have_one_in_common(const struct party *one, const struct party *other)
 {
     for (uint32_t i = 0; i < one->count; i++)

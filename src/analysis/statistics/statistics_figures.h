@@ -30,6 +30,9 @@ bool sender_is_late(const struct communication_pair *pair);
 bool receiver_is_idle(const struct communication *communication,
                       const struct communication_pair *pair);
 
+/* A pipe of tokens, or one by which a process wakes itself: its messages wait until they are wanted. */
+bool pair_is_to_itself(const struct communication_pair *pair);
+
 /* Whether `unused` is right: all messages were recorded. */
 bool knows_unused(const struct communication *communication);
 

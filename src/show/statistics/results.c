@@ -164,8 +164,9 @@ static void where(const struct communication *all, const void *row, struct resul
 static void late(const struct communication *all, const void *row, struct result_value *value)
 {
     bool of_sender = sender_is_late(row);
+    bool nobody = of_sender ? receiver_is_idle(all, row) : pair_is_to_itself(row);
 
-    if (pair_waited(row) > 0 && !(of_sender && receiver_is_idle(all, row)))
+    if (pair_waited(row) > 0 && !nobody)
         set_text(value, of_sender ? "the sender" : "the receiver", NAME_SIZE);
     else
         value->known = false;
