@@ -8,6 +8,11 @@
 #   serial    the script that make waits for is named first, with its share
 #   idle      acquired for 3 s: the server that computes is named, not the process that only sleeps
 #   nagle     as many messages are held back as answers were late
+#   pooled    as many requests, and nearly as many that waited for the only connection, with the same longest wait
+#   queries   the requests of a program that asks for each item, counted, with their share of the elapsed time
+#   items     of twelve items that xargs hands out, the one that took longest is named first
+#   naps      each sleep is one, and no wakeup of another process's is said to end them
+#   read, epoll   as many waits for messages, nearly as long, in either call
 #
 # Prints a line for each, with what both say. CASES="ring pool" chooses; ROUNDS repeats (1).
 set -eu
@@ -100,7 +105,67 @@ case_nagle() {
     line nagle "$verdict" "${held:-none} held back; $late answers late by the client's clock"
 }
 
-cases=${CASES:-ring pool serial idle nagle}
+# near A B PART LEAST: whether A is B, up to this part of B, or LEAST
+near() {
+    awk -v a="$1" -v b="$2" -v part="$3" -v least="$4" 'BEGIN { d = a > b ? a - b : b - a; print d <= part * b || d <= least ? "right" : "WRONG" }'
+}
+
+# all VERDICT...
+all() {
+    case "$*" in *WRONG*) echo WRONG ;; *) echo right ;; esac
+}
+
+case_pooled() {
+    record /usr/bin/python3 "$here/pooled.py"
+    # shellcheck disable=SC2046 # words
+    set -- $(cat log) $(first | sed -n 's/.* \([0-9]*\) of \([0-9]*\) requests in [^ ]* waited for its 1 connection.* max \([0-9.]*\) ms (in.*/\1 \2 \3/p')
+    longest=$("$dpm" stats --json trace | jq '[.processes[].request_last_byte_ns | values | .max] | max / 1e6')
+    line pooled "$(all "$(near "${6:-0}" "$1" 0 0)" "$(near "${5:-0}" "$2" 0.2 2)" "$(near "${7:-0}" "$3" 0.25 5)" "$(near "$longest" "$4" 0.1 5)")" \
+        "${5:-none} of ${6:-none} waited, at most ${7:-0} ms (own log $2 of $1, $3 ms); the longest request took $longest ms (own clock $4 ms)"
+}
+
+case_queries() {
+    record /usr/bin/python3 "$here/queries.py"
+    read -r count share < log
+    # shellcheck disable=SC2046 # words
+    set -- $("$dpm" stats --json trace | jq -r '[.processes[] | select(.request_last_byte_ns != null)][0].request_last_byte_ns.count')
+    time=$("$dpm" why --json trace | jq '.requests.time_ns / 1e6')
+    line queries "$(near "${1:-0}" "$count" 0 0)" "${1:-0} requests (own count $count), $time ms in all ($share % of the elapsed time by its own clock)"
+}
+
+case_items() {
+    record sh -c "seq 12 | xargs -n1 -P3 $here/item.sh"
+    # shellcheck disable=SC2046 # words
+    set -- $(sort -k 2 -n log | tail -n 1)
+    case $(sed -n '/^Path/,/^[A-Z]/p' report | tr -s ' \n' ' ') in *"item.sh $1["*"and the processes that it created carry"*) verdict=right ;; *) verdict=WRONG ;; esac
+    line items $verdict "item $1 ($2 ms by its own clock): $(first | sed 's/.*Path/Path/' | cut -c 1-120)"
+}
+
+case_naps() {
+    record /usr/bin/python3 "$here/naps.py"
+    read -r naps burns count < log
+    said=$("$dpm" dump --json --type block trace | jq -s --argjson pid "$naps" '[.[] | select(.pid == $pid and (.system_call_name // "" | test("nanosleep")))] | length')
+    woken=$("$dpm" dump --json --matched --type wakeup trace | jq -s --argjson pid "$burns" '[.[] | select(.pid == $pid)] | length')
+    line naps "$(all "$(near "$said" "$count" 0 0)" "$(near "$woken" 0 0 1)")" "$said naps of $naps (own count $count); $woken wakeups by $burns, which only computes"
+}
+
+waits() {
+    record /usr/bin/python3 "$here/polls.py" "$1"
+    read -r reader count time < log
+    # shellcheck disable=SC2046 # words
+    set -- "$1" $("$dpm" stats --json trace | jq -r '[.pairs[] | .receiver_wait_ns | values][0] | "\(.count) \(.count * .mean / 1e6)"')
+    line "$1" "$(all "$(near "${2:-0}" "$count" 0 0)" "$(near "${3:-0}" "$time" 0.15 5)")" "$reader waited ${2:-0} times, ${3:-0} ms (own clock $count, $time ms)"
+}
+
+case_read() {
+    waits read
+}
+
+case_epoll() {
+    waits epoll
+}
+
+cases=${CASES:-ring pool serial idle nagle pooled queries items naps read epoll}
 echo "LOAD    CASE    TRUE  WHAT"
 for load in quiet loaded; do
     if [ $load = loaded ]; then
