@@ -46,6 +46,26 @@ $ dpm report trace
 says: make[100] make[100] 2 2 B 100 - 500 ms -
 never: Queues
 
+== two workers that take jobs from one pipe: the one without a job is idle, and nobody is late
+process pool launched
+process worker.1 created by pool
+process worker.2 created by pool
+pipe jobs: pool > worker.1
+pool sends 3 on jobs.1
+worker.1 receives 3 on jobs.2
+worker.1 computes 500ms
+pool idles 400ms
+pool sends 3 on jobs.1
+worker.2 receives 3 on jobs.2
+worker.2 computes 20ms
+worker.2 ends
+worker.1 ends
+pool waits for worker.2
+pool waits for worker.1
+pool ends
+$ dpm report trace
+never: Late
+
 == two threads that wait at the same time: the table has the time in which one of them waited, not their sum
 process client launched
 thread second of client created by client

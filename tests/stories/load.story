@@ -75,7 +75,7 @@ process work launched
 end
 work ends
 $ dpm report trace
-says: If it ran twice as fast, the run would take 5.6% less, and more where that also shortens waits for a CPU.
+says: If it ran twice as fast, the run would take 5.6% less, or more if that also shortens waits for a CPU.
 
 == ... which does not matter where hardly anything else runs
 process work launched

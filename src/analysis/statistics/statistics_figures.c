@@ -95,6 +95,8 @@ static bool answers(const struct communication *communication, const struct part
 bool receiver_is_idle(const struct communication *communication,
                       const struct communication_pair *pair)
 {
+    if (pair->to.count > 1 || pair_is_to_itself(pair))
+        return true;
     if (!answers(communication, &pair->to))
         return false;
     for (size_t i = 0; i < communication->path_count; i++) {

@@ -26,7 +26,8 @@ bool sender_is_blocked(const struct communication_pair *pair);
 /* Whether the receiver waited longer than the messages or the sender. */
 bool sender_is_late(const struct communication_pair *pair);
 
-/* Whether the receiver is a server that the sender has connected to: it waits for requests, and nobody is late. */
+/* Whether a receiver that waits is idle, and nobody late: a server that the sender has connected to, which waits for requests;
+ * one of several that take jobs from one end, as the workers of a pool do; or the sender itself. */
 bool receiver_is_idle(const struct communication *communication,
                       const struct communication_pair *pair);
 

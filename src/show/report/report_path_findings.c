@@ -138,7 +138,7 @@ static void part_text(const struct finding *finding, char text[UNIT_SIZE * 2])
 static const char *queue_text(const struct finding *finding)
 {
     return finding->critical.no_cpu > finding->critical.less
-               ? ", and more where that also shortens waits for a CPU"
+               ? ", or more if that also shortens waits for a CPU"
                : "";
 }
 
