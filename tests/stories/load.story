@@ -86,3 +86,27 @@ end
 work ends
 $ dpm report trace
 says: If it ran twice as fast, the run would take 50% less.
+
+== ... and so is what a process and those that it created would take
+process sh launched command "sh -c seq 2 | xargs ./item.sh"
+process xargs created by sh command "xargs ./item.sh"
+process item.1 created by xargs named item.sh command "./item.sh 1"
+item.1 computes 5ms
+item.1 ends
+xargs waits for item.1
+process item.2 created by xargs named item.sh command "./item.sh 2"
+for k in a b c d
+    process gzip.$k created by item.2 command "gzip -9"
+    gzip.$k computes 10ms
+    gzip.$k lacks a CPU for 60ms
+    gzip.$k ends
+    item.2 waits for gzip.$k
+end
+item.2 ends
+xargs waits for item.2
+xargs ends
+sh waits for xargs
+sh ends
+$ dpm report trace
+says: and the processes that it created carry 89% of the critical path
+says: If all of them ran twice as fast, the run would take 7.0% less, or more if that also shortens waits for a CPU.

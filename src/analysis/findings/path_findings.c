@@ -94,6 +94,8 @@ static int find_carrier(const struct findings_from *from, struct findings *findi
     if (finding == NULL)
         return -ENOMEM;
     finding->critical.tree = !carrier->alone;
+    if (!carrier->alone && from->elapsed != NULL)
+        finding->critical.no_cpu = from->elapsed->run.by_kind[ELAPSED_NO_CPU];
     ++*ret_found;
     return 0;
 }
