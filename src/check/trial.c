@@ -65,7 +65,7 @@ static const struct hook *find_hook(const char *program, size_t *ret_place)
 }
 
 /* For programs that are not in the table of hooks: iterators, and programs that are attached to nothing. */
-static enum answer is_offered(const struct btf *types, const char *section)
+static enum answer is_offered(const struct kernel_types *types, const char *section)
 {
     if (strncmp(section, "iter/", 5) == 0)
         return iterator_exists(types, section + 5) ? ANSWER_YES : ANSWER_NO;

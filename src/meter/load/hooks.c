@@ -14,6 +14,7 @@
  */
 #include "meter/load/hooks.h"
 
+#include "meter/load/kernel_types.h"
 #include "meter/load/libbpf_ways.h"
 
 #include <bpf/bpf.h>
@@ -157,57 +158,56 @@ _Static_assert(ARRAY_SIZE(hooks) <= HOOKS_MOST, "a meter has room for all links"
 
 /* ---- what the kernel supports ---- */
 
-int tracepoint_arguments(const struct btf *types, const char *name)
+int tracepoint_arguments(const struct kernel_types *types, const char *name)
 {
     char text[128];
-    int id;
 
     snprintf(text, sizeof(text), "btf_trace_%s", name);
-    id = btf__find_by_name_kind(types, text, BTF_KIND_TYPEDEF);
-    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+    const struct btf_type *type =
+        kernel_types_at(types, kernel_types_find(types, text, BTF_KIND_TYPEDEF));
     if (type != NULL) /* a pointer to a function, whose first argument is not the tracepoint's */
-        type = btf__type_by_id(types, type->type);
+        type = kernel_types_at(types, type->type);
     if (type != NULL && btf_is_ptr(type))
-        type = btf__type_by_id(types, type->type);
+        type = kernel_types_at(types, type->type);
     return type != NULL && btf_is_func_proto(type) ? (int)btf_vlen(type) - 1 : -1;
 }
 
-bool type_has_member(const struct btf *types, const char *name, const char *member)
+bool type_has_member(const struct kernel_types *types, const char *name, const char *member)
 {
-    int id = btf__find_by_name_kind(types, name, BTF_KIND_STRUCT);
-    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+    const struct btf_type *type =
+        kernel_types_at(types, kernel_types_find(types, name, BTF_KIND_STRUCT));
 
     for (unsigned i = 0; type != NULL && i < btf_vlen(type); i++)
-        if (strcmp(btf__name_by_offset(types, btf_members(type)[i].name_off), member) == 0)
+        if (strcmp(kernel_types_name(types, btf_members(type)[i].name_off), member) == 0)
             return true;
     return false;
 }
 
-bool iterator_exists(const struct btf *types, const char *name)
+static bool function_exists(const struct kernel_types *types, const char *name)
+{
+    return kernel_types_find(types, name, BTF_KIND_FUNC) != 0;
+}
+
+bool iterator_exists(const struct kernel_types *types, const char *name)
 {
     char function[128];
 
     snprintf(function, sizeof(function), "bpf_iter_%s", name);
-    return btf__find_by_name_kind(types, function, BTF_KIND_FUNC) >= 0;
-}
-
-static bool function_exists(const struct btf *types, const char *name)
-{
-    return btf__find_by_name_kind(types, name, BTF_KIND_FUNC) >= 0;
+    return function_exists(types, function);
 }
 
 /* Whether programs may be attached to a function's entry: tries one that does nothing. */
-static bool may_use_trampolines(const struct btf *types)
+static bool may_use_trampolines(const struct kernel_types *types)
 {
     const struct bpf_insn nothing[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K},
         {.code = BPF_JMP | BPF_EXIT},
     };
-    int function = btf__find_by_name_kind(types, "ip_send_skb", BTF_KIND_FUNC);
+    uint32_t function = kernel_types_find(types, "ip_send_skb", BTF_KIND_FUNC);
     LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
-                .attach_btf_id = function < 0 ? 0 : (uint32_t)function);
+                .attach_btf_id = function);
 
-    if (function < 0 || getenv("DPM_NO_TRAMPOLINES") != NULL)
+    if (function == 0 || getenv("DPM_NO_TRAMPOLINES") != NULL)
         return false;
     int program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "trial", "GPL", nothing, ARRAY_SIZE(nothing),
                                 &options);
@@ -220,9 +220,9 @@ int offers_look(struct offers *ret_offers, bool try)
 {
     quiet_libbpf();
     *ret_offers = (struct offers){.trampolines = true, .cgroups = true};
-    ret_offers->types = btf__load_vmlinux_btf();
-    if (ret_offers->types == NULL)
-        return -errno;
+    int result = kernel_types_read(&ret_offers->types);
+    if (result < 0)
+        return result;
     ret_offers->casts = function_exists(ret_offers->types, "bpf_rdonly_cast");
     if (!try)
         return 0;
@@ -235,7 +235,7 @@ int offers_look(struct offers *ret_offers, bool try)
 
 void offers_done(struct offers *offers)
 {
-    btf__free(offers->types);
+    kernel_types_free(offers->types);
 }
 
 static bool is_offered(const struct offers *offers, const struct hook *hook)

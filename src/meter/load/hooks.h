@@ -67,11 +67,11 @@ static inline bool hook_counts(const struct hook *hook)
     return (hook->flags & moments) == 0 && hook->kinds != METER_FILE;
 }
 
-struct btf;
+struct kernel_types;
 
 /* What this kernel supports. */
 struct offers {
-    struct btf *types;
+    struct kernel_types *types;
     bool trampolines; /* trampolines are allowed */
     bool cgroups;     /* control group programs can find out which task makes a call */
     /* the kernel can cast pointers (6.2); otherwise libbpf searches modules, which needs CAP_SYS_ADMIN */
@@ -105,12 +105,12 @@ int hooks_missing(const struct offers *offers, const enum hook_choice choices[HO
 int hooks_explain_no_types(struct problem *problem);
 
 /* Number of arguments of a tracepoint in these types; -1: there is no tracepoint of this name. */
-int tracepoint_arguments(const struct btf *types, const char *name);
+int tracepoint_arguments(const struct kernel_types *types, const char *name);
 
 /* Whether these types have a struct with this member. */
-bool type_has_member(const struct btf *types, const char *type, const char *member);
+bool type_has_member(const struct kernel_types *types, const char *type, const char *member);
 
 /* Whether the kernel has an iterator of this name. */
-bool iterator_exists(const struct btf *types, const char *name);
+bool iterator_exists(const struct kernel_types *types, const char *name);
 
 #endif

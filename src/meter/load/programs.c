@@ -2,12 +2,12 @@
 /* programs.c: handles the kernel programs one by one. See programs.h. */
 #include "meter/load/programs.h"
 
+#include "meter/load/kernel_types.h"
 #include "meter/load/libbpf_ways.h"
 #include "meter/load/meter_types.h"
 
 #include "meter.skel.h"
 
-#include <bpf/btf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,10 +82,12 @@ static int load_one(struct meter_bpf *kernel, struct bpf_program *program)
 /* As choose_hooks() in meter.c. */
 static bool exit_tells_last(void)
 {
-    struct btf *types = btf__load_vmlinux_btf();
-    bool tells = types != NULL && tracepoint_arguments(types, "sched_process_exit") > 1;
+    struct kernel_types *types;
 
-    btf__free(types);
+    if (kernel_types_read(&types) < 0)
+        return false;
+    bool tells = tracepoint_arguments(types, "sched_process_exit") > 1;
+    kernel_types_free(types);
     return tells;
 }
 
