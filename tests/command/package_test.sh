@@ -165,9 +165,9 @@ echo $? > stats.status
 dpm report bare.trace > report 2> report.err
 echo $? > report.status
 
-# scripts/hosts wants python3, ssh and sshd
-install install nats-server openssh-client openssh-server libwrap0 iproute2 python3-minimal hostname > hosts.out 2>&1
-[ -e /etc/machine-id ] || echo 0123456789abcdef0123456789abcdef > /etc/machine-id # systemd makes it, which 12's does without
+# scripts/hosts wants python3, ssh, sshd and mount(8)
+install install nats-server openssh-client openssh-server libwrap0 iproute2 python3-minimal hostname mount > hosts.out 2>&1
+[ -e /etc/machine-id ] || echo 0123456789abcdef0123456789abcdef > /etc/machine-id # as systemd would
 [ -e /etc/hosts ] || echo '127.0.0.1 localhost' > /etc/hosts
 sh hosts up --owner $$ /srv/hosts web1 web2 >> hosts.out 2>&1
 two_hosts > without.out 2> without.err
