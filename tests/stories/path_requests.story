@@ -31,7 +31,7 @@ client receives 1 on c
     poller computes 20ms
 end
 $ dpm path trace
-says: This recording of 1.40 s has no end that all work leads to, so the critical path is that of its requests.
+says: No end that all work leads to was recorded in the 1.40 s from the first event to the last, so the critical path is that of requests.
 says: 10 requests took 132 ms together (median 11.0 ms, 99th percentile 33.0 ms, slowest 33.0 ms)
 says: SHARE TIME PROCESS SPENT ON MEAN TYPICAL SLOWEST
 says: 77% 102 ms server[200] computing 10.2 ms 8.00 ms 30.0 ms
@@ -54,7 +54,7 @@ jq: .path.requests.time_ns == .why.requests.time_ns
 $ dpm report --analyses path --json trace
 jq: [.findings[] | select(.kind == "critical" or .kind == "path_in_flight")] == []
 $ dpm report --html - trace
-says: Path of all requests, their times added up
+says: Critical path of all requests, their times added up
 $ dpm path --folded - trace
 says: server[200];computing
 says: server[200];disk;fdatasync 3

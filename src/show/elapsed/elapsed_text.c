@@ -245,10 +245,11 @@ static int print_path(const struct elapsed *elapsed, FILE *file, bool all)
     char recorded[UNIT_SIZE];
 
     show_duration(elapsed->run.time, recorded);
-    fprintf(into,
-            "This recording of %s has no end that all work leads to, so the critical path is that "
-            "of its requests. ",
-            recorded);
+    fprintf(
+        into,
+        "No end that all work leads to was recorded in the %s from the first event to the last, "
+        "so the critical path is that of requests. ",
+        recorded);
     print_requests_sums(requests, into);
     fputs(" Their times are added up, also where they overlap. Backwards from the last byte of "
           "each answer, they were spent on:\n\n",

@@ -375,15 +375,29 @@ int show_critical_path_tables(const struct critical_path *path, const struct rec
     return result;
 }
 
+static void print_requests_grounds(const struct critical_path *path, FILE *file)
+{
+    const struct history_counts *matching = &path->parallelism->matching;
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    print_matching(matching, into);
+    print_own_cost(&matching->own_cost, path->parallelism->duration, into);
+    folding_end(&folding);
+}
+
 int show_critical_path(const struct critical_path *path, const struct elapsed *elapsed,
                        const struct recorded *recorded, FILE *file,
                        const struct show_options *options)
 {
     if (options->json)
         return show_critical_path_json(path, elapsed, recorded, file);
-    if (elapsed != NULL && elapsed_is_of_requests(elapsed))
-        return show_elapsed(elapsed, recorded, file, options, ELAPSED_VIEW_PATH);
-    return show_critical_path_tables(path, recorded, file, options);
+    if (elapsed == NULL || !elapsed_is_of_requests(elapsed))
+        return show_critical_path_tables(path, recorded, file, options);
+    int result = show_elapsed(elapsed, recorded, file, options, ELAPSED_VIEW_PATH);
+    if (result == 0)
+        print_requests_grounds(path, file);
+    return result;
 }
 
 /* ---- folded stacks ---- */
