@@ -2,12 +2,14 @@
 /*
  * histogram.c: the distribution of values, in little memory. See histogram.h.
  *
- *      value 5,000 = binary 1 0011 10001000:   octave 12, and part 3 (0 to 15) of it  --> slot 147
+ *      value 5,000 = binary 1 0011100010 00:   octave 12, and part 226 (0 to 1023) of it  --> slot 12514
+ *      value 5     = binary 1 01:              octave 2, and part 256                     --> slot 2304
  *
- *      buckets:   [147 | 17] [148 | 3] [301 | 1] ...    slot | count, ascending, without empty slots
+ *      buckets:   [2304 | 17] [12514 | 3] [20123 | 1] ...    slot | count, ascending, without empty slots
  *
- * If there are more buckets than allowed, each two neighbouring slots are merged. `shift` is the number of such merges:
- * with shift 1, slots 146 and 147 are slot 73. A bucket has 16 bits of slot (`place` in the code) and 48 of count.
+ * So a few values, as sizes of messages often are, stay exact, or nearly so. If there are more buckets than allowed, or
+ * narrow ones than are worth their memory, each two neighbouring slots are merged. `shift` is the number of such merges: with shift 1, slot 2304 is slot 1152.
+ * A bucket has 16 bits of slot (`place` in the code) and 48 of count.
  */
 #include "base/histogram.h"
 
@@ -17,27 +19,36 @@
 
 #define COUNT_BITS  48
 #define COUNT_MASK  ((1ULL << COUNT_BITS) - 1)
-#define PARTS_SHIFT 4 /* 16 parts per octave */
+#define PARTS_SHIFT 10 /* 1,024 parts per octave: 16 bits of slot allow no more */
+#define PARTS       (1u << PARTS_SHIFT)
 
 /* ---- slots ---- */
 
-/* The slot of a value: its octave, and the part of it. Below 32 every value has a slot of its own. */
+/* The slot of a value: its octave, and the part of it. Below 2,048 every value has a slot of its own; 0 shares the octave
+ * of 1. */
 static unsigned place_of(uint64_t value)
 {
-    if (value < 1u << PARTS_SHIFT)
-        return (unsigned)value;
-    unsigned shift = 63 - PARTS_SHIFT - (unsigned)__builtin_clzll(value);
-    return (shift << PARTS_SHIFT) + (unsigned)(value >> shift);
+    if (value < 2)
+        return (unsigned)value * (PARTS / 2);
+    unsigned octave = 63 - (unsigned)__builtin_clzll(value);
+    unsigned part = octave <= PARTS_SHIFT ? (unsigned)(value << (PARTS_SHIFT - octave))
+                                          : (unsigned)(value >> (octave - PARTS_SHIFT));
+    return octave * PARTS + (part - PARTS);
 }
 
-/* The least value in this slot. */
+/* The least value in this slot, or a higher one if that is empty. */
 static uint64_t place_begin(unsigned place)
 {
-    if (place < 1u << PARTS_SHIFT)
-        return place;
-    unsigned octave = (place >> PARTS_SHIFT) + PARTS_SHIFT - 1;
-    uint64_t part = place & ((1u << PARTS_SHIFT) - 1);
-    return octave > 63 ? UINT64_MAX : (1ULL << octave) + (part << (octave - PARTS_SHIFT));
+    unsigned octave = place / PARTS, part = place % PARTS + PARTS;
+
+    if (octave == 0)
+        return (place + PARTS / 2 - 1) / (PARTS / 2);
+    if (octave > 63)
+        return UINT64_MAX;
+    if (octave >= PARTS_SHIFT)
+        return (uint64_t)part << (octave - PARTS_SHIFT);
+    unsigned values = PARTS_SHIFT - octave;
+    return (part + (1u << values) - 1) >> values;
 }
 
 /* ---- buckets ---- */
@@ -55,6 +66,14 @@ static unsigned bucket_place(uint64_t bucket)
 static uint64_t bucket_count(uint64_t bucket)
 {
     return bucket & COUNT_MASK;
+}
+
+#define NARROW 6 /* shift: narrower buckets than a sixteenth of an octave ... */
+
+/* ... are for few values. */
+static unsigned allowed(unsigned shift, unsigned most)
+{
+    return shift < NARROW && most > HISTOGRAM_EXACT ? HISTOGRAM_EXACT : most;
 }
 
 /* Merges each two neighbouring slots. Returns how many buckets are left. */
@@ -163,7 +182,7 @@ static int add_at(struct histogram *histogram, unsigned place, unsigned most)
         body->latest = (uint8_t)at;
         if (is_bucket(body, at, place >> body->shift))
             break;
-        if (body->used < most)
+        if (body->used < allowed(body->shift, most))
             return insert(histogram, at, make_bucket(place >> body->shift, 1), most);
         body->used = (uint8_t)coarsen(body->buckets, body->used);
         body->shift++;
@@ -240,7 +259,7 @@ static int merge_buckets(struct histogram *histogram, const struct histogram_bod
     }
     unsigned shift = to->shift > from->shift ? to->shift : from->shift;
     unsigned used = interleave(to, from, shift, buckets);
-    for (; used > most; shift++)
+    for (; used > allowed(shift, most); shift++)
         used = coarsen(buckets, used);
     return store(histogram, buckets, used, shift, most);
 }
@@ -320,13 +339,25 @@ struct histogram_bar histogram_bar(const struct histogram *histogram, unsigned i
     };
 }
 
+/* Nearest rank: the least value such that this share of the values is not greater; counted from 0. */
+static uint64_t rank_of(double share, uint64_t count)
+{
+    double rank = share * (double)count;
+    uint64_t whole = (uint64_t)rank;
+    double rest = rank - (double)whole;
+
+    whole += rest > 1e-6; /* 0.07 * 100 is a little more than 7 */
+    return whole == 0 ? 0 : whole > count ? count - 1 : whole - 1;
+}
+
 uint64_t histogram_quantile(const struct histogram *histogram, double share)
 {
     uint64_t count = histogram_count(histogram);
-    uint64_t rank = (uint64_t)(share * (double)count);
-    uint64_t seen = 0;
+    uint64_t rank = count == 0 ? 0 : rank_of(share, count), seen = 0;
 
-    for (unsigned i = 0; rank < count && i < histogram_bars(histogram); i++) {
+    if (rank == 0)
+        return histogram_min(histogram);
+    for (unsigned i = 0; rank < count - 1 && i < histogram_bars(histogram); i++) {
         struct histogram_bar bar = histogram_bar(histogram, i);
         double place = ((double)(rank - seen) + 0.5) / (double)bar.count;
         if (rank - seen < bar.count)

@@ -46,10 +46,12 @@ static inline unsigned histogram_bars(const struct histogram *histogram)
     return histogram->body == NULL ? 0 : histogram->body->used;
 }
 
-/* The most buckets of a histogram; and of one of which there are many. A bucket is a sixteenth of an octave if `most`
- * buckets suffice, else an eighth, a quarter ... Values are assumed to be evenly spread within a bucket. */
-#define HISTOGRAM_MOST 160
-#define HISTOGRAM_SOME 24
+/* The most buckets of a histogram; and of one of which there are many. Up to HISTOGRAM_EXACT buckets are a 1,024th of an
+ * octave, or one value. If there are more values, they become twice as wide, and so on, up to a sixteenth of an octave;
+ * then so wide that `most` suffice. Values are assumed to be evenly spread within a bucket. */
+#define HISTOGRAM_MOST  160
+#define HISTOGRAM_SOME  24
+#define HISTOGRAM_EXACT 32
 
 /* Values `from` to `to`, both included. */
 struct histogram_bar {
@@ -67,7 +69,8 @@ void histogram_subtract(struct histogram *histogram, const struct histogram *ear
 
 uint64_t histogram_count(const struct histogram *histogram);
 
-/* The value below which this share (0 to 1) of the values lies; 0 if there are none. */
+/* The value of nearest rank: at least this share (0 to 1) of the values is not greater. 0 if there are none. Exact to the
+ * width of its bucket; the least and the largest value are exact. */
 uint64_t histogram_quantile(const struct histogram *histogram, double share);
 
 /* Bar `index` (below histogram_bars()), in ascending order of values. */

@@ -36,14 +36,21 @@ static const char *kind_word(size_t index)
     return index < ARRAY_SIZE(words) ? words[index] : NULL;
 }
 
+/* What disturbs a measurement makes it longer, so a shorter message was never slower than a longer one. */
+static uint64_t delay_of(const uint64_t medians[CALIBRATE_SIZES], size_t size)
+{
+    uint64_t least = medians[size];
+
+    for (size_t longer = size + 1; longer < CALIBRATE_SIZES; longer++)
+        least = medians[longer] < least ? medians[longer] : least;
+    return least;
+}
+
 static void print_delay(FILE *file, const uint64_t medians[CALIBRATE_SIZES])
 {
-    uint64_t least = 0;
-
-    for (size_t i = 0; i < CALIBRATE_SIZES; i++) {
-        least = medians[i] > least ? medians[i] : least; /* a longer message is never faster */
-        fprintf(file, "%s%u:%.2fus", i == 0 ? "" : ",", calibrate_sizes[i], (double)least / 1000);
-    }
+    for (size_t i = 0; i < CALIBRATE_SIZES; i++)
+        fprintf(file, "%s%u:%.2fus", i == 0 ? "" : ",", calibrate_sizes[i],
+                (double)delay_of(medians, i) / 1000);
     fputc('\n', file);
 }
 

@@ -22,14 +22,23 @@ struct asked {
     enum graph_format format;
     struct picture picture;
     struct selection selection;
-    bool chosen; /* an option selects what is in the picture */
+    bool chosen;   /* an option selects what is in the picture */
+    bool of_graph; /* an option asks about the path in the graph, also if there are requests */
 };
 
 /* ---- showing ---- */
 
+/* What was found. */
+struct path_found {
+    const struct critical_path *path;
+    const struct elapsed *elapsed; /* NULL: the path in the graph is meant */
+};
+
 static int write_folded(const void *what, FILE *file)
 {
-    show_critical_path_folded(what, file);
+    const struct path_found *found = what;
+
+    show_critical_path_folded(found->path, found->elapsed, file);
     return 0;
 }
 
@@ -40,18 +49,20 @@ static int write_picture(const void *what, FILE *file)
     return history_graph_write(asked->picture.graph, asked->format, file);
 }
 
-static int show(const struct critical_path *path, const struct recorded *recorded,
-                struct asked *asked, struct problem *problem)
+static int show(const struct analyses_found *from, struct asked *asked, struct problem *problem)
 {
+    bool of_graph = asked->of_graph && !asked->show.json; /* JSON has both */
+    const struct path_found found = {from->path, of_graph ? NULL : from->elapsed};
     int result = 0;
 
     if (asked->file != NULL)
         result = command_write_file(asked->file, write_picture, asked, problem);
     if (result == 0 && asked->folded != NULL)
-        result = command_write_file(asked->folded, write_folded, path, problem);
+        result = command_write_file(asked->folded, write_folded, &found, problem);
     if (result < 0 || (asked->folded != NULL && strcmp(asked->folded, "-") == 0))
         return result;
-    result = show_critical_path(path, recorded, stdout, &asked->show);
+    result =
+        show_critical_path(found.path, found.elapsed, &from->run.recorded, stdout, &asked->show);
     return result < 0 ? problem_set(problem, result, "out of memory")
                       : command_flush_output(problem);
 }
@@ -63,13 +74,14 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
     const struct trace_names traces = {.at = names, .count = count};
     const struct analyses_wanted wanted = {
         .path = &asked->options,
+        .elapsed = true,
         .selection = &asked->selection,
         .picture = asked->file == NULL ? NULL : &asked->picture,
     };
     int result = read_analyses(&traces, &wanted, &found, &problem);
 
     if (result == 0)
-        result = show(found.path, &found.run.recorded, asked, &problem);
+        result = show(&found, asked, &problem);
     if (result == 0)
         placements_note_nobody(&asked->placements,
                                &(struct parallelism_run){.threads = found.path->parallelism}, 1);
@@ -158,19 +170,23 @@ static int take_option(int option, struct asked *asked)
         asked->show.json = true;
         return -1;
     case OPTION_LONGEST:
-        asked->options.whole = true;
+        asked->options.whole = asked->of_graph = true;
         return -1;
     case OPTION_MOST:
         asked->chosen = true;
         return picture_most("path", &asked->picture.choice);
     case OPTION_PROCESSES:
         asked->options.parallelism.threads = false;
+        asked->of_graph = true;
         return -1;
     case OPTION_WHAT_IF:
+        asked->of_graph = true;
         return parse_what_if(asked);
     default:
-        return selection_has_option(option) ? selection_take("path", option, &asked->selection)
-                                            : placements_take("path", option, &asked->placements);
+        if (selection_has_option(option))
+            return selection_take("path", option, &asked->selection);
+        asked->of_graph = true;
+        return placements_take("path", option, &asked->placements);
     }
 }
 

@@ -103,7 +103,7 @@ static void want(struct whole_report *whole)
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
         .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
-        .elapsed = (whole->parts & PART_WHY) != 0,
+        .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .pauses = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,

@@ -35,6 +35,9 @@
  * that is not allowed becomes '?'. `to` needs size + 1 bytes. */
 void show_text(const char *from, size_t size, char *to);
 
+/* Prints a frame of a folded stack: ';' separates frames and ' ' the count, so neither may be in it. */
+void show_frame(const char *text, FILE *file);
+
 #define PROCESS_NAME_SIZE 64
 
 /* "name[pid]"; "unknown[pid]" if `name` is empty. `name` as in a STREAM record. */
@@ -156,6 +159,7 @@ enum elapsed_view {
     ELAPSED_VIEW_BEST, /* the run, or else the requests, or else waits */
     ELAPSED_VIEW_REQUESTS,
     ELAPSED_VIEW_WAITS,
+    ELAPSED_VIEW_PATH, /* the way that requests take, if the account is of requests */
 };
 
 /* Prints what the time was spent on; JSON has all views. Returns 0 or -ENOMEM; write errors stay in the file. */
@@ -164,13 +168,16 @@ int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded,
 
 /* ---- the critical path (Miller: longest path) ---- */
 
-/* Prints what the critical path consists of, and what is not on it. Returns 0 or -ENOMEM; write errors stay in the
- * file. */
-int show_critical_path(const struct critical_path *path, const struct recorded *recorded,
-                       FILE *file, const struct show_options *options);
+/* Prints what the critical path consists of, and what is not on it. `elapsed`: if it is of requests, their path is shown
+ * instead (JSON has both); NULL: never. Returns 0 or -ENOMEM; write errors stay in the file. */
+int show_critical_path(const struct critical_path *path, const struct elapsed *elapsed,
+                       const struct recorded *recorded, FILE *file,
+                       const struct show_options *options);
 
-/* Prints the critical path as folded stacks, "process;procedure MICROSECONDS", for flame graphs. */
-void show_critical_path_folded(const struct critical_path *path, FILE *file);
+/* Prints the critical path as folded stacks, "process;procedure MICROSECONDS", for flame graphs; that of requests as
+ * "process;spent on;what MICROSECONDS". */
+void show_critical_path_folded(const struct critical_path *path, const struct elapsed *elapsed,
+                               FILE *file);
 
 /* ---- request paths (Miller: paths of causality) ---- */
 

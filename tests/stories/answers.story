@@ -198,10 +198,10 @@ jq: .paths | length == 1 and .[0].string == "ABA" and .[0].count == 30 and .[0].
 jq: .precision.assumed.waiting > 0
 jq: .pools | length == 1 and (.[0] | .connections == 1 and .requests == 30 and .waits_ns.count == 29)
 $ dpm report trace
-says: 29 of 30 requests in front[60] waited for its 1 connection to back[50] 127.0.0.1:81, which was busy: median 9.99 ms, max
+says: 29 of 30 requests in front[60] waited for its 1 connection to back[50] 127.0.0.1:81, which was busy: median 10.0 ms, max
     10.0 ms (in 145 ms of 151 ms at least one waited). Which request waited is assumed. Use more connections, or make the back
     end faster.
-says: 100% of the request paths are ABA: median 14.9 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
+says: 100% of the request paths are ABA: median 15.1 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
     attributed to requests by assumption.
 
 == a pool with a connection for each request: none waits

@@ -110,7 +110,7 @@ sh waits for wc
 sh ends
 $ dpm report --all trace
 says: gzip[102] carries 99% of the critical path. If it ran twice as fast, the run would take 50% less.
-says: Messages from head[101] waited in the receive queue of gzip[102]: median 222 ms; for 445 ms at least one was there.
+says: Messages from head[101] waited in the receive queue of gzip[102]: median 180 ms; for 445 ms at least one was there.
 says: Silent 1 of 4 processes sent and received nothing: sh[100].
 
 == a program that sleeps: its wait is said once

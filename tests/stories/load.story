@@ -110,3 +110,20 @@ sh ends
 $ dpm report trace
 says: and the processes that it created carry 89% of the critical path
 says: If all of them ran twice as fast, the run would take 7.0% less, or more if that also shortens waits for a CPU.
+
+== dump says when more threads are runnable than there are CPUs, and only then
+process nap pid 100
+load 2
+nap sleeps 1ms in clock_nanosleep
+load 7
+nap sleeps 10ms in clock_nanosleep late 5ms
+load 255
+nap sleeps 2ms in clock_nanosleep
+load 1
+nap sleeps 3ms in clock_nanosleep
+$ dpm dump --type block trace
+never: 2 runnable threads
+says: asleep 10.0 ms in clock_nanosleep, then 5.00 ms without a CPU, task state 0x1, 7 runnable threads on 2 CPUs
+says: asleep 2.00 ms in clock_nanosleep, task state 0x1, 255 or more runnable threads on 2 CPUs
+$ dpm dump trace | grep -c runnable
+is: 2

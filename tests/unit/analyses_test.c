@@ -167,7 +167,7 @@ static void finish_path(struct reading *reading, FILE *file)
     struct critical_path *result;
 
     assert_int_equal(critical_path_finish(reading->path, &result, &reading->problem), 0);
-    assert_int_equal(show_critical_path(result, &recorded, file, &as_json), 0);
+    assert_int_equal(show_critical_path(result, NULL, &recorded, file, &as_json), 0);
     critical_path_free(result);
     critical_path_reading_free(reading->path);
 }

@@ -4,6 +4,7 @@
 
 #include "seeded.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,10 +90,41 @@ static void quantiles_are_near(void **state)
             histogram_add(&histogram, values[i], HISTOGRAM_MOST);
         qsort(values, count, sizeof(*values), compare_values);
         for (double share = 0; share < 1; share += 0.01) {
-            uint64_t expected = values[(size_t)(share * (double)count)];
+            size_t rank = (size_t)ceil(share * (double)count - 1e-6);
+            uint64_t expected = values[rank == 0 ? 0 : rank - 1];
             uint64_t found = histogram_quantile(&histogram, share);
             assert_true(found + expected / 16 + 1 >= expected);
             assert_true(found <= expected + expected / 16 + 1);
+        }
+        histogram_done(&histogram);
+    }
+}
+
+/* As long as there are no more different values than HISTOGRAM_EXACT, or buckets, each of them is exact below 2,048, else to 1/1,024. */
+static void few_values_are_exact(void **state)
+{
+    (void)state;
+    seed = seed_of_run("few");
+    for (unsigned round = 0; round < 200; round++) {
+        struct histogram histogram = {0};
+        unsigned most = random_below(&seed, 2) == 0 ? HISTOGRAM_SOME : HISTOGRAM_MOST;
+        uint64_t distinct[HISTOGRAM_EXACT], values[300];
+        unsigned many =
+            1 + (unsigned)random_below(&seed, most < HISTOGRAM_EXACT ? most : HISTOGRAM_EXACT);
+        unsigned octaves = (unsigned)random_below(&seed, 40);
+        size_t count = 1 + random_below(&seed, ARRAY_SIZE(values));
+        for (unsigned i = 0; i < many; i++)
+            distinct[i] = random_below(&seed, 1ULL << octaves);
+        for (size_t i = 0; i < count; i++) {
+            values[i] = distinct[random_below(&seed, many)];
+            histogram_add(&histogram, values[i], most);
+        }
+        qsort(values, count, sizeof(*values), compare_values);
+        for (size_t rank = 1; rank <= count; rank++) {
+            uint64_t expected = values[rank - 1];
+            uint64_t found = histogram_quantile(&histogram, (double)rank / (double)count);
+            uint64_t far = found > expected ? found - expected : expected - found;
+            assert_true(far <= (expected < 2048 ? 0 : expected / 1024));
         }
         histogram_done(&histogram);
     }
@@ -174,9 +206,9 @@ static void later_values_are_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_hold_the_values), cmocka_unit_test(later_values_are_left),
-        cmocka_unit_test(quantiles_are_near),   cmocka_unit_test(merging_loses_nothing),
-        cmocka_unit_test(empty_ones),
+        cmocka_unit_test(bars_hold_the_values),  cmocka_unit_test(later_values_are_left),
+        cmocka_unit_test(quantiles_are_near),    cmocka_unit_test(few_values_are_exact),
+        cmocka_unit_test(merging_loses_nothing), cmocka_unit_test(empty_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -453,6 +453,7 @@ static void statistics_json_has_its_keys(void **state)
     json_t *pair = json_array_get(json_object_get(json, "pairs"), 0);
     expect_keys(pair, "from to messages bytes messages_per_s bytes_per_s messages_share share "
                       "messages_share_of_all bytes_share_of_all size local shared "
+                      "receiver_wait_covered_ns message_wait_covered_ns sender_blocked_covered_ns "
                       "message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns");
     assert_int_equal(json_integer_value(json_object_get(pair, "from")), 3);
     assert_string_equal(json_string_value(json_object_get(pair, "to")), "10.0.0.9:80");

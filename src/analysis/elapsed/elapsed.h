@@ -150,6 +150,12 @@ struct elapsed {
     size_t wait_count;
 };
 
+/* Whether the time is that of its requests: a service that was recorded for a while has no end that its work leads to. */
+static inline bool elapsed_is_of_requests(const struct elapsed *elapsed)
+{
+    return !elapsed->from_start && elapsed->requests.account.time > 0;
+}
+
 /* Rows of one program with one reason, for a summary. */
 struct elapsed_group {
     const struct elapsed_row *largest;

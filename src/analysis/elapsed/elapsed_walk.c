@@ -551,10 +551,11 @@ static int describe_lengths(struct elapsed_analysis *analysis, struct length *le
                             struct elapsed_requests *requests)
 {
     qsort(lengths, count, sizeof(*lengths), by_length);
-    requests->median = lengths[count / 2].time;
-    requests->p99 = lengths[count * 99 / 100].time;
-    int result = describe_request(analysis, request_at(analysis, lengths[count / 2].request),
-                                  &requests->typical);
+    const struct length *median = &lengths[(count - 1) / 2]; /* nearest ranks */
+    requests->median = median->time;
+    requests->p99 = lengths[(count * 99 + 99) / 100 - 1].time;
+    int result =
+        describe_request(analysis, request_at(analysis, median->request), &requests->typical);
     return result < 0 ? result
                       : describe_request(analysis, request_at(analysis, lengths[count - 1].request),
                                          &requests->slowest);

@@ -4,49 +4,62 @@
 
 #include <string.h>
 
+/* ---- kinds ---- */
+
+static const struct {
+    const char *key;
+    enum finding_order order;
+} kinds[FINDING_KIND_COUNT] = {
+    [FINDING_ELAPSED] = {"elapsed", ORDER_ACCOUNT},
+    [FINDING_WORK_OF_FEW] = {"work_of_few", ORDER_EXPLAINS},
+    [FINDING_WORK_SHARED] = {"work_shared", ORDER_EXPLAINS},
+    [FINDING_IDLE] = {"idle", ORDER_TO_DO},
+    [FINDING_CREATED] = {"created", ORDER_EXPLAINS},
+    [FINDING_SILENT] = {"silent", ORDER_EXPLAINS},
+    [FINDING_ONE_STREAM] = {"one_thread", ORDER_EXPLAINS},
+    [FINDING_FACTOR] = {"parallelism", ORDER_EXPLAINS},
+    [FINDING_ARCS_MISSING] = {"edges_missing", ORDER_EXPLAINS},
+    [FINDING_UNEVEN_LOAD] = {"uneven_load", ORDER_EXPLAINS},
+    [FINDING_CRITICAL] = {"critical", ORDER_TO_DO},
+    [FINDING_PATH_FLIGHTS] = {"path_in_flight", ORDER_TO_DO},
+    [FINDING_LATE_SENDER] = {"late_sender", ORDER_EXPLAINS},
+    [FINDING_BLOCKED_SENDER] = {"blocked_sender", ORDER_EXPLAINS},
+    [FINDING_LATE_RECEIVER] = {"late_receiver", ORDER_EXPLAINS},
+    [FINDING_QUEUE] = {"queue", ORDER_EXPLAINS},
+    [FINDING_ANSWERS] = {"service_time", ORDER_EXPLAINS},
+    [FINDING_ANSWER_LAG] = {"request_latency", ORDER_EXPLAINS},
+    [FINDING_REQUESTS] = {"request_paths", ORDER_EXPLAINS},
+    [FINDING_NAGLE] = {"nagle", ORDER_TO_DO},
+    [FINDING_OWN_CONNECTIONS] = {"connection_per_request", ORDER_TO_DO},
+    [FINDING_POOL] = {"pool", ORDER_TO_DO},
+    [FINDING_RETRANSMITS] = {"retransmits", ORDER_TO_DO},
+    [FINDING_DROPPED] = {"dropped", ORDER_TO_DO},
+    [FINDING_BUSY] = {"busy_while_messages_waited", ORDER_TO_DO},
+    [FINDING_STOPPED] = {"stopped", ORDER_TO_DO},
+    [FINDING_FAILED] = {"failed_connections", ORDER_TO_DO},
+    [FINDING_FILES] = {"files", ORDER_EXPLAINS},
+    [FINDING_CPU_WAIT] = {"cpu_wait", ORDER_EXPLAINS},
+    [FINDING_THROTTLED] = {"throttled", ORDER_TO_DO},
+    [FINDING_STOLEN] = {"stolen", ORDER_TO_DO},
+    [FINDING_MEMORY_PRESSURE] = {"memory_pressure", ORDER_TO_DO},
+    [FINDING_DISK_PRESSURE] = {"disk_pressure", ORDER_TO_DO},
+    [FINDING_OOM] = {"out_of_memory", ORDER_TO_DO},
+    [FINDING_WAITS_OUTSIDE] = {"waits_outside", ORDER_EXPLAINS},
+    [FINDING_WAITS_UNEXPLAINED] = {"waits_unexplained", ORDER_EXPLAINS},
+    [FINDING_WAITS_LOCKS] = {"waits_locks", ORDER_EXPLAINS},
+};
+
 const char *finding_key(enum finding_kind kind)
 {
-    static const char *const keys[FINDING_KIND_COUNT] = {
-        [FINDING_ELAPSED] = "elapsed",
-        [FINDING_WORK_OF_FEW] = "work_of_few",
-        [FINDING_WORK_SHARED] = "work_shared",
-        [FINDING_IDLE] = "idle",
-        [FINDING_CREATED] = "created",
-        [FINDING_SILENT] = "silent",
-        [FINDING_ONE_STREAM] = "one_thread",
-        [FINDING_FACTOR] = "parallelism",
-        [FINDING_ARCS_MISSING] = "edges_missing",
-        [FINDING_UNEVEN_LOAD] = "uneven_load",
-        [FINDING_CRITICAL] = "critical",
-        [FINDING_PATH_FLIGHTS] = "path_in_flight",
-        [FINDING_LATE_SENDER] = "late_sender",
-        [FINDING_BLOCKED_SENDER] = "blocked_sender",
-        [FINDING_LATE_RECEIVER] = "late_receiver",
-        [FINDING_QUEUE] = "queue",
-        [FINDING_ANSWERS] = "service_time",
-        [FINDING_ANSWER_LAG] = "request_latency",
-        [FINDING_REQUESTS] = "request_paths",
-        [FINDING_NAGLE] = "nagle",
-        [FINDING_OWN_CONNECTIONS] = "connection_per_request",
-        [FINDING_POOL] = "pool",
-        [FINDING_RETRANSMITS] = "retransmits",
-        [FINDING_DROPPED] = "dropped",
-        [FINDING_BUSY] = "busy_while_messages_waited",
-        [FINDING_STOPPED] = "stopped",
-        [FINDING_FAILED] = "failed_connections",
-        [FINDING_FILES] = "files",
-        [FINDING_CPU_WAIT] = "cpu_wait",
-        [FINDING_THROTTLED] = "throttled",
-        [FINDING_STOLEN] = "stolen",
-        [FINDING_MEMORY_PRESSURE] = "memory_pressure",
-        [FINDING_DISK_PRESSURE] = "disk_pressure",
-        [FINDING_OOM] = "out_of_memory",
-        [FINDING_WAITS_OUTSIDE] = "waits_outside",
-        [FINDING_WAITS_UNEXPLAINED] = "waits_unexplained",
-        [FINDING_WAITS_LOCKS] = "waits_locks",
-    };
+    return kind < FINDING_KIND_COUNT && kinds[kind].key != NULL ? kinds[kind].key : "other";
+}
 
-    return kind < FINDING_KIND_COUNT && keys[kind] != NULL ? keys[kind] : "other";
+enum finding_order finding_order_of(const struct finding *finding)
+{
+    bool hardly = finding->kind == FINDING_FAILED && finding_share(finding) < FINDING_SMALL;
+
+    /* a probe for something that need not be there */
+    return hardly ? ORDER_EXPLAINS : kinds[finding->kind].order;
 }
 
 static void add_process(struct finding_values *values, uint32_t process)

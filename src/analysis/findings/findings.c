@@ -70,48 +70,19 @@ double finding_share(const struct finding *finding)
     return finding->weight > 1 ? 1 : finding->weight;
 }
 
-/* Where the time went comes first, then what a person can act on, then what explains less. */
-static unsigned rank_of(const struct finding *finding)
-{
-    switch (finding->kind) {
-    case FINDING_FAILED: /* hardly any time: a probe for something that need not be there */
-        return finding_share(finding) < FINDING_SMALL ? 2 : 1;
-    case FINDING_ELAPSED:
-        return 0;
-    case FINDING_NAGLE:
-    case FINDING_OWN_CONNECTIONS:
-    case FINDING_POOL:
-    case FINDING_RETRANSMITS:
-    case FINDING_DROPPED:
-    case FINDING_BUSY:
-    case FINDING_STOPPED:
-    case FINDING_THROTTLED:
-    case FINDING_STOLEN:
-    case FINDING_MEMORY_PRESSURE:
-    case FINDING_DISK_PRESSURE:
-    case FINDING_OOM:
-    case FINDING_CRITICAL:
-    case FINDING_IDLE:
-    case FINDING_PATH_FLIGHTS:
-        return 1;
-    default:
-        return 2;
-    }
-}
-
 bool finding_is_to_act_on(const struct finding *finding)
 {
-    return rank_of(finding) == 1;
+    return finding_order_of(finding) == ORDER_TO_DO;
 }
 
 /* Those of `ELAPSED` keep their order: they are an account. */
 static bool comes_before(const struct finding *one, const struct finding *other)
 {
-    unsigned rank = rank_of(one);
+    enum finding_order order = finding_order_of(one);
 
-    if (rank != rank_of(other))
-        return rank < rank_of(other);
-    return rank != 0 && finding_share(one) > finding_share(other);
+    if (order != finding_order_of(other))
+        return order < finding_order_of(other);
+    return order != ORDER_ACCOUNT && finding_share(one) > finding_share(other);
 }
 
 /* Insertion sort: it is stable, and there are few. */

@@ -270,12 +270,11 @@ void findings_put_aside(const struct findings_from *from, struct findings *findi
     }
 }
 
-/* A service that is recorded for a while: its path would go through whatever happened last, an idle poll or a client that
- * thinks. What its requests spent their time on is in their account (FINDING_ELAPSED). */
+/* What the requests of a service spent their time on is in their account (FINDING_ELAPSED). The path to what happened last
+ * would go through an idle poll, or a client that thinks. */
 static bool is_of_requests(const struct findings_from *from)
 {
-    return from->path->end != END_COMMAND && from->elapsed != NULL && !from->elapsed->from_start &&
-           from->elapsed->requests.account.time > 0;
+    return from->elapsed != NULL && elapsed_is_of_requests(from->elapsed);
 }
 
 int findings_of_path(const struct findings_from *from, struct findings *findings)

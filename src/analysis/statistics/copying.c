@@ -50,6 +50,9 @@ static int transfer_pair(struct communication *result, const uint32_t *map,
         return -ENOMEM;
     add_traffic(&pair->sent, &from->sent);
     pair->local = pair->local && from->local;
+    pair->covered.receiver += from->covered.receiver;
+    pair->covered.message += from->covered.message;
+    pair->covered.sender += from->covered.sender;
     int error = histogram_merge(&pair->sizes, &from->sizes, HISTOGRAM_MOST);
     return error < 0 ? error : add_times(&pair->times, &from->times);
 }

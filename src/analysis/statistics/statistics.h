@@ -136,7 +136,7 @@ struct communication_pair {
     /* TIME_MESSAGE_WAIT, TIME_RECEIVER_WAIT, TIME_DELIVERY: of what `to` received; TIME_SENDER_BLOCKED: of `from` */
     struct times times;
     /* ns in which at least one of these waits was in progress: the sum at most, an upper bound if `from` or `to` is not
-     * one metered process. Not of groups */
+     * one metered process; of groups the sum of its pairs */
     struct covered_waits {
         uint64_t receiver, message, sender;
     } covered;

@@ -6,6 +6,7 @@
 #include "analysis/elapsed/elapsed.h"
 #include "show/show.h"
 #include "show/text/json.h"
+#include "show/text/table.h"
 
 #define ELAPSED_TEXT_SIZE 400
 
@@ -25,7 +26,25 @@ const char *elapsed_wait_name(enum elapsed_kind kind);
 int elapsed_print_request(const struct elapsed_request *request, const char *which, FILE *file,
                           bool all);
 
-/* A new object; NULL: out of memory. */
+#define ELAPSED_FEW_ROWS 30 /* of a table, without `all` */
+
+/* What all requests, a typical one and the slowest one spent on each kind of thing, by process; most time first. */
+#define ELAPSED_PATH_COLUMNS 7
+extern const struct table_column elapsed_path_columns[ELAPSED_PATH_COLUMNS];
+
+/* Gets the cells of a row. Returns 0 or a negative errno. */
+typedef int elapsed_path_row(void *context, const char *const *cells);
+
+/* At most `most` rows. Returns 0, -ENOMEM or what `add` returned; *ret_left_out: number of the other rows. */
+int elapsed_path_rows(const struct elapsed_requests *requests, size_t most, elapsed_path_row *add,
+                      void *context, size_t *ret_left_out);
+int elapsed_print_path(const struct elapsed_requests *requests, FILE *file, bool all);
+
+/* "process;spent on;what MICROSECONDS" */
+void elapsed_path_folded(const struct elapsed_requests *requests, FILE *file);
+
+/* New objects; NULL: out of memory. */
+json_t *elapsed_path_json(const struct elapsed_requests *requests);
 json_t *elapsed_json(const struct elapsed *elapsed);
 int elapsed_print_json(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file);
 

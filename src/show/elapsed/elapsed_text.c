@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_ROWS 30
-
 static void share_text(uint64_t part, uint64_t whole, char text[UNIT_SIZE + 1])
 {
     show_percent(part, whole, text);
@@ -27,7 +25,7 @@ static void print_rest(size_t shown, size_t count, FILE *file)
 
 static size_t shown_of(size_t count, bool all)
 {
-    return all || count < FEW_ROWS ? count : FEW_ROWS;
+    return all || count < ELAPSED_FEW_ROWS ? count : ELAPSED_FEW_ROWS;
 }
 
 /* ---- accounts ---- */
@@ -192,7 +190,7 @@ static int print_run(const struct elapsed *elapsed, FILE *file, bool all)
 
 /* ---- requests ---- */
 
-static void print_requests_heading(const struct elapsed_requests *requests, FILE *file)
+static void print_requests_sums(const struct elapsed_requests *requests, FILE *file)
 {
     char count[COUNTED_SIZE], time[UNIT_SIZE], median[UNIT_SIZE], p99[UNIT_SIZE], most[UNIT_SIZE];
 
@@ -211,7 +209,14 @@ static void print_requests_heading(const struct elapsed_requests *requests, FILE
         show_counted(requests->unanswered, "more", count);
         fprintf(file, " %" PRIu64 " more had no answer.", requests->unanswered);
     }
-    fputs(" Backwards from the last byte of each answer, the time was spent on:\n\n", file);
+}
+
+static int print_two_requests(const struct elapsed_requests *requests, FILE *file, bool all)
+{
+    int result = elapsed_print_request(&requests->typical, "A typical request", file, all);
+
+    return result == 0 ? elapsed_print_request(&requests->slowest, "The slowest request", file, all)
+                       : result;
 }
 
 static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
@@ -223,13 +228,35 @@ static int print_requests(const struct elapsed *elapsed, FILE *file, bool all)
         fputs("The trace has no requests.\n", file);
         return 0;
     }
-    print_requests_heading(requests, folding_begin(&folding, file));
+    FILE *into = folding_begin(&folding, file);
+    print_requests_sums(requests, into);
+    fputs(" Backwards from the last byte of each answer, the time was spent on:\n\n", into);
     folding_end(&folding);
     int result = print_account(&requests->account, file, all);
-    if (result == 0)
-        result = elapsed_print_request(&requests->typical, "A typical request", file, all);
-    return result == 0 ? elapsed_print_request(&requests->slowest, "The slowest request", file, all)
-                       : result;
+    return result == 0 ? print_two_requests(requests, file, all) : result;
+}
+
+/* The same account, by process. */
+static int print_path(const struct elapsed *elapsed, FILE *file, bool all)
+{
+    const struct elapsed_requests *requests = &elapsed->requests;
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+    char recorded[UNIT_SIZE];
+
+    show_duration(elapsed->run.time, recorded);
+    fprintf(
+        into,
+        "No end that all work leads to was recorded in the %s from the first event to the last, "
+        "so the critical path is that of requests. ",
+        recorded);
+    print_requests_sums(requests, into);
+    fputs(" Their times are added up, also where they overlap. Backwards from the last byte of "
+          "each answer, they were spent on:\n\n",
+          into);
+    folding_end(&folding);
+    int result = elapsed_print_path(requests, file, all);
+    return result == 0 ? print_two_requests(requests, file, all) : result;
 }
 
 /* ---- waits ---- */
@@ -354,6 +381,8 @@ int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded,
         return elapsed_print_json(elapsed, recorded, file);
     if (view == ELAPSED_VIEW_WAITS)
         result = print_waits(elapsed, true, file, options->all);
+    else if (view == ELAPSED_VIEW_PATH)
+        result = print_path(elapsed, file, options->all);
     else if (view == ELAPSED_VIEW_REQUESTS || (!elapsed->from_start && elapsed->requests.count > 0))
         result = print_requests(elapsed, file, options->all);
     else if (elapsed->from_start)

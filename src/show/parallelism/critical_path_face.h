@@ -38,8 +38,9 @@ void critical_procedure_row(const struct critical_path *path,
 
 int show_critical_path_tables(const struct critical_path *path, const struct recorded *recorded,
                               FILE *file, const struct show_options *options);
-int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
-                            FILE *file);
+/* `elapsed`: NULL, or for the path of its requests. */
+int show_critical_path_json(const struct critical_path *path, const struct elapsed *elapsed,
+                            const struct recorded *recorded, FILE *file);
 
 /* P for this t_max. */
 double critical_factor(const struct critical_path *path, uint64_t whole);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* critical_path_json.c: the critical path as JSON; dpm-path(1) describes the keys. */
+#include "show/elapsed/elapsed_face.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/text/json.h"
 #include "show/text/matching_face.h"
@@ -68,8 +69,15 @@ static json_t *carrier_json(const struct critical_path *path)
                            "twice_as_fast_path_ns", json_count(carrier->longest));
 }
 
-int show_critical_path_json(const struct critical_path *path, const struct recorded *recorded,
-                            FILE *file)
+static json_t *requests_json(const struct elapsed *elapsed)
+{
+    return elapsed != NULL && elapsed_is_of_requests(elapsed)
+               ? elapsed_path_json(&elapsed->requests)
+               : json_null();
+}
+
+int show_critical_path_json(const struct critical_path *path, const struct elapsed *elapsed,
+                            const struct recorded *recorded, FILE *file)
 {
     const struct parallelism *parallelism = path->parallelism;
     json_t *trace = json_pack(
@@ -78,13 +86,15 @@ int show_critical_path_json(const struct critical_path *path, const struct recor
         json_count(recorded->lost), "complete", recorded->complete, "duration_ns",
         json_count(parallelism->duration), "matching", matching_json(&parallelism->matching));
     json_t *all = json_pack(
-        "{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "trace", trace, "T_ns", json_count(parallelism->total), "tmax_ns", json_count(path->whole),
-        "ends", critical_end_key(path->end), "path_ns", json_count(path->longest), "elapsed_ns",
-        json_count(path->elapsed), "in_flight_ns", json_count(path->in_flight), "flights_unknown",
-        json_count(path->unknown_flights), "carrier", carrier_json(path), "cpu_ns",
-        json_count(path->cpu), "delay_ns", json_count(path->delay), "outside_ns",
-        json_count(path->outside), "events", json_count(path->events), "processes",
+        "{s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o}",
+        "trace", trace, "requests", requests_json(elapsed), "T_ns", json_count(parallelism->total),
+        "tmax_ns", json_count(path->whole), "ends", critical_end_key(path->end), "path_ns",
+        json_count(path->longest), "elapsed_ns", json_count(path->elapsed), "in_flight_ns",
+        json_count(path->in_flight), "flights_unknown", json_count(path->unknown_flights),
+        "carrier", carrier_json(path), "cpu_ns", json_count(path->cpu), "delay_ns",
+        json_count(path->delay), "outside_ns", json_count(path->outside), "events",
+        json_count(path->events), "processes",
         json_array_of(path, parallelism->process_count, process_json), "arcs",
         json_array_of(path, path->arc_count, arc_json), "procedures",
         json_array_of(path, path->procedure_count, procedure_json), "what_if",

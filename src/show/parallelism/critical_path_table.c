@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* critical_path_table.c: the critical path as text tables, and as folded stacks. See critical_path_face.h. */
+#include "show/elapsed/elapsed_face.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
 #include "show/text/matching_face.h"
@@ -374,23 +375,34 @@ int show_critical_path_tables(const struct critical_path *path, const struct rec
     return result;
 }
 
-int show_critical_path(const struct critical_path *path, const struct recorded *recorded,
-                       FILE *file, const struct show_options *options)
+static void print_requests_grounds(const struct critical_path *path, FILE *file)
 {
-    return options->json ? show_critical_path_json(path, recorded, file)
-                         : show_critical_path_tables(path, recorded, file, options);
+    const struct history_counts *matching = &path->parallelism->matching;
+    struct folding folding;
+    FILE *into = folding_begin(&folding, file);
+
+    print_matching(matching, into);
+    print_own_cost(&matching->own_cost, path->parallelism->duration, into);
+    folding_end(&folding);
+}
+
+int show_critical_path(const struct critical_path *path, const struct elapsed *elapsed,
+                       const struct recorded *recorded, FILE *file,
+                       const struct show_options *options)
+{
+    if (options->json)
+        return show_critical_path_json(path, elapsed, recorded, file);
+    if (elapsed == NULL || !elapsed_is_of_requests(elapsed))
+        return show_critical_path_tables(path, recorded, file, options);
+    int result = show_elapsed(elapsed, recorded, file, options, ELAPSED_VIEW_PATH);
+    if (result == 0)
+        print_requests_grounds(path, file);
+    return result;
 }
 
 /* ---- folded stacks ---- */
 
-/* Prints a frame name. ';' separates frames and ' ' the count, so neither may be in it. */
-static void put_frame(const char *text, FILE *file)
-{
-    for (; *text != '\0'; text++)
-        fputc(*text == ';' || *text == ' ' ? '_' : *text, file);
-}
-
-void show_critical_path_folded(const struct critical_path *path, FILE *file)
+static void print_folded(const struct critical_path *path, FILE *file)
 {
     char process[PROCESS_NAME_SIZE], name[CRITICAL_PROCEDURE_TEXT];
 
@@ -399,26 +411,35 @@ void show_critical_path_folded(const struct critical_path *path, FILE *file)
             continue;
         critical_process_text(path, path->procedures[i].process, process);
         critical_procedure_text(&path->procedures[i], name, sizeof(name));
-        put_frame(process, file);
+        show_frame(process, file);
         fputc(';', file);
-        put_frame(name, file);
+        show_frame(name, file);
         fprintf(file, " %" PRIu64 "\n", path->procedures[i].cpu / 1000);
     }
     for (uint32_t i = 0; i < path->parallelism->process_count; i++) {
         if (path->processes[i].outside < 1000)
             continue;
         critical_process_text(path, i, process);
-        put_frame(process, file);
+        show_frame(process, file);
         fprintf(file, ";(waits_outside) %" PRIu64 "\n", path->processes[i].outside / 1000);
     }
     for (size_t i = 0; i < path->arc_count; i++) {
         if (path->arcs[i].delay < 1000)
             continue;
         critical_process_text(path, path->arcs[i].to, process);
-        put_frame(process, file);
+        show_frame(process, file);
         critical_process_text(path, path->arcs[i].from, process);
         fputs(";(message_from_", file);
-        put_frame(process, file);
+        show_frame(process, file);
         fprintf(file, ") %" PRIu64 "\n", path->arcs[i].delay / 1000);
     }
+}
+
+void show_critical_path_folded(const struct critical_path *path, const struct elapsed *elapsed,
+                               FILE *file)
+{
+    if (elapsed != NULL && elapsed_is_of_requests(elapsed))
+        elapsed_path_folded(&elapsed->requests, file);
+    else
+        print_folded(path, file);
 }

@@ -562,6 +562,19 @@ static void print_flags(const struct record_face *face, const struct record_head
         fputs(", with a time limit", face->file);
 }
 
+/* More threads than CPUs: the event may be later than it would be on an idle machine. */
+static void print_load(const struct record_face *face, const struct event *event)
+{
+    const struct machine_record *machine = identities_machine(face->identities, event->origin);
+    unsigned load = event->header->load;
+
+    if (!event_is_metered(event->header->id) || (event->header->flags & RECORD_NO_STREAM) ||
+        machine == NULL || machine->cpus == 0 || load <= machine->cpus)
+        return;
+    fprintf(face->file, ", %u%s runnable threads on %" PRIu32 " CPU%s", load,
+            load == UINT8_MAX ? " or more" : "", machine->cpus, machine->cpus == 1 ? "" : "s");
+}
+
 /* "in PROCEDURE+0x12"; without a symbol "in FILE+0x1234"; without a module the PC itself. */
 static void print_pc(const struct record_face *face, const struct event *event)
 {
@@ -631,6 +644,7 @@ int show_record_text(struct record_face *face, const struct event *event)
             time.second, time.ns / 1000, process, stream, type->name);
     print_body(face, event);
     print_flags(face, header);
+    print_load(face, event);
     print_pc(face, event);
     if (face->matched != NULL)
         print_edges(face, face->matched);

@@ -12,6 +12,7 @@
  *      machine, cgroups      dpm stats --by load, --by cgroup
  */
 #include "analysis/statistics/statistics_figures.h"
+#include "show/elapsed/elapsed_face.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
 #include "show/report/report_face.h"
@@ -196,6 +197,39 @@ static void add_procedures(const struct critical_path *path, struct report_conte
     }
 }
 
+struct request_rows {
+    struct report_content *content;
+    struct report_table *table;
+};
+
+static int add_request_row(void *context, const char *const *cells)
+{
+    struct request_rows *rows = context;
+
+    add_row(rows->content, rows->table, cells);
+    return 0;
+}
+
+static int add_path_of_requests(const struct elapsed *elapsed, struct report_content *content)
+{
+    struct request_rows rows = {
+        content, begin_table(content, REPORT_PATH, "Critical path of all requests, their times added up",
+                             "dpm path --all", elapsed_path_columns, ELAPSED_PATH_COLUMNS)};
+
+    return elapsed_path_rows(&elapsed->requests, content->most, add_request_row, &rows,
+                             &rows.table->left_out);
+}
+
+static int add_paths(const struct report *report, struct report_content *content)
+{
+    if (report->elapsed != NULL && elapsed_is_of_requests(report->elapsed))
+        return add_path_of_requests(report->elapsed, content);
+    int result = add_path(report->path, content);
+    if (result == 0)
+        add_procedures(report->path, content);
+    return result;
+}
+
 /* ---- requests ---- */
 
 static int add_requests(const struct causality *causality, struct report_content *content)
@@ -253,9 +287,7 @@ int report_tabulate(const struct report *report, struct report_content *content)
     if (result == 0 && report->parallelism != NULL)
         add_parallelism(report->parallelism, content);
     if (result == 0 && report->path != NULL)
-        result = add_path(report->path, content);
-    if (result == 0 && report->path != NULL)
-        add_procedures(report->path, content);
+        result = add_paths(report, content);
     if (result == 0 && report->causality != NULL)
         result = add_requests(report->causality, content);
     return result < 0 || content->failed ? -ENOMEM : 0;

@@ -336,7 +336,8 @@ int show_report_json(const struct report *report, FILE *file)
     }
     if (result == 0 && report->path != NULL) {
         fputs(",\n\"path\": ", file);
-        result = show_critical_path(report->path, &report->recorded, file, &options);
+        result =
+            show_critical_path(report->path, report->elapsed, &report->recorded, file, &options);
     }
     if (result == 0 && report->causality != NULL) {
         fputs(",\n\"causality\": ", file);

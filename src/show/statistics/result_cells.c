@@ -22,7 +22,7 @@ static const struct {
     [PART_COUNT] = {"count", "COUNT", 0, 1}, [PART_MEAN] = {"mean", "MEAN", 0, 3},
     [PART_MIN] = {"min", "MIN", 0, 3},       [PART_P50] = {"p50", "P50", 0.5, 2},
     [PART_P90] = {"p90", "P90", 0.9, 4},     [PART_P99] = {"p99", "P99", 0.99, 2},
-    [PART_MAX] = {"max", "MAX", 0, 1},       [PART_SUM] = {"sum", "", 0, 0},
+    [PART_MAX] = {"max", "MAX", 0, 1},       [PART_SUM] = {"sum", "SUM", 0, 0},
 };
 
 bool result_is_distribution(const struct result_column *column)

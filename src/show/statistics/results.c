@@ -515,6 +515,23 @@ static void matching(const struct communication *all, const void *row, struct re
         "delivery_ns", "DELIVERY LATENCY", RESULT_TIMES, OF(times.of[TIME_DELIVERY]), .rank = 4    \
     }
 
+/* No more than what elapsed: of groups the covered times of several pairs are added up. */
+static void at_most_duration(const struct communication *all, const void *row,
+                             struct result_value *value)
+{
+    (void)row;
+    value->amount = value->amount < all->duration ? value->amount : all->duration;
+}
+
+static void failing_time(const struct communication *all, const void *row,
+                         struct result_value *value)
+{
+    const struct communication_failure *failure = row;
+
+    (void)all;
+    value->amount = covered_time(&failure->covered);
+}
+
 /* ---- the columns ---- */
 
 static const struct result_column of_recording[] = {
@@ -571,7 +588,7 @@ static const struct result_column of_process[] = {
     {"peer_only", NULL, RESULT_BOOL, PROCESS(aside), .flags = RESULT_PROCESSES},
     {"life_ns", "LIFE", RESULT_NS, .get = life_of, .sum = SUM_MAX},
     {"cpu_ns", "CPU TIME", RESULT_NS, PROCESS(cpu), .sum = SUM_ADD},
-    {"waited_for_cpu_ns", "WAITED FOR CPU", RESULT_NS, PROCESS(scheduled.runnable),
+    {"waited_for_cpu_ns", "CPU WAIT OF THREADS", RESULT_NS, PROCESS(scheduled.runnable),
      .known = PROCESS(scheduled.threads), .sum = SUM_ADD, .when = WHEN_SOME, .flags = RESULT_LACKS,
      .rank = 2},
     {"asleep_ns", NULL, RESULT_NS, PROCESS(scheduled.asleep), .known = PROCESS(scheduled.threads),
@@ -639,10 +656,12 @@ static const struct result_column of_pair[] = {
     {"shared", "SHARED", RESULT_BOOL, PAIR(shared)},
     {"where", "WHERE", RESULT_TEXT, .get = where, .flags = RESULT_PEOPLE, .rank = 2},
     WAITS(PAIR),
-    {"receiver_waiting", "RECEIVE WAIT", RESULT_NS, PAIR(covered.receiver),
-     .known = PAIR(covered.receiver), .flags = RESULT_PEOPLE, .rank = 1},
-    {"messages_waiting", "RECEIVE-QUEUE DELAY", RESULT_NS, PAIR(covered.message),
-     .known = PAIR(covered.message), .flags = RESULT_PEOPLE, .rank = 2},
+    {"receiver_wait_covered_ns", "RECEIVE WAIT", RESULT_NS, PAIR(covered.receiver),
+     .known = PAIR(covered.receiver), .get = at_most_duration, .rank = 1},
+    {"message_wait_covered_ns", "RECEIVE-QUEUE DELAY", RESULT_NS, PAIR(covered.message),
+     .known = PAIR(covered.message), .get = at_most_duration, .rank = 2},
+    {"sender_blocked_covered_ns", "SEND BLOCKED", RESULT_NS, PAIR(covered.sender),
+     .known = PAIR(covered.sender), .get = at_most_duration, .rank = 3},
     {"late", "LATE", RESULT_TEXT, .get = late, .flags = RESULT_PEOPLE, .rank = 1},
 };
 
@@ -707,6 +726,7 @@ static const struct result_column of_failure[] = {
     FAILED("given_up", "GIVEN UP", FAILURE_GIVEN_UP),
     FAILED("other", "OTHER", FAILURE_OTHER),
     {"time_ns", "TIME TO FAILURE", RESULT_TIMES, FAILURE(times), .rank = 1},
+    {"time_covered_ns", "TIME TO FAILURE", RESULT_NS, .get = failing_time, .rank = 1},
 };
 
 static const struct result_column of_procedure[] = {
@@ -812,7 +832,8 @@ static const struct result_column of_cgroup[] = {
     {"throttled_periods", NULL, RESULT_COUNT, OF_CGROUP(throttled_periods)},
     {"throttled", "THROTTLED %", RESULT_SHARE, CGROUP(throttled_periods), .whole = CGROUP(periods),
      .when = WHEN_KNOWN, .flags = RESULT_LACKS},
-    {"throttled_ns", "THROTTLED", RESULT_NS, OF_CGROUP(throttled), .when = WHEN_KNOWN, .rank = 1},
+    {"throttled_ns", "THROTTLED, ALL CPUS", RESULT_NS, OF_CGROUP(throttled), .when = WHEN_KNOWN,
+     .rank = 1},
     {"memory_bytes", "MEMORY", RESULT_BYTES, OF_CGROUP(memory), .when = WHEN_KNOWN, .rank = 2},
     {"memory_limit_bytes", "LIMIT", RESULT_BYTES, OF_CGROUP(memory_most), .detail = true,
      .when = WHEN_SOME, .rank = 2},
@@ -899,16 +920,19 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                      "bytes_share_of_all " SIZE_PARTS,
                      .needs = "messages", .rates = true},
                     {"Who waits for whom",
-                     "from to receiver_wait_ns.sum receiver_wait_ns.p50 message_wait_ns.sum "
-                     "message_wait_ns.p50 sender_blocked_ns.sum delivery_ns.p50 late",
+                     "from to receiver_wait_covered_ns receiver_wait_ns.p50 "
+                     "message_wait_covered_ns message_wait_ns.p50 sender_blocked_covered_ns "
+                     "delivery_ns.p50 late",
                      .needs = "receiver_wait_ns.sum message_wait_ns.sum sender_blocked_ns.sum",
                      .by_wait = true}},
          .report = {"Who sent to whom",
-                    "from to messages bytes share receiver_waiting messages_waiting late",
+                    "from to messages bytes share receiver_wait_covered_ns "
+                    "message_wait_covered_ns late",
                     .more = "dpm stats --all --by pair", .order = ORDER_BYTES},
          .csv = "from to messages bytes local shared size message_wait_ns receiver_wait_ns "
                 "delivery_ns messages_per_s bytes_per_s sender_blocked_ns messages_share share "
-                "messages_share_of_all bytes_share_of_all",
+                "messages_share_of_all bytes_share_of_all receiver_wait_covered_ns "
+                "message_wait_covered_ns sender_blocked_covered_ns",
          .order = {[ORDER_BYTES] = "bytes",
                    [ORDER_MESSAGES] = "messages",
                    [ORDER_RESPONSE] = "size.p99",
@@ -954,9 +978,10 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
          .table = TABLE_FAILURES,
          .tables = {{"Connections that failed",
                      "process address count refused timed_out unreachable given_up other "
-                     "time_ns.sum time_ns.p50 time_ns.max",
+                     "time_covered_ns time_ns.p50 time_ns.max",
                      .needs = "count"}},
-         .csv = "process address count refused timed_out unreachable given_up other time_ns"},
+         .csv = "process address count refused timed_out unreachable given_up other time_ns "
+                "time_covered_ns"},
     [RESULTS_PROCEDURES] =
         {.list = "procedures",
          COLUMNS(of_procedure),

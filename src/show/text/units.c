@@ -129,6 +129,12 @@ void show_text(const char *from, size_t size, char *to)
     *to = '\0';
 }
 
+void show_frame(const char *text, FILE *file)
+{
+    for (; *text != '\0'; text++)
+        fputc(*text == ';' || *text == ' ' ? '_' : *text, file);
+}
+
 void show_process(const char *name, uint32_t pid, char text[PROCESS_NAME_SIZE])
 {
     char safe[STREAM_NAME_SIZE + 1];
