@@ -11,11 +11,11 @@ runs "a report of two machines" "$dpm" report alpha beta
 check_equal "it begins with what was recorded" "2 traces, machines alpha, beta, 74.0 ms, 56 events, 3 lost" \
     "$(head -n 1 out)"
 says "... and says what was lost" "dpm: alpha: 3 records were lost"
-for title in 'What was found' Processes 'Who sent to whom' Connections Parallelism 'Critical path' \
-    'Paths of requests'; do
+for title in 'What was found' Processes 'Who sent to whom' Connections Parallelism \
+    'Critical path of all requests, their times added up' 'Paths of requests'; do
     check_equal "there is: $title" 1 "$(grep -cx "$title" out)"
 done
-check_equal "each table says what shows all of it" "$(grep -c '^[A-Z][a-z ]*$' out)" \
+check_equal "each table says what shows all of it" "$(grep -c '^[A-Z][a-z ,]*$' out)" \
     "$(($(grep -c '^(.*: dpm [a-z]* .*alpha beta)$' out) + 1))"
 check "what it rests on is there" grep -q '^Matched receives: 16 exact' out
 check "no sentence is wider than 78" sh -c "sed -n '/^What was/,/^Processes/p' out |
@@ -151,7 +151,7 @@ cannot_print "report as a page" "$dpm" report --html - gamma
 # ---- analyses ----
 
 runs "some analyses" "$dpm" report --analyses path,causality --json alpha
-check_equal "... are there, and no other" 'causality findings path statistics' "$(jq -r 'keys[]' out | xargs)"
+check_equal "... are there, and no other" 'causality findings path statistics why' "$(jq -r 'keys[]' out | xargs)"
 runs "all but some" "$dpm" report --analyses -path,-why --json alpha
 check_equal "... are there" 'causality findings parallelism statistics' "$(jq -r 'keys[]' out | xargs)"
 fails "an unknown analysis" 2 "report: --analyses 'x': choose from" "$dpm" report --analyses x alpha
