@@ -20,6 +20,7 @@ LC_ALL=C mmdebstrap --variant=apt --skip=cleanup/apt/lists trixie debian "$1" 2>
 mkdir debian/srv/dpm
 (cd "$2" && xargs -0 tar -c) < tracked | tar -x -C debian/srv/dpm
 echo made > made
+mount --bind debian debian # a root that ip(8) can make private
 for folder in proc sys dev; do
     mount --rbind /$folder debian/$folder
 done

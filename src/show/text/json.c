@@ -9,13 +9,14 @@ int json_print(json_t *value, size_t flags, FILE *file)
 {
     if (value == NULL)
         return -ENOMEM;
+    flags |= JSON_ENCODE_ANY | JSON_REAL_PRECISION(15); /* 0.6, not 0.59999999999999998 */
     /* one write for the whole value takes half as long as one for each part, if it fits */
     char text[16384];
-    size_t size = json_dumpb(value, text, sizeof(text), flags | JSON_ENCODE_ANY);
+    size_t size = json_dumpb(value, text, sizeof(text), flags);
     bool fits = size > 0 && size <= sizeof(text);
     /* jansson does not say why it failed: without a file error, it was memory */
     bool printed = fits ? fwrite(text, 1, size, file) == size
-                        : json_dumpf(value, file, flags | JSON_ENCODE_ANY) == 0;
+                        : json_dumpf(value, file, flags) == 0;
     json_decref(value);
     return printed || ferror(file) ? 0 : -ENOMEM;
 }
