@@ -15,8 +15,7 @@ int json_print(json_t *value, size_t flags, FILE *file)
     size_t size = json_dumpb(value, text, sizeof(text), flags);
     bool fits = size > 0 && size <= sizeof(text);
     /* jansson does not say why it failed: without a file error, it was memory */
-    bool printed = fits ? fwrite(text, 1, size, file) == size
-                        : json_dumpf(value, file, flags) == 0;
+    bool printed = fits ? fwrite(text, 1, size, file) == size : json_dumpf(value, file, flags) == 0;
     json_decref(value);
     return printed || ferror(file) ? 0 : -ENOMEM;
 }
