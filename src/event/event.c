@@ -52,7 +52,8 @@ static const struct event_field queued_fields[] = {
 static const struct event_field block_fields[] = {
     U(record, block.system_call, "systemCall", "number of the system call it slept in"),
     FIELD(record, block.state, FIELD_HEX, "state", "the kernel's task state it slept in"),
-    U(record, block.duration, "duration", "ns asleep, ending at time"),
+    {"duration", 40, 6, FIELD_UNSIGNED, "ns asleep, ending at time; 2^48 - 1: or more"},
+    {"object", 46, 2, FIELD_UNSIGNED, "number of the NAME of what it waited for, 0: not known"},
     END_OF_FIELDS,
 };
 
@@ -288,8 +289,11 @@ static const struct event_field procedure_fields[] = {
 };
 
 static const struct event_field name_fields[] = {
-    U(name_record, number, "number", "user id, cgroup2 id, or number of a process"),
-    U(name_record, kind, "kind", "1 user, 2 cgroup, 3 command line"),
+    U(name_record, number, "number", "user id, cgroup2 id, or number of a process, rule or object"),
+    U(name_record, kind, "kind", "1 user, 2 cgroup, 3 command line, 4 rule, 5 object"),
+    U(name_record, what, "what",
+      "of an object: 1 file, 2 device, 3 pipe, 4 socket, 5 anonymous, 6 queue, 7 semaphore, 8 "
+      "opened"),
     FIELD(name_record, name, FIELD_TEXT, "name", "what it is called"),
     END_OF_FIELDS,
 };
@@ -361,7 +365,7 @@ static const struct event_type types[EVENT_ID_END] = {
     TYPE(MODULE, NULL, RING_CONTROL, module_record, module_fields, "file with program text"),
     TYPE(PROCEDURE, NULL, RING_CONTROL, procedure_record, procedure_fields, "the name of a PC"),
     TYPE(NAME, NULL, RING_CONTROL, name_record, name_fields,
-         "name of a user or cgroup, or command line"),
+         "name of a user, cgroup or object, or command line"),
     TYPE(DROPPED, NULL, RING_CONTROL, record, dropped_fields, "datagrams that found a full queue"),
     TYPE(NETWORK, NULL, RING_CONTROL, record, network_fields, "how the network served a path"),
     TYPE(COST, NULL, RING_CONTROL, record, cost_fields, "what the recording itself cost"),

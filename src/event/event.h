@@ -18,6 +18,22 @@
 /* BLOCK: the stream slept outside any system call, for example on a page fault. */
 #define NO_SYSTEM_CALL UINT32_MAX
 
+/* The system call of a RECEIVECALL with path 0. */
+static inline uint32_t any_call(const struct record *record)
+{
+    return record->any.system_call == UINT16_MAX ? NO_SYSTEM_CALL : record->any.system_call;
+}
+
+/* After how many ns it ends at the latest, or somewhat later; 0: not known; UINT64_MAX: it has no time limit. */
+static inline uint64_t any_limit(const struct record *record)
+{
+    uint32_t limit = record->any.limit;
+
+    if (limit == LIMIT_NONE)
+        return UINT64_MAX;
+    return limit < LIMIT_SECONDS ? limit * 1000000ull : (limit - LIMIT_SECONDS) * 1000000000ull;
+}
+
 /* STREAM: the machine's initial PID namespace; its inode number is fixed in the kernel. */
 #define INITIAL_PID_NAMESPACE 4026531836u
 
@@ -293,6 +309,11 @@ const char *identities_cgroup_name(const struct identities *identities, uint32_t
 /* The text of the selection rule with this number, counted from 1, at most NAME_SIZE - 1 bytes; NULL: there is none. Valid
  * until the next identities_add. */
 const char *identities_rule(const struct identities *identities, uint32_t origin, uint32_t number);
+
+/* What BLOCKs with this number of an object wait for, WAIT_ON_NOT_KNOWN if no NAME says that; *ret_name: its name, at most
+ * NAME_SIZE - 1 bytes, or NULL. Valid until the next identities_add. */
+enum wait_object identities_object(const struct identities *identities, uint32_t origin,
+                                   uint32_t number, const char **ret_name);
 
 /* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
  * of its creator. It fades with the process's first stream. Valid until the next identities_add. */

@@ -349,10 +349,15 @@ static int64_t name_number(int64_t index, uint32_t kind)
     return index << 1 | (kind == NAME_CGROUP);
 }
 
-/* Rules have the numbers that name_number does not reach. */
+/* Rules and objects have the numbers that name_number does not reach. */
 static uint32_t rule_number(uint64_t number)
 {
     return 0xc0000000u | ((uint32_t)number & 0xffffff);
+}
+
+static uint32_t object_number(uint64_t number)
+{
+    return 0xc1000000u | ((uint32_t)number & 0xffffff);
 }
 
 static const struct name_record *find_command(const struct identities *identities, uint32_t origin,
@@ -396,6 +401,9 @@ static int add_name(struct identities *identities, uint32_t origin, const struct
     if (name->kind == NAME_RULE)
         return keep_record(identities, &identities->numbered,
                            key_of(EVENT_NAME, origin, rule_number(name->number)), &name->header);
+    if (name->kind == NAME_OBJECT)
+        return keep_record(identities, &identities->numbered,
+                           key_of(EVENT_NAME, origin, object_number(name->number)), &name->header);
     int64_t index = intern_add(&identities->long_numbers, name->number);
     int64_t number = name_number(index, name->kind);
 
@@ -558,6 +566,17 @@ const char *identities_rule(const struct identities *identities, uint32_t origin
     const struct name_record *record = find(identities, EVENT_NAME, origin, rule_number(number));
 
     return record == NULL ? NULL : record->name;
+}
+
+enum wait_object identities_object(const struct identities *identities, uint32_t origin,
+                                   uint32_t number, const char **ret_name)
+{
+    const struct name_record *record =
+        number == 0 ? NULL : find(identities, EVENT_NAME, origin, object_number(number));
+
+    *ret_name = record == NULL || record->name[0] == '\0' ? NULL : record->name;
+    return record == NULL || record->what >= WAIT_ON_END ? WAIT_ON_NOT_KNOWN
+                                                         : (enum wait_object)record->what;
 }
 
 const char *identities_user_name(const struct identities *identities, uint32_t origin,

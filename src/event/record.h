@@ -143,6 +143,7 @@ struct record_header {
     uint32_t stream;           /* number of the STREAM record */
 };
 
+#define BLOCK_LONGEST  0xffffffffffffULL /* ns, of block.duration */
 #define PROC_TIME_MASK 0xffffffffffffULL /* bits of procTime */
 
 static inline uint64_t record_proc_time(const struct record_header *header)
@@ -179,6 +180,13 @@ struct record {
             uint32_t span; /* the event happened at time - span (ns, saturating) */
         } message;
         struct {
+            uint32_t path; /* 0: a RECEIVECALL of a call that waits for any of several paths */
+            uint16_t system_call;
+            uint16_t limit;     /* until when at most: call_limit() */
+            uint32_t only_path; /* the only one that it waits for; 0: several, or not known */
+            uint32_t span;
+        } any;
+        struct {
             uint32_t path;   /* number of the receiving end's PATH record */
             uint32_t offset; /* as in `message` */
             uint32_t bytes;
@@ -186,8 +194,9 @@ struct record {
         } queued;
         struct {
             uint32_t system_call;
-            uint32_t state;    /* the kernel's task state while asleep */
-            uint64_t duration; /* ns asleep, ending at time */
+            uint32_t state;         /* the kernel's task state while asleep */
+            uint64_t duration : 48; /* ns asleep, ending at time; saturating */
+            uint64_t object : 16; /* number of the NAME of what the call waited for; 0: not known */
         } block;
         struct {
             uint32_t child;  /* number of the child's STREAM record */
@@ -264,6 +273,19 @@ struct record {
         } cost;
     };
 };
+
+/* The time limit of a call, in 16 bits, not more than it is: ms, or from LIMIT_SECONDS on seconds. */
+#define LIMIT_NOT_KNOWN 0u
+#define LIMIT_SECONDS   0x8000u
+#define LIMIT_NONE      0xffffu
+
+static inline __attribute__((always_inline)) uint16_t limit_of_ms(uint64_t ms)
+{
+    if (ms < LIMIT_SECONDS)
+        return (uint16_t)ms;
+    ms /= 1000;
+    return (uint16_t)(LIMIT_SECONDS | (ms < LIMIT_SECONDS - 1 ? ms : LIMIT_SECONDS - 2));
+}
 
 /* The meter's two rings, which are also the two CTF streams of a trace. Identities and process events use the small
  * control ring, so that a flood of messages cannot displace them. */
@@ -434,7 +456,25 @@ enum name_kind {
     NAME_CGROUP = 2,  /* path below the root cgroup, beginning with '/' */
     NAME_COMMAND = 3, /* command line: arguments separated by blanks */
     NAME_RULE = 4,    /* a selection rule that was in force; `number` counts from 1 */
+    NAME_OBJECT = 5,  /* what a BLOCK waits for; `number` counts from 1 */
 };
+
+/* What a call waits for that is no path. Its name: */
+enum wait_object {
+    WAIT_ON_NOT_KNOWN = 0,
+    WAIT_ON_FILE = 1,   /* a file, directory or block device: as of a PATH */
+    WAIT_ON_DEVICE = 2, /* a terminal, or another character device: likewise */
+    WAIT_ON_PIPE = 3,   /* ... or a FIFO: likewise */
+    WAIT_ON_SOCKET = 4, /* of a kind that is not recorded */
+    WAIT_ON_ANONYMOUS =
+        5,             /* "[timerfd]", "[eventfd]", "inotify" ...: what the kernel calls its kind */
+    WAIT_ON_QUEUE = 6, /* "/name" of a POSIX message queue, msqid of a System V one */
+    WAIT_ON_SEMAPHORE = 7, /* semid of a System V set */
+    WAIT_ON_OPENED = 8,    /* the file that open waits for: as the program names it */
+    WAIT_ON_END = 9,       /* not a kind */
+};
+
+#define OBJECTS_MOST 4096u /* that get a name */
 
 #define NAME_SIZE 208
 
@@ -442,7 +482,7 @@ struct name_record {
     struct record_header header;
     uint64_t number; /* uid; cgroup2 id; number of a process's first STREAM */
     uint32_t kind;   /* enum name_kind */
-    uint32_t unused;
+    uint32_t what;   /* NAME_OBJECT: enum wait_object; else 0 */
     char name[NAME_SIZE];
 };
 

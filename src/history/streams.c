@@ -130,7 +130,7 @@ static bool may_pass_messages(uint32_t call)
 static bool waits_for_any(const struct record *record)
 {
     return record->header.id == EVENT_RECEIVECALL && record->message.path == 0 &&
-           !may_pass_messages(record->message.offset);
+           !may_pass_messages(any_call(record));
 }
 
 /* Whether a record is never made in the middle of a call that passes messages. */

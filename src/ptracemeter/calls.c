@@ -14,6 +14,7 @@
 #include "meter/shared/message.h"
 #include "ptracemeter/connection_calls.h"
 #include "ptracemeter/descriptor_calls.h"
+#include "ptracemeter/descriptors.h"
 #include "ptracemeter/file_calls.h"
 #include "ptracemeter/message_calls.h"
 #include "ptracemeter/objects.h"
@@ -27,10 +28,12 @@
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <time.h>
 
 #define LONG_CALL (500 * MILLISECOND)
 
@@ -143,6 +146,66 @@ static bool waits_for_something(const struct call *call)
     }
 }
 
+/* The time limit of a call, as in the record. */
+static uint32_t limit_of_call(const struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    struct timespec time;
+    uint64_t at;
+    int64_t ms;
+
+    switch (call->number) {
+    case SYS_poll:
+        ms = (int32_t)call->arguments[2];
+        return ms < 0 ? LIMIT_NONE : limit_of_ms((uint64_t)ms);
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+        ms = (int32_t)call->arguments[3];
+        return ms < 0 ? LIMIT_NONE : limit_of_ms((uint64_t)ms);
+    case SYS_ppoll:
+        at = call->arguments[2];
+        break;
+    case SYS_pselect6:
+        at = call->arguments[4];
+        break;
+    default:
+        return LIMIT_NOT_KNOWN;
+    }
+    if (at == 0)
+        return LIMIT_NONE;
+    return tracer_read(tracee, at, &time, sizeof(time)) && time.tv_sec >= 0
+               ? limit_of_ms((uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000)
+               : LIMIT_NOT_KNOWN;
+}
+
+/* The path of the only descriptor that a poll waits for; 0: there are several, or it has none. */
+static uint32_t only_path(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct call *call = &tracee->call;
+    struct pollfd polled;
+
+    if ((call->number != SYS_poll && call->number != SYS_ppoll) || call->arguments[1] != 1 ||
+        !tracer_read(tracee, call->arguments[0], &polled, sizeof(polled)) || polled.fd < 0)
+        return 0;
+    struct object *object = descriptor_object(meter, tracee, polled.fd);
+    const struct path *path = object == NULL        ? NULL
+                              : is_datagram(object) ? path_to(meter, tracee, object, NULL, 0)
+                                                    : path_of(meter, tracee, object, PIPE_READ);
+    return path == NULL ? 0 : path->number;
+}
+
+static void tell_wait_for_any(struct ptracemeter *meter, struct tracee *tracee)
+{
+    const struct message message = {
+        .offset = (uint32_t)tracee->call.number | limit_of_call(tracee) << 16,
+        .bytes = only_path(meter, tracee),
+        .begin = tracee->call.began,
+    };
+
+    tracee->call.told = true;
+    tell_message(meter, tracee, EVENT_RECEIVECALL, &message);
+}
+
 static void wait_ends(struct ptracemeter *meter, struct tracee *tracee)
 {
     const struct call *call = &tracee->call;
@@ -153,7 +216,7 @@ static void wait_ends(struct ptracemeter *meter, struct tracee *tracee)
         tell_block(meter, tracee, (uint32_t)call->number,
                    time_asleep(tracee, clock_now(CLOCK_MONOTONIC)));
     else
-        call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+        tell_wait_for_any(meter, tracee);
 }
 
 static void sleep_ends(struct ptracemeter *meter, struct tracee *tracee)
@@ -436,7 +499,7 @@ void call_goes_on(struct ptracemeter *meter, struct tracee *tracee, uint64_t now
         return;
     if (call->what->what == CALL_WAITS_ANY || call->what->what == CALL_ACCEPTS) {
         if (waits_for_something(call))
-            call_tell_wait(meter, tracee, 0, (uint32_t)call->number);
+            tell_wait_for_any(meter, tracee);
     } else if (call->queue != 0) {
         if (queue_call_receives(call))
             call_tell_wait(meter, tracee, 0, (uint32_t)call->number);

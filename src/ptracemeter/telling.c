@@ -124,7 +124,8 @@ void tell_block(struct ptracemeter *meter, struct tracee *tracee, uint32_t syste
     fill_header(meter, tracee, &record.header, EVENT_BLOCK, 0);
     record.block.system_call = system_call;
     record.block.state = STATE_INTERRUPTIBLE;
-    record.block.duration = duration;
+    record.block.object = 0;
+    record.block.duration = duration < BLOCK_LONGEST ? duration : BLOCK_LONGEST;
     tell(meter, &record.header);
 }
 

@@ -177,7 +177,7 @@ object TERMINATION '.event == "TERMINATION" and .pid == 300' '{
 object BLOCK '.event == "BLOCK"' '{"time": "2023-11-14T22:13:21.014000000+00:00",
     "time_ns": 1014000000, "event": "BLOCK", "machine": "alpha", "pid": 100, "tid": 100,
     "name": "server", "stream": 1, "sequence": 2, "cpu_ns": 3000, "load": 2, "system_call": 202, "system_call_name": "futex",
-    "state": 1, "duration_ns": 1500000, "no_cpu_ns": 0}'
+    "state": 1, "object": 0, "duration_ns": 1500000, "no_cpu_ns": 0}'
 object LOST '.event == "LOST"' '{"time": "2023-11-14T22:13:21.068000000+00:00",
     "time_ns": 1068000000, "event": "LOST", "machine": "alpha", "pid": 100, "tid": 101,
     "name": "worker", "stream": 2, "sequence": 7, "cpu_ns": 7000, "load": 0, "count": 3,

@@ -220,8 +220,8 @@ start_site web1 app1 db1 0 0.02
 repeat record_hosts query
 pairs > account
 check_account
-check "what is said first is true: postgres waits in its own call, for nobody" \
-    test -n "$(first_finding | grep 'Time .* of the time of .* requests .* postgres processes waited for a timeout, or for an event')"
+check "what is said first is true: postgres sleeps in its own call, for nobody" \
+    test -n "$(first_finding | grep 'Time .* of the time of .* requests .* postgres processes slept until a timer ended (epoll_wait')"
 check_equal "... and the same messages went from program to program" "$(cat hosts.account)" "$(cat account)"
 end_site
 

@@ -7,6 +7,8 @@ import sys
 FOR_ANY = {7: "poll", 232: "epoll_wait", 270: "pselect6"}
 NOT_SEEN = {"signalfd", "eventfd"}  # by the ptrace meter: reads of files that it does not record
 PATHS = {"read": 1, "pair": 1, "end": 0, "end-pair": 0}  # read: bytes that each wait ends with
+# what the call waits for, by the kernel meter: how its name ends
+OBJECTS = {"flock": "/locked", "semop": "semaphore ", "signalfd": "signalfd", "eventfd": "eventfd", "futex": "none", "suspend": "none"}
 SIGNALS = {"suspend": ["SIGUSR1"], "take": ["SIGUSR1"], "signalfd": ["SIGUSR1"], "stopped": ["SIGSTOP", "SIGCONT"]}
 # the procedure of the program that makes the call; not where a library makes it
 PROCEDURES = {"sleep": "sleep_shortly", "time": "poll_for_time", "child": "wait_for_child", "waitid": "waitid_for_child",
@@ -76,6 +78,14 @@ def check_line(recording, meter, line):
              " ".join(waker for _, begin, end in waits for waker in recording.wakers(tid, begin, end)) or "nobody")
     if way in ("sleep", "time", "tcp"):
         tell(f"{way}: no thread did", "", " ".join(waker for _, begin, end in waits for waker in recording.wakers(tid, begin, end)))
+    if meter == "kernel" and way in OBJECTS:
+        objects = {block.get("waited_on", "none").rstrip("0123456789") for block in recording.of(tid, "BLOCK", system_call=call)}
+        tell(f"{way}: on what", "as it says",
+             "as it says" if all(name.endswith(OBJECTS[way]) for name in objects) else " ".join(sorted(objects)))
+    if way == "tcp":
+        begun = recording.of(tid, "RECEIVECALL", path=0)
+        tell(f"{way}: of one path, without a time limit", f"{count} {count}",
+             f"{sum('only_path' in record for record in begun)} {sum(record.get('time_limit_ns', 0) is None for record in begun)}")
     if way in SIGNALS and (meter == "kernel" or way in ("suspend", "stopped")):
         # with ptrace, signals that are held back are never delivered
         signals = [f"{record['signal_name']} by {record['sender_pid']}" for record in recording.records

@@ -139,7 +139,8 @@ static void exec(struct sample *sample, uint32_t stream, uint32_t image)
 
 static void block(struct sample *sample, uint32_t stream, uint32_t system_call, uint64_t duration)
 {
-    struct record record = {.block = {.system_call = system_call, .state = 1, duration}};
+    struct record record = {
+        .block = {.system_call = system_call, .state = 1, .duration = duration}};
 
     append_by(sample, stream, EVENT_BLOCK, 0, &record);
 }
@@ -702,7 +703,7 @@ static void files(struct sample *sample)
     append(sample, &queue.header);
     message(sample, 2, EVENT_SEND, RECORD_MANY, 2, 0, 16);
     append_by(sample, 2, EVENT_BLOCK, RECORD_TIME_LIMIT,
-              &(struct record){.block = {.system_call = 202, .state = 1, 1000000}});
+              &(struct record){.block = {.system_call = 202, .state = 1, .duration = 1000000}});
     others(sample);
     refused(sample, 2, 3);
 }

@@ -210,7 +210,7 @@ vm sleeps 960ms in futex limit
 vm ends
 java ends
 $ dpm report trace
-first: Time 100% of 960 ms: java[100] (in its threads worker-*) slept until a timer ended (futex), 48 times; meanwhile other threads waited for a lock
+first: Time 100% of 960 ms: java[100] (in its threads worker-*) waited until the time limit of its call (futex), 48 times; meanwhile other threads waited for a lock
     or condition (futex).
 
 == threads of a JVM that compute in a synchronized block: the VM thread's own sleep is not what they wait for

@@ -37,11 +37,15 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T idles D; T idles until D               its clock moves on, without a record
      T lacks a CPU for D                      it is runnable, and others run
      T is stopped for D
-     T sleeps D in CALL [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs
+     T sleeps D in CALL [on OBJECT] [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs.
+                                              OBJECT: /a/file, device:/dev/tty, pipe, socket, [timerfd], queue:NAME,
+                                              semaphore:3, opened:NAME
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
      T waits in CALL until T; T waits in CALL for D    poll, select, epoll_wait ... of several connections: RECEIVECALL.
-                                              The other wakes it, or time has passed, of which there is no record
+             [at-most D | endless] [only C]   The other wakes it, or time has passed, of which there is no record. at-most:
+                                              the call's time limit; only: of one connection alone
+     T waits on C for D                       in a receive, and gives up: RECEIVECALL alone
      T connects C [in D]; T accepts C; T closes C
      T sends N on C [in D] [held D] [continued] [concurrent]    held: it arrives so much later (Nagle's algorithm)
      T starts sending N on C [with M out]; T finishes sending on C    the buffer is full until the other end receives
@@ -77,13 +81,14 @@ NOT_FLAGS = ["LOST", "DISCARDED", "STREAM", "PATH", "IMAGE", "MACHINE", "END", "
 PC_FLAG = 1 << 62
 KINDS = {"tcp": 1, "unix-stream": 2, "unix-datagram": 3, "unix-seqpacket": 4, "udp": 5, "pipe": 6, "fifo": 7}
 METER_KINDS = {"tcp": 1, "udp": 2, "unix": 4, "pipe": 8, "file": 16, "mq": 32}
+WAITED_ON = {"file": 1, "device": 2, "pipe": 3, "socket": 4, "anonymous": 5, "queue": 6, "semaphore": 7, "opened": 8}
 BYTE_STREAMS = {"tcp", "unix-stream", "pipe", "fifo"}
 CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "ioctl": 16, "readv": 19, "select": 23, "pause": 34,
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,
          "flock": 73, "fsync": 74, "fdatasync": 75, "fcntl": 72, "futex": 202, "epoll_wait": 232, "waitid": 247, "openat": 257,
          "newfstatat": 262, "pselect6": 270, "ppoll": 271, "epoll_pwait": 281, "accept4": 288, "clock_nanosleep": 230,
          "rt_sigtimedwait": 128, "rt_sigsuspend": 130, "getdents64": 217, "mq_timedreceive": 243, "sendmsg": 46,
-         "semop": 65, "semtimedop": 220, "none": 0xffffffff}
+         "semop": 65, "semtimedop": 220, "msgrcv": 70, "vfork": 58, "none": 0xffffffff}
 FOR_ANY = {"poll", "select", "pselect6", "ppoll", "epoll_wait", "epoll_pwait", "accept", "accept4"}
 # flags of records
 CONTINUED, CALL_IMPLIED, OLDER, LIBRARY, NO_STREAM, END_OF_FILE, CONCURRENT, PREEMPTED, WHOLE_CALL, TIME_LIMIT = (
@@ -121,6 +126,12 @@ def long_span(span, flags):
     return {"span": span, "flags": flags | unit << SPAN_UNIT_SHIFT}
 
 
+def limit_of(time):
+    """The time limit of a call, as a RECEIVECALL has it."""
+    ms = time // MS
+    return ms if ms < 0x8000 else 0x8000 | ms // 1000
+
+
 def quoted(text):
     return '"' + "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else "".join(
         f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape")) for c in text) + '"'
@@ -140,14 +151,14 @@ class Machine:
         self.begin = 1000 * SECOND * number  # of its monotonic clock
         self.records, self.lost = [], {}
         self.numbers = {}  # the last stream, path, image ...
-        self.images, self.procedures, self.files = {}, {}, {}
+        self.images, self.procedures, self.files, self.objects = {}, {}, {}, {}
         self.load, self.end, self.how = 1, None, ""
 
     def next(self, what):
         self.numbers[what] = self.numbers.get(what, 0) + 1
         return self.numbers[what]
 
-    def add(self, time, what, gap=0, **fields):
+    def add(self, time, what, /, gap=0, **fields):
         """A record, to be sorted by time; those of a stream get their sequence numbers then. Returns its fields."""
         if what in EVENT_IDS and what not in NOT_FLAGS and not self.flags >> EVENT_IDS[what] & 1:
             return None
@@ -547,14 +558,30 @@ class Story:
         if end.machine and end.announced:
             end.machine.add(time, "DESTROYPATH", flags=NO_STREAM, path=end.number)
 
-    def sleep(self, thread, time, call, late=0, state=1, flags=0):
+    @staticmethod
+    def object(thread, text):
+        """The number of what a BLOCK waits for."""
+        if text is None:
+            return 0
+        machine = thread.machine
+        if text not in machine.objects:
+            kind, _, name = text.rpartition(":")
+            kind = kind or ("file" if text.startswith("/") else "anonymous" if text.startswith("[") else text)
+            machine.objects[text] = len(machine.objects) + 1
+            machine.add(thread.now, "NAME", flags=NO_STREAM, number=machine.objects[text], kind=5, what=WAITED_ON[kind],
+                        name=quoted("" if kind == text else name))
+        return machine.objects[text]
+
+    def sleep(self, thread, time, call, late=0, state=1, flags=0, on=None):
         thread.voluntary += 1
         thread.now += time
         thread.lack_cpu(late)
         thread.schedule()
-        thread.record("BLOCK", flags, systemCall=CALLS[call], state=state, duration=time + late)
+        number = self.object(thread, on)
+        thread.record("BLOCK", flags, systemCall=CALLS[call], state=state, **({"object": number} if number else {}),
+                      duration=time + late)
 
-    def sleep_until(self, thread, other, call, ends, late):
+    def sleep_until(self, thread, other, call, ends, late, on=None):
         """The other thread wakes this one, by what it does at its clock now, or by its end."""
         at = other.gone if ends else other.now
         if at is None:
@@ -566,12 +593,14 @@ class Story:
                 other.machine.add(at, "WAKEUP", flags=NO_STREAM, woken=thread.number, waker=other.number)
             else:
                 other.record("WAKEUP", woken=thread.number)
-        self.sleep(thread, at - thread.now + WAKE, call, late)
+        self.sleep(thread, at - thread.now + WAKE, call, late, on=on)
 
     def wait_for_any(self, thread, words):
         """In poll and the like, with connections among what it waits for."""
         call, other, time = CALLS[words.option("in")], words.option("until"), words.option("for")
-        thread.record("RECEIVECALL", path=0, offset=call)
+        limit, only = words.option("at-most"), words.option("only")
+        most = 0xffff if words.flag("endless") else limit_of(duration(limit)) if limit else 0
+        thread.record("RECEIVECALL", path=0, offset=call | most << 16, **({"bytes": self.end_of(thread, only).number} if only else {}))
         thread.voluntary += 1
         if time:
             thread.now += duration(time)
@@ -670,6 +699,10 @@ class Story:
             self.sleeps(thread, words)
         elif verb == "waits" and words.words[0] == "in":
             self.wait_for_any(thread, words)
+        elif verb == "waits" and words.words[0] == "on":
+            thread.record("RECEIVECALL", path=self.end_of(thread, words.option("on")).number)
+            thread.voluntary += 1
+            thread.now += duration(words.option("for"))
         elif verb == "waits":
             self.sleep_until(thread, self.thread(words.option("for")), "wait4", True, duration(words.option("late", "0")))
         elif verb in ("connects", "accepts"):
@@ -734,13 +767,13 @@ class Story:
     def sleeps(self, thread, words):
         call, late = words.option("in"), duration(words.option("late", "0"))
         state = 2 if words.flag("uninterruptible") else 1
-        other = words.option("until")
+        other, on = words.option("until"), words.option("on")
         if call not in CALLS:
             raise StoryError(f"no system call that is known here: {call}")
         if other:
-            self.sleep_until(thread, self.thread(other), call, words.flag("ends"), late)
+            self.sleep_until(thread, self.thread(other), call, words.flag("ends"), late, on)
         else:
-            self.sleep(thread, duration(words.words.pop(0)), call, late, state, TIME_LIMIT if words.flag("limit") else 0)
+            self.sleep(thread, duration(words.words.pop(0)), call, late, state, TIME_LIMIT if words.flag("limit") else 0, on)
 
     def sends(self, thread, verb, words):
         if verb != "sends":

@@ -26,11 +26,11 @@ program computes 5ms
 program ends
 $ dpm why --json trace
 jq: ([.rows[].time_ns] | add) == .elapsed_ns and ([.spent_on_ns[]] | add) == .elapsed_ns
-jq: .spent_on_ns | near(.computing; 15e6) and .disk == 30e6 and .event == 40e6 and .lock == 65e6 and .stopped == 70e6
-jq: .spent_on_ns | near(.timer; 100e6) and near(.outside; 60e6) and .child == 0 and .unknown == 0
+jq: .spent_on_ns | near(.computing; 15e6) and .disk == 30e6 and .lock == 65e6 and .stopped == 70e6
+jq: .spent_on_ns | near(.timer; 60e6) and near(.signal; 80e6) and near(.outside; 60e6) and .child == 0 and .unknown == 0
 jq: [.rows[] | select(.system_call) | "\(.name) \(.spent_on) \(.system_call) \(.time_ns / 1e6 | round)"] | sort ==
-    ["child timer pause 80", "program disk fdatasync 30", "program event poll 40", "program lock futex 50",
-     "program lock semop 15", "program timer nanosleep 20"]
+    ["child signal pause 80", "program disk fdatasync 30", "program lock futex 50", "program lock semop 15",
+     "program timer nanosleep 20", "program timer poll 40"]
 $ dpm why --waits trace
 like: wait4 .* child\[101\]
 
@@ -84,14 +84,16 @@ jq: .spent_on_ns | near(.computing; 35e6) and near(.timer; 20e6) and .lock < 1e4
 jq: [.rows[] | select(.spent_on == "timer") | .tid] == [101]
 jq: [.waits[] | select(.waited_for == "lock") | .system_call, .ended_by_pid, .count] == ["futex", 100, 1]
 
-== a limit on the wait: no other thread has woken it, so the wait was for time
+== a limit on the wait: no other thread has woken it, so it ended with that limit
 | program  futex, 30 ms at most --- (no one wakes it)   == 5 ==
 process program launched
 program sleeps 30ms in futex limit
 program computes 5ms
 program ends
 $ dpm why --json trace
-jq: .spent_on_ns | .timer == 30e6 and .lock == 0
+jq: .spent_on_ns | .time_limit == 30e6 and .timer == 0 and .lock == 0
+$ dpm report trace
+first: Time 86% of 35.0 ms: program[100] waited until the time limit of its call (futex), 1 time.
 
 # ---- a child works for 100 ms, its parent waits for it in some way and then works for 50 ms: the path has both ----
 

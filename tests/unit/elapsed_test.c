@@ -265,7 +265,7 @@ static void locks_with_time_limits(void **state)
     block_at(&scene, 80, 1, 0, 202, 1, 30)->header.flags |= RECORD_TIME_LIMIT;
     block_at(&scene, 100, 1, 0, 202, 1, 20)->header.flags |= RECORD_TIME_LIMIT;
     end_at(&scene, 100, 1, 0);
-    check_scene(&scene, "computing 80 timer 20");
+    check_scene(&scene, "computing 80 time_limit 20");
 }
 
 static void stops(void **state)
@@ -361,7 +361,7 @@ static void a_holder_that_had_slept(void **state)
         const char *expected;
     } cases[] = {{4, 0, 4, "computing 120"},
                  {6, 0, 6, "computing 120"},
-                 {8, 2, 6, "computing 20 timer 100"}};
+                 {8, 2, 6, "computing 20 time_limit 100"}};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

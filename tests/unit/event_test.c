@@ -108,7 +108,7 @@ static const struct expected_type expected_types[] = {
     {3, "RECEIVECALL", 1, 48, MESSAGE_FIELDS},
     {4, "RECEIVE", 1, 48, MESSAGE_FIELDS},
     {5, "MESSAGEQUEUED", 1, 48, "path 32 4 offset 36 4 bytes 40 4 queue 44 4 "},
-    {6, "BLOCK", 1, 48, "systemCall 32 4 state 36 4 duration 40 8 "},
+    {6, "BLOCK", 1, 48, "systemCall 32 4 state 36 4 duration 40 6 object 46 2 "},
     {7, "CREATEPATH", 0, 48, MESSAGE_FIELDS},
     {8, "CONNECT", 0, 48, MESSAGE_FIELDS},
     {9, "ACCEPT", 0, 48, MESSAGE_FIELDS},
@@ -135,7 +135,7 @@ static const struct expected_type expected_types[] = {
     {23, "MODULE", 0, 208,
      "module 32 4 device 36 4 inode 40 8 text 48 8 buildId 56 20 name 80 128 "},
     {24, "PROCEDURE", 0, 176, "module 32 4 image 36 4 address 40 8 offset 48 8 name 56 120 "},
-    {25, "NAME", 0, 256, "number 32 8 kind 40 4 name 48 208 "},
+    {25, "NAME", 0, 256, "number 32 8 kind 40 4 what 44 4 name 48 208 "},
     {26, "DROPPED", 0, 48, "path 32 4 count 36 4 refused 40 4 "},
     {27, "NETWORK", 0, 48, "path 32 4 retransmitted 36 4 roundTrip 40 4 unacknowledged 44 4 "},
     {28, "COST", 0, 48, "cpu 32 8 wakeups 40 4 hook 44 4 "},
@@ -285,10 +285,10 @@ static void test_event_values(void **unused)
         assert_int_equal(value(&message, "bytes"), 3);
         assert_int_equal(value(&message, id == EVENT_MESSAGEQUEUED ? "queue" : "span"), 4);
     }
-    struct record block = {.header.id = EVENT_BLOCK, .block = {5, 6, 1ULL << 60}};
+    struct record block = {.header.id = EVENT_BLOCK, .block = {5, 6, 1ULL << 46, 7}};
     assert_int_equal(value(&block, "systemCall"), 5);
     assert_int_equal(value(&block, "state"), 6);
-    assert_true(value(&block, "duration") == 1ULL << 60);
+    assert_true(value(&block, "duration") == 1ULL << 46);
     struct record create = {.header.id = EVENT_CREATEPROCESS, .create = {.child = 7, .thread = 1}};
     assert_int_equal(value(&create, "child"), 7);
     assert_int_equal(value(&create, "thread"), 1);

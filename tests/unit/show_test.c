@@ -804,7 +804,7 @@ static void records_have_their_keys(void **state)
         [EVENT_CONNECT] = HEAD PATH,
         [EVENT_ACCEPT] = HEAD PATH,
         [EVENT_DESTROYPATH] = HEAD PATH,
-        [EVENT_BLOCK] = HEAD "system_call system_call_name state duration_ns no_cpu_ns",
+        [EVENT_BLOCK] = HEAD "system_call system_call_name state duration_ns object no_cpu_ns",
         [EVENT_CREATEPROCESS] = HEAD "child thread child_pid child_tid",
         [EVENT_EXEC] = HEAD "image left",
         [EVENT_STARTPROCESS] = HEAD,
@@ -822,7 +822,7 @@ static void records_have_their_keys(void **state)
         [EVENT_END] = HEAD "records lost reason",
         [EVENT_MODULE] = HEAD "module device inode text build_id file",
         [EVENT_PROCEDURE] = HEAD "module image address offset procedure",
-        [EVENT_NAME] = HEAD "number kind called",
+        [EVENT_NAME] = HEAD "number kind what called",
         [EVENT_DROPPED] = HEAD "path kind inode local remote count refused",
         [EVENT_NETWORK] = HEAD "path kind inode local remote retransmitted round_trip_us "
                                "unacknowledged",

@@ -73,16 +73,6 @@ static uint64_t take_arrival(struct elapsed_analysis *analysis, const struct his
     return time;
 }
 
-static uint32_t path_of(const struct history_event *event)
-{
-    const struct record *record = (const struct record *)event->event.header;
-    const uint64_t with_path = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
-                               EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
-                               EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT);
-
-    return with_path >> record->header.id & 1 ? record->message.path : 0;
-}
-
 /* ---- intervals ---- */
 
 /* Whether the event is inside a wait that goes on: it comes to a path, or sleeps for a lock in the kernel. */
@@ -128,7 +118,7 @@ static void find_wait(const struct elapsed_thread *thread, const struct history_
         interval->wait = least(record->block.duration, awake);
     interval->queued = least(interval->wait, record->header.id == EVENT_BLOCK && !thread->asleep
                                                  ? event->no_cpu.of_block
-                                                 : event->no_cpu.time);
+                                                 : thread->no_cpu + event->no_cpu.time);
 }
 
 static void note_sleep(struct elapsed_thread *thread, const struct record *record)
@@ -139,7 +129,12 @@ static void note_sleep(struct elapsed_thread *thread, const struct record *recor
     thread->asleep = receives || sends;
     thread->for_any = receives && record->message.path == 0;
     thread->unsent = sends && record->message.bytes == 0;
-    thread->call = thread->for_any ? record->message.offset : NO_SYSTEM_CALL;
+    thread->receives = receives && !thread->for_any;
+    thread->call = thread->for_any ? any_call(record) : NO_SYSTEM_CALL;
+    thread->awaited = thread->for_any ? record->any.only_path : receives ? record->message.path : 0;
+    thread->limit = thread->for_any ? any_limit(record) : 0;
+    thread->connected = thread->woken = 0;
+    thread->no_cpu = 0;
     thread->stopped = record->header.id == EVENT_STOPPROCESS;
 }
 
@@ -179,22 +174,42 @@ static bool receives(const struct record *record)
            !(record->header.flags & RECORD_END_OF_FILE);
 }
 
+/* What its wait was for. */
+static int64_t detail_of_wait(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                              const struct history_event *event, const struct interval *interval)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    enum elapsed_kind kind = interval->source == 0 && interval->wait > 0
+                                 ? elapsed_unexplained(analysis, thread, event, interval)
+                                 : ELAPSED_IN_FLIGHT;
+    struct waited waited = {.kind = kind,
+                            .call = elapsed_call_of_wait(thread, event),
+                            .path = elapsed_path_of_wait(thread, event, kind)};
+
+    if (record->header.id == EVENT_BLOCK && !thread->asleep)
+        waited.object = record->block.object;
+    if (kind == ELAPSED_SIGNAL && thread->signalled >= elapsed_wait_began(interval)) {
+        waited.signal = thread->signal;
+        waited.sender = thread->sender;
+    }
+
+    return detail_of(analysis, event, &waited);
+}
+
 static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                              const struct history_event *event, struct interval *interval)
 {
-    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
+    int64_t computes = detail_of_computing(analysis, event);
     int64_t waits = 0;
 
     if (computes >= 0 && (interval->wait > 0 || interval->receives))
-        waits = detail_of(analysis, event,
-                          interval->source == 0 && interval->wait > 0
-                              ? elapsed_unexplained(thread, event)
-                              : ELAPSED_IN_FLIGHT,
-                          elapsed_call_of_wait(thread, event), path_of(event));
+        waits = detail_of_wait(analysis, thread, event, interval);
     if (computes < 0 || waits < 0)
         return -ENOMEM;
     interval->computes = (uint32_t)computes;
     interval->waits = (uint32_t)waits;
+    if (waits > 0 && interval->is_message && interval->source != 0)
+        analysis->details[waits - 1].peer = interval_at(analysis, interval->source)->computes;
     return 0;
 }
 
@@ -244,6 +259,9 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
                            arrived, interval);
     else if (interval->receives)
         elapsed_find_cause(analysis, event, 0, arrived, interval);
+    if (interval->source != 0 && interval->source == thread->unseen)
+        interval->source = 0, interval->arrival = 0; /* it ended the wait before */
+    thread->unseen = 0;
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
     interval->span = span_of(thread, event, interval);
@@ -257,6 +275,23 @@ static bool has_ended_unseen(const struct elapsed_thread *thread, const struct r
            record->block.system_call != thread->call;
 }
 
+/* What ended it, if that was before the BLOCK began: then it did not end the BLOCK. */
+static void find_unseen_cause(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
+                              const struct history_event *event, struct interval *interval)
+{
+    struct interval cause = {0};
+
+    if (thread->woken != 0)
+        cause = (struct interval){.source = thread->woken,
+                                  .arrival = begun_at(interval_at(analysis, thread->woken))};
+    else
+        elapsed_find_cause(analysis, event, interval->end - interval->wait, 0, &cause);
+    if (cause.source == 0 || cause.is_message || cause.arrival > interval->end)
+        return;
+    interval->source = thread->unseen = cause.source;
+    interval->arrival = cause.arrival;
+}
+
 /* It ended before the BLOCK in another call began. */
 static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *thread,
                       const struct history_event *event)
@@ -264,11 +299,10 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
     const struct record *record = (const struct record *)event->event.header;
     uint64_t end = elapsed_common_time(analysis, event->event.origin, event->when);
     uint64_t begin = interval_at(analysis, thread->last)->end;
-    int64_t computes = detail_of(analysis, event, ELAPSED_COMPUTES, NO_SYSTEM_CALL, 0);
-    int64_t waits = detail_of(analysis, event, ELAPSED_EVENT, thread->call, 0);
+    int64_t computes = detail_of_computing(analysis, event);
     int64_t index = scratch_add(&analysis->intervals);
 
-    if (computes < 0 || waits < 0 || index < 0)
+    if (computes < 0 || index < 0)
         return -ENOMEM;
     end = record->block.duration < end - begin ? end - record->block.duration : begin;
     struct interval *interval = interval_at(analysis, (uint32_t)index + 1);
@@ -277,17 +311,28 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
                                   .previous = thread->last,
                                   .thread = thread->index + 1,
                                   .asleep = true,
-                                  .computes = (uint32_t)computes,
-                                  .waits = (uint32_t)waits};
+                                  .computes = (uint32_t)computes};
     if (interval->cpu > end - begin)
         interval->cpu = end - begin;
     interval->wait = end - begin - interval->cpu;
-    interval->queued = least(event->no_cpu.time - event->no_cpu.of_block, interval->wait);
+    interval->queued =
+        least(thread->no_cpu + event->no_cpu.time - event->no_cpu.of_block, interval->wait);
     interval->runnable = event->runnable - event->no_cpu.of_block;
+    find_unseen_cause(analysis, thread, event, interval);
+    enum elapsed_kind kind = interval->source != 0
+                                 ? ELAPSED_EVENT
+                                 : elapsed_unexplained_of_any(analysis, thread, event, interval);
+    int64_t waits = detail_of(analysis, event,
+                              &(struct waited){.kind = kind,
+                                               .call = thread->call,
+                                               .path = elapsed_path_of_wait(thread, event, kind)});
+    if (waits < 0)
+        return -ENOMEM;
+    interval->waits = (uint32_t)waits;
     thread->last = (uint32_t)index + 1;
     thread->cpu = event->proc_time;
     thread->asleep = thread->for_any = false;
-    return elapsed_note_wait(analysis, event, interval, ELAPSED_EVENT);
+    return elapsed_note_wait(analysis, event, interval, kind);
 }
 
 static bool sends(const struct record *record)
@@ -299,14 +344,73 @@ static int note_messages_and_waits(struct elapsed_analysis *analysis,
                                    const struct history_event *event, struct elapsed_thread *thread,
                                    const struct interval *interval)
 {
-    int result = interval->receives || sends((const struct record *)event->event.header)
+    const struct record *record = (const struct record *)event->event.header;
+    int result = interval->receives || sends(record)
                      ? elapsed_note_message(analysis, event, thread, thread->latest)
                      : 0;
 
     if (result < 0 || interval->previous == 0 || is_within(thread, event))
         return result;
-    return elapsed_note_wait(analysis, event, interval,
-                             elapsed_waited_for(thread, event, interval));
+    enum elapsed_kind kind = elapsed_waited_for(analysis, thread, event, interval);
+    if (kind == ELAPSED_CONNECT && interval->wait > 0 && !thread->asleep &&
+        record->header.id == EVENT_BLOCK) {
+        thread->connecting = thread->latest; /* its next event may say which path */
+        return 0;
+    }
+    return elapsed_note_wait(analysis, event, interval, kind);
+}
+
+/* A wait in connect() is over: the next record of its thread says what it was for. */
+static int name_connection(struct elapsed_analysis *analysis, const struct history_event *event,
+                           struct elapsed_thread *thread)
+{
+    uint16_t id = event->event.header->id;
+    struct interval *wait =
+        thread->connecting == 0 ? NULL : interval_at(analysis, thread->connecting);
+
+    if (wait == NULL || id == EVENT_CREATEPATH || id == EVENT_WAKEUP)
+        return 0;
+    thread->connecting = 0;
+    if (id == EVENT_CONNECT || id == EVENT_CONNECTFAILED) {
+        const struct detail *detail = &analysis->details[wait->waits - 1];
+        const struct waited waited = {.kind = detail->kind,
+                                      .call = detail->call,
+                                      .path = elapsed_path_of_wait(thread, event, detail->kind)};
+        int64_t waits = detail_of(analysis, event, &waited);
+        if (waits < 0)
+            return -ENOMEM;
+        wait->waits = (uint32_t)waits;
+    }
+    return elapsed_note_wait(analysis, event, wait, ELAPSED_CONNECT);
+}
+
+/* The first wakeup in a wait for any of several paths ends it; later ones may end waits after it, whose BLOCK is the next
+ * record of the thread. */
+static void note_wakeup(const struct elapsed_analysis *analysis, const struct history_event *event,
+                        uint32_t interval)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct elapsed_thread *woken =
+        record->header.id == EVENT_WAKEUP
+            ? elapsed_find_thread(analysis, event->event.origin, record->wakeup.woken)
+            : NULL;
+
+    if (woken != NULL && woken->asleep && woken->for_any && woken->woken == 0)
+        woken->woken = interval;
+}
+
+/* Whether the thread has asked something, as a client, and has no answer yet. */
+static void note_question(const struct elapsed_analysis *analysis,
+                          const struct history_event *event, struct elapsed_thread *thread)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (sends(record))
+        thread->asked = elapsed_calls_on(analysis, event->end_place) ? record->message.path : 0;
+    else if (record->header.id == EVENT_RECEIVE && thread->asked != 0 &&
+             elapsed_is_one_socket(analysis, event->event.origin, thread->asked,
+                                   record->message.path))
+        thread->asked = 0;
 }
 
 static int add_of_thread(struct elapsed_analysis *analysis, const struct history_event *event)
@@ -328,15 +432,42 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         *value = (uint32_t)index + 1;
     thread->latest = (uint32_t)index + 1;
     elapsed_note_end(analysis, event, thread->latest);
-    int result = note_messages_and_waits(analysis, event, thread, &interval);
-    if (result < 0 || is_within(thread, event))
+    int result = name_connection(analysis, event, thread);
+    if (result == 0)
+        result = note_messages_and_waits(analysis, event, thread, &interval);
+    note_question(analysis, event, thread);
+    note_wakeup(analysis, event, thread->latest);
+    if (result < 0)
         return result;
+    if (is_within(thread, event)) {
+        thread->no_cpu += event->no_cpu.time;
+        if (record->header.id == EVENT_CONNECT)
+            thread->connected = record->message.path;
+        return 0;
+    }
     thread->last = thread->latest;
     if (event->runnable > thread->runnable)
         thread->runnable = event->runnable;
     thread->cpu = event->proc_time;
     thread->runs = true;
     note_sleep(thread, record);
+    return 0;
+}
+
+/* A signal for a process: in its first thread. */
+static int note_signal(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct elapsed_thread *thread =
+        record->signal.receiver == 0
+            ? NULL
+            : thread_of(analysis, event->event.origin, record->signal.receiver);
+
+    if (thread == NULL)
+        return record->signal.receiver == 0 ? 0 : -ENOMEM;
+    thread->signal = record->signal.number;
+    thread->sender = record->signal.sender_pid;
+    thread->signalled = elapsed_common_time(analysis, event->event.origin, record->header.time);
     return 0;
 }
 
@@ -357,6 +488,8 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
     }
     if (header->id == EVENT_MESSAGEQUEUED)
         note_arrival(analysis, event);
+    if (header->id == EVENT_SIGNAL && note_signal(analysis, event) < 0)
+        return -ENOMEM;
     if (header->id == EVENT_SCHEDULE) {
         analysis->has_delays = true;
         return 0;

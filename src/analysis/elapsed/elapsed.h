@@ -39,12 +39,21 @@ enum elapsed_kind {
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK,  /* a lock or semaphore */
-    ELAPSED_TIMER, /* asleep for a time that the program chose */
+    ELAPSED_LOCK, /* a lock or semaphore */
+    ELAPSED_LIMIT, /* futex until its time limit, which nothing ended: a lock, a condition, or a sleep (Java's) */
+    ELAPSED_FILE_LOCK, /* flock, fcntl, lockf */
+    ELAPSED_TIMER,     /* asleep for a time that the program chose */
+    ELAPSED_SIGNAL,
+    ELAPSED_NOTICE, /* eventfd, inotify and the like: what comes from a descriptor that is no path */
+    ELAPSED_MESSAGE_QUEUE, /* that is not recorded */
+    ELAPSED_OPEN,          /* open: the other end of a FIFO, a device */
+    ELAPSED_CONNECT,       /* a connection is being made */
+    ELAPSED_NO_ANSWER,     /* what was sent had no answer until a time limit */
+    ELAPSED_CLIENT, /* of requests only: what holds up the request waited for the next message of its own client */
     ELAPSED_CHILD, /* waits for the end of a child that is not metered, or of a process after its last record */
     ELAPSED_STOPPED,     /* by a signal */
     ELAPSED_EVENT,       /* poll, select or epoll: a timeout, or an event that no record explains */
-    ELAPSED_INPUT,       /* reads or writes something else: a terminal, a device */
+    ELAPSED_INPUT,       /* reads or writes something else: a terminal, a device, a file */
     ELAPSED_NOT_STARTED, /* the command of a machine was not started yet */
     ELAPSED_UNKNOWN,
     ELAPSED_KIND_COUNT,
@@ -73,9 +82,17 @@ struct elapsed_row {
     char module[MODULE_NAME_SIZE + 1];
     /* Waits: number of the system call; NO_SYSTEM_CALL: none, or not known. */
     uint32_t call;
-    /* OUTSIDE, IN_FLIGHT: the connection; 0: none. */
+    /* ... and what it waits for there. */
+    enum wait_object object;
+    char object_name[PATH_NAME_SIZE + 1];
+    uint32_t signal; /* SIGNAL: its number; 0: not known ... */
+    uint32_t sender; /* ... and the process that sent it; 0: the kernel, or SENDER_UNKNOWN */
+    /* OUTSIDE, IN_FLIGHT, CONNECT, NO_ANSWER, CLIENT: the connection; 0: none. */
     uint8_t path_kind;
     char address[ENDPOINT_SIZE]; /* of the peer */
+    /* CLIENT: the process that sent the message; "": not known. */
+    char peer[STREAM_NAME_SIZE + 1];
+    uint32_t peer_pid;
 };
 
 /* Parts that add up. */

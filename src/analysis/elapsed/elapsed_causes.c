@@ -116,6 +116,20 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
     interval->is_likely = best.is_likely;
 }
 
+/* ---- what it was for ---- */
+
+bool elapsed_is_one_socket(const struct elapsed_analysis *analysis, uint32_t origin, uint32_t path,
+                           uint32_t other)
+{
+    const struct identities *identities = history_identities(analysis->history);
+    const struct path_record *one = identities_path(identities, origin, path);
+    const struct path_record *second = identities_path(identities, origin, other);
+
+    /* a UDP socket has a path for each peer */
+    return path == other || (one != NULL && second != NULL && one->kind == second->kind &&
+                             one->cookie != 0 && one->cookie == second->cookie);
+}
+
 /* Whether the other end has ended a wait for it: with space, or with its answer to connect. */
 static bool is_end_of_wait(const struct history_event *event)
 {
@@ -124,27 +138,73 @@ static bool is_end_of_wait(const struct history_event *event)
     return is_send(event) || id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
 }
 
-enum elapsed_kind elapsed_unexplained(const struct elapsed_thread *thread,
-                                      const struct history_event *event)
+static bool is_reply_to_connect(const struct history_event *event)
+{
+    uint16_t id = event->event.header->id;
+
+    return id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
+}
+
+/* ns: the limit counts from the beginning of the call, and a RECEIVECALL is made when its thread falls asleep. */
+#define CALL_BEFORE_SLEEP 1000000u
+
+/* Whether the time limit of the call has passed. */
+static bool has_timed_out(const struct elapsed_thread *thread, const struct interval *interval)
+{
+    uint64_t limit = thread->limit;
+
+    if (limit == 0 || limit == UINT64_MAX)
+        return false;
+    limit -= limit / 4 < CALL_BEFORE_SLEEP ? limit / 4 : CALL_BEFORE_SLEEP;
+    return interval->wait - interval->queued >= limit;
+}
+
+/* Whether it waited for an answer, and had none at the end. */
+static bool had_no_answer(const struct elapsed_analysis *analysis,
+                          const struct elapsed_thread *thread, uint32_t origin)
+{
+    return thread->asked != 0 && thread->awaited != 0 &&
+           elapsed_is_one_socket(analysis, origin, thread->awaited, thread->asked);
+}
+
+enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *analysis,
+                                             const struct elapsed_thread *thread,
+                                             const struct history_event *event,
+                                             const struct interval *interval)
+{
+    if (thread->connected != 0 || is_reply_to_connect(event))
+        return ELAPSED_CONNECT;
+    if (!has_timed_out(thread, interval))
+        return ELAPSED_EVENT; /* or its limit is not known */
+    return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER : ELAPSED_TIMER;
+}
+
+enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
+                                      const struct elapsed_thread *thread,
+                                      const struct history_event *event,
+                                      const struct interval *interval)
 {
     const struct record *record = (const struct record *)event->event.header;
+    uint16_t id = record->header.id;
 
     if (thread->stopped)
         return ELAPSED_STOPPED;
-    if (record->header.id == EVENT_BLOCK && !thread->asleep &&
-        (record->header.flags & RECORD_TIME_LIMIT))
-        return ELAPSED_TIMER; /* no other thread has woken it */
-    if (record->header.id == EVENT_BLOCK && !thread->asleep)
-        return kind_of_call(record->block.system_call, record->block.state);
-    if (event->joined && record->header.id == EVENT_RECEIVE)
+    if (id == EVENT_BLOCK && !thread->asleep && (record->header.flags & RECORD_TIME_LIMIT))
+        return ELAPSED_LIMIT; /* no other thread has woken it */
+    if (id == EVENT_BLOCK && !thread->asleep)
+        return kind_of_block(analysis, event);
+    if (event->joined && id == EVENT_RECEIVE)
         return ELAPSED_UNKNOWN; /* a metered process has sent, or closed the other end */
-    if (event->joined && is_send(event) && !thread->for_any)
-        return ELAPSED_SPACE;
-    if (record->header.id == EVENT_RECEIVE || record->header.id == EVENT_ACCEPT ||
-        (!thread->for_any && is_end_of_wait(event)))
+    if (id == EVENT_RECEIVE || id == EVENT_ACCEPT)
         return ELAPSED_OUTSIDE;
-    /* none of several paths has woken it; or the call ended without a message: a timeout, a signal */
-    return thread->for_any ? ELAPSED_EVENT : ELAPSED_UNKNOWN;
+    if (thread->for_any)
+        return elapsed_unexplained_of_any(analysis, thread, event, interval);
+    if (thread->receives) /* a time limit of its socket, or a signal */
+        return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER
+                                                                    : ELAPSED_UNKNOWN;
+    if (event->joined && is_send(event))
+        return ELAPSED_SPACE;
+    return is_end_of_wait(event) ? ELAPSED_OUTSIDE : ELAPSED_UNKNOWN;
 }
 
 uint32_t elapsed_call_of_wait(const struct elapsed_thread *thread,
@@ -157,21 +217,36 @@ uint32_t elapsed_call_of_wait(const struct elapsed_thread *thread,
     return record->header.id == EVENT_BLOCK ? record->block.system_call : NO_SYSTEM_CALL;
 }
 
-enum elapsed_kind elapsed_waited_for(const struct elapsed_thread *thread,
+enum elapsed_kind elapsed_waited_for(const struct elapsed_analysis *analysis,
+                                     const struct elapsed_thread *thread,
                                      const struct history_event *event,
                                      const struct interval *interval)
 {
     const struct record *record = (const struct record *)event->event.header;
 
     if (interval->source == 0)
-        return elapsed_unexplained(thread, event);
+        return elapsed_unexplained(analysis, thread, event, interval);
     if (is_send(event) && thread->asleep && !thread->for_any)
         return ELAPSED_SPACE;
     if (interval->is_message || (thread->asleep && !thread->for_any))
         return ELAPSED_IN_FLIGHT; /* or for an end of file, or for a connection */
     if (thread->asleep)
         return ELAPSED_EVENT;
-    return record->header.id == EVENT_BLOCK
-               ? kind_of_call(record->block.system_call, record->block.state)
-               : ELAPSED_UNKNOWN;
+    return record->header.id == EVENT_BLOCK ? kind_of_block(analysis, event) : ELAPSED_UNKNOWN;
+}
+
+uint32_t elapsed_path_of_wait(const struct elapsed_thread *thread,
+                              const struct history_event *event, enum elapsed_kind kind)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const uint64_t with_path =
+        EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) | EVENT_FLAG(EVENT_RECEIVECALL) |
+        EVENT_FLAG(EVENT_RECEIVE) | EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT) |
+        EVENT_FLAG(EVENT_CONNECTFAILED); /* the path is its first field, too */
+
+    if (kind == ELAPSED_NO_ANSWER)
+        return thread->asked;
+    if (kind == ELAPSED_CONNECT && thread->connected != 0)
+        return thread->connected;
+    return with_path >> record->header.id & 1 ? record->message.path : 0;
 }

@@ -17,11 +17,20 @@ static const struct {
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
     [ELAPSED_DISK] = {"disk", "disk"},
     [ELAPSED_LOCK] = {"lock", "lock"},
+    [ELAPSED_LIMIT] = {"time limit of a wait", "time_limit"},
+    [ELAPSED_FILE_LOCK] = {"file lock", "file_lock"},
     [ELAPSED_TIMER] = {"timer", "timer"},
+    [ELAPSED_SIGNAL] = {"signal", "signal"},
+    [ELAPSED_NOTICE] = {"notification", "notification"},
+    [ELAPSED_MESSAGE_QUEUE] = {"message queue", "message_queue"},
+    [ELAPSED_OPEN] = {"opening", "open"},
+    [ELAPSED_CONNECT] = {"connecting", "connect"},
+    [ELAPSED_NO_ANSWER] = {"answer that did not come", "no_answer"},
+    [ELAPSED_CLIENT] = {"client of the one that holds it up", "client"},
     [ELAPSED_CHILD] = {"end of a process", "child"},
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
-    [ELAPSED_INPUT] = {"terminal or device", "input"},
+    [ELAPSED_INPUT] = {"input or output", "input"},
     [ELAPSED_NOT_STARTED] = {"not started yet", "not_started"},
     [ELAPSED_UNKNOWN] = {"unknown", "unknown"},
 };
@@ -40,40 +49,80 @@ const char *elapsed_kind_key(enum elapsed_kind kind)
 
 #define TASK_UNINTERRUPTIBLE 2u
 
-static bool is_any_of(uint32_t call, const uint16_t *calls, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (calls[i] == call)
-            return true;
-    return false;
-}
-
-#define IS_ANY_OF(call, calls) is_any_of(call, calls, ARRAY_SIZE(calls))
-
 enum elapsed_kind kind_of_call(uint32_t call, uint32_t state)
 {
-    /* nanosleep pause clock_nanosleep rt_sigtimedwait rt_sigsuspend */
-    static const uint16_t timers[] = {35, 34, 230, 128, 130};
-    static const uint16_t locks[] = {202, 449, 65, 220}; /* futex futex_waitv semop semtimedop */
-    static const uint16_t children[] = {61, 247};        /* wait4 waitid */
-    /* poll select ppoll pselect6 epoll_wait epoll_pwait epoll_pwait2 io_getevents io_uring_enter accept accept4 */
-    static const uint16_t events[] = {7, 23, 271, 270, 232, 281, 441, 208, 426, 43, 288};
-    /* msync fsync fdatasync sync sync_file_range syncfs */
-    static const uint16_t syncs[] = {26, 74, 75, 162, 277, 306};
+    static const struct {
+        enum elapsed_kind kind;
+        uint16_t calls[12];
+        bool whatever_state; /* else a wait that no signal interrupts is for the disk */
+    } kinds[] = {
+        /* msync fsync fdatasync sync sync_file_range syncfs */
+        {ELAPSED_DISK, {26, 74, 75, 162, 277, 306}, true},
+        {ELAPSED_LOCK, {202, 449, 65, 220}, true}, /* futex futex_waitv semop semtimedop */
+        {ELAPSED_FILE_LOCK, {73, 72}, true},       /* flock fcntl */
+        {ELAPSED_CHILD, {58, 56, 435, 57}, true},  /* vfork clone clone3 fork: until it executes */
+        {ELAPSED_CHILD, {61, 247}, false},         /* wait4 waitid */
+        {ELAPSED_TIMER, {35, 230}, false},         /* nanosleep clock_nanosleep */
+        {ELAPSED_SIGNAL, {34, 128, 130}, false},   /* pause rt_sigtimedwait rt_sigsuspend */
+        /* poll select ppoll pselect6 epoll_wait epoll_pwait epoll_pwait2 io_getevents io_uring_enter accept accept4 */
+        {ELAPSED_EVENT, {7, 23, 271, 270, 232, 281, 441, 208, 426, 43, 288}, false},
+        {ELAPSED_MESSAGE_QUEUE,
+         {69, 70, 242, 243},
+         false},                                  /* msgsnd msgrcv mq_timedsend mq_timedreceive */
+        {ELAPSED_OPEN, {2, 85, 257, 437}, false}, /* open creat openat openat2 */
+        {ELAPSED_CONNECT, {42}, false},
+    };
 
-    if (IS_ANY_OF(call, syncs))
-        return ELAPSED_DISK;
-    if (IS_ANY_OF(call, locks))
-        return ELAPSED_LOCK;
-    if (state & TASK_UNINTERRUPTIBLE)
-        return ELAPSED_DISK;
-    if (IS_ANY_OF(call, timers))
-        return ELAPSED_TIMER;
-    if (IS_ANY_OF(call, children))
-        return ELAPSED_CHILD;
-    if (IS_ANY_OF(call, events))
-        return ELAPSED_EVENT;
-    return call == NO_SYSTEM_CALL ? ELAPSED_UNKNOWN : ELAPSED_INPUT;
+    if (call == NO_SYSTEM_CALL)
+        return state & TASK_UNINTERRUPTIBLE ? ELAPSED_DISK : ELAPSED_UNKNOWN;
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(kinds[i].calls) && kinds[i].calls[k] != 0; k++)
+            if (kinds[i].calls[k] == call)
+                return kinds[i].whatever_state || !(state & TASK_UNINTERRUPTIBLE) ? kinds[i].kind
+                                                                                  : ELAPSED_DISK;
+    return state & TASK_UNINTERRUPTIBLE ? ELAPSED_DISK : ELAPSED_INPUT;
+}
+
+/* ---- objects ---- */
+
+static enum elapsed_kind kind_of_anonymous(const char *name)
+{
+    return strstr(name, "timerfd") != NULL    ? ELAPSED_TIMER
+           : strstr(name, "signalfd") != NULL ? ELAPSED_SIGNAL
+                                              : ELAPSED_NOTICE;
+}
+
+/* poll select pselect6 ppoll */
+static bool is_poll(uint32_t call)
+{
+    return call == 7 || call == 23 || call == 270 || call == 271;
+}
+
+enum elapsed_kind kind_of_block(const struct elapsed_analysis *analysis,
+                                const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    enum elapsed_kind kind = kind_of_call(record->block.system_call, record->block.state);
+    const char *name;
+    enum wait_object object = identities_object(history_identities(analysis->history),
+                                                event->event.origin, record->block.object, &name);
+
+    if (kind == ELAPSED_EVENT && is_poll(record->block.system_call) &&
+        recorded_always(&analysis->recorded, EVENT_RECEIVECALL))
+        return ELAPSED_TIMER; /* of no descriptor: else it is a RECEIVECALL */
+    if (kind != ELAPSED_INPUT)
+        return kind;
+    switch (object) {
+    case WAIT_ON_ANONYMOUS:
+        return kind_of_anonymous(name == NULL ? "" : name);
+    case WAIT_ON_QUEUE: /* read as a file */
+        return ELAPSED_MESSAGE_QUEUE;
+    case WAIT_ON_PIPE:
+    case WAIT_ON_SOCKET: /* of a kind that is not recorded */
+        return ELAPSED_OUTSIDE;
+    default:
+        return ELAPSED_INPUT;
+    }
 }
 
 /* ---- details ---- */
@@ -121,8 +170,14 @@ static int describe(struct elapsed_analysis *analysis, struct detail *detail, ui
     return path != NULL && detail->address == NULL ? -ENOMEM : 0;
 }
 
+int64_t detail_of_computing(struct elapsed_analysis *analysis, const struct history_event *event)
+{
+    return detail_of(analysis, event,
+                     &(struct waited){.kind = ELAPSED_COMPUTES, .call = NO_SYSTEM_CALL});
+}
+
 int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
-                  enum elapsed_kind kind, uint32_t call, uint32_t path)
+                  const struct waited *waited)
 {
     const struct record_header *header = event->event.header;
     uint32_t origin = event->event.origin;
@@ -130,18 +185,21 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
         identities_stream(history_identities(analysis->history), origin, header->stream);
     struct {
         uint64_t pc;
-        uint32_t kind, origin, stream, image, call, path;
+        uint32_t kind, origin, stream, image, call, path, object, signal, sender, unused;
     } key = {
         /* that a library made the call says nothing of the program */
         .pc = analysis->detail_keys.count < DETAILS_MOST && !(header->flags & RECORD_LIBRARY)
                   ? record_pc(header)
                   : 0,
-        .kind = kind,
+        .kind = waited->kind,
         .origin = origin,
         .stream = header->stream,
         .image = identity == NULL ? 0 : identity->image,
-        .call = call,
-        .path = path,
+        .call = waited->call,
+        .path = waited->path,
+        .object = waited->object,
+        .signal = waited->signal,
+        .sender = waited->sender,
     };
     uint32_t before = analysis->detail_keys.count;
     int64_t index = before < 2 * DETAILS_MOST
@@ -156,12 +214,15 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
     if (index == before) {
         struct detail *detail = &analysis->details[index];
         *detail = (struct detail){
-            .kind = kind,
+            .kind = waited->kind,
             .origin = origin,
             .stream = header->stream,
             .image = key.image,
-            .call = call,
-            .path = path,
+            .call = waited->call,
+            .path = waited->path,
+            .object = waited->object,
+            .signal = waited->signal,
+            .sender = waited->sender,
             .pc = key.pc,
         };
         if (describe(analysis, detail, header->stream) < 0)

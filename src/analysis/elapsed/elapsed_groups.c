@@ -36,6 +36,7 @@ static bool belongs(const struct elapsed_group *group, const struct elapsed_row 
     const struct elapsed_row *largest = group->largest;
 
     return largest->kind == row->kind && largest->call == row->call &&
+           strcmp(largest->object_name, row->object_name) == 0 &&
            strcmp(largest->process, row->process) == 0 && have_same_script(largest, row) &&
            strcmp(largest->address, row->address) == 0;
 }

@@ -71,6 +71,9 @@ struct detail {
     uint32_t image;
     uint32_t call;
     uint32_t path; /* number of the PATH */
+    uint32_t object;
+    uint32_t signal, sender;
+    uint32_t peer; /* detail of the process that sends there; 0: not known */
     uint64_t pc;
     uint32_t pid, tid;
     uint8_t path_kind;
@@ -88,16 +91,27 @@ struct elapsed_thread {
     uint32_t last;   /* interval: the latest, or the one at whose end it fell asleep */
     uint32_t latest; /* interval: the latest, also inside a wait */
     uint64_t cpu;
-    bool runs;    /* cpu is known */
-    bool asleep;  /* since the end of `last`, in a call that waits for a message or space ... */
-    bool for_any; /* ... or for any of several paths */
-    bool unsent;  /* ... or in a send without a byte out */
+    bool runs;     /* cpu is known */
+    bool asleep;   /* since the end of `last`, in a call that waits for a message or space ... */
+    bool for_any;  /* ... or for any of several paths */
+    bool unsent;   /* ... or in a send without a byte out */
+    bool receives; /* ... or in a receive */
     bool stopped;
     uint32_t call;
-    uint64_t runnable; /* ns that it has waited for CPUs, by its latest event ... */
-    uint64_t before;   /* ... and before its first event, perhaps also before the recording */
-    uint64_t unwalked; /* ... and at most at the time that the walk has come to */
-    uint32_t requests; /* received by it and not answered yet */
+    uint32_t awaited; /* path that it waits for; 0: any of several, or not known */
+    uint64_t limit;   /* ns, as any_limit() */
+    uint32_t asked;   /* path: it has sent there as a client, and received nothing since; 0: none */
+    uint32_t connected;      /* path: its CONNECT came during the sleep; 0: none */
+    uint32_t woken;          /* interval: of the first WAKEUP of it in such a wait; 0: none yet */
+    uint32_t unseen;         /* interval that ended a wait whose end made no record; 0: none */
+    uint32_t signal, sender; /* the latest SIGNAL to it: as in struct waited ... */
+    uint64_t signalled;      /* ... and when it was sent */
+    uint64_t no_cpu; /* ns without a CPU, by events since it fell asleep that are within its wait */
+    uint32_t connecting; /* interval: a wait in connect() whose path is not known yet */
+    uint64_t runnable;   /* ns that it has waited for CPUs, by its latest event ... */
+    uint64_t before;     /* ... and before its first event, perhaps also before the recording */
+    uint64_t unwalked;   /* ... and at most at the time that the walk has come to */
+    uint32_t requests;   /* received by it and not answered yet */
 };
 
 /* Waits of one detail that one process ended. */
@@ -171,13 +185,30 @@ void elapsed_find_cause(struct elapsed_analysis *analysis, const struct history_
                         uint64_t began, uint64_t arrived, struct interval *interval);
 
 /* What a wait that ends with this event was for, if no record shows what ended it ... */
-enum elapsed_kind elapsed_unexplained(const struct elapsed_thread *thread,
-                                      const struct history_event *event);
+enum elapsed_kind elapsed_unexplained(const struct elapsed_analysis *analysis,
+                                      const struct elapsed_thread *thread,
+                                      const struct history_event *event,
+                                      const struct interval *interval);
 
 /* ... or whether or not one does. */
-enum elapsed_kind elapsed_waited_for(const struct elapsed_thread *thread,
+enum elapsed_kind elapsed_waited_for(const struct elapsed_analysis *analysis,
+                                     const struct elapsed_thread *thread,
                                      const struct history_event *event,
                                      const struct interval *interval);
+
+/* The same if that is a call that waits for any of several paths. */
+enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *analysis,
+                                             const struct elapsed_thread *thread,
+                                             const struct history_event *event,
+                                             const struct interval *interval);
+
+/* The path that it was for, where one is known; else 0. */
+uint32_t elapsed_path_of_wait(const struct elapsed_thread *thread,
+                              const struct history_event *event, enum elapsed_kind kind);
+
+/* Whether two numbers are of paths of one socket. */
+bool elapsed_is_one_socket(const struct elapsed_analysis *analysis, uint32_t origin, uint32_t path,
+                           uint32_t other);
 
 /* Its system call. */
 uint32_t elapsed_call_of_wait(const struct elapsed_thread *thread,
@@ -191,13 +222,28 @@ void elapsed_note_end(struct elapsed_analysis *analysis, const struct history_ev
 
 /* ---- elapsed_details.c ---- */
 
-/* Index of the detail, made if it is new; at most DETAILS_MOST - then without the PC, or 0. -ENOMEM. `path`: number of
- * the end whose address counts, 0: none. */
-int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
-                  enum elapsed_kind kind, uint32_t call, uint32_t path);
+struct waited {
+    enum elapsed_kind kind;
+    uint32_t call;
+    uint32_t path;   /* number of the end whose address counts, 0: none */
+    uint32_t object; /* as in a BLOCK */
+    uint32_t signal; /* that ended it; 0: none, or not known ... */
+    uint32_t sender; /* ... and the process that sent it, as in a SIGNAL */
+};
 
-/* What a wait that no record explains was for, by its system call. */
+/* Index of the detail, made if it is new; at most DETAILS_MOST - then without the PC, or 0. -ENOMEM. */
+int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event *event,
+                  const struct waited *waited);
+
+/* The same for computing. */
+int64_t detail_of_computing(struct elapsed_analysis *analysis, const struct history_event *event);
+
+/* What a wait was for, by its system call alone. */
 enum elapsed_kind kind_of_call(uint32_t call, uint32_t state);
+
+/* What a BLOCK was for. */
+enum elapsed_kind kind_of_block(const struct elapsed_analysis *analysis,
+                                const struct history_event *event);
 
 /* ---- elapsed_delays.c ---- */
 
@@ -221,6 +267,9 @@ int elapsed_end_path(struct elapsed_analysis *analysis, uint32_t end_place);
 /* A SEND or RECEIVE of a thread, with its interval. */
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,
                          struct elapsed_thread *thread, uint32_t interval);
+
+/* Whether the side of this end does not serve the other one, as far as is known. */
+bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_place);
 
 /* After the last event. */
 int elapsed_end_requests(struct elapsed_analysis *analysis);

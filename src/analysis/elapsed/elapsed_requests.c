@@ -97,6 +97,12 @@ static enum side side_of(const struct elapsed_analysis *analysis, const struct h
     }
 }
 
+bool elapsed_calls_on(const struct elapsed_analysis *analysis, uint32_t end_place)
+{
+    return end_place != 0 && end_place <= analysis->exchange_room &&
+           analysis->exchanges[end_place - 1].side == SIDE_CALLS;
+}
+
 /* ---- processes that serve ---- */
 
 static uint64_t process_of(const struct elapsed_analysis *analysis,

@@ -3,6 +3,7 @@
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,27 @@ static void name_connection(const struct detail *detail, struct elapsed_row *row
         strcpy(row->address, detail->address);
 }
 
+static void name_object(const struct elapsed_analysis *analysis, const struct detail *detail,
+                        struct elapsed_row *row)
+{
+    const char *name;
+
+    row->object = identities_object(history_identities(analysis->history), detail->origin,
+                                    detail->object, &name);
+    if (name != NULL)
+        snprintf(row->object_name, sizeof(row->object_name), "%s", name);
+}
+
+static void name_peer(const struct elapsed_analysis *analysis, const struct detail *detail,
+                      struct elapsed_row *row)
+{
+    if (detail->peer == 0)
+        return;
+    const struct detail *peer = &analysis->details[detail->peer - 1];
+    memcpy(row->peer, peer->process, sizeof(row->peer));
+    row->peer_pid = peer->pid;
+}
+
 struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const struct part *part)
 {
     struct elapsed_row row = {
@@ -56,9 +78,17 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     name_procedure(analysis, detail, &row);
     if (part->kind == ELAPSED_COMPUTES)
         return row;
-    row.call = detail->call;
-    if (part->kind == ELAPSED_OUTSIDE || part->kind == ELAPSED_SPACE)
+    if (part->kind == ELAPSED_CLIENT)
+        name_peer(analysis, detail, &row);
+    else
+        row.call = detail->call;
+    if (part->kind == ELAPSED_OUTSIDE || part->kind == ELAPSED_SPACE ||
+        part->kind == ELAPSED_CONNECT || part->kind == ELAPSED_NO_ANSWER ||
+        part->kind == ELAPSED_CLIENT)
         name_connection(detail, &row);
+    name_object(analysis, detail, &row);
+    row.signal = detail->signal;
+    row.sender = detail->sender;
     return row;
 }
 
@@ -104,6 +134,16 @@ int elapsed_compare_rows(const struct elapsed_row *a, const struct elapsed_row *
         order = strcmp(a->module, b->module);
     if (order == 0)
         order = strcmp(a->procedure, b->procedure);
+    if (order == 0)
+        order = (int)a->object - (int)b->object;
+    if (order == 0)
+        order = strcmp(a->object_name, b->object_name);
+    if (order == 0)
+        order = a->signal < b->signal ? -1 : a->signal > b->signal;
+    if (order == 0)
+        order = a->sender < b->sender ? -1 : a->sender > b->sender;
+    if (order == 0)
+        order = a->peer_pid < b->peer_pid ? -1 : a->peer_pid > b->peer_pid;
     return order == 0 ? strcmp(a->address, b->address) : order;
 }
 

@@ -30,7 +30,8 @@ int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_ev
 
     if (interval->wait == 0 || of == NULL)
         return 0;
-    int64_t detail = detail_of(analysis, event, kind, of->call, of->path);
+    const struct waited waited = {kind, of->call, of->path, of->object, of->signal, of->sender};
+    int64_t detail = detail_of(analysis, event, &waited);
     if (before >= SUMS_MOST)
         ender = 0;
     int64_t index =

@@ -58,6 +58,9 @@ struct walk {
     unsigned waiter_count;
     uint32_t
         killed; /* the wait with which the account begins, if its thread did nothing after it; 0: none */
+    /* The wait before one for a lock that another thread ended, if its thread did next to nothing in between; 0: none ... */
+    uint32_t in_vain;
+    uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
     bool failed;
 };
@@ -217,6 +220,23 @@ static uint32_t take_waiter_since(struct walk *walk)
     return 0;
 }
 
+#define RETRY 100000u /* ns of CPU time between two waits for one lock */
+
+/* A wait for a lock that ended with the call's time limit, and began again at once, was for that lock (Python's). */
+static void note_retry(struct walk *walk, const struct interval *interval, uint32_t lock)
+{
+    walk->in_vain = interval->cpu < RETRY ? interval->previous : 0;
+    walk->lock = lock;
+}
+
+static bool is_retried(const struct walk *walk, const struct interval *interval)
+{
+    return walk->in_vain != 0 && interval == interval_at(walk->analysis, walk->in_vain) &&
+           interval->waits != 0 && walk->lock != 0 &&
+           walk->analysis->details[interval->waits - 1].call ==
+               walk->analysis->details[walk->lock - 1].call;
+}
+
 /* What a thread did before it waited. */
 static uint32_t step_before_wait(struct walk *walk, const struct interval *interval)
 {
@@ -232,7 +252,13 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
 
     charge_no_cpu(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
                   interval);
-    bool is_own_sleep = kind == ELAPSED_TIMER && !interval->in_request; /* for no request */
+    if (kind == ELAPSED_LIMIT && is_retried(walk, interval)) {
+        note_retry(walk, interval, walk->lock);
+        charge(walk, elapsed_wait_began(interval), ELAPSED_LOCK, walk->lock);
+        return step_before_wait(walk, interval);
+    }
+    bool is_own_sleep = (kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT) &&
+                        !interval->in_request; /* for no request */
     uint32_t waiter = is_own_sleep ? take_waiter_since(walk) : 0;
     if (waiter != 0)
         return step_before_wait(walk, interval_at(walk->analysis, waiter));
@@ -410,10 +436,20 @@ static uint32_t step_over_lock(struct walk *walk, const struct interval *interva
 {
     charge_from_arrival(walk, interval->arrival, interval);
     charge(walk, elapsed_wait_began(interval), ELAPSED_LOCK, interval->waits);
+    note_retry(walk, interval, interval->waits);
     return step_before_wait(walk, interval);
 }
 
-/* The thread received another request, or the next one: it did not wait for this one. */
+/* Whether the interval's thread is the one that received the request that is followed. */
+static bool has_request(const struct walk *walk, const struct interval *interval)
+{
+    return walk->depth > 0 &&
+           interval_at(walk->analysis, walk->received[walk->depth - 1])->thread == interval->thread;
+}
+
+/* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, a time
+ * limit or an event will have come, too. Otherwise the way has led to it because something waited for what it did then: a
+ * lock that it held while it waited for its own client. */
 static uint32_t step_over_other(struct walk *walk, const struct interval *interval)
 {
     uint64_t begin = interval->previous == 0 ? walk->floor
@@ -424,7 +460,8 @@ static uint32_t step_over_other(struct walk *walk, const struct interval *interv
         return interval->previous;
     }
     charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-    charge(walk, begin, ELAPSED_EVENT, interval->waits);
+    charge(walk, begin, has_request(walk, interval) ? ELAPSED_EVENT : ELAPSED_CLIENT,
+           interval->waits);
     return interval->previous;
 }
 

@@ -25,6 +25,7 @@
  *      cpu_wait.bpf.h    SCHEDULE: how long a stream has waited for a CPU
  *      signal.bpf.h      SIGNAL
  *      schedule.bpf.h    SENDCALL, RECEIVECALL, BLOCK, STOPPROCESS, STARTPROCESS, WAKEUP
+ *      object.bpf.h      what a BLOCK waited for
  *      process.bpf.h     CREATEPROCESS, EXEC, TERMINATION
  *      rights.bpf.h      which processes a user may meter
  *      mark.bpf.h        iterators: marking running processes, and the sockets they hold

@@ -8,6 +8,7 @@
 
 #include "meter/kernel/cpu_wait.bpf.h"
 #include "meter/kernel/mq_call.bpf.h"
+#include "meter/kernel/object.bpf.h"
 #include "meter/kernel/pipe_call.bpf.h"
 #include "meter/kernel/receive.bpf.h"
 
@@ -93,7 +94,61 @@ static __always_inline bool waits_for_any(uint32_t call, const struct pt_regs *r
     }
 }
 
-static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
+struct timespec64 {
+    int64_t seconds, nanoseconds;
+};
+
+/* The time limit in a program's struct timespec. */
+static __noinline uint32_t limit_at(uint64_t address)
+{
+    struct timespec64 time;
+
+    if (address == 0)
+        return LIMIT_NONE;
+    if (bpf_probe_read_user(&time, sizeof(time), (const void *)address) != 0 || time.seconds < 0)
+        return LIMIT_NOT_KNOWN;
+    return limit_of_ms((uint64_t)time.seconds * 1000 + (uint64_t)time.nanoseconds / 1000000);
+}
+
+/* When a call ends that waits for any of several, at the latest: as in the record. */
+static __always_inline uint32_t limit_of_call(uint32_t call, const struct pt_regs *registers)
+{
+    int32_t ms;
+
+    switch (call) {
+    case CALL_POLL:
+        ms = registers->dx;
+        break;
+    case CALL_EPOLL_WAIT:
+    case CALL_EPOLL_PWAIT:
+        ms = registers->r10;
+        break;
+    case CALL_PPOLL:
+        return limit_at(registers->dx);
+    case CALL_PSELECT:
+        return limit_at(registers->r8);
+    case CALL_EPOLL_PWAIT2:
+        return limit_at(registers->r10);
+    default: /* select has a struct timeval; accept a limit of its socket */
+        return LIMIT_NOT_KNOWN;
+    }
+    return ms < 0 ? LIMIT_NONE : limit_of_ms(ms);
+}
+
+/* The path of the only descriptor that a poll waits for; 0: there are several, or it has none. */
+static __always_inline uint32_t only_path(struct stream *stream, uint32_t call,
+                                          const struct pt_regs *registers)
+{
+    int32_t descriptor = -1;
+
+    if ((call != CALL_POLL && call != CALL_PPOLL) || registers->si != 1)
+        return 0;
+    bpf_probe_read_user(&descriptor, sizeof(descriptor), (const void *)registers->di);
+    return descriptor < 0 ? 0 : path_of_descriptor(stream, descriptor);
+}
+
+static __always_inline void leave_for_any(struct stream *stream, uint32_t call,
+                                          const struct pt_regs *registers)
 {
     struct message *message = &stream->scratch.leaving;
 
@@ -104,7 +159,10 @@ static __always_inline void leave_for_any(struct stream *stream, uint32_t call)
         if (kinds_change && (stream->kinds & METER_MQ) == 0)
             return;
     }
-    *message = (struct message){.offset = call};
+    *message = (struct message){
+        .offset = call | limit_of_call(call, registers) << 16,
+        .bytes = only_path(stream, call, registers),
+    };
     write_message(stream, EVENT_RECEIVECALL, message);
 }
 
@@ -158,7 +216,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
                  wants(stream, EVENT_FLAG(EVENT_RECEIVECALL)))
             told = leave_receive(stream, registers->di);
         else if (waits_for_any(call, registers) && wants(stream, EVENT_FLAG(EVENT_RECEIVECALL))) {
-            leave_for_any(stream, call);
+            leave_for_any(stream, call, registers);
             told = true;
             stream->asleep = tells(stream, EVENT_WAKEUP);
         }
@@ -166,6 +224,7 @@ static __always_inline int leave(struct stream *stream, struct task_struct *task
     if (!told && tells(stream, EVENT_BLOCK)) {
         stream->block_call = has_user_registers(task) ? registers->orig_ax : NO_CALL;
         stream->block_state = state;
+        stream->block_object = object_of_wait(stream, call, registers);
         stream->block_flags = has_time_limit(call, registers) ? RECORD_TIME_LIMIT : 0;
         stream->blocked_at = bpf_ktime_get_ns();
         stream->blocked_pc = stream_pc(stream, task);

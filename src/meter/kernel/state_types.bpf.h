@@ -274,6 +274,13 @@ struct walked {
     uint32_t at; /* where it begins */
 };
 
+/* What a call waits for (object.bpf.h). */
+struct object_key {
+    uint64_t identity; /* inode, id, or a hash of the name */
+    uint32_t place;    /* device; of a name, the process that uses it */
+    uint32_t kind;     /* enum wait_object */
+};
+
 /* The messages of one type (System V) or priority (POSIX) in a queue; `type` ALL_TYPES: the queue itself. */
 #define ALL_TYPES (-1LL)
 
@@ -374,6 +381,7 @@ struct scratch {
     struct path path;
     struct pipe pipe;
     struct walked walked;
+    struct object_key object; /* of a call that waits */
     struct message_queue queue;
     struct queue_use use; /* of the call that ends */
     struct submitted submitted;
@@ -412,6 +420,7 @@ struct stream {
     uint32_t connect_error; /* the result of the connect() that just ended, 0 = not known */
     uint32_t block_call;
     uint32_t block_state;
+    uint32_t block_object; /* number of what it waits for, 0 = not known */
     uint32_t block_flags;
     uint64_t blocked_at; /* AWAY_BLOCKED: start time ... */
     uint64_t blocked_pc; /* ... and PC, as user_pc() returns it */

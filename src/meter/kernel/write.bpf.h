@@ -368,12 +368,21 @@ __noinline int write_process_event(struct stream *stream, uint32_t id, uint64_t 
     return 0;
 }
 
+/* The second half of a BLOCK: its duration, and its object. */
+static __always_inline uint64_t block_duration(const struct stream *stream, uint64_t now)
+{
+    uint64_t duration = now - stream->blocked_at;
+
+    return (duration < BLOCK_LONGEST ? duration : BLOCK_LONGEST) | (uint64_t)stream->block_object
+                                                                       << 48;
+}
+
 /* BLOCK of a task that is about to run. */
 static __always_inline void write_block(struct stream *stream, struct task_struct *task)
 {
     struct record *record;
     /* what rules have judged is what is recorded */
-    uint64_t judged = selects ? bpf_ktime_get_ns() - stream->blocked_at : 0;
+    uint64_t judged = selects ? block_duration(stream, bpf_ktime_get_ns()) : 0;
 
     if (!tells(stream, EVENT_BLOCK) || silent(stream) ||
         drops(stream, EVENT_BLOCK, two_words(stream->block_call, stream->block_state), judged))
@@ -384,7 +393,7 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
         return;
     record->block.system_call = stream->block_call;
     record->block.state = stream->block_state;
-    record->block.duration = selects ? judged : record->header.time - stream->blocked_at;
+    ((uint64_t *)record)[5] = selects ? judged : block_duration(stream, record->header.time);
     fill_pc(&record->header, stream->blocked_pc);
     submit(record);
 }

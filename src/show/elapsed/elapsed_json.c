@@ -8,12 +8,14 @@
 
 static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
 {
-    char call[UNIT_SIZE];
+    char call[UNIT_SIZE], object[OBJECT_TEXT_SIZE];
 
     system_call_text(row->call, call);
+    object_text(row->object, row->object_name, object);
     return json_pack(
-        "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "spent_on",
-        elapsed_kind_key(row->kind), "time_ns", json_count(row->time), "count",
+        "{s:s, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+        "s:o, s:o}",
+        "spent_on", elapsed_kind_key(row->kind), "time_ns", json_count(row->time), "count",
         json_count(row->count), "share", show_share(row->time, of), "name",
         json_text(row->process, STREAM_NAME_SIZE), "label",
         row->label[0] == '\0' ? json_null() : json_text(row->label, PROCESS_LABEL_SIZE - 1), "pid",
@@ -21,7 +23,12 @@ static json_t *json_of_row(const struct elapsed_row *row, uint64_t of)
         row->thread[0] == '\0' ? json_null() : json_text(row->thread, STREAM_NAME_SIZE),
         "procedure", json_text(row->procedure, PROCEDURE_NAME_SIZE), "module",
         json_text(row->module, MODULE_NAME_SIZE), "system_call",
-        row->call == NO_SYSTEM_CALL ? json_null() : json_string(call), "kind",
+        row->call == NO_SYSTEM_CALL ? json_null() : json_string(call), "waited_on",
+        object[0] == '\0' ? json_null() : json_text(object, sizeof(object) - 1), "signal",
+        row->signal == 0 ? json_null() : json_count(row->signal), "sender_pid",
+        row->signal == 0 || row->sender == SENDER_UNKNOWN ? json_null() : json_count(row->sender),
+        "peer", row->peer[0] == '\0' ? json_null() : json_text(row->peer, STREAM_NAME_SIZE),
+        "peer_pid", row->peer[0] == '\0' ? json_null() : json_count(row->peer_pid), "kind",
         row->path_kind == 0 ? json_null() : json_string(path_kind_name(row->path_kind)), "address",
         row->path_kind == 0 ? json_null() : json_text(row->address, ENDPOINT_SIZE));
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SIGNAL_TEXT_SIZE 60
+#define CALL_TEXT_SIZE   (UNIT_SIZE + OBJECT_TEXT_SIZE + 5)
+
 static void procedure_text(const struct elapsed_row *row, char *text, size_t size)
 {
     char procedure[PROCEDURE_NAME_SIZE + 1], module[MODULE_NAME_SIZE + 1];
@@ -20,20 +23,60 @@ static void procedure_text(const struct elapsed_row *row, char *text, size_t siz
         text[0] = '\0';
 }
 
+/* "flock", "flock on /run/lock/app" */
+static void call_text(const struct elapsed_row *row, char text[CALL_TEXT_SIZE])
+{
+    char call[UNIT_SIZE], object[OBJECT_TEXT_SIZE];
+
+    system_call_text(row->call, call);
+    object_text(row->object, row->object_name, object);
+    snprintf(text, CALL_TEXT_SIZE, "%s%s%s", call,
+             object[0] == '\0'               ? ""
+             : row->object == WAIT_ON_OPENED ? " of "
+                                             : " on ",
+             object);
+}
+
+/* ": SIGUSR1 from 4242" */
+static void signal_text(const struct elapsed_row *row, char text[SIGNAL_TEXT_SIZE])
+{
+    const char *name = row->signal == 0 ? NULL : sigabbrev_np((int)row->signal);
+
+    if (row->signal == 0)
+        text[0] = '\0';
+    else if (row->sender == 0 || row->sender == SENDER_UNKNOWN)
+        snprintf(text, SIGNAL_TEXT_SIZE, ": SIG%s%s", name == NULL ? "" : name,
+                 row->sender == 0 ? " from the kernel" : "");
+    else
+        snprintf(text, SIGNAL_TEXT_SIZE, ": SIG%s from process %" PRIu32, name == NULL ? "" : name,
+                 row->sender);
+}
+
+static void connection_text(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
+{
+    char address[ENDPOINT_SIZE + 1], peer[PROCESS_NAME_SIZE] = "";
+
+    show_text(row->address, ENDPOINT_SIZE, address);
+    if (row->peer[0] != '\0')
+        show_process(row->peer, row->peer_pid, peer);
+    snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s %s", peer, peer[0] == '\0' ? "" : ", ",
+             path_kind_name(row->path_kind), address);
+}
+
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE])
 {
-    char call[UNIT_SIZE], procedure[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE + 30];
-    char address[ENDPOINT_SIZE + 1];
+    char call[CALL_TEXT_SIZE], signal[SIGNAL_TEXT_SIZE],
+        procedure[PROCEDURE_NAME_SIZE + MODULE_NAME_SIZE + 30];
 
     text[0] = '\0';
     procedure_text(row, procedure, sizeof(procedure));
     if (row->path_kind != 0) {
-        show_text(row->address, ENDPOINT_SIZE, address);
-        snprintf(text, ELAPSED_TEXT_SIZE, "%s %s", path_kind_name(row->path_kind), address);
+        connection_text(row, text);
     } else if (row->call != NO_SYSTEM_CALL) {
-        system_call_text(row->call, call);
-        snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s", call, procedure[0] == '\0' ? "" : " ",
-                 procedure);
+        call_text(row, call);
+        signal_text(row, signal);
+        snprintf(text, ELAPSED_TEXT_SIZE, "%s%s%s%s", call, procedure[0] == '\0' ? "" : " ",
+                 procedure, signal);
     } else {
         snprintf(text, ELAPSED_TEXT_SIZE, "%s", procedure);
     }

@@ -282,16 +282,45 @@ static bool waits_on_several(const struct record *record)
     return record->header.id == EVENT_RECEIVECALL && record->message.path == 0;
 }
 
+static void set_any(struct object *object, const struct record *record)
+{
+    set_system_call(object, any_call(record));
+    set_number(object, "offset", any_call(record));
+    set_number(object, "bytes", 0);
+    if (record->any.only_path != 0)
+        set_number(object, "only_path", record->any.only_path);
+    if (any_limit(record) == UINT64_MAX)
+        set(object, "time_limit_ns", json_null());
+    else if (any_limit(record) != 0)
+        set_number(object, "time_limit_ns", any_limit(record));
+}
+
+/* What a BLOCK waited for. */
+static void set_object(struct object *object, const struct record_face *face,
+                       const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    const char *name;
+    enum wait_object kind =
+        identities_object(face->identities, event->origin, record->block.object, &name);
+    char text[OBJECT_TEXT_SIZE];
+
+    object_text(kind, name, text);
+    if (text[0] != '\0')
+        set_text(object, "waited_on", text, sizeof(text));
+}
+
 static void set_known(struct object *object, const struct record_face *face,
                       const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
 
     if (waits_on_several(record))
-        set_system_call(object, record->message.offset);
+        set_any(object, record);
     switch (event->header->id) {
     case EVENT_BLOCK:
         set_system_call(object, record->block.system_call);
+        set_object(object, face, event);
         set_number(object, "no_cpu_ns", face->no_cpu.of_block);
         break;
     case EVENT_SEND:

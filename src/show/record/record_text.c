@@ -82,14 +82,31 @@ static bool is_end_of_file(const struct record_face *face, const struct event *e
     return record->header.id == EVENT_DESTROYPATH && path != NULL && path->kind == PATH_FILE;
 }
 
+/* A call that waits for several, or for one until some time. */
+static void print_any(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
+    char call[UNIT_SIZE], limit[UNIT_SIZE];
+
+    system_call_text(any_call(record), call);
+    if (record->any.only_path == 0)
+        fputs("any of several paths", face->file);
+    else
+        print_path(face, identities_path(face->identities, event->origin, record->any.only_path),
+                   record->any.only_path);
+    fprintf(face->file, ", in %s", call);
+    if (any_limit(record) == 0 || any_limit(record) == UINT64_MAX)
+        return;
+    show_duration(any_limit(record), limit);
+    fprintf(face->file, " for at most %s", limit);
+}
+
 static void print_message(const struct record_face *face, const struct event *event)
 {
     const struct record *record = (const struct record *)event->header;
 
     if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
-        char call[UNIT_SIZE];
-        system_call_text(record->message.offset, call);
-        fprintf(face->file, "any of several paths, in %s", call);
+        print_any(face, event);
         return;
     }
     print_path(face, identities_path(face->identities, event->origin, record->message.path),
@@ -112,14 +129,30 @@ static void print_message(const struct record_face *face, const struct event *ev
     }
 }
 
-static void print_block(const struct record_face *face, const struct record *record)
+/* What a call waited for. */
+static void print_object(const struct record_face *face, const struct event *event)
 {
+    const struct record *record = (const struct record *)event->header;
+    const char *name;
+    enum wait_object kind =
+        identities_object(face->identities, event->origin, record->block.object, &name);
+    char text[OBJECT_TEXT_SIZE];
+
+    object_text(kind, name, text);
+    if (text[0] != '\0')
+        fprintf(face->file, " %s %s", kind == WAIT_ON_OPENED ? "of" : "on", text);
+}
+
+static void print_block(const struct record_face *face, const struct event *event)
+{
+    const struct record *record = (const struct record *)event->header;
     uint64_t no_cpu = face->no_cpu.of_block;
     char duration[UNIT_SIZE], call[UNIT_SIZE];
 
     show_duration(record->block.duration - no_cpu, duration);
     system_call_text(record->block.system_call, call);
     fprintf(face->file, "asleep %s in %s", duration, call);
+    print_object(face, event);
     if (no_cpu > 0) {
         show_duration(no_cpu, duration);
         fprintf(face->file, ", then %s without a CPU", duration);
@@ -291,6 +324,7 @@ static void print_name(const struct record_face *face, const struct name_record 
             : record->kind == NAME_CGROUP  ? "cgroup"
             : record->kind == NAME_COMMAND ? "command of process"
             : record->kind == NAME_RULE    ? "rule"
+            : record->kind == NAME_OBJECT  ? "object"
                                            : "number",
             record->number, name);
 }
@@ -474,7 +508,7 @@ static void print_body(const struct record_face *face, const struct event *event
         return;
     switch (header->id) {
     case EVENT_BLOCK:
-        print_block(face, record);
+        print_block(face, event);
         break;
     case EVENT_CREATEPROCESS:
         print_create(face, event);

@@ -143,31 +143,68 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
              what, what[0] == '\0' ? "" : ")");
 }
 
+static const char *const did[ELAPSED_KIND_COUNT] = {
+    [ELAPSED_COMPUTES] = "computed",
+    [ELAPSED_NO_CPU] = "could run, but had no CPU",
+    [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
+    [ELAPSED_QUEUED] = "did something else while messages waited for it",
+    [ELAPSED_SPACE] = "waited for buffer space to send",
+    [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
+    [ELAPSED_DISK] = "waited for the disk",
+    [ELAPSED_LOCK] = "waited for a lock",
+    [ELAPSED_LIMIT] = "waited until the time limit of its call",
+    [ELAPSED_FILE_LOCK] = "waited for a file lock",
+    [ELAPSED_TIMER] = "slept until a timer ended",
+    [ELAPSED_SIGNAL] = "waited for a signal",
+    [ELAPSED_NOTICE] = "waited for a notification",
+    [ELAPSED_MESSAGE_QUEUE] = "waited for a message queue",
+    [ELAPSED_OPEN] = "waited to open a file",
+    [ELAPSED_CONNECT] = "waited to connect",
+    [ELAPSED_NO_ANSWER] = "waited for an answer that did not come",
+    [ELAPSED_CLIENT] = "held it up, and waited for the next message of its own client",
+    [ELAPSED_CHILD] = "waited for a process to end",
+    [ELAPSED_STOPPED] = "was stopped by a signal",
+    [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
+    [ELAPSED_INPUT] = "waited for input or output",
+    [ELAPSED_NOT_STARTED] = "was not started yet",
+    [ELAPSED_UNKNOWN] = "waited; no record says for what",
+};
+
+#define DID_SIZE (UNIT_SIZE + 80)
+
+/* Otherwise the lock's holder is followed. */
+static bool knows_holders(const struct elapsed *elapsed)
+{
+    return (elapsed->flags_left_out & EVENT_FLAG(EVENT_WAKEUP)) == 0 && !elapsed->has_rules;
+}
+
+static void did_text(const struct elapsed *elapsed, const struct elapsed_group *group,
+                     char text[DID_SIZE])
+{
+    char time[UNIT_SIZE];
+
+    if (group->largest->kind == ELAPSED_STOPPED && group->processes != 1) {
+        snprintf(text, DID_SIZE, "were stopped by a signal");
+    } else if (group->largest->kind == ELAPSED_NO_ANSWER && group->count > 0) {
+        show_duration(group->time / group->count, time);
+        snprintf(text, DID_SIZE, "waited %s%s for an answer that did not come", time,
+                 group->count == 1 ? "" : " on average");
+    } else if (group->largest->kind == ELAPSED_FILE_LOCK && knows_holders(elapsed)) {
+        snprintf(text, DID_SIZE, "waited for a file lock held by an unmonitored process");
+    } else {
+        snprintf(text, DID_SIZE, "%s", did[group->largest->kind]);
+    }
+}
+
 void report_say_elapsed(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
-    static const char *const did[ELAPSED_KIND_COUNT] = {
-        [ELAPSED_COMPUTES] = "computed",
-        [ELAPSED_NO_CPU] = "could run, but had no CPU",
-        [ELAPSED_IN_FLIGHT] = "waited for messages in flight",
-        [ELAPSED_QUEUED] = "did something else while messages waited for it",
-        [ELAPSED_SPACE] = "waited for buffer space to send",
-        [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
-        [ELAPSED_DISK] = "waited for the disk",
-        [ELAPSED_LOCK] = "waited for a lock",
-        [ELAPSED_TIMER] = "slept until a timer ended",
-        [ELAPSED_CHILD] = "waited for a process to end",
-        [ELAPSED_STOPPED] = "was stopped by a signal",
-        [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
-        [ELAPSED_INPUT] = "waited for a terminal or device",
-        [ELAPSED_NOT_STARTED] = "was not started yet",
-        [ELAPSED_UNKNOWN] = "waited; no record says for what",
-    };
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
     char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
-    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
 
+    did_text(report->elapsed, group, done);
     group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
                                             : &report->elapsed->run,
                group, who);
@@ -192,9 +229,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
                                              : ", the largest part ",
             what, lock);
     else
-        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who,
-            largest.kind == ELAPSED_STOPPED && group->processes != 1 ? "were stopped by a signal"
-                                                                     : did[largest.kind],
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who, done,
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
             group->count == 1 ? "" : "s", lock);
 }

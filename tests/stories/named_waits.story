@@ -1,0 +1,247 @@
+# What a wait was for, by its own name: docs/waits.md. A BLOCK says which call, and on what; the record after it, which connection.
+
+== a call names what it waits for: each kind, with its object
+| program |timerfd 10|eventfd 20|inotify 30|signalfd 40|flock 50|fcntl 60|FIFO 70|queue 80|semaphore 90|terminal 100|file 110| == 5 ==
+process program launched
+program sleeps 10ms in read on [timerfd]
+program sleeps 20ms in read on [eventfd]
+program sleeps 30ms in read on anonymous:inotify
+program sleeps 40ms in read on [signalfd]
+program sleeps 50ms in flock on /run/lock/app
+program sleeps 60ms in fcntl on /var/lib/app.db
+program sleeps 70ms in openat on opened:/run/app.fifo
+program sleeps 80ms in msgrcv on queue:3
+program sleeps 90ms in semop on semaphore:7
+program sleeps 100ms in read on device:/dev/pts/1
+program sleeps 110ms in fdatasync on /var/lib/app.wal uninterruptible
+program sleeps 120ms in read on /var/lib/app.db uninterruptible
+program computes 5ms
+program ends
+$ dpm why --json trace
+jq: [.rows[] | select(.system_call) | "\(.time_ns / 1e6 | round) \(.spent_on) \(.system_call) \(.waited_on)"] | sort_by(split(" ")[0] | tonumber) ==
+    ["10 timer read timerfd", "20 notification read eventfd", "30 notification read inotify", "40 signal read signalfd",
+     "50 file_lock flock /run/lock/app", "60 file_lock fcntl /var/lib/app.db", "70 open openat /run/app.fifo",
+     "80 message_queue msgrcv message queue 3", "90 lock semop semaphore 7", "100 input read /dev/pts/1",
+     "110 disk fdatasync /var/lib/app.wal", "120 disk read /var/lib/app.db"]
+jq: ([.rows[].time_ns] | add) == .elapsed_ns
+$ dpm why trace
+says: 70.0 ms     1 program[100] opening          openat of /run/app.fifo
+says: 50.0 ms     1 program[100] file lock        flock on /run/lock/app
+$ dpm dump --type block trace
+says: asleep 50.0 ms in flock on /run/lock/app, task state 0x1
+$ dpm dump --json --type block trace
+jq: .waited_on // "none" | type == "string"
+$ dpm report trace
+says: Time 15% of 785 ms: program[100] waited for the disk (read on /var/lib/app.db), 1 time.
+
+== a lock on a file: the one that holds it is what the time went to
+| holder  ==== computes 100 ms with the lock ====o unlocks
+| waiter  |......... flock on /run/lock/app .....|== 5 ==
+process holder launched
+process waiter created by holder
+holder computes 100ms
+waiter sleeps in flock until holder on /run/lock/app
+waiter computes 5ms
+waiter ends
+holder waits for waiter
+holder ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.computing; 105e6) and .spent_on_ns.file_lock == 0
+$ dpm why --waits --json trace
+jq: [.waits[] | select(.waited_for == "file_lock") | "\(.name) \(.waited_on) \(.ended_by)"] == ["waiter /run/lock/app holder"]
+
+== a call that creates a process waits until that has begun another program, not for the disk
+| program |.. vfork 30 ..|== 5 ==
+process program launched
+program sleeps 30ms in vfork uninterruptible
+program computes 5ms
+program ends
+$ dpm why --json trace
+jq: .spent_on_ns | near(.child; 30e6) and .disk == 0
+
+# ---- answers ----
+
+== a name server that does not answer: the datagram to it had no answer within the time limit
+| client  o query -> 10.0.0.53     |.... poll, 1 s at most ....| o query -> 10.0.0.54 ... o answer
+process client launched
+outside dead at 10.0.0.53
+outside good at 10.0.0.54
+udp q1: client > dead ports 40001,53
+udp q2: client > good ports 40002,53
+client computes 2ms
+client sends 33 on q1
+client waits in poll for 1s at-most 1s only q1
+client sends 33 on q2
+good receives on q2
+good sends 49 on q2
+client receives on q2 in poll
+client computes 2ms
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.no_answer; 1e9) and .spent_on_ns.event == 0 and .spent_on_ns.timer == 0
+jq: [.rows[] | select(.spent_on == "no_answer") | "\(.kind) \(.address)"] == ["udp 10.0.0.53:53"]
+$ dpm report trace
+first: client[100] waited 1.00 s for an answer that did not come (udp 10.0.0.53:53), 1 time.
+
+== the same with a silent server that is metered
+| client  o query |.... poll, 1 s at most ....|
+| server   '-> o receives
+process server
+process client launched
+udp q: client > server ports 40001,53
+client sends 33 on q
+server receives on q
+client waits in poll for 1s at-most 1s only q
+client sleeps 5ms in nanosleep
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.no_answer; 1e9) and .spent_on_ns.event == 0
+
+== a time limit of the socket itself: a receive that gives up
+| client  o query |.... recvfrom (SO_RCVTIMEO 1 s) ....| o query again
+process client launched
+outside dead at 10.0.0.53
+udp q: client > dead ports 40001,53
+client sends 33 on q
+client waits on q for 1s
+client sends 33 on q
+client computes 5ms
+client ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.no_answer; 1e9) and .spent_on_ns.unknown == 0 and .spent_on_ns.outside == 0
+
+== an event loop whose time limit passes slept for that time, although it has asked something
+| loop  o subscribes |.... epoll_wait, 100 ms at most ....| == 1 ==
+process loop launched
+outside broker at 10.0.0.9
+tcp c: loop > broker ports 40001,1883
+loop connects c
+loop sends 33 on c
+loop waits in epoll_wait for 100ms at-most 100ms
+loop computes 1ms
+loop sleeps 10ms in nanosleep
+loop ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 110e6) and .spent_on_ns.no_answer == 0 and .spent_on_ns.event == 0
+
+== a server that waits for the next request until a time limit: what it sent was an answer
+| server  o answers |.... poll of that connection, 1 s at most ....|
+process server launched
+outside client at 10.0.0.9
+tcp c: client > server ports 40001,80
+server accepts c
+client sends 10 on c
+server receives on c
+server sends 100 on c
+server waits in poll for 1s at-most 1s only c
+server computes 1ms
+server sleeps 1ms in nanosleep
+server ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.timer; 1001e6) and .spent_on_ns.no_answer == 0
+
+== a call that ends before its time limit, by something that has no record
+| program |... epoll_wait, 1 s at most: ends after 50 ms ...| == 5 ==
+process program launched
+program waits in epoll_wait for 50ms at-most 1s
+program computes 5ms
+program sleeps 10ms in nanosleep
+program ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.event; 50e6) and near(.spent_on_ns.timer; 10e6)
+$ dpm dump --type receivecall trace
+says: any of several paths, in epoll_wait for at most 1.00 s
+
+# ---- connections ----
+
+== a wait in connect has the name of the peer, from the record that follows it
+| client |.... connect 200 ms ....| CONNECT == 5 ==
+process client launched
+outside server at 10.0.0.7
+tcp c: client > server ports 40001,5432
+client sleeps 200ms in connect
+client connects c
+client computes 5ms
+client ends
+$ dpm why --json trace
+jq: [.rows[] | select(.spent_on == "connect") | "\(.time_ns) \(.kind) \(.address)"] == ["200000000 tcp 10.0.0.7:5432"]
+$ dpm report trace
+first: client[100] waited to connect (tcp 10.0.0.7:5432), 1 time.
+$ dpm why --waits --json trace
+jq: [.waits[] | "\(.waited_for) \(.address)"] == ["connect 10.0.0.7:5432"]
+
+== ... also if it fails
+| client |.... connect 200 ms ....| CONNECTFAILED == 5 ==
+process client launched
+client sleeps 200ms in connect
+client fails to connect to 10.0.0.7:5432 with 110
+client computes 5ms
+client ends
+$ dpm why --json trace
+jq: [.rows[] | select(.spent_on == "connect") | "\(.time_ns) \(.kind) \(.address)"] == ["200000000 tcp 10.0.0.7:5432"]
+
+# ---- requests ----
+
+== a row lock: the session that holds it waits for its own client
+| app     o update ------------- thinks 300 ms ------------- o commit
+| first    '-> o locks the row ... waits for the next message '-> o COMMIT, wakes the second
+| other       o update -----------------------------------------------------------. RECEIVE o
+| second       '-> o .......... epoll_wait: the row is locked ................... o answers '
+process first pid 201 named postgres
+process second pid 202 named postgres
+process app launched pid 300
+process other pid 301
+tcp a: app > first ports 40001,5432
+tcp b: other > second ports 40002,5432
+app connects a
+first accepts a
+other connects b
+second accepts b
+app computes 1ms
+app sends 40 on a
+first receives on a in epoll_wait
+first computes 1ms
+first sends 10 on a
+app receives on a
+other idles until 5ms
+other sends 40 on b
+second receives on b in epoll_wait
+app sleeps 300ms in clock_nanosleep
+app sends 20 on a
+first receives on a in epoll_wait
+first computes 1ms
+second waits in epoll_wait until first
+first sends 10 on a
+second computes 1ms
+second sends 10 on b
+app receives on a
+other receives on b
+app ends
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .event < 1e6 and (.client > 290e6)
+jq: [.requests.rows[] | select(.spent_on == "client") | "\(.pid) \(.peer) \(.kind)"] == ["201 app tcp"]
+
+== a lock of Python's: waits until a time limit, one after the other, until the holder releases it
+| other   ================ computes ===============o releases
+| server  o request |- futex 5 ms -|- futex 5 ms -|- futex 1 ms -| == 1 == o answer
+process server pid 200
+thread other of server
+outside client at 10.0.0.9
+tcp c: client > server ports 40001,80
+server accepts c
+client sends 10 on c
+server receives on c
+2 times
+    server sleeps 5ms in futex limit
+end
+other idles until 10ms
+other computes 1ms
+server sleeps in futex until other
+server computes 1ms
+server sends 100 on c
+client receives on c
+client sends 10 on c
+server receives on c
+server sends 100 on c
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .lock > 10.8e6 and .time_limit == 0 and .timer == 0
