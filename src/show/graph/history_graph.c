@@ -174,9 +174,7 @@ static int find_waits(struct history_graph *graph, int64_t end)
     case EVENT_STARTPROCESS:
         return end_call(graph, WAIT_STOPPED, event->time);
     case EVENT_BLOCK:
-        return record->block.duration > INT64_MAX / 4
-                   ? 0
-                   : add_wait(graph, WAIT_BLOCKED, end - (int64_t)record->block.duration, end);
+        return add_wait(graph, WAIT_BLOCKED, end - (int64_t)record->block.duration, end);
     default:
         return 0;
     }
