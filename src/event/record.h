@@ -474,7 +474,7 @@ enum wait_object {
     WAIT_ON_END = 9,       /* not a kind */
 };
 
-#define OBJECTS_MOST 4096u /* that get a name */
+#define NAMED_OBJECTS_MOST 4096u /* that get a name */
 
 #define NAME_SIZE 208
 

@@ -16,7 +16,7 @@
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, OBJECTS_MOST);
+    __uint(max_entries, NAMED_OBJECTS_MOST);
     __type(key, struct object_key);
     __type(value, uint32_t);
 } objects SEC(".maps");
@@ -96,7 +96,7 @@ __noinline uint32_t object_number(struct stream *stream, uint64_t file)
     known = bpf_map_lookup_elem(&objects, &key);
     if (known != NULL)
         return *known;
-    if (last_object >= OBJECTS_MOST)
+    if (last_object >= NAMED_OBJECTS_MOST)
         return 0;
     record = bpf_ringbuf_reserve(&control_ring, sizeof(*record), 0);
     if (record == NULL) {
