@@ -19,7 +19,7 @@ const struct critical_path_options report_path_options = {
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
  * graph, and the others have released theirs by then. */
-enum { STATISTICS, REQUESTS, ELAPSED, PAUSES, THREADS, PROCESSES, PATH, PART_COUNT };
+enum { STATISTICS, REQUESTS, ELAPSED, LANES, PAUSES, THREADS, PROCESSES, PATH, PART_COUNT };
 
 /* One analysis in a reading. */
 struct part {
@@ -49,6 +49,7 @@ struct readings {
     struct critical_path_reading *path;
     struct causality_analysis *causality;
     struct elapsed_analysis *elapsed;
+    struct lanes_analysis *lanes;
     struct pauses_analysis *pauses;
     struct critical_path_options path_options;
     struct selecting selecting_parallelism, selecting_path;
@@ -210,6 +211,16 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
     return result;
 }
 
+static int begin_lanes(struct readings *readings, struct problem *problem)
+{
+    if (!readings->wanted->lanes || readings->elapsed == NULL)
+        return 0;
+    if (lanes_new(readings->history, readings->elapsed, &readings->lanes) < 0)
+        return out_of_memory(problem);
+    readings->parts[LANES].analysis = lanes_analysis(readings->lanes);
+    return 0;
+}
+
 static int begin_pauses(struct readings *readings, struct problem *problem)
 {
     if (!readings->wanted->pauses)
@@ -271,11 +282,26 @@ static int finish_requests(struct readings *readings, struct problem *problem)
 
 static int finish_elapsed(struct readings *readings, struct problem *problem)
 {
-    int result = elapsed_finish(readings->elapsed, &readings->found->elapsed);
+    return elapsed_finish(readings->elapsed, &readings->found->elapsed) < 0 ? out_of_memory(problem)
+                                                                           : 0;
+}
 
+static int finish_lanes(struct readings *readings, struct problem *problem)
+{
+    const struct elapsed *elapsed = readings->found->elapsed;
+
+    return elapsed != NULL && lanes_finish(readings->lanes, elapsed, &readings->found->lanes) < 0
+               ? out_of_memory(problem)
+               : 0;
+}
+
+/* Lanes are made of what the account still holds. */
+static void forget_elapsed(struct readings *readings)
+{
+    lanes_analysis_free(readings->lanes);
     elapsed_analysis_free(readings->elapsed);
+    readings->lanes = NULL;
     readings->elapsed = NULL;
-    return result < 0 ? out_of_memory(problem) : 0;
 }
 
 static int finish_pauses(struct readings *readings, struct problem *problem)
@@ -295,6 +321,7 @@ static step_function *const begins[PART_COUNT] = {
     [STATISTICS] = begin_statistics,
     [REQUESTS] = begin_requests,
     [ELAPSED] = begin_elapsed,
+    [LANES] = begin_lanes,
     [PAUSES] = begin_pauses,
     [THREADS] = begin_threads,
     [PROCESSES] = begin_processes,
@@ -304,6 +331,7 @@ static step_function *const finishes[PART_COUNT] = {
     [STATISTICS] = finish_statistics,
     [REQUESTS] = finish_requests,
     [ELAPSED] = finish_elapsed,
+    [LANES] = finish_lanes,
     [PAUSES] = finish_pauses,
     [THREADS] = finish_threads,
     [PROCESSES] = finish_processes,
@@ -317,6 +345,7 @@ static int begin_parts(struct readings *readings, struct problem *problem)
         [THREADS] = &found->parallelism_problem, [PROCESSES] = &found->parallelism_problem,
         [PATH] = &found->path_problem,           [REQUESTS] = &found->causality_problem,
         [ELAPSED] = &found->elapsed_problem,     [PAUSES] = &found->elapsed_problem,
+        [LANES] = &found->elapsed_problem,
     };
     int result = 0;
 
@@ -354,9 +383,12 @@ static int finish_parts(struct readings *readings, struct problem *problem)
     int result = 0;
 
     history_finish(readings->history); /* results need the memory */
-    for (unsigned i = 0; i < PART_COUNT && result == 0; i++)
+    for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
+        if (i > LANES)
+            forget_elapsed(readings);
         if (is_there(&readings->parts[i]))
             result = settle(&readings->parts[i], finishes[i](readings, problem), problem);
+    }
     return result;
 }
 
@@ -435,7 +467,7 @@ static void readings_done(struct readings *readings)
     parallelism_analysis_free(readings->processes);
     critical_path_reading_free(readings->path);
     causality_analysis_free(readings->causality);
-    elapsed_analysis_free(readings->elapsed);
+    forget_elapsed(readings);
     pauses_analysis_free(readings->pauses);
     traces_close(&readings->traces);
 }
@@ -513,5 +545,6 @@ void found_done(struct analyses_found *found)
     critical_path_free(found->path);
     causality_free(found->causality);
     elapsed_free(found->elapsed);
+    lanes_free(found->lanes);
     pauses_free(found->pauses);
 }

@@ -36,6 +36,7 @@ struct analyses_wanted {
     const struct critical_path_options *path;
     const struct causality_options *causality;
     bool elapsed;
+    bool lanes; /* needs `elapsed` */
     bool pauses;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
      * the most messages; needs `statistics` and `every`. */
@@ -53,6 +54,7 @@ struct analyses_found {
     struct critical_path *path;
     struct causality *causality;
     struct elapsed *elapsed;
+    struct lanes *lanes;
     struct pauses *pauses;
     uint64_t records;
     uint64_t removed, removed_time; /* as in struct source_state, of all traces */
@@ -76,7 +78,7 @@ void found_done(struct analyses_found *found);
  * no selection. It, `history` and `found` must outlive the readings. Errors: those of the analyses. */
 struct readings;
 
-#define READINGS_MOST 7
+#define READINGS_MOST 8
 
 int readings_new(struct history *history, const struct analyses_wanted *wanted,
                  struct analyses_found *found, struct readings **ret_readings,

@@ -82,6 +82,7 @@ static void take_results(struct whole_report *whole)
         .path = found->path,
         .causality = found->causality,
         .elapsed = found->elapsed,
+        .lanes = found->lanes,
         .pauses = found->pauses,
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
@@ -90,6 +91,8 @@ static void take_results(struct whole_report *whole)
 }
 
 static const struct causality_options requests;
+/* Two workers of one server are not two paths. */
+static const struct causality_options requests_by_program = {.by_program = true};
 
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)
@@ -102,8 +105,11 @@ static void want(struct whole_report *whole)
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
-        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) == 0 ? NULL
+                     : whole->draws                          ? &requests_by_program
+                                                             : &requests,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
+        .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,

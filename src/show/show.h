@@ -20,6 +20,7 @@
 
 #include "analysis/causality/causality.h"
 #include "analysis/elapsed/elapsed.h"
+#include "analysis/lanes/lanes.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
 #include "analysis/pauses/pauses.h"
@@ -208,6 +209,7 @@ struct report {
     const struct critical_path *path;
     const struct causality *causality;
     const struct elapsed *elapsed; /* or NULL */
+    const struct lanes *lanes;     /* or NULL; drawn in HTML */
     const struct pauses *pauses;   /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */

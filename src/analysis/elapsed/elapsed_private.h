@@ -41,6 +41,8 @@ struct interval {
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
     bool limited;    /* the wait was for a time, at most */
+    bool within;     /* it is part of a wait that goes on: the next interval of the thread covers it, too */
+    uint8_t waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
 };
 
 /* ---- requests ---- */
@@ -157,6 +159,8 @@ struct elapsed_analysis {
     uint64_t first;                 /* time of the first event */
     uint32_t last;                  /* the interval that ends last */
     uint64_t last_time;
+    elapsed_take_piece *take; /* elapsed_watch; NULL: nobody asks for the pieces of the account */
+    void *taker;
 };
 
 /* ---- elapsed.c ---- */
@@ -332,6 +336,12 @@ int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t wai
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
                          struct elapsed *elapsed);
 void elapsed_forget_holds(struct holds *holds);
+
+/* ---- elapsed_pieces.c ---- */
+
+/* A piece of the account, for whoever watches. Returns 0 or a negative errno. */
+int elapsed_tell_piece(const struct elapsed_analysis *analysis, const struct part *part,
+                       uint64_t begin);
 
 /* ---- elapsed_walk.c ---- */
 

@@ -62,6 +62,7 @@ struct walk {
     uint32_t in_vain;
     uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
+    bool tells;          /* whoever watches gets its pieces */
     bool failed;
 };
 
@@ -115,6 +116,10 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     part->count++;
     walk->account->by_kind[kind] += time;
     note_hold(walk, from, kind, detail);
+    if (walk->tells)
+        walk->failed = elapsed_tell_piece(walk->analysis, &(struct part){detail, kind, time, 1},
+                                          from) < 0 ||
+                       walk->failed;
     if (walk->keeps_hops)
         keep_hop(walk, from, kind, detail);
     walk->now = from;
@@ -340,7 +345,12 @@ static uint32_t find_killed(const struct elapsed_analysis *analysis, uint32_t en
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
     struct holds holds = {0};
-    struct walk walk = {.analysis = analysis, .account = &elapsed->run, .holds = &holds};
+    struct walk walk = {
+        .analysis = analysis,
+        .account = &elapsed->run,
+        .holds = &holds,
+        .tells = analysis->root_end != 0 || analysis->requests.count == 0,
+    };
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     elapsed_begin_delays(analysis);
@@ -600,7 +610,11 @@ static int describe_lengths(struct elapsed_analysis *analysis, struct length *le
 
 static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_requests *requests)
 {
-    struct walk walk = {.analysis = analysis, .account = &requests->account};
+    struct walk walk = {
+        .analysis = analysis,
+        .account = &requests->account,
+        .tells = analysis->root_end == 0,
+    };
     uint32_t count = analysis->requests.count, stride = count / REQUESTS_MOST + 1;
     struct length *lengths = calloc(count / stride + 1, sizeof(*lengths));
 

@@ -44,6 +44,11 @@ struct causality_diagram {
     unsigned layers;
 };
 
+/* The `most` most frequent arcs (0: 100) and their states. Returns 0 or -ENOMEM; call causality_diagram_done in both cases. */
+int causality_diagram_make(const struct causality *causality, size_t most,
+                           struct causality_diagram *diagram, const char ***ret_room);
+void causality_diagram_done(struct causality_diagram *diagram, const char **room);
+
 /* ---- coordinates of the diagram: causality_routes.c ---- */
 
 #define DIAGRAM_STATE_WIDE 190

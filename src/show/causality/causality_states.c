@@ -160,27 +160,40 @@ static int find_states(struct causality_diagram *diagram, size_t most, const cha
     return 0;
 }
 
-int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
-                           FILE *file)
+int causality_diagram_make(const struct causality *causality, size_t most,
+                           struct causality_diagram *diagram, const char ***ret_room)
 {
-    struct causality_diagram diagram = {.causality = causality};
-    size_t shown = most == 0 ? MOST_ARCS : most;
-    int result = -ENOMEM;
+    size_t shown = most == 0 ? MOST_ARCS : most, entries = causality->entry_count;
 
     if (shown > causality->transition_count)
         shown = causality->transition_count;
-    size_t entries = causality->entry_count;
-    const char **room = calloc((shown + 1) * (CAUSALITY_LENGTH_MOST + 1), sizeof(*room));
-    diagram.states = calloc(2 * shown + entries + 2, sizeof(*diagram.states));
-    diagram.arcs = calloc(shown + entries + 1, sizeof(*diagram.arcs));
-    if (room != NULL && diagram.states != NULL && diagram.arcs != NULL)
-        result = find_states(&diagram, shown, room);
+    *diagram = (struct causality_diagram){.causality = causality};
+    *ret_room = calloc((shown + 1) * (CAUSALITY_LENGTH_MOST + 1), sizeof(**ret_room));
+    diagram->states = calloc(2 * shown + entries + 2, sizeof(*diagram->states));
+    diagram->arcs = calloc(shown + entries + 1, sizeof(*diagram->arcs));
+    if (*ret_room == NULL || diagram->states == NULL || diagram->arcs == NULL)
+        return -ENOMEM;
+    return find_states(diagram, shown, *ret_room);
+}
+
+void causality_diagram_done(struct causality_diagram *diagram, const char **room)
+{
+    free(room);
+    free(diagram->states);
+    free(diagram->arcs);
+}
+
+int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
+                           FILE *file)
+{
+    struct causality_diagram diagram;
+    const char **room;
+    int result = causality_diagram_make(causality, most, &diagram, &room);
+
     if (result == 0)
         result = format == GRAPH_SVG ? causality_diagram_svg(&diagram, file)
                                      : causality_diagram_dot(&diagram, file);
-    free(room);
-    free(diagram.states);
-    free(diagram.arcs);
+    causality_diagram_done(&diagram, room);
     return result;
 }
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* lanes_private.h: processes and groups while lanes are made. Private to lanes/. */
+#ifndef DPM_LANES_PRIVATE_H
+#define DPM_LANES_PRIVATE_H
+
+#include "analysis/lanes/lanes.h"
+#include "base/lookup.h"
+
+#define NO_LANE UINT32_MAX
+
+/* A process under one name. */
+struct actor {
+    struct lane sums; /* without bins, but for those of its account */
+    uint32_t group;
+    uint32_t lane;   /* index in the result; NO_LANE: the others */
+    uint32_t member; /* index there; NO_LANE: it has no lane of its own */
+};
+
+struct lanes_analysis {
+    struct history *history;
+    struct elapsed_analysis *elapsed;
+    struct intern keys; /* of actors */
+    struct actor *actors;
+    size_t actor_room;
+    bool has_span;
+    uint64_t begin, end;
+    struct lanes_loss *losses;
+    size_t loss_count, loss_room;
+    uint64_t *seen; /* [origin]: time of its latest event */
+    size_t seen_room;
+};
+
+/* Spreads a piece over bins, which are made if they are not there yet. Returns 0 or -ENOMEM. */
+int lanes_spread(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
+                 float **bins);
+
+/* ---- lanes_choice.c ---- */
+
+/* Makes lanes of the actors: groups, the first ones, their members; without bins. Returns 0 or -ENOMEM. */
+int lanes_choose(struct lanes_analysis *analysis, struct lanes *lanes);
+
+#endif
