@@ -338,6 +338,12 @@ static step_function *const finishes[PART_COUNT] = {
     [PATH] = finish_path,
 };
 
+static void hide_secrets(struct readings *readings)
+{
+    if (readings->wanted->hides_secrets)
+        identities_hide_secrets(history_share_identities(readings->history));
+}
+
 static int begin_parts(struct readings *readings, struct problem *problem)
 {
     struct analyses_found *found = readings->found;
@@ -349,6 +355,7 @@ static int begin_parts(struct readings *readings, struct problem *problem)
     };
     int result = 0;
 
+    hide_secrets(readings);
     for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
         readings->parts[i].may_fail = readings->wanted->goes_on ? may_fail[i] : NULL;
         result = settle(&readings->parts[i], begins[i](readings, problem), problem);
@@ -411,17 +418,26 @@ static void note_losses(const struct readings *readings)
 
 /* ---- the second reading ---- */
 
-/* If there are more events than the picture may show, begins it at the interval with the most messages. */
-static void show_busiest(struct picture *picture, const struct communication *communication)
+/* If there are more events than the picture may show, begins it with the slowest request, or else at the interval with the
+ * most messages. */
+static void choose_begin(struct picture *picture, const struct analyses_found *found)
 {
+    const struct communication *communication = found->communication;
     size_t busiest = 0;
 
+    if (communication->events <= picture->choice.most)
+        return;
     for (size_t i = 1; i < communication->interval_count; i++)
         if (communication->intervals[i].messages > communication->intervals[busiest].messages)
             busiest = i;
-    if (communication->events > picture->choice.most)
+    picture->choice.from =
+        communication->interval_begin + (int64_t)(busiest * communication->interval);
+    const struct elapsed_requests *requests =
+        found->elapsed == NULL || found->elapsed->from_start ? NULL : &found->elapsed->requests;
+    if (requests != NULL && requests->count > 0 && found->lanes != NULL &&
+        requests->slowest.begin > found->lanes->first_record)
         picture->choice.from =
-            communication->interval_begin + (int64_t)(busiest * communication->interval);
+            (int64_t)(requests->slowest.begin - found->lanes->first_record);
 }
 
 static int begin_again(struct readings *readings, struct problem *problem)
@@ -432,11 +448,12 @@ static int begin_again(struct readings *readings, struct problem *problem)
     if (result < 0)
         return result;
     readings->history = readings->traces.history;
+    hide_secrets(readings);
     critical_path_again(readings->path, readings->history);
     if (wanted->picture == NULL)
         return 0;
     if (wanted->busiest)
-        show_busiest(wanted->picture, readings->found->communication);
+        choose_begin(wanted->picture, readings->found);
     return picture_begin(wanted->picture, &readings->traces, readings->path, problem);
 }
 

@@ -45,6 +45,7 @@ struct analyses_wanted {
     /* Only the statistics must succeed. If another analysis fails, its error is stored in the result and its own result
      * is missing. */
     bool goes_on;
+    bool hides_secrets; /* in command lines: identities_hide_secrets */
 };
 
 /* Results; NULL if an analysis was not requested. */

@@ -10,6 +10,7 @@ struct asked {
     const char *html; /* file */
     bool json;
     bool all; /* findings */
+    bool secrets;
     unsigned parts;
     struct selection selection;
 };
@@ -32,6 +33,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         .selection = &asked->selection,
         .parts = asked->parts,
         .draws = asked->html != NULL,
+        .shows_secrets = asked->secrets,
     };
     struct problem problem = {""};
     int result = whole_report_read(&whole, &problem);
@@ -47,7 +49,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 /* ---- options ---- */
 
-enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON };
+enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON, OPTION_SECRETS };
 
 static const struct command_option report_options[] = {
     {"analyses",
@@ -57,12 +59,13 @@ static const struct command_option report_options[] = {
     {"html",
      OPTION_HTML,
      {"FILE", ARGUMENT_FILE},
-     "write a page with drawings; '-' is standard output"},
+     "write a page with a chart of time and drawings; '-' is\nstandard output"},
     {"all",
      OPTION_ALL,
      {0},
      "also findings that explain nothing: silent, created and idle\nprocesses; all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
+    {"secrets", OPTION_SECRETS, {0}, "do not hide passwords in command lines"},
     {0},
 };
 
@@ -78,6 +81,8 @@ static int command_report(int argc, char **argv)
             asked.html = optarg;
         else if (option == OPTION_JSON)
             asked.json = true;
+        else if (option == OPTION_SECRETS)
+            asked.secrets = true;
         else if (option == OPTION_ANALYSES)
             status = report_parts_take("report", &asked.parts);
         else if (selection_has_option(option))

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define EVERY 1000000 /* ns: length of the intervals among which the busiest is found */
-#define DRAWN 200     /* events */
+#define DRAWN 1500    /* events */
 
 /* ---- which ---- */
 
@@ -114,6 +114,7 @@ static void want(struct whole_report *whole)
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,
+        .hides_secrets = !whole->shows_secrets,
     };
 }
 

@@ -40,6 +40,7 @@ struct whole_report {
     unsigned parts;
     bool draws;   /* also what a page with drawings needs */
     bool goes_on; /* as in analyses_wanted */
+    bool shows_secrets; /* else passwords in command lines are hidden */
     /* results: */
     struct analyses_found found;
     struct report report; /* points into this struct */

@@ -115,6 +115,8 @@ static int add(void *self, const struct history_event *event, struct problem *pr
     if (array_reserve(&analysis->seen, &analysis->seen_room, (size_t)origin + 1,
                       sizeof(*analysis->seen)) < 0)
         return -ENOMEM;
+    if (analysis->first_record == 0)
+        analysis->first_record = common_time(analysis, origin, record->header.time);
     uint64_t before = analysis->seen[origin];
     if (event_is_metered(record->header.id))
         analysis->seen[origin] = record->header.time;
@@ -216,6 +218,7 @@ int lanes_finish(struct lanes_analysis *analysis, const struct elapsed *account,
     elapsed_span(analysis->elapsed, &analysis->begin, &analysis->end);
     lanes->begin = analysis->begin;
     lanes->end = analysis->end;
+    lanes->first_record = analysis->first_record;
     lanes->of_requests = !account->from_start && account->requests.count > 0;
     lanes->account = lanes->of_requests ? account->requests.account.time : account->run.time;
     lanes->losses = analysis->losses;

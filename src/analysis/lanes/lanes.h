@@ -49,7 +49,8 @@ struct lanes_loss {
 #define LANES_LOSSES 200 /* more are joined with the one before */
 
 struct lanes {
-    uint64_t begin, end; /* ns by the first origin's clock: of all bins */
+    uint64_t begin, end;   /* ns by the first origin's clock: of all bins */
+    uint64_t first_record; /* ... of the recording, perhaps before the first event */
     bool of_requests;    /* the account is that of requests: more than one may be in progress */
     uint64_t account;    /* ns: all of it */
     struct lane *list;

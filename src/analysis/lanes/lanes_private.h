@@ -22,6 +22,7 @@ struct lanes_analysis {
     struct intern keys; /* of actors */
     struct actor *actors;
     size_t actor_room;
+    uint64_t first_record;
     bool has_span;
     uint64_t begin, end;
     struct lanes_loss *losses;

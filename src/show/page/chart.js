@@ -11,9 +11,13 @@
  * Every lane is an SVG picture of `bins` units of width, stretched to the width of the page: nothing is drawn again when that
  * changes, and paper gets the same. The choice of a part is handed to whoever listens: `onPart(from, to)` in ns.
  */
-const laneHeight = 30;
 const memberHeight = 18;
 const stripHeight = 6;
+
+/* Few lanes are higher: the chart fills the first screen, and no more. */
+function laneHeight(page) {
+    return Math.round(Math.min(64, Math.max(26, 330 / page.lanes.length - 10)));
+}
 
 /* The outline of a stack from `below` to `above`, in steps: [0..1] of the height. */
 function stackPath(below, above, height) {
@@ -88,7 +92,7 @@ function sumOf(object) {
 function kindsText(page, ns) {
     const all = sumOf(ns);
     return Object.entries(ns).sort((a, b) => b[1] - a[1]).slice(0, 3)
-        .map(([key, value]) => `${kindName(page, key)} ${percent(value / all)}`).join(", ");
+        .map(([key, value]) => `${waitName(page, key)} ${percent(value / all)}`).join(", ");
 }
 
 /* ---- rows ---- */
@@ -96,12 +100,12 @@ function kindsText(page, ns) {
 function laneLabel(page, lane, opens) {
     const share = page.time.account_ns > 0 ? sumOf(lane.account_ns) / page.time.account_ns : 0;
     const threads = lane.most > 1.05 ? `, up to ${threeDigits(lane.most)} threads at once` : "";
-    const text = `${lane.name}: ${percent(share)} of the ${page.time.account_of === "run" ? "elapsed time" : "time of requests"}; ` +
-        `its threads: ${kindsText(page, lane.ns)}${threads}`;
-    const parts = [element("span", {class: "lane-name"}, lane.name), element("span", {class: "lane-share"}, percent(share))];
-    return opens ? element("button", {type: "button", class: "lane-label", "aria-expanded": "false", "aria-label": text, title: text}, ...parts)
-        : element("div", {class: "lane-label", title: text}, element("span", {class: "hidden"}, text),
-            ...parts.map((part) => fill(part, {"aria-hidden": "true"}, [])));
+    const rest = `of the ${page.time.account_of === "run" ? "elapsed time" : "time of requests"}; its threads: ${kindsText(page, lane.ns)}${threads}`;
+    const title = `${lane.name}: ${percent(share)} ${rest}`;
+    const parts = [element("span", {class: "lane-name"}, lane.name), " ", element("span", {class: "lane-share"}, percent(share)), " ",
+        element("span", {class: "hidden"}, rest)];
+    return opens ? element("button", {type: "button", class: "lane-label", "aria-expanded": "false", title}, ...parts)
+        : element("div", {class: "lane-label", title}, ...parts);
 }
 
 function laneRow(page, lane, height, most, label) {
@@ -112,7 +116,7 @@ function laneRow(page, lane, height, most, label) {
 function addLane(page, lane, most, rows) {
     const members = lane.members ?? [];
     const label = laneLabel(page, lane, members.length > 0);
-    const row = laneRow(page, lane, laneHeight, most, label);
+    const row = laneRow(page, lane, laneHeight(page), most, label);
     const inner = element("div", {class: "members", hidden: true});
     for (const member of members)
         inner.append(laneRow(page, member, memberHeight, most, laneLabel(page, member, false)));
@@ -164,8 +168,11 @@ function machineHead(page, index, losses) {
 function legend(page) {
     const used = new Set(page.lanes.flatMap((lane) => Object.keys(lane.ns)));
     const list = element("ul", {class: "kinds", "aria-label": "Colours"});
-    for (const key of kindOrder.filter((one) => used.has(one)))
-        list.append(element("li", {}, swatch(key), kindName(page, key)));
+    const awake = ["computing", "no_cpu"];
+    const add = (key) => list.append(element("li", {}, swatch(key), waitName(page, key)));
+    awake.filter((key) => used.has(key)).forEach(add);
+    list.append(element("li", {class: "words"}, "waiting for:"));
+    kindOrder.filter((key) => used.has(key) && !awake.includes(key)).forEach(add);
     list.append(element("li", {}, element("span", {class: "swatch strip-swatch", "aria-hidden": "true"}),
         page.time.account_of === "run" ? "what the run waited for (below)" : "what requests waited for (below)"));
     return list;
@@ -188,7 +195,7 @@ function partTable(page, from, to) {
     });
     return element("table", {}, element("caption", {}, `Time of threads from ${duration(from * width)} to ${duration(to * width)}`),
         element("thead", {}, element("tr", {}, element("th", {scope: "col"}, "Lane"),
-            ...keys.map((key) => element("th", {scope: "col", class: "figures"}, kindName(page, key))))), body);
+            ...keys.map((key) => element("th", {scope: "col", class: "figures"}, waitName(page, key))))), body);
 }
 
 function slider(name, value, most, page) {
@@ -211,7 +218,7 @@ class Chart {
         this.view = [0, page.time.bins];
         this.rows = element("div", {class: "lanes"});
         this.axisPlace = element("div", {class: "axis-row"});
-        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "Point at a lane to read it; drag to choose a part of the time.");
+        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "Threads by what they do; blank: before its first event, or after its last. Point at a lane to read it; drag to choose a part of the time.");
         this.part = element("div", {class: "part", role: "status"});
         const most = page.time.account_of === "run" ? 1 : Math.max(...page.lanes.map((lane) => lane.account?.most ?? 0), 1e-9);
         const machines = [...new Set(page.lanes.map((lane) => lane.machine))].sort((a, b) => a - b);
@@ -352,7 +359,7 @@ class Chart {
         const count = Object.values(bins)[0]?.length ?? 1;
         const at = Math.min(count - 1, Math.floor(bin * count / page.time.bins));
         const parts = kindOrder.filter((key) => bins[key]?.[at] > 0)
-            .map((key) => `${kindName(page, key)} ${threeDigits(bins[key][at] * lane.most)}`);
+            .map((key) => `${waitName(page, key)} ${threeDigits(bins[key][at] * lane.most)}`);
         this.readout.textContent = `${duration(bin / page.time.bins * page.time.ns)}  ${lane.name}: ` +
             (parts.length > 0 ? `${parts.join(", ")} (threads)` : "no thread");
     }

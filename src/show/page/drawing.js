@@ -83,6 +83,11 @@ function kindName(page, key) {
     return kind ? kind.name : key;
 }
 
+/* What threads wait for: a message may be in flight for a part of the wait only. */
+function waitName(page, key) {
+    return page.kinds.find((one) => one.key === key)?.wait ?? key;
+}
+
 function swatch(key) {
     const box = element("span", {class: "swatch", "data-kind": key, "aria-hidden": "true"});
     box.style.background = kindColour(key);

@@ -69,8 +69,8 @@ function shortText(text, most) {
 /* An SVG with boxes and arcs. Boxes: {lines, title, href, class}; arcs: {from, to, lines, title, colour, width}. */
 function drawGraph(label, boxes, arcs, options) {
     const nodes = boxes.map((box) => ({width: Math.max(...box.lines.map(textWidth)) + 24, height: 14 + 18 * box.lines.length}));
-    const edges = arcs.map((arc) => ({from: arc.from, to: arc.to, labelpos: "c", width: Math.max(...arc.lines.map(textWidth), 10) * 0.9,
-        height: 4 + 14 * arc.lines.length}));
+    const edges = arcs.map((arc) => ({from: arc.from, to: arc.to, labelpos: "c", width: Math.max(...arc.lines.map(textWidth), 10) * 0.9 + 16,
+        height: 34}));
     const placed = layout(nodes, edges, options);
     const {width, height} = placed.graph.graph();
     const picture = shape("svg", {width: Math.ceil(width), height: Math.ceil(height), viewBox: `0 0 ${Math.ceil(width)} ${Math.ceil(height)}`,
@@ -82,7 +82,7 @@ function drawGraph(label, boxes, arcs, options) {
         picture.append(shape("g", {class: "arc-group", role: "img", "aria-label": arc.title}, shape("title", {}, arc.title), line));
     });
     arcs.forEach((arc, i) => arc.lines.forEach((text, row) => picture.append(shape("text", {class: "arc-label", "aria-hidden": "true",
-        x: placed.edges[i].x.toFixed(1), y: (placed.edges[i].y + 5 + (row - (arc.lines.length - 1) / 2) * 14).toFixed(1)}, text))));
+        x: placed.edges[i].x.toFixed(1), y: (placed.edges[i].y + (row === 0 ? -6 : 15)).toFixed(1)}, text))));
     boxes.forEach((box, i) => picture.append(graphBox(box, placed.nodes[i])));
     return picture;
 }

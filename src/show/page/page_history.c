@@ -23,15 +23,31 @@ static json_t *line_json(const void *context, size_t index)
                : json_sprintf("%s %u", process, stream->tid);
 }
 
+struct drawn {
+    const struct history_graph *graph;
+    int64_t shift; /* of the picture's times to those of the chart, ns */
+};
+
+/* The picture begins with the first record, the chart with the first event. The clocks of the first origin tell the two apart. */
+static int64_t shift_of(const struct history_graph *graph, const struct lanes *lanes)
+{
+    for (size_t i = 0; lanes != NULL && i < graph->event_count; i++) {
+        const struct graph_event *event = &graph->events[i];
+        if (graph->lines[event->line].origin == 0)
+            return (int64_t)(event->record.header.time - lanes->begin) - event->time;
+    }
+    return 0;
+}
+
 /* [time, line, type, critical] */
 static json_t *event_json(const void *context, size_t index)
 {
-    const struct history_graph *graph = context;
-    const struct graph_event *event = &graph->events[index];
+    const struct drawn *drawn = context;
+    const struct graph_event *event = &drawn->graph->events[index];
+    int64_t time = event->time + drawn->shift;
 
-    return json_pack("[o, i, s, i]", json_count(event->time < 0 ? 0 : (uint64_t)event->time),
-                     (int)event->line, graph_event_name(event),
-                     event->marks.critical);
+    return json_pack("[o, i, s, i]", json_count(time < 0 ? 0 : (uint64_t)time), (int)event->line,
+                     graph_event_name(event), event->marks.critical);
 }
 
 static int add_edges(const struct history_graph *graph, size_t index, json_t *list)
@@ -51,8 +67,9 @@ static int add_edges(const struct history_graph *graph, size_t index, json_t *li
     return 0;
 }
 
-json_t *page_history_json(const struct history_graph *graph)
+json_t *page_history_json(const struct report *report)
 {
+    const struct history_graph *graph = report->graph;
     json_t *edges = json_array();
     int result = edges == NULL ? -ENOMEM : 0;
 
@@ -66,9 +83,10 @@ json_t *page_history_json(const struct history_graph *graph)
         json_decref(edges);
         return NULL;
     }
+    const struct drawn drawn = {graph, shift_of(graph, report->lanes)};
     return json_pack("{s:o, s:o, s:o, s:o}", "lines",
                      json_array_of(graph, graph->column_keys.count == 0 ? 0 : graph->line_keys.count,
                                    line_json),
-                     "events", json_array_of(graph, graph->event_count, event_json), "edges", edges,
+                     "events", json_array_of(&drawn, graph->event_count, event_json), "edges", edges,
                      "left_out", json_count(graph->left_out));
 }

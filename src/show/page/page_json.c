@@ -77,8 +77,9 @@ json_t *page_kinds_json(const uint64_t by_kind[ELAPSED_KIND_COUNT])
 static json_t *kind_json(const void *context, size_t index)
 {
     (void)context;
-    return json_pack("{s:s, s:s}", "key", elapsed_kind_key((enum elapsed_kind)index), "name",
-                     elapsed_kind_name((enum elapsed_kind)index));
+    return json_pack("{s:s, s:s, s:s}", "key", elapsed_kind_key((enum elapsed_kind)index), "name",
+                     elapsed_kind_name((enum elapsed_kind)index), "wait",
+                     elapsed_wait_name((enum elapsed_kind)index));
 }
 
 /* A row of an account, or a hop of a request. */
@@ -230,7 +231,7 @@ json_t *page_json(const struct report *report)
         page_lanes_json(report), "losses", page_losses_json(report->lanes), "why",
         account_json(report), "requests", requests_json(report), "map", page_map_json(report),
         "states", page_states_json(report->causality), "flame", page_flame_json(report), "history",
-        page_history_json(report->graph), "traces",
+        page_history_json(report), "traces",
         report->traces == NULL ? json_null() : json_string(report->traces));
 }
 

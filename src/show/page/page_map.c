@@ -101,7 +101,10 @@ static uint32_t node_of_party(struct map *map, const struct communication_path *
             node_of_process(map, party->processes[i]); /* counts it */
         return node_of_process(map, party->processes[0]);
     }
-    show_text(party->address == NULL ? "unknown" : party->address, ENDPOINT_SIZE, node.name);
+    const char *address = party->address != NULL ? party->address
+                          : end == 0             ? path->local
+                                                 : path->remote;
+    show_text(address == NULL ? "unknown" : address, ENDPOINT_SIZE, node.name);
     if (end == 0)
         cut_port(path->kind, node.name);
     return node_with(map, hash_bytes(0, node.name, strlen(node.name)), &node);

@@ -10,7 +10,7 @@ json_t *page_losses_json(const struct lanes *lanes);
 json_t *page_map_json(const struct report *report);
 json_t *page_flame_json(const struct report *report);
 json_t *page_states_json(const struct causality *causality);
-json_t *page_history_json(const struct history_graph *graph);
+json_t *page_history_json(const struct report *report);
 
 /* {"computing": ns, ...}, without those that are 0. */
 json_t *page_kinds_json(const uint64_t by_kind[ELAPSED_KIND_COUNT]);

@@ -60,7 +60,14 @@ function watchWidth(box) {
     new ResizeObserver(say).observe(box);
 }
 
+/* Shares as bars behind their figures. */
+function addBars() {
+    for (const cell of document.querySelectorAll("#time td.share"))
+        cell.style.background = `linear-gradient(to right, color-mix(in srgb, var(--blue) 22%, transparent) ${parseFloat(cell.textContent) || 0}%, transparent 0)`;
+}
+
 function improveTables() {
+    addBars();
     for (const table of document.querySelectorAll("table.sortable")) {
         const box = table.closest(".wide");
         addSorting(table);

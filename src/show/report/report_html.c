@@ -171,7 +171,7 @@ static void put_account_row(const struct report *report, const struct elapsed_ro
     elapsed_what(row, what);
     show_percent(row->time, all, share);
     show_duration(row->time, time);
-    fprintf(file, "<tr id=\"why-%zu\"><td class=\"figures\">", index + 1);
+    fprintf(file, "<tr id=\"why-%zu\"><td class=\"figures share\">", index + 1);
     xml_text(file, share);
     fprintf(file, "%%</td><td class=\"figures\">%s</td><td>", time);
     put_swatch(row->kind, file);
