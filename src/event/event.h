@@ -314,6 +314,7 @@ const char *identities_rule(const struct identities *identities, uint32_t origin
  * NAME_SIZE - 1 bytes, or NULL. Valid until the next identities_add. */
 enum wait_object identities_object(const struct identities *identities, uint32_t origin,
                                    uint32_t number, const char **ret_name);
+
 /* From now on, command lines are noted without secrets (command_hide_secrets). */
 void identities_hide_secrets(struct identities *identities);
 

@@ -42,10 +42,9 @@ static void describe(const struct lanes_analysis *analysis, const struct elapsed
 /* NULL: out of memory. */
 static struct actor *actor_of(struct lanes_analysis *analysis, const struct elapsed_piece *piece)
 {
-    uint64_t process = number_key(piece->origin, piece->process);
+    uint64_t key = lanes_key(number_key(piece->origin, piece->process), piece->name);
     uint32_t before = analysis->keys.count;
-    int64_t index =
-        intern_add(&analysis->keys, hash_bytes(process, piece->name, strlen(piece->name)));
+    int64_t index = intern_add(&analysis->keys, key);
 
     if (index < 0 || array_reserve(&analysis->actors, &analysis->actor_room, (size_t)index + 1,
                                    sizeof(*analysis->actors)) < 0)

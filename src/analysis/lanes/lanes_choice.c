@@ -54,8 +54,7 @@ static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
         struct actor *actor = &analysis->actors[i];
         const struct lane *sums = &actor->sums;
         uint32_t before = groups->keys.count;
-        int64_t index =
-            intern_add(&groups->keys, hash_bytes(sums->machine, sums->name, strlen(sums->name)));
+        int64_t index = intern_add(&groups->keys, lanes_key(sums->machine, sums->name));
         if (index < 0 || array_reserve(&groups->at, &groups->room, (size_t)index + 1,
                                        sizeof(*groups->at)) < 0)
             return -ENOMEM;

@@ -31,6 +31,17 @@ struct lanes_analysis {
     size_t seen_room;
 };
 
+/* A key of a number and a name. (A small number as the seed of a short name's hash gives equal keys for different pairs.) */
+static inline uint64_t lanes_key(uint64_t number, const char *name)
+{
+    uint64_t seed = hash_bytes(0, &number, sizeof(number));
+    size_t length = 0;
+
+    while (name[length] != '\0')
+        length++;
+    return hash_bytes(seed, name, length);
+}
+
 /* Spreads a piece over bins, which are made if they are not there yet. Returns 0 or -ENOMEM. */
 int lanes_spread(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
                  float **bins);

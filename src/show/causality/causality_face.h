@@ -92,6 +92,10 @@ void letter_name(const struct causality *causality, const char *letter, char tex
 /* "27 % (924)"; for replies "924". */
 void arc_text(const struct causality_arc *arc, char text[STATE_TEXT_SIZE]);
 
+/* A request signature with what is repeated three times or more written once: "D(BC)x11BD". At most `size` bytes. */
+#define SIGNATURE_SIZE 1200
+void signature_fold(const char *signature, char *text, size_t size);
+
 /* "Paths of causality: 12 requests ..." */
 void diagram_title(const struct causality_diagram *diagram, char text[STATE_TEXT_SIZE]);
 

@@ -154,6 +154,9 @@ function machineHead(page, index, losses) {
             : `its clock is known to ±${duration(machine.clock_error_ns)}`);
     if (lost > 0)
         words.push(`${losses.some((loss) => loss.at_most) ? "up to " : ""}${countText(lost)} records lost (hatched)`);
+    const known = page.losses.reduce((sum, loss) => sum + loss.records, 0);
+    if (index === 0 && page.lost > known)
+        words.push(`${countText(page.lost - known)} records lost, no record says when`);
     if (page.machines.length < 2 && words.length === 0)
         return null;
     const head = element("div", {class: "machine"}, element("strong", {}, machine.name), words.length > 0 ? ` ${words.join("; ")}` : "");

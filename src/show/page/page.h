@@ -44,7 +44,4 @@ const struct elapsed_account *page_account(const struct report *report);
 
 #define PAGE_ROWS 60 /* of the account; the rest is added up */
 
-/* A request signature with what is repeated at once written once: "D(BC)x11BD". At most `size` bytes. */
-void page_fold_signature(const char *signature, char *text, size_t size);
-
 #endif

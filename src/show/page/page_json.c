@@ -225,10 +225,10 @@ json_t *page_json(const struct report *report)
     const struct communication *communication = report->communication;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
         json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "time", time_json(report->lanes),
         "machines", json_array_of(communication, communication->machine_count, machine_json), "lanes",
-        page_lanes_json(report), "losses", page_losses_json(report->lanes), "why",
+        page_lanes_json(report), "losses", page_losses_json(report->lanes), "lost", json_count(report->recorded.lost), "why",
         account_json(report), "requests", requests_json(report), "map", page_map_json(report),
         "states", page_states_json(report->causality), "flame", page_flame_json(report), "history",
         page_history_json(report), "traces",

@@ -73,8 +73,11 @@ static uint32_t node_of_process(struct map *map, uint32_t index)
     if (map->node_of[index] != 0)
         return map->node_of[index] - 1;
     show_text(process->name, STREAM_NAME_SIZE, node.name);
-    uint32_t found = node_with(
-        map, hash_bytes(process->machine + 1, process->name, STREAM_NAME_SIZE), &node);
+    uint64_t machine = process->machine + 1;
+    uint32_t found = node_with(map,
+                               hash_bytes(hash_bytes(0, &machine, sizeof(machine)), process->name,
+                                          STREAM_NAME_SIZE),
+                               &node);
     if (map->failed)
         return 0;
     map->nodes[found].processes++;

@@ -105,8 +105,11 @@ static void target_of(const struct report *report, const struct report_finding *
         return;
     const struct communication_process *process =
         &report->communication->processes[values->of.processes[0]];
-    if (page_lane_id(report, process->origin, process->name, target))
+    char lane[PAGE_ID_SIZE];
+    if (page_lane_id(report, process->origin, process->name, lane)) {
+        memcpy(target, lane, sizeof(lane));
         *ret_words = "chart";
+    }
 }
 
 /* Sections that a report without their analyses lacks. */
@@ -325,12 +328,7 @@ static void put_cell(const struct report_table *table, const struct report_row *
     const char *kind = table->columns[column].figures ? " class=\"figures\""
                        : strlen(text) > LONG_CELL     ? " class=\"long\""
                                                       : "";
-    char folded[1024];
 
-    if (table->part == REPORT_REQUESTS && column == 0) {
-        page_fold_signature(text, folded, sizeof(folded));
-        text = folded;
-    }
     fprintf(file, column == 0 ? "<th scope=\"row\"%s>" : "<td%s>", kind);
     xml_text(file, text);
     fputs(column == 0 ? "</th>" : "</td>", file);
