@@ -283,7 +283,7 @@ static int finish_requests(struct readings *readings, struct problem *problem)
 static int finish_elapsed(struct readings *readings, struct problem *problem)
 {
     return elapsed_finish(readings->elapsed, &readings->found->elapsed) < 0 ? out_of_memory(problem)
-                                                                           : 0;
+                                                                            : 0;
 }
 
 static int finish_lanes(struct readings *readings, struct problem *problem)
@@ -318,24 +318,14 @@ static int finish_pauses(struct readings *readings, struct problem *problem)
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    [STATISTICS] = begin_statistics,
-    [REQUESTS] = begin_requests,
-    [ELAPSED] = begin_elapsed,
-    [LANES] = begin_lanes,
-    [PAUSES] = begin_pauses,
-    [THREADS] = begin_threads,
-    [PROCESSES] = begin_processes,
-    [PATH] = begin_path,
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [ELAPSED] = begin_elapsed,
+    [LANES] = begin_lanes,           [PAUSES] = begin_pauses,     [THREADS] = begin_threads,
+    [PROCESSES] = begin_processes,   [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    [STATISTICS] = finish_statistics,
-    [REQUESTS] = finish_requests,
-    [ELAPSED] = finish_elapsed,
-    [LANES] = finish_lanes,
-    [PAUSES] = finish_pauses,
-    [THREADS] = finish_threads,
-    [PROCESSES] = finish_processes,
-    [PATH] = finish_path,
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [ELAPSED] = finish_elapsed,
+    [LANES] = finish_lanes,           [PAUSES] = finish_pauses,     [THREADS] = finish_threads,
+    [PROCESSES] = finish_processes,   [PATH] = finish_path,
 };
 
 static void hide_secrets(struct readings *readings)
@@ -436,8 +426,7 @@ static void choose_begin(struct picture *picture, const struct analyses_found *f
         found->elapsed == NULL || found->elapsed->from_start ? NULL : &found->elapsed->requests;
     if (requests != NULL && requests->count > 0 && found->lanes != NULL &&
         requests->slowest.begin > found->lanes->first_record)
-        picture->choice.from =
-            (int64_t)(requests->slowest.begin - found->lanes->first_record);
+        picture->choice.from = (int64_t)(requests->slowest.begin - found->lanes->first_record);
 }
 
 static int begin_again(struct readings *readings, struct problem *problem)

@@ -38,8 +38,8 @@ struct whole_report {
     struct trace_names names;
     struct selection *selection; /* or NULL */
     unsigned parts;
-    bool draws;   /* also what a page with drawings needs */
-    bool goes_on; /* as in analyses_wanted */
+    bool draws;         /* also what a page with drawings needs */
+    bool goes_on;       /* as in analyses_wanted */
     bool shows_secrets; /* else passwords in command lines are hidden */
     /* results: */
     struct analyses_found found;

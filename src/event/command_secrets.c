@@ -46,9 +46,9 @@ static bool contains(const char *text, size_t length, const char *word)
 /* "--password", "PGPASSWORD", "api_key": what follows is a secret. */
 static bool names_secret(const char *name, size_t length)
 {
-    static const char *const words[] = {"password",   "passwd",  "passphrase", "secret", "token",
-                                        "credential", "api-key", "api_key",    "apikey", "access-key",
-                                        "access_key", "_pwd",    "--pwd",      "authorization"};
+    static const char *const words[] = {
+        "password", "passwd", "passphrase", "secret",     "token", "credential", "api-key",
+        "api_key",  "apikey", "access-key", "access_key", "_pwd",  "--pwd",      "authorization"};
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (contains(name, length, words[i]))
@@ -112,6 +112,10 @@ static bool find_in_address(const char *word, size_t length, size_t *ret_begin, 
     for (size_t i = 2; i < length && begin == 0; i++)
         if (word[i] == '/' && word[i - 1] == '/' && word[i - 2] == ':')
             begin = i + 1;
+    size_t host_end = begin; /* the path behind it may have any '@' */
+    while (host_end < length && word[host_end] != '/')
+        host_end++;
+    end = host_end;
     while (begin > 0 && end > begin && word[end - 1] != '@')
         end--;
     for (size_t i = begin; begin > 0 && i + 1 < end; i++)

@@ -167,6 +167,9 @@ enum elapsed_view {
 int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
                  const struct show_options *options, enum elapsed_view view);
 
+/* Prints all time of all threads as folded stacks, "machine;program;thread;kind;procedure MICROSECONDS", for flame graphs. */
+void show_profile_folded(const struct lanes *lanes, FILE *file);
+
 /* ---- the critical path (Miller: longest path) ---- */
 
 /* Prints what the critical path consists of, and what is not on it. `elapsed`: if it is of requests, their path is shown

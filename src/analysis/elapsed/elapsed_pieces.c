@@ -56,9 +56,10 @@ int elapsed_tell_piece(const struct elapsed_analysis *analysis, const struct par
     struct telling telling = {analysis, analysis->take, analysis->taker, 0};
 
     if (analysis->take != NULL)
-        tell(&telling, part->detail,
-             (struct elapsed_piece){
-                 .kind = part->kind, .begin = begin, .end = begin + part->time, .time = part->time});
+        tell(
+            &telling, part->detail,
+            (struct elapsed_piece){
+                .kind = part->kind, .begin = begin, .end = begin + part->time, .time = part->time});
     return telling.result;
 }
 
@@ -87,8 +88,8 @@ static void tell_wait(struct telling *telling, const struct interval *interval, 
                       uint64_t end)
 {
     uint64_t length = end > begin ? end - begin : 0;
-    uint64_t no_cpu = elapsed_take_no_cpu(
-        telling->analysis, interval, interval->queued < length ? interval->queued : length);
+    uint64_t no_cpu = elapsed_take_no_cpu(telling->analysis, interval,
+                                          interval->queued < length ? interval->queued : length);
     struct elapsed_piece piece = {
         .kind = ELAPSED_NO_CPU, .begin = end - no_cpu, .end = end, .time = no_cpu};
 

@@ -41,8 +41,10 @@ struct interval {
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
     bool limited;    /* the wait was for a time, at most */
-    bool within;     /* it is part of a wait that goes on: the next interval of the thread covers it, too */
-    uint8_t waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
+    bool
+        within; /* it is part of a wait that goes on: the next interval of the thread covers it, too */
+    uint8_t
+        waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
 };
 
 /* ---- requests ---- */

@@ -117,9 +117,9 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     walk->account->by_kind[kind] += time;
     note_hold(walk, from, kind, detail);
     if (walk->tells)
-        walk->failed = elapsed_tell_piece(walk->analysis, &(struct part){detail, kind, time, 1},
-                                          from) < 0 ||
-                       walk->failed;
+        walk->failed =
+            elapsed_tell_piece(walk->analysis, &(struct part){detail, kind, time, 1}, from) < 0 ||
+            walk->failed;
     if (walk->keeps_hops)
         keep_hop(walk, from, kind, detail);
     walk->now = from;

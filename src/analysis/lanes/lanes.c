@@ -153,13 +153,13 @@ static int add_to_bins(void *context, const struct elapsed_piece *piece)
 {
     struct filling *filling = context;
     const struct actor *actor = actor_of(filling->analysis, piece);
-    struct lane *lane = actor->lane == NO_LANE ? &filling->lanes->others
-                                               : &filling->lanes->list[actor->lane];
+    struct lane *lane =
+        actor->lane == NO_LANE ? &filling->lanes->others : &filling->lanes->list[actor->lane];
     int result = lanes_spread(filling->analysis, piece, &lane->bins[piece->kind]);
 
     if (result == 0 && actor->member != NO_LANE)
-        result = lanes_spread(filling->analysis, piece,
-                              &lane->members[actor->member].bins[piece->kind]);
+        result =
+            lanes_spread(filling->analysis, piece, &lane->members[actor->member].bins[piece->kind]);
     return result;
 }
 
@@ -183,8 +183,8 @@ static int add_account_bins(struct lanes_analysis *analysis, struct lanes *lanes
         struct lane *lane = actor->lane == NO_LANE ? &lanes->others : &lanes->list[actor->lane];
         result = merge_bins(&lane->account_bins, actor->sums.account_bins);
         if (result == 0 && actor->member != NO_LANE)
-            result = merge_bins(&lane->members[actor->member].account_bins,
-                                actor->sums.account_bins);
+            result =
+                merge_bins(&lane->members[actor->member].account_bins, actor->sums.account_bins);
     }
     return result;
 }
@@ -207,6 +207,21 @@ static int fill(struct lanes_analysis *analysis, struct lanes *lanes)
     return result;
 }
 
+static int name_machines(const struct lanes_analysis *analysis, struct lanes *lanes)
+{
+    lanes->machine_names = calloc(analysis->seen_room + 1, sizeof(*lanes->machine_names));
+    if (lanes->machine_names == NULL)
+        return -ENOMEM;
+    lanes->origins = (uint32_t)analysis->seen_room;
+    for (uint32_t i = 0; i < lanes->origins; i++) {
+        const struct machine_record *machine =
+            identities_machine(history_identities(analysis->history), i);
+        if (machine != NULL)
+            memcpy(lanes->machine_names[i], machine->name, MACHINE_NAME_SIZE);
+    }
+    return 0;
+}
+
 int lanes_finish(struct lanes_analysis *analysis, const struct elapsed *account,
                  struct lanes **ret_lanes)
 {
@@ -223,7 +238,9 @@ int lanes_finish(struct lanes_analysis *analysis, const struct elapsed *account,
     lanes->losses = analysis->losses;
     lanes->loss_count = analysis->loss_count;
     analysis->losses = NULL;
-    int result = lanes->end > lanes->begin ? fill(analysis, lanes) : 0;
+    int result = name_machines(analysis, lanes);
+    if (result == 0 && lanes->end > lanes->begin)
+        result = fill(analysis, lanes);
     if (result == 0)
         *ret_lanes = lanes;
     else
@@ -250,6 +267,7 @@ void lanes_free(struct lanes *lanes)
     free_lane(&lanes->others);
     free(lanes->list);
     free(lanes->losses);
+    free(lanes->machine_names);
     free(lanes->profile.rows);
     free(lanes);
 }

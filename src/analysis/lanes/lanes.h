@@ -27,9 +27,9 @@ struct lane {
     /* A member: its label as in struct elapsed_row, and its pid; a lane of several processes: "", 0. */
     char label[PROCESS_LABEL_SIZE];
     uint32_t pid;
-    uint32_t origin;    /* of its first process */
-    uint32_t machine;   /* history_machine */
-    uint32_t processes; /* an exec to another name makes another one */
+    uint32_t origin;                      /* of its first process */
+    uint32_t machine;                     /* history_machine */
+    uint32_t processes;                   /* an exec to another name makes another one */
     uint64_t time[ELAPSED_KIND_COUNT];    /* ns of all its threads, sum over all time */
     uint64_t account[ELAPSED_KIND_COUNT]; /* ns of the account that `dpm why` shows */
     float *bins[ELAPSED_KIND_COUNT];      /* [LANES_BINS]: ns; NULL: none */
@@ -51,14 +51,16 @@ struct lanes_loss {
 struct lanes {
     uint64_t begin, end;   /* ns by the first origin's clock: of all bins */
     uint64_t first_record; /* ... of the recording, perhaps before the first event */
-    bool of_requests;    /* the account is that of requests: more than one may be in progress */
-    uint64_t account;    /* ns: all of it */
+    bool of_requests;      /* the account is that of requests: more than one may be in progress */
+    uint64_t account;      /* ns: all of it */
     struct lane *list;
     size_t count;
-    struct lane others; /* processes: 0: there are none */
+    struct lane others;        /* processes: 0: there are none */
     struct lanes_loss *losses; /* by time */
     size_t loss_count;
-    struct elapsed_account profile; /* all time of all threads: elapsed_profile */
+    struct elapsed_account profile;           /* all time of all threads: elapsed_profile */
+    char (*machine_names)[MACHINE_NAME_SIZE]; /* [origins], NUL-filled, not always terminated */
+    uint32_t origins;
 };
 
 struct lanes_analysis;

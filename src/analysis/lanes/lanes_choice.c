@@ -55,8 +55,8 @@ static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
         const struct lane *sums = &actor->sums;
         uint32_t before = groups->keys.count;
         int64_t index = intern_add(&groups->keys, lanes_key(sums->machine, sums->name));
-        if (index < 0 || array_reserve(&groups->at, &groups->room, (size_t)index + 1,
-                                       sizeof(*groups->at)) < 0)
+        if (index < 0 ||
+            array_reserve(&groups->at, &groups->room, (size_t)index + 1, sizeof(*groups->at)) < 0)
             return -ENOMEM;
         struct lane *group = &groups->at[index];
         if (index == before) {

@@ -56,7 +56,8 @@ void signature_fold(const char *signature, char *text, size_t size)
             }
         }
         if (times > 1)
-            used += (size_t)snprintf(text + used, size - used, "(%.*s)\u00d7%zu", (int)best, at, times);
+            used +=
+                (size_t)snprintf(text + used, size - used, "(%.*s)\u00d7%zu", (int)best, at, times);
         else
             used += (size_t)snprintf(text + used, size - used, "%.*s", (int)best, at);
         at += times * best;

@@ -281,7 +281,13 @@ class Chart {
         const all = begin === 0 && end === page.time.bins;
         this.part.replaceChildren(...(all ? [] : [wide("Part of the time", partTable(page, begin, end))]));
         this.show();
-        this.onPart(all ? null : begin / page.time.bins * page.time.ns, end / page.time.bins * page.time.ns);
+        this.tell(all ? null : begin / page.time.bins * page.time.ns, end / page.time.bins * page.time.ns);
+    }
+
+    /* Keys that are held down change the part faster than everything can be drawn again. */
+    tell(from, to) {
+        cancelAnimationFrame(this.telling);
+        this.telling = requestAnimationFrame(() => this.onPart(from, to));
     }
 
     /* Shows the view, and marks the chosen part in it. */

@@ -18,9 +18,8 @@ static json_t *line_json(const void *context, size_t index)
     if (stream == NULL)
         return json_string("unknown");
     show_process(stream->name, stream->pid, process);
-    return stream->tid == stream->pid
-               ? json_string(process)
-               : json_sprintf("%s %u", process, stream->tid);
+    return stream->tid == stream->pid ? json_string(process)
+                                      : json_sprintf("%s %u", process, stream->tid);
 }
 
 struct drawn {
@@ -84,9 +83,9 @@ json_t *page_history_json(const struct report *report)
         return NULL;
     }
     const struct drawn drawn = {graph, shift_of(graph, report->lanes)};
-    return json_pack("{s:o, s:o, s:o, s:o}", "lines",
-                     json_array_of(graph, graph->column_keys.count == 0 ? 0 : graph->line_keys.count,
-                                   line_json),
-                     "events", json_array_of(&drawn, graph->event_count, event_json), "edges", edges,
-                     "left_out", json_count(graph->left_out));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o}", "lines",
+        json_array_of(graph, graph->column_keys.count == 0 ? 0 : graph->line_keys.count, line_json),
+        "events", json_array_of(&drawn, graph->event_count, event_json), "edges", edges, "left_out",
+        json_count(graph->left_out));
 }

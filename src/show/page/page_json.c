@@ -58,7 +58,7 @@ const struct elapsed_account *page_account(const struct report *report)
     if (elapsed == NULL)
         return NULL;
     return !elapsed->from_start && elapsed->requests.count > 0 ? &elapsed->requests.account
-                                                                : &elapsed->run;
+                                                               : &elapsed->run;
 }
 
 json_t *page_kinds_json(const uint64_t by_kind[ELAPSED_KIND_COUNT])
@@ -66,8 +66,8 @@ json_t *page_kinds_json(const uint64_t by_kind[ELAPSED_KIND_COUNT])
     json_t *object = json_object();
 
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT && object != NULL; kind++)
-        if (by_kind[kind] > 0 && json_object_set_new(object, elapsed_kind_key(kind),
-                                                     json_count(by_kind[kind])) < 0) {
+        if (by_kind[kind] > 0 &&
+            json_object_set_new(object, elapsed_kind_key(kind), json_count(by_kind[kind])) < 0) {
             json_decref(object);
             return NULL;
         }
@@ -92,7 +92,8 @@ static json_t *row_json(const struct report *report, const struct elapsed_row *r
     elapsed_what(row, what);
     json_t *json = json_pack("{s:s, s:o, s:s}", "kind", elapsed_kind_key(row->kind), "ns",
                              json_count(row->time), "who", row->pid == 0 ? "" : who);
-    if (json == NULL || (what[0] != '\0' && json_object_set_new(json, "what", json_string(what)) < 0) ||
+    if (json == NULL ||
+        (what[0] != '\0' && json_object_set_new(json, "what", json_string(what)) < 0) ||
         (has_lane && json_object_set_new(json, "lane", json_string(lane)) < 0)) {
         json_decref(json);
         return NULL;
@@ -123,11 +124,10 @@ static json_t *account_json(const struct report *report)
     uint64_t left = account->time;
     for (size_t i = 0; i < shown; i++)
         left -= account->rows[i].time;
-    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "of",
-                     account == &report->elapsed->run ? "run" : "requests", "ns",
-                     json_count(account->time), "spent_on_ns", page_kinds_json(account->by_kind),
-                     "rows", json_array_of(&of, shown, account_row_json), "rest_ns",
-                     json_count(left));
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o}", "of", account == &report->elapsed->run ? "run" : "requests",
+        "ns", json_count(account->time), "spent_on_ns", page_kinds_json(account->by_kind), "rows",
+        json_array_of(&of, shown, account_row_json), "rest_ns", json_count(left));
 }
 
 /* ---- requests ---- */
@@ -204,8 +204,8 @@ static json_t *time_json(const struct lanes *lanes)
     if (lanes == NULL)
         return json_null();
     return json_pack("{s:o, s:i, s:s, s:o}", "ns", json_count(lanes->end - lanes->begin), "bins",
-                     LANES_BINS, "account_of", lanes->of_requests ? "requests" : "run", "account_ns",
-                     json_count(lanes->account));
+                     LANES_BINS, "account_of", lanes->of_requests ? "requests" : "run",
+                     "account_ns", json_count(lanes->account));
 }
 
 static json_t *machine_json(const void *context, size_t index)
@@ -224,15 +224,16 @@ json_t *page_json(const struct report *report)
 {
     const struct communication *communication = report->communication;
 
-    return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
-        json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "time", time_json(report->lanes),
-        "machines", json_array_of(communication, communication->machine_count, machine_json), "lanes",
-        page_lanes_json(report), "losses", page_losses_json(report->lanes), "lost", json_count(report->recorded.lost), "why",
-        account_json(report), "requests", requests_json(report), "map", page_map_json(report),
-        "states", page_states_json(report->causality), "flame", page_flame_json(report), "history",
-        page_history_json(report), "traces",
-        report->traces == NULL ? json_null() : json_string(report->traces));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
+                     json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "time",
+                     time_json(report->lanes), "machines",
+                     json_array_of(communication, communication->machine_count, machine_json),
+                     "lanes", page_lanes_json(report), "losses", page_losses_json(report->lanes),
+                     "lost", json_count(report->recorded.lost), "why", account_json(report),
+                     "requests", requests_json(report), "map", page_map_json(report), "states",
+                     page_states_json(report->causality), "flame", page_flame_json(report),
+                     "history", page_history_json(report), "traces",
+                     report->traces == NULL ? json_null() : json_string(report->traces));
 }
 
 /* ---- printing ---- */

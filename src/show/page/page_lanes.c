@@ -140,7 +140,7 @@ static json_t *members_json(const struct report *report, const struct lane *lane
     char text[PAGE_LANE_SIZE], member_id[PAGE_ID_SIZE + UNIT_SIZE];
     int result = list == NULL ? -ENOMEM : 0;
 
-    for (size_t i = 0; i < lane->member_count && *left > 0 && result == 0; i++, --*left) {
+    for (size_t i = 0; i<lane->member_count && * left> 0 && result == 0; i++, --*left) {
         page_lane_text(&lane->members[i], text);
         snprintf(member_id, sizeof(member_id), "%s-%zu", id, i + 1);
         result = json_array_append_new(

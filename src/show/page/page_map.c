@@ -21,7 +21,7 @@
 struct node {
     char name[ENDPOINT_SIZE + 1];
     uint32_t machine;
-    bool outside; /* not metered; its name is an address */
+    bool outside;                              /* not metered; its name is an address */
     const struct communication_process *first; /* of it; NULL: outside */
     uint32_t processes;
     uint64_t messages; /* sent and received */
@@ -55,8 +55,8 @@ static uint32_t node_with(struct map *map, uint64_t key, const struct node *like
     uint32_t before = map->node_keys.count;
     int64_t index = intern_add(&map->node_keys, key);
 
-    if (index < 0 || array_reserve(&map->nodes, &map->node_room, (size_t)index + 1,
-                                   sizeof(*map->nodes)) < 0) {
+    if (index < 0 ||
+        array_reserve(&map->nodes, &map->node_room, (size_t)index + 1, sizeof(*map->nodes)) < 0) {
         map->failed = true;
         return 0;
     }
@@ -74,10 +74,9 @@ static uint32_t node_of_process(struct map *map, uint32_t index)
         return map->node_of[index] - 1;
     show_text(process->name, STREAM_NAME_SIZE, node.name);
     uint64_t machine = process->machine + 1;
-    uint32_t found = node_with(map,
-                               hash_bytes(hash_bytes(0, &machine, sizeof(machine)), process->name,
-                                          STREAM_NAME_SIZE),
-                               &node);
+    uint32_t found = node_with(
+        map, hash_bytes(hash_bytes(0, &machine, sizeof(machine)), process->name, STREAM_NAME_SIZE),
+        &node);
     if (map->failed)
         return 0;
     map->nodes[found].processes++;
@@ -132,8 +131,8 @@ static struct arc *arc_between(struct map *map, uint32_t from, uint32_t to)
     uint32_t before = map->arc_keys.count;
     int64_t index = intern_add(&map->arc_keys, (uint64_t)from << 32 | to);
 
-    if (index < 0 || array_reserve(&map->arcs, &map->arc_room, (size_t)index + 1,
-                                   sizeof(*map->arcs)) < 0) {
+    if (index < 0 ||
+        array_reserve(&map->arcs, &map->arc_room, (size_t)index + 1, sizeof(*map->arcs)) < 0) {
         map->failed = true;
         return NULL;
     }
@@ -144,7 +143,8 @@ static struct arc *arc_between(struct map *map, uint32_t from, uint32_t to)
 
 static void add_path(struct map *map, const struct communication_path *path)
 {
-    bool turned = path->sent.messages == 0 && !kind_is_internet(path->kind); /* only the other sends */
+    bool turned =
+        path->sent.messages == 0 && !kind_is_internet(path->kind); /* only the other sends */
     uint32_t ends[] = {node_of_party(map, path, 0), node_of_party(map, path, 1)};
     struct arc *arc = map->failed ? NULL : arc_between(map, ends[turned], ends[!turned]);
 
@@ -183,13 +183,13 @@ static int by_messages(const void *one, const void *other)
 static json_t *node_json(const struct report *report, const struct node *node)
 {
     char lane[PAGE_ID_SIZE];
-    bool has_lane = node->first != NULL &&
-                    page_lane_id(report, node->first->origin, node->first->name, lane);
+    bool has_lane =
+        node->first != NULL && page_lane_id(report, node->first->origin, node->first->name, lane);
 
-    return json_pack("{s:s, s:i, s:b, s:i, s:o, s:o}", "name",
-                     node->name[0] == '\0' ? "unknown" : node->name, "machine", (int)node->machine,
-                     "outside", node->outside, "processes", (int)node->processes, "messages",
-                     json_count(node->messages), "lane", has_lane ? json_string(lane) : json_null());
+    return json_pack(
+        "{s:s, s:i, s:b, s:i, s:o, s:o}", "name", node->name[0] == '\0' ? "unknown" : node->name,
+        "machine", (int)node->machine, "outside", node->outside, "processes", (int)node->processes,
+        "messages", json_count(node->messages), "lane", has_lane ? json_string(lane) : json_null());
 }
 
 /* The first ones by traffic; the rest is one node. */
@@ -228,16 +228,16 @@ static json_t *arc_json(const struct map *map, const struct arc *arc)
     uint64_t duration = map->communication->duration;
     uint64_t waited = count > 0 ? histogram_sum(&arc->requests) : histogram_sum(&arc->waits);
 
-    return json_pack(
-        "{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o, s:f}", "from",
-        (int)map->nodes[arc->from].shown, "to", (int)map->nodes[arc->to].shown, "kind",
-        path_kind_name(arc->kind), "connections", json_count(arc->connections), "messages",
-        json_count(arc->there.messages), "bytes", json_count(arc->there.bytes), "back_messages",
-        json_count(arc->back.messages), "back_bytes", json_count(arc->back.bytes), "requests",
-        json_count(count), "per_second", show_rate(count, duration), "p50_ns",
-        json_count(histogram_quantile(&arc->requests, 0.5)), "p99_ns",
-        json_count(histogram_quantile(&arc->requests, 0.99)), "waiting",
-        duration == 0 ? 0 : (double)waited / (double)duration);
+    return json_pack("{s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o, s:f}", "from",
+                     (int)map->nodes[arc->from].shown, "to", (int)map->nodes[arc->to].shown, "kind",
+                     path_kind_name(arc->kind), "connections", json_count(arc->connections),
+                     "messages", json_count(arc->there.messages), "bytes",
+                     json_count(arc->there.bytes), "back_messages", json_count(arc->back.messages),
+                     "back_bytes", json_count(arc->back.bytes), "requests", json_count(count),
+                     "per_second", show_rate(count, duration), "p50_ns",
+                     json_count(histogram_quantile(&arc->requests, 0.5)), "p99_ns",
+                     json_count(histogram_quantile(&arc->requests, 0.99)), "waiting",
+                     duration == 0 ? 0 : (double)waited / (double)duration);
 }
 
 static json_t *arcs_json(const struct map *map)
@@ -248,8 +248,7 @@ static json_t *arcs_json(const struct map *map)
     int result = order == NULL || list == NULL ? -ENOMEM : 0;
 
     for (uint32_t i = 0; i < count && result == 0; i++)
-        order[i] =
-            (struct heavy){map->arcs[i].there.messages + map->arcs[i].back.messages, i};
+        order[i] = (struct heavy){map->arcs[i].there.messages + map->arcs[i].back.messages, i};
     if (result == 0)
         qsort(order, count, sizeof(*order), by_messages);
     for (uint32_t i = 0; i < count && i < ARCS_MOST && result == 0; i++)

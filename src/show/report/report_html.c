@@ -132,8 +132,8 @@ static void put_finding(const struct report *report, const struct report_finding
     fprintf(file, "<li><strong>%s</strong><span>", finding->topic);
     xml_text(file, finding->text);
     if (has_section(report, target))
-        fprintf(file, " <a href=\"#%s\" aria-label=\"%s: %s\">%s</a>", target, finding->topic, words,
-                words);
+        fprintf(file, " <a href=\"#%s\" aria-label=\"%s: %s\">%s</a>", target, finding->topic,
+                words, words);
     fputs("</span></li>\n", file);
 }
 
@@ -142,7 +142,8 @@ static void put_finding(const struct report *report, const struct report_finding
 static void put_findings(const struct report *report, const struct report_content *content,
                          FILE *file)
 {
-    size_t count = content->finding_count, shown = count < FINDINGS_SHOWN + 1 ? count : FINDINGS_SHOWN + 1;
+    size_t count = content->finding_count,
+           shown = count < FINDINGS_SHOWN + 1 ? count : FINDINGS_SHOWN + 1;
 
     if (count < 2)
         return;
@@ -163,8 +164,8 @@ static void put_findings(const struct report *report, const struct report_conten
 
 /* ---- the account: the legend of the chart ---- */
 
-static void put_account_row(const struct report *report, const struct elapsed_row *row, size_t index,
-                            uint64_t all, FILE *file)
+static void put_account_row(const struct report *report, const struct elapsed_row *row,
+                            size_t index, uint64_t all, FILE *file)
 {
     char who[ELAPSED_THREAD_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE], time[UNIT_SIZE];
     char lane[PAGE_ID_SIZE];
@@ -265,13 +266,14 @@ static void put_lanes(const struct lanes *lanes, FILE *file)
 {
     static const char caption[] = "Time of threads, and share of the account";
 
-    fprintf(file,
-            "<details id=\"lanes-table\"><summary>The chart as a table</summary>\n"
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
-            "<table class=\"sortable\">\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">Lane</th>"
-            "<th scope=\"col\" class=\"figures\">Processes</th>"
-            "<th scope=\"col\" class=\"figures\">Account</th>",
-            caption, caption);
+    fprintf(
+        file,
+        "<details id=\"lanes-table\"><summary>The chart as a table</summary>\n"
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+        "<table class=\"sortable\">\n<caption>%s</caption>\n<thead><tr><th scope=\"col\">Lane</th>"
+        "<th scope=\"col\" class=\"figures\">Processes</th>"
+        "<th scope=\"col\" class=\"figures\">Account</th>",
+        caption, caption);
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
         if (kind_is_used(lanes, kind))
             fprintf(file, "<th scope=\"col\" class=\"figures\">%s</th>",
@@ -340,7 +342,8 @@ static void put_head(const struct report_table *table, FILE *file)
     for (size_t i = 0; i < table->column_count; i++) {
         if (!has_column(table, i))
             continue;
-        fprintf(file, "<th scope=\"col\"%s>", table->columns[i].figures ? " class=\"figures\"" : "");
+        fprintf(file, "<th scope=\"col\"%s>",
+                table->columns[i].figures ? " class=\"figures\"" : "");
         xml_text(file, table->columns[i].heading);
         fputs("</th>", file);
     }
@@ -402,7 +405,8 @@ static void find_sections(const struct report *report, struct section sections[S
     const struct section all[SECTIONS] = {
         [MAP] = {"map", "Who talks to whom", true},
         [FLAME] = {"flame", "All time of all threads", report->lanes != NULL},
-        [PATH] = {"critical-path", "What limits the speed: the critical path", report->path != NULL},
+        [PATH] = {"critical-path", "What limits the speed: the critical path",
+                  report->path != NULL},
         [PARALLELISM] = {"parallelism", "Would more processors help?", report->parallelism != NULL},
         [REQUESTS] = {"request-paths", "Paths of requests through the programs",
                       report->causality != NULL && report->causality->replies > 0},
@@ -428,11 +432,12 @@ static void put_sections(const struct report *report, const struct report_conten
         fputs("</section>\n", file);
     }
     if (sections[PARALLELISM].there) {
-        put_section(&sections[PARALLELISM],
-                    "<p class=\"note\">P is the speedup over one processor. Step max: each thread has "
-                    "a processor, messages take no time; sharing: threads share the processors of "
-                    "the assignment.</p>\n",
-                    file);
+        put_section(
+            &sections[PARALLELISM],
+            "<p class=\"note\">P is the speedup over one processor. Step max: each thread has "
+            "a processor, messages take no time; sharing: threads share the processors of "
+            "the assignment.</p>\n",
+            file);
         put_tables(content, REPORT_PARALLELISM, report->traces, file);
         fputs("</section>\n", file);
     }
@@ -480,7 +485,8 @@ static void put_head_of_page(const char *subject, FILE *file)
             page_policy);
     xml_text(file, subject);
     fprintf(file, "</title>\n<style>%s</style>\n</head>\n<body>\n", page_style);
-    fputs("<svg id=\"marks\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 10 10\" refX=\"9\" "
+    fputs("<svg id=\"marks\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 10 10\" "
+          "refX=\"9\" "
           "refY=\"5\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
           "orient=\"auto\"><path d=\"M0,0 L10,5 L0,10 z\"/></marker></defs></svg>\n",
           file);

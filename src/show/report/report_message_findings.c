@@ -137,8 +137,8 @@ void report_say_requests(const struct report *report, const struct finding *find
     show_duration(finding->requests.median, half);
     show_duration(finding->requests.p99, most);
     say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.%s", share,
-        string, half, most, letters[0] == '\0' ? "" : " (", letters,
-        letters[0] == '\0' ? "" : ")", doubt);
+        string, half, most, letters[0] == '\0' ? "" : " (", letters, letters[0] == '\0' ? "" : ")",
+        doubt);
 }
 
 /* ---- the network ---- */

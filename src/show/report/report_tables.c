@@ -262,9 +262,9 @@ static int add_requests(const struct causality *causality, struct report_content
         quantile_text(&rows[i]->latency, 0.5, cells[2]);
         quantile_text(&rows[i]->latency, 0.99, cells[3]);
         show_duration(histogram_max(&rows[i]->latency), cells[4]);
-        add_row(content, table,
-                (const char *[]){string, cells[0], cells[1], cells[2], cells[3], cells[4],
-                                 letters});
+        add_row(
+            content, table,
+            (const char *[]){string, cells[0], cells[1], cells[2], cells[3], cells[4], letters});
     }
     free(rows);
     return 0;
