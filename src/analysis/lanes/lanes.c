@@ -28,6 +28,16 @@ int lanes_spread(const struct lanes_analysis *analysis, const struct elapsed_pie
 
 /* ---- processes ---- */
 
+/* Whether the process has another name at the end, as far as that is still known. */
+static bool is_passing(const struct lanes_analysis *analysis, const struct elapsed_piece *piece)
+{
+    const struct stream_record *first =
+        identities_stream(history_identities(analysis->history), piece->origin, piece->process);
+
+    return first != NULL && first->pid == piece->pid &&
+           strncmp(first->name, piece->name, STREAM_NAME_SIZE) != 0;
+}
+
 static void describe(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
                      struct actor *actor)
 {
@@ -35,6 +45,7 @@ static void describe(const struct lanes_analysis *analysis, const struct elapsed
     actor->sums.machine = history_machine(analysis->history, piece->origin);
     actor->sums.pid = piece->pid;
     actor->sums.processes = 1;
+    actor->sums.passing = is_passing(analysis, piece);
     strncpy(actor->sums.name, piece->name, STREAM_NAME_SIZE);
     strncpy(actor->sums.label, piece->label, PROCESS_LABEL_SIZE - 1);
 }

@@ -27,9 +27,11 @@ struct lane {
     /* A member: its label as in struct elapsed_row, and its pid; a lane of several processes: "", 0. */
     char label[PROCESS_LABEL_SIZE];
     uint32_t pid;
-    uint32_t origin;                      /* of its first process */
-    uint32_t machine;                     /* history_machine */
-    uint32_t processes;                   /* an exec to another name makes another one */
+    uint32_t origin;    /* of its first process */
+    uint32_t machine;   /* history_machine */
+    uint32_t processes; /* an exec to another name makes another one */
+    uint32_t
+        passing; /* of these, the ones that got another name later: children before their exec */
     uint64_t time[ELAPSED_KIND_COUNT];    /* ns of all its threads, sum over all time */
     uint64_t account[ELAPSED_KIND_COUNT]; /* ns of the account that `dpm why` shows */
     float *bins[ELAPSED_KIND_COUNT];      /* [LANES_BINS]: ns; NULL: none */

@@ -6,14 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a lane matters: its part of the account, and the work that its threads did, or were ready to do. */
-static uint64_t weight_of(const struct lane *lane)
+/* What all lanes have together. */
+struct totals {
+    double account, work;
+};
+
+static double account_of(const struct lane *lane)
 {
-    uint64_t weight = lane->time[ELAPSED_COMPUTES] + lane->time[ELAPSED_NO_CPU];
+    double sum = 0;
 
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-        weight += lane->account[kind];
-    return weight;
+        sum += (double)lane->account[kind];
+    return sum;
+}
+
+/* Its threads did, or were ready to do. */
+static double work_of(const struct lane *lane)
+{
+    return (double)(lane->time[ELAPSED_COMPUTES] + lane->time[ELAPSED_NO_CPU]);
+}
+
+/* What a lane matters: its share of the account, and its share of the work. */
+static double weight_of(const struct lane *lane, const struct totals *totals)
+{
+    return (totals->account > 0 ? account_of(lane) / totals->account : 0) +
+           (totals->work > 0 ? work_of(lane) / totals->work : 0);
 }
 
 static void add_sums(struct lane *to, const struct lane *from)
@@ -23,11 +40,12 @@ static void add_sums(struct lane *to, const struct lane *from)
         to->account[kind] += from->account[kind];
     }
     to->processes += from->processes;
+    to->passing += from->passing;
 }
 
 /* An index, and what it is ordered by. */
 struct ranked {
-    uint64_t weight;
+    double weight;
     uint32_t index;
 };
 
@@ -46,6 +64,7 @@ struct groups {
     struct intern keys;
     struct lane *at; /* sums */
     size_t room;
+    struct totals totals;
 };
 
 static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
@@ -65,6 +84,8 @@ static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
             group->machine = sums->machine;
         }
         add_sums(group, sums);
+        groups->totals.account += account_of(sums);
+        groups->totals.work += work_of(sums);
         actor->group = (uint32_t)index;
     }
     return 0;
@@ -75,7 +96,7 @@ static struct ranked *rank_groups(const struct groups *groups)
     struct ranked *order = calloc(groups->keys.count + 1, sizeof(*order));
 
     for (uint32_t i = 0; order != NULL && i < groups->keys.count; i++)
-        order[i] = (struct ranked){weight_of(&groups->at[i]), i};
+        order[i] = (struct ranked){weight_of(&groups->at[i], &groups->totals), i};
     if (order != NULL)
         qsort(order, groups->keys.count, sizeof(*order), by_weight);
     return order;
@@ -99,7 +120,8 @@ static void choose_members(struct lanes_analysis *analysis, struct lanes *lanes,
     }
 }
 
-static int make_members(struct lanes_analysis *analysis, struct lanes *lanes)
+static int make_members(struct lanes_analysis *analysis, const struct totals *totals,
+                        struct lanes *lanes)
 {
     struct ranked *order = calloc(analysis->keys.count + 1, sizeof(*order));
     int result = order == NULL ? -ENOMEM : 0;
@@ -110,7 +132,7 @@ static int make_members(struct lanes_analysis *analysis, struct lanes *lanes)
             result = lanes->list[i].members == NULL ? -ENOMEM : 0;
         }
     for (uint32_t i = 0; i < analysis->keys.count && result == 0; i++)
-        order[i] = (struct ranked){weight_of(&analysis->actors[i].sums), i};
+        order[i] = (struct ranked){weight_of(&analysis->actors[i].sums, totals), i};
     if (result == 0) {
         qsort(order, analysis->keys.count, sizeof(*order), by_weight);
         choose_members(analysis, lanes, order);
@@ -176,7 +198,7 @@ int lanes_choose(struct lanes_analysis *analysis, struct lanes *lanes)
     if (result == 0)
         result = take_groups(analysis, &groups, lanes);
     if (result == 0)
-        result = make_members(analysis, lanes);
+        result = make_members(analysis, &groups.totals, lanes);
     if (result == 0)
         name_single(analysis, lanes);
     intern_done(&groups.keys);

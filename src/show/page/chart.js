@@ -174,7 +174,8 @@ function legend(page) {
     const awake = ["computing", "no_cpu"];
     const add = (key) => list.append(element("li", {}, swatch(key), waitName(page, key)));
     awake.filter((key) => used.has(key)).forEach(add);
-    list.append(element("li", {class: "words"}, "waiting for:"));
+    if (kindOrder.some((key) => used.has(key) && !awake.includes(key)))
+        list.append(element("li", {class: "words"}, "waiting for:"));
     kindOrder.filter((key) => used.has(key) && !awake.includes(key)).forEach(add);
     list.append(element("li", {}, element("span", {class: "swatch strip-swatch", "aria-hidden": "true"}),
         page.time.account_of === "run" ? "what the run waited for (below)" : "what requests waited for (below)"));
@@ -224,20 +225,28 @@ class Chart {
         this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "Threads by what they do; blank: before its first event, or after its last. Point at a lane to read it; drag to choose a part of the time.");
         this.part = element("div", {class: "part", role: "status"});
         const most = page.time.account_of === "run" ? 1 : Math.max(...page.lanes.map((lane) => lane.account?.most ?? 0), 1e-9);
-        const machines = [...new Set(page.lanes.map((lane) => lane.machine))].sort((a, b) => a - b);
+        const own = page.lanes.filter((lane) => lane.id !== "lane-others"); /* those are of all machines */
+        const machines = [...new Set(own.map((lane) => lane.machine))].sort((a, b) => a - b);
         for (const machine of machines) {
             const block = element("div", {class: "machine-block"});
             const losses = addLosses(page, machine, block);
             const head = machineHead(page, machine, losses);
             if (head)
                 this.rows.append(head);
-            for (const lane of page.lanes.filter((one) => one.machine === machine))
+            for (const lane of own.filter((one) => one.machine === machine))
                 addLane(page, lane, most, block);
             this.rows.append(block);
         }
+        page.lanes.filter((lane) => !own.includes(lane)).forEach((lane) => this.addOthers(lane, most));
         this.makeControls();
         this.listen();
         this.show();
+    }
+
+    addOthers(lane, most) {
+        const block = element("div", {class: "machine-block"}, element("div", {class: "cover", "aria-hidden": "true"}));
+        addLane(this.page, lane, most, block);
+        this.rows.append(block);
     }
 
     makeControls() {

@@ -20,10 +20,10 @@ void page_lane_text(const struct lane *lane, char text[PAGE_LANE_SIZE])
     char name[STREAM_NAME_SIZE + 1], count[UNIT_SIZE];
 
     show_text(lane->name, STREAM_NAME_SIZE, name);
-    show_count(lane->processes, count);
+    show_count(lane->processes - lane->passing, count);
     if (lane->pid != 0)
         show_labelled_process(lane->name, lane->pid, lane->label, text);
-    else if (lane->processes == 1)
+    else if (lane->processes - lane->passing <= 1)
         snprintf(text, PAGE_LANE_SIZE, "%s", name[0] == '\0' ? "unknown" : name);
     else
         snprintf(text, PAGE_LANE_SIZE, "%s \u00d7%s", name[0] == '\0' ? "unknown" : name, count);
@@ -167,7 +167,7 @@ json_t *page_lanes_json(const struct report *report)
         page_lane_id_of(lanes, i, id);
         page_lane_text(lane, text);
         if (i == lanes->count)
-            snprintf(text, sizeof(text), "others \u00d7%u", lane->processes);
+            snprintf(text, sizeof(text), "others \u00d7%u", lane->processes - lane->passing);
         json_t *json = lane_json(report, lane, id, text, 1);
         if (json != NULL && lane->member_count > 0 &&
             json_object_set_new(json, "members", members_json(report, lane, id, &left)) < 0)

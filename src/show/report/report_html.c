@@ -251,7 +251,8 @@ static void put_lane_row(const struct lanes *lanes, size_t index, FILE *file)
     show_percent(account, lanes->account, time);
     fprintf(file, "<tr id=\"%s\"><th scope=\"row\">", id);
     xml_text(file, index < lanes->count ? text : "others");
-    fprintf(file, "</th><td class=\"figures\">%u</td><td class=\"figures\">", lane->processes);
+    fprintf(file, "</th><td class=\"figures\">%u</td><td class=\"figures\">",
+            lane->processes - lane->passing);
     xml_text(file, time);
     fputs("%</td>", file);
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
