@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// browser.mjs MODULES CHROMIUM [--picture FILE] PAGE...: opens pages of dpm report in Chromium, and prints a line for each thing
-// that is wrong.
+// browser.mjs MODULES CHROMIUM PAGE...: opens pages of dpm report in Chromium, and prints a line for each thing that is wrong.
+// With DPM_PICTURE=FILE in the environment it only makes a picture of the first screen (scripts/picture).
 //
 //      1280x800, 390x844, light and dark     axe finds nothing; the console is empty; nothing is wider than the window
 //      links                                 each lands on something that is visible then
@@ -121,7 +121,7 @@ const only = process.env.DPM_PICTURE;
 for (const file of pages) {
     const say = (text) => console.log(`${file.split("/").pop()}: ${text}`);
     if (only) {
-        const {page} = await open(file, {viewport: {width: 1280, height: 800}});
+        const {page} = await open(file, {viewport: {width: 1000, height: 560}});
         await page.screenshot({path: only});
         continue;
     }
