@@ -83,6 +83,7 @@ static void take_results(struct whole_report *whole)
         .causality = found->causality,
         .elapsed = found->elapsed,
         .pauses = found->pauses,
+        .patterns = found->patterns,
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
         .traces = whole->traces,
@@ -105,6 +106,7 @@ static void want(struct whole_report *whole)
         .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .pauses = (whole->parts & PART_WHY) != 0,
+        .patterns = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,
