@@ -5,6 +5,7 @@
  */
 #include "analysis/causality/causality.h"
 #include "analysis/parallelism/critical_path.h"
+#include "analysis/patterns/patterns.h"
 #include "analysis/statistics/statistics.h"
 #include "records.h"
 
@@ -99,6 +100,24 @@ static void check_path(struct tape *tapes, uint64_t longest)
     history_free(history);
 }
 
+/* Parts are no more than what they are of. */
+static void check_patterns(const struct patterns *patterns)
+{
+    for (size_t i = 0; i < patterns->exchange_count; i++) {
+        const struct exchange_row *row = &patterns->exchanges[i];
+        PROMISE(row->surplus <= row->trip_time);
+        PROMISE(row->connections <= row->exchanges && row->resent <= row->connects);
+        PROMISE(row->requests == histogram_count(&row->each));
+        PROMISE(row->requests == 0 || histogram_min(&row->each) >= TRIPS_MANY);
+    }
+    for (size_t i = 0; i < patterns->pool_count; i++)
+        PROMISE(histogram_count(&patterns->pools[i].waits) <= patterns->pools[i].requests);
+    for (size_t i = 0; i < patterns->nap_count; i++) {
+        const struct nap_row *row = &patterns->naps[i];
+        PROMISE(row->naps >= 2 * row->series && row->lost_most <= row->time);
+    }
+}
+
 /* In one reading they find the same as separately. */
 static void check_together(struct tape *tapes, uint64_t longest)
 {
@@ -111,23 +130,30 @@ static void check_together(struct tape *tapes, uint64_t longest)
     struct communication *communication = NULL;
     struct parallelism *factors = NULL;
     struct causality *paths = NULL;
+    struct patterns_analysis *habits = NULL;
+    struct patterns *patterns = NULL;
     struct problem problem = {""};
 
     PROMISE(causality_new(history, &requests, &causality) == 0);
     PROMISE(statistics_new(history, 0, &statistics) == 0);
     PROMISE(parallelism_new(history, &options, &parallelism, &problem) == 0);
-    const struct analysis analyses[] = {causality_analysis(causality),
+    PROMISE(patterns_new(history, &habits) == 0);
+    const struct analysis analyses[] = {causality_analysis(causality), patterns_analysis(habits),
                                         statistics_analysis(statistics),
                                         parallelism_analysis(parallelism)};
     PROMISE(analyses_read_all(history, analyses, ARRAY_SIZE(analyses), &problem) == 0);
     PROMISE(parallelism_finish(parallelism, &factors, &problem) == 0);
     PROMISE(find_longest(factors, 0, STEP_MAX) == longest);
     PROMISE(causality_finish(causality, SOURCES, &paths) == 0);
+    PROMISE(patterns_finish(habits, &patterns) == 0);
+    check_patterns(patterns);
     PROMISE(statistics_finish(statistics, SOURCES, &communication) == 0);
     PROMISE(paths->matching.exact == communication->matching.exact &&
             paths->matching.exact == factors->matching.exact);
     parallelism_free(factors);
     causality_free(paths);
+    patterns_free(patterns);
+    patterns_analysis_free(habits);
     communication_free(communication);
     parallelism_analysis_free(parallelism);
     causality_analysis_free(causality);

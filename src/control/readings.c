@@ -19,7 +19,18 @@ const struct critical_path_options report_path_options = {
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
  * graph, and the others have released theirs by then. */
-enum { STATISTICS, REQUESTS, ELAPSED, LANES, PAUSES, THREADS, PROCESSES, PATH, PART_COUNT };
+enum {
+    STATISTICS,
+    REQUESTS,
+    ELAPSED,
+    LANES,
+    PAUSES,
+    PATTERNS,
+    THREADS,
+    PROCESSES,
+    PATH,
+    PART_COUNT
+};
 
 /* One analysis in a reading. */
 struct part {
@@ -51,6 +62,7 @@ struct readings {
     struct elapsed_analysis *elapsed;
     struct lanes_analysis *lanes;
     struct pauses_analysis *pauses;
+    struct patterns_analysis *patterns;
     struct critical_path_options path_options;
     struct selecting selecting_parallelism, selecting_path;
 };
@@ -231,6 +243,16 @@ static int begin_pauses(struct readings *readings, struct problem *problem)
     return 0;
 }
 
+static int begin_patterns(struct readings *readings, struct problem *problem)
+{
+    if (!readings->wanted->patterns)
+        return 0;
+    if (patterns_new(readings->history, &readings->patterns) < 0)
+        return out_of_memory(problem);
+    readings->parts[PATTERNS].analysis = patterns_analysis(readings->patterns);
+    return 0;
+}
+
 /* ---- after the last event: each part frees its memory and graph before the next one is finished ---- */
 
 static int finish_statistics(struct readings *readings, struct problem *problem)
@@ -313,19 +335,28 @@ static int finish_pauses(struct readings *readings, struct problem *problem)
     return result < 0 ? out_of_memory(problem) : 0;
 }
 
+static int finish_patterns(struct readings *readings, struct problem *problem)
+{
+    int result = patterns_finish(readings->patterns, &readings->found->patterns);
+
+    patterns_analysis_free(readings->patterns);
+    readings->patterns = NULL;
+    return result < 0 ? out_of_memory(problem) : 0;
+}
+
 /* ---- the first reading ---- */
 
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [ELAPSED] = begin_elapsed,
-    [LANES] = begin_lanes,           [PAUSES] = begin_pauses,     [THREADS] = begin_threads,
-    [PROCESSES] = begin_processes,   [PATH] = begin_path,
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests,   [ELAPSED] = begin_elapsed,
+    [LANES] = begin_lanes,           [PAUSES] = begin_pauses,       [PATTERNS] = begin_patterns,
+    [THREADS] = begin_threads,       [PROCESSES] = begin_processes, [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [ELAPSED] = finish_elapsed,
-    [LANES] = finish_lanes,           [PAUSES] = finish_pauses,     [THREADS] = finish_threads,
-    [PROCESSES] = finish_processes,   [PATH] = finish_path,
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests,   [ELAPSED] = finish_elapsed,
+    [LANES] = finish_lanes,           [PAUSES] = finish_pauses,       [PATTERNS] = finish_patterns,
+    [THREADS] = finish_threads,       [PROCESSES] = finish_processes, [PATH] = finish_path,
 };
 
 static void hide_secrets(struct readings *readings)
@@ -341,7 +372,7 @@ static int begin_parts(struct readings *readings, struct problem *problem)
         [THREADS] = &found->parallelism_problem, [PROCESSES] = &found->parallelism_problem,
         [PATH] = &found->path_problem,           [REQUESTS] = &found->causality_problem,
         [ELAPSED] = &found->elapsed_problem,     [PAUSES] = &found->elapsed_problem,
-        [LANES] = &found->elapsed_problem,
+        [LANES] = &found->elapsed_problem,       [PATTERNS] = &found->elapsed_problem,
     };
     int result = 0;
 
@@ -475,6 +506,7 @@ static void readings_done(struct readings *readings)
     causality_analysis_free(readings->causality);
     forget_elapsed(readings);
     pauses_analysis_free(readings->pauses);
+    patterns_analysis_free(readings->patterns);
     traces_close(&readings->traces);
 }
 
@@ -553,4 +585,5 @@ void found_done(struct analyses_found *found)
     elapsed_free(found->elapsed);
     lanes_free(found->lanes);
     pauses_free(found->pauses);
+    patterns_free(found->patterns);
 }

@@ -38,6 +38,7 @@ struct analyses_wanted {
     bool elapsed;
     bool lanes; /* needs `elapsed` */
     bool pauses;
+    bool patterns;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
      * the most messages; needs `statistics` and `every`. */
     struct picture *picture;
@@ -57,6 +58,7 @@ struct analyses_found {
     struct elapsed *elapsed;
     struct lanes *lanes;
     struct pauses *pauses;
+    struct patterns *patterns;
     uint64_t records;
     uint64_t removed, removed_time; /* as in struct source_state, of all traces */
     /* With `goes_on`: why a result is missing; "" if it is not. */
@@ -79,7 +81,7 @@ void found_done(struct analyses_found *found);
  * no selection. It, `history` and `found` must outlive the readings. Errors: those of the analyses. */
 struct readings;
 
-#define READINGS_MOST 8
+#define READINGS_MOST 9
 
 int readings_new(struct history *history, const struct analyses_wanted *wanted,
                  struct analyses_found *found, struct readings **ret_readings,

@@ -84,6 +84,7 @@ static void take_results(struct whole_report *whole)
         .elapsed = found->elapsed,
         .lanes = found->lanes,
         .pauses = found->pauses,
+        .patterns = found->patterns,
         .recorded = found->run.recorded,
         .graph = whole->picture.graph,
         .traces = whole->traces,
@@ -111,6 +112,7 @@ static void want(struct whole_report *whole)
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
+        .patterns = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,

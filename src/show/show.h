@@ -23,6 +23,7 @@
 #include "analysis/lanes/lanes.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
+#include "analysis/patterns/patterns.h"
 #include "analysis/pauses/pauses.h"
 #include "analysis/statistics/statistics.h"
 #include "event/event.h"
@@ -211,9 +212,10 @@ struct report {
     const struct parallelism_runs *parallelism; /* one run */
     const struct critical_path *path;
     const struct causality *causality;
-    const struct elapsed *elapsed; /* or NULL */
-    const struct lanes *lanes;     /* or NULL; drawn in HTML */
-    const struct pauses *pauses;   /* or NULL */
+    const struct elapsed *elapsed;   /* or NULL */
+    const struct lanes *lanes;       /* or NULL; drawn in HTML */
+    const struct pauses *pauses;     /* or NULL */
+    const struct patterns *patterns; /* or NULL */
     struct recorded recorded;
     const struct history_graph *graph; /* drawn in HTML */
     const char *traces; /* trace names, quoted for a shell, for suggested commands; NULL: none */

@@ -282,7 +282,7 @@ class End:
     def other(self):
         return self.connection.ends[1 - self.index]
 
-    def announce(self, thread, made):
+    def announce(self, thread, made, span=0):
         if self.announced or self.machine is None:
             return
         self.announced = True
@@ -307,7 +307,7 @@ class End:
         if not connection.older:
             thread.record("CREATEPATH", path=self.number)
         if made:
-            thread.record(made, path=self.number)
+            thread.record(made, path=self.number, **long_span(span, 0))
 
 
 class Connection:
@@ -709,7 +709,7 @@ class Story:
             end = self.end_of(thread, words.words.pop(0))
             time = duration(words.option("in", "0"))
             thread.now += time
-            end.announce(thread, "CONNECT" if verb == "connects" else "ACCEPT")
+            end.announce(thread, "CONNECT" if verb == "connects" else "ACCEPT", time)
         elif verb == "closes":
             end = self.end_of(thread, words.words.pop(0))
             thread.tick()

@@ -127,32 +127,66 @@ static struct to_address add_up(const struct communication *communication, size_
     return sum;
 }
 
-static bool has_own_connections(const struct to_address *sum, double seconds)
+/* The process that has made most connections to that address, and used and closed them. */
+static const struct exchange_row *caller_of(const struct patterns *patterns, const char *address)
 {
-    double each = (double)sum->requests / (double)sum->connections;
+    const struct exchange_row *most = NULL;
 
-    return sum->connections >= OWN_FEW && (double)sum->connections >= OWN_SELDOM * seconds &&
-           (double)sum->ended >= (1 - OWN_REQUESTS) * (double)sum->connections &&
-           each >= 1 - OWN_REQUESTS && each <= 1 + OWN_REQUESTS;
+    for (size_t i = 0; patterns != NULL && i < patterns->exchange_count; i++) {
+        const struct exchange_row *row = &patterns->exchanges[i];
+        if (strcmp(row->address, address) == 0 && row->connections > 0 &&
+            (most == NULL || row->connections > most->connections))
+            most = row;
+    }
+    return most;
 }
 
-static int find_own_connections(const struct communication *communication,
-                                struct findings *findings)
+static bool are_for_one(uint64_t requests, uint64_t connections, uint64_t most)
 {
+    double each = (double)requests / (double)connections;
+
+    return each >= 1 - OWN_REQUESTS && each <= (double)most + OWN_REQUESTS;
+}
+
+/* Exchanges beyond one may set up the connection, if a single process makes all these connections: others may do so for a
+ * reason. */
+static bool has_own_connections(const struct to_address *sum, const struct exchange_row *caller,
+                                double seconds)
+{
+    if (sum->connections < OWN_FEW || (double)sum->connections < OWN_SELDOM * seconds ||
+        (double)sum->ended < (1 - OWN_REQUESTS) * (double)sum->connections)
+        return false;
+    return are_for_one(sum->requests, sum->connections, 1) ||
+           (caller != NULL && caller->connections >= OWN_FEW &&
+            (double)caller->connections >= OWN_SELDOM * seconds &&
+            are_for_one(caller->exchanges, caller->connections, OWN_EXCHANGES));
+}
+
+static int find_own_connections(const struct findings_from *from, struct findings *findings)
+{
+    const struct communication *communication = from->communication;
     double seconds = (double)communication->duration / 1e9;
     int found = 0;
 
     for (size_t i = 0; i < communication->path_count && found < FINDINGS_FEW && seconds > 0; i++) {
         struct to_address sum = add_up(communication, i);
-        if (sum.path == NULL || sum.connections == 0 || !has_own_connections(&sum, seconds))
+        const struct exchange_row *caller =
+            sum.path == NULL ? NULL : caller_of(from->patterns, sum.path->remote);
+        if (sum.path == NULL || sum.connections == 0 || !has_own_connections(&sum, caller, seconds))
             continue;
-        struct finding *finding = findings_add(findings, FINDING_OWN_CONNECTIONS, 0);
+        uint64_t setup = caller == NULL ? 0 : caller->setup_covered;
+        struct finding *finding = findings_add(findings, FINDING_OWN_CONNECTIONS,
+                                               findings_share(setup, communication->duration));
         if (finding == NULL)
             return -ENOMEM;
         finding->own_connections.path = sum.path;
         finding->own_connections.connections = sum.connections;
         finding->own_connections.requests = sum.requests;
         finding->own_connections.per_second = (double)sum.connections / seconds;
+        finding->own_connections.setup = setup;
+        finding->own_connections.exchanges =
+            caller == NULL ? 0
+                           : (caller->exchanges + caller->connections / 2) / caller->connections;
         found++;
     }
     return 0;
@@ -187,5 +221,5 @@ int findings_of_connections(const struct findings_from *from, struct findings *f
 
     if (result == 0)
         result = find_pools(from, findings);
-    return result < 0 ? result : find_own_connections(from->communication, findings);
+    return result < 0 ? result : find_own_connections(from, findings);
 }

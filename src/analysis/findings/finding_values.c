@@ -34,6 +34,12 @@ static const struct {
     [FINDING_POOL] = {"pool", ORDER_TO_DO},
     [FINDING_RETRANSMITS] = {"retransmits", ORDER_TO_DO},
     [FINDING_DROPPED] = {"dropped", ORDER_TO_DO},
+    [FINDING_ROUND_TRIPS] = {"round_trips_per_request", ORDER_TO_DO},
+    [FINDING_ONE_BY_ONE] = {"round_trips", ORDER_TO_DO},
+    [FINDING_WORKERS] = {"busy_workers", ORDER_TO_DO},
+    [FINDING_RESENT] = {"connect_resent", ORDER_TO_DO},
+    [FINDING_POLLING] = {"polling", ORDER_TO_DO},
+    [FINDING_BLOCKED] = {"blocked_while_messages_waited", ORDER_TO_DO},
     [FINDING_BUSY] = {"busy_while_messages_waited", ORDER_TO_DO},
     [FINDING_STOPPED] = {"stopped", ORDER_TO_DO},
     [FINDING_FAILED] = {"failed_connections", ORDER_TO_DO},
@@ -146,6 +152,20 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_QUEUE:
         add_process(&values, finding->queue.process);
+        break;
+    case FINDING_ROUND_TRIPS:
+    case FINDING_ONE_BY_ONE:
+    case FINDING_RESENT:
+        of_one(&values, finding->exchanges.process, finding->exchanges.time);
+        break;
+    case FINDING_WORKERS:
+        of_one(&values, finding->workers.process, finding->workers.row->waited);
+        break;
+    case FINDING_POLLING:
+        of_one(&values, finding->naps.process, finding->naps.less);
+        break;
+    case FINDING_BLOCKED:
+        of_one(&values, finding->pause.process, finding->pause.row->blocked);
         break;
     case FINDING_ANSWERS:
     case FINDING_ANSWER_LAG:

@@ -6,7 +6,7 @@
  *      struct parallelism   --+--> findings_find --> a list of struct finding, by topic: work, parallelism, critical
  *      struct critical_path --+                      path, late, queues, answers, requests, network, waits
  *      struct causality     --+
- *      struct elapsed, pauses +
+ *      struct elapsed, pauses, patterns +
  *
  * Findings below FINDING_SMALL of the elapsed time are left out. All times are ns.
  */
@@ -16,6 +16,7 @@
 #include "analysis/causality/causality.h"
 #include "analysis/elapsed/elapsed.h"
 #include "analysis/parallelism/critical_path.h"
+#include "analysis/patterns/patterns.h"
 #include "analysis/pauses/pauses.h"
 #include "analysis/statistics/statistics.h"
 
@@ -56,6 +57,13 @@ enum finding_kind {
     FINDING_RETRANSMITS,     /* .retransmits */
     FINDING_DROPPED,         /* .dropped: datagrams that found the receive queue full */
 
+    FINDING_ROUND_TRIPS, /* each request makes many, one after the other: .exchanges */
+    FINDING_ONE_BY_ONE,  /* a client does, for whatever: .exchanges */
+    FINDING_WORKERS,     /* requests wait for a thread of a pool: .workers */
+    FINDING_RESENT,      /* connections are made only after a SYN was sent again: .exchanges */
+    FINDING_POLLING,     /* a process sleeps again and again instead of waiting: .naps */
+
+    FINDING_BLOCKED, /* a call blocked an event loop while messages waited for it: .pause */
     FINDING_BUSY,    /* a process computed at a stretch while messages waited for it: .pause */
     FINDING_STOPPED, /* a signal stopped a process: .pause */
 
@@ -206,8 +214,25 @@ struct finding {
             const struct communication_path
                 *path; /* of those to that address, the one with most connections */
             uint64_t connections, requests;
-            double per_second; /* connections */
+            double per_second;  /* connections */
+            uint64_t exchanges; /* of each, rounded; 0: not known */
+            uint64_t setup;     /* ns in which at least one was being made, at most; 0: not known */
         } own_connections;
+        struct {
+            uint32_t process; /* that calls; NO_PROCESS: it has no row of its own */
+            const struct exchange_row *row;
+            uint64_t time; /* ns in which at least one was in progress */
+        } exchanges;
+        struct {
+            uint32_t process;
+            const struct pool_row *row;
+        } workers;
+        struct {
+            uint32_t process;
+            const struct nap_row *row;
+            uint64_t time; /* of the elapsed time, ns */
+            uint64_t less; /* ns that it would take less, at most */
+        } naps;
         const struct causality_pool *pool;
         uint64_t dropped;
         const struct communication_failure *failure;
@@ -240,6 +265,7 @@ struct findings_from {
     const struct causality *causality; /* or NULL */
     const struct elapsed *elapsed;     /* or NULL */
     const struct pauses *pauses;       /* or NULL */
+    const struct patterns *patterns;   /* or NULL */
 };
 
 struct findings {

@@ -14,6 +14,10 @@ double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is
 
 double finding_share(const struct finding *finding); /* of the elapsed time, 0 to 1; 0: none */
 
+/* The row of the process whose first stream has this number; NO_PROCESS: it has none of its own. */
+uint32_t findings_row_of(const struct communication *communication, uint32_t origin,
+                         uint32_t stream);
+
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);
 int findings_of_work(const struct findings_from *from, struct findings *findings);
@@ -23,6 +27,7 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 void findings_put_aside(const struct findings_from *from, struct findings *findings);
 int findings_of_path(const struct findings_from *from, struct findings *findings);
 int findings_of_pauses(const struct findings_from *from, struct findings *findings);
+int findings_of_patterns(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);
 int findings_of_connections(const struct findings_from *from, struct findings *findings);

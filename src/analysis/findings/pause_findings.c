@@ -6,23 +6,20 @@
 
 #define BUSY_SMALL 0.05 /* of the elapsed time */
 
-static uint32_t row_of(const struct communication *communication, const struct pause_row *row)
+static uint64_t time_of(const struct pause_row *row, enum finding_kind kind)
 {
-    for (uint32_t i = 0; i < communication->process_count; i++)
-        if (communication->processes[i].origin == row->origin &&
-            communication->processes[i].stream == row->stream)
-            return i;
-    return NO_PROCESS;
+    return kind == FINDING_STOPPED ? row->stopped : kind == FINDING_BUSY ? row->cpu : row->blocked;
 }
 
 /* The row with the most time of a kind that is less than `below`; NULL: none. */
-static const struct pause_row *next_most(const struct pauses *pauses, bool stops, uint64_t below)
+static const struct pause_row *next_most(const struct pauses *pauses, enum finding_kind kind,
+                                         uint64_t below)
 {
     const struct pause_row *best = NULL;
     uint64_t most = 0;
 
     for (size_t i = 0; i < pauses->count; i++) {
-        uint64_t time = stops ? pauses->rows[i].stopped : pauses->rows[i].cpu;
+        uint64_t time = time_of(&pauses->rows[i], kind);
         if (time > most && time < below) {
             best = &pauses->rows[i];
             most = time;
@@ -31,24 +28,23 @@ static const struct pause_row *next_most(const struct pauses *pauses, bool stops
     return best;
 }
 
-static int find(const struct findings_from *from, bool stops, struct findings *findings)
+static int find(const struct findings_from *from, enum finding_kind kind, struct findings *findings)
 {
     uint64_t below = UINT64_MAX;
 
     for (int found = 0; found < FINDINGS_FEW; found++) {
-        const struct pause_row *row = next_most(from->pauses, stops, below);
+        const struct pause_row *row = next_most(from->pauses, kind, below);
         if (row == NULL)
             return 0;
-        below = stops ? row->stopped : row->cpu;
+        below = time_of(row, kind);
         double share = findings_share(below, from->communication->duration);
-        if (share < (stops ? FINDING_SMALL : BUSY_SMALL))
+        if (share < (kind == FINDING_STOPPED ? FINDING_SMALL : BUSY_SMALL))
             return 0;
-        struct finding *finding =
-            findings_add(findings, stops ? FINDING_STOPPED : FINDING_BUSY, share);
+        struct finding *finding = findings_add(findings, kind, share);
         if (finding == NULL)
             return -ENOMEM;
         finding->pause.row = row;
-        finding->pause.process = row_of(from->communication, row);
+        finding->pause.process = findings_row_of(from->communication, row->origin, row->stream);
     }
     return 0;
 }
@@ -57,6 +53,8 @@ int findings_of_pauses(const struct findings_from *from, struct findings *findin
 {
     if (from->pauses == NULL)
         return 0;
-    int result = find(from, true, findings);
-    return result < 0 ? result : find(from, false, findings);
+    int result = find(from, FINDING_STOPPED, findings);
+    if (result == 0)
+        result = find(from, FINDING_BLOCKED, findings);
+    return result < 0 ? result : find(from, FINDING_BUSY, findings);
 }

@@ -17,6 +17,15 @@ struct pause_thread {
     uint64_t latest; /* CPU time at its latest event */
     uint64_t piece;  /* the most between two events of the interval, ns ... */
     uint64_t pc;     /* ... and where the later one was */
+    /* since then it waits in a call for a message at one end; 0: it does not */
+    uint64_t waits_since;
+    uint32_t waits_at; /* end_place */
+    uint32_t waits_in; /* system call */
+};
+
+struct arrival {
+    uint64_t time;
+    uint32_t place; /* end_place */
 };
 
 struct pause_process {
@@ -26,8 +35,18 @@ struct pause_process {
     uint64_t stopped;  /* since then; 0: it is not stopped */
     uint64_t pc;       /* at the end of the longest interval */
     uint32_t image;
-    uint64_t *came; /* [ARRIVALS]: times of messages, circular; NULL: none */
+    struct arrival *came; /* [ARRIVALS], circular; NULL: none */
     uint64_t arrivals;
+    uint32_t ends;     /* at which it has received, as in LOOP_ENDS */
+    uint32_t loops;    /* as in LOOP_WAITS */
+    uint32_t waiting;  /* ends with a message that it has not received */
+    uint64_t block_pc; /* of the longest block */
+    uint32_t block_image;
+};
+
+struct receiver {
+    uint32_t process; /* index, + 1; 0: none yet */
+    bool waits;       /* a message has come there since its latest receive */
 };
 
 struct pauses_analysis {
@@ -36,7 +55,7 @@ struct pauses_analysis {
     struct pool threads;
     struct lookup process_numbers;
     struct pool processes;
-    uint32_t *receivers; /* [end_place - 1]: index of the process that receives there, + 1 */
+    struct receiver *receivers; /* [end_place - 1] */
     size_t receiver_room;
 };
 
@@ -91,6 +110,16 @@ static struct pause_process *process_at(const struct pauses_analysis *analysis, 
 
 /* ---- messages ---- */
 
+/* What came there has been received, or never will be. */
+static void forget_waiting(struct pauses_analysis *analysis, uint32_t place)
+{
+    struct receiver *receiver = &analysis->receivers[place - 1];
+
+    if (receiver->process != 0 && receiver->waits)
+        process_at(analysis, receiver->process - 1)->waiting--;
+    receiver->waits = false;
+}
+
 static int note_receiver(struct pauses_analysis *analysis, const struct history_event *event,
                          const struct pause_thread *thread)
 {
@@ -104,7 +133,9 @@ static int note_receiver(struct pauses_analysis *analysis, const struct history_
     if (array_reserve(&analysis->receivers, &analysis->receiver_room, event->end_place,
                       sizeof(*analysis->receivers)) < 0)
         return -ENOMEM;
-    analysis->receivers[event->end_place - 1] = thread->process + 1;
+    forget_waiting(analysis, event->end_place);
+    process->ends += analysis->receivers[event->end_place - 1].process == 0;
+    analysis->receivers[event->end_place - 1].process = thread->process + 1;
     return 0;
 }
 
@@ -112,22 +143,44 @@ static int note_arrival(struct pauses_analysis *analysis, const struct history_e
 {
     uint32_t place = event->end_place;
 
-    if (place == 0 || place > analysis->receiver_room || analysis->receivers[place - 1] == 0)
+    if (place == 0 || place > analysis->receiver_room ||
+        analysis->receivers[place - 1].process == 0)
         return 0;
-    struct pause_process *process = process_at(analysis, analysis->receivers[place - 1] - 1);
-    if (process->came == NULL && (process->came = calloc(ARRIVALS, sizeof(uint64_t))) == NULL)
+    struct pause_process *process =
+        process_at(analysis, analysis->receivers[place - 1].process - 1);
+    if (process->came == NULL && (process->came = calloc(ARRIVALS, sizeof(*process->came))) == NULL)
         return -ENOMEM;
-    process->came[process->arrivals++ % ARRIVALS] = event->event.header->time;
+    process->waiting += !analysis->receivers[place - 1].waits;
+    analysis->receivers[place - 1].waits = true;
+    process->came[process->arrivals++ % ARRIVALS] =
+        (struct arrival){event->event.header->time, place};
     return 0;
+}
+
+static uint64_t kept_arrivals(const struct pause_process *process)
+{
+    return process->arrivals < ARRIVALS ? process->arrivals : ARRIVALS;
 }
 
 static uint64_t count_arrivals(const struct pause_process *process, uint64_t begin, uint64_t end)
 {
-    uint64_t kept = process->arrivals < ARRIVALS ? process->arrivals : ARRIVALS, count = 0;
+    uint64_t kept = kept_arrivals(process), count = 0;
 
     for (uint64_t i = 0; i < kept; i++)
-        count += process->came[i] > begin && process->came[i] <= end;
+        count += process->came[i].time > begin && process->came[i].time <= end;
     return count;
+}
+
+/* The first one at an end since `begin`; 0: none. */
+static uint64_t first_arrival(const struct pause_process *process, uint64_t begin, uint32_t place)
+{
+    uint64_t kept = kept_arrivals(process), first = 0;
+
+    for (uint64_t i = 0; i < kept; i++)
+        if (process->came[i].place == place && process->came[i].time > begin &&
+            (first == 0 || process->came[i].time < first))
+            first = process->came[i].time;
+    return first;
 }
 
 /* ---- intervals of CPU time ---- */
@@ -181,6 +234,82 @@ static void end_interval(struct pauses_analysis *analysis, const struct history_
     process->row.longest = cpu;
     process->pc = thread->pc;
     process->image = identity == NULL ? 0 : identity->image;
+}
+
+/* ---- event loops that block ---- */
+
+/* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2. */
+static bool is_for_any(uint32_t call)
+{
+    static const uint32_t calls[] = {7, 23, 232, 270, 271, 281, 441};
+
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+static void add_block(struct pauses_analysis *analysis, const struct history_event *event,
+                      const struct pause_thread *thread, uint64_t begin, uint64_t end,
+                      uint32_t call, uint32_t except)
+{
+    struct pause_process *process = process_at(analysis, thread->process);
+    const struct record_header *header = event->event.header;
+
+    if (end < begin + PAUSE_LONG || process->shares || process->receiver != header->stream)
+        return;
+    /* ends where one had come by then */
+    uint64_t messages = process->waiting, later = count_arrivals(process, end, header->time);
+    later += except != 0 && analysis->receivers[except - 1].waits;
+    if (messages < PAUSE_MESSAGES + later)
+        return;
+    messages -= later;
+    process->row.blocks++;
+    process->row.blocked += end - begin;
+    if (messages > process->row.block_messages)
+        process->row.block_messages = messages;
+    if (end - begin <= process->row.longest_block)
+        return;
+    const struct stream_record *identity = identities_stream(history_identities(analysis->history),
+                                                             event->event.origin, header->stream);
+    process->row.longest_block = end - begin;
+    process->row.block_call = call;
+    process->block_pc = record_pc(header);
+    process->block_image = identity == NULL ? 0 : identity->image;
+}
+
+/* A wait for one end is over when a message has arrived there, even if its thread has no CPU then. */
+static void end_wait(struct pauses_analysis *analysis, const struct history_event *event,
+                     struct pause_thread *thread)
+{
+    uint64_t since = thread->waits_since;
+    uint64_t end =
+        since == 0 || event->end_place != thread->waits_at
+            ? 0
+            : first_arrival(process_at(analysis, thread->process), since, thread->waits_at);
+
+    thread->waits_since = 0;
+    if (end != 0)
+        add_block(analysis, event, thread, since, end, thread->waits_in, thread->waits_at);
+}
+
+static void note_wait(struct pauses_analysis *analysis, const struct history_event *event,
+                      struct pause_thread *thread)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct pause_process *process = process_at(analysis, thread->process);
+
+    if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
+        process->loops += is_for_any(record->message.offset);
+    } else if (record->header.id == EVENT_RECEIVECALL) {
+        thread->waits_since = record->header.time;
+        thread->waits_at = event->end_place;
+        thread->waits_in = NO_SYSTEM_CALL;
+    } else if (record->header.id == EVENT_BLOCK && !is_for_any(record->block.system_call)) {
+        uint64_t end = record->header.time - event->no_cpu.of_block;
+        add_block(analysis, event, thread, record->header.time - record->block.duration, end,
+                  record->block.system_call, 0);
+    }
 }
 
 /* ---- stops ---- */
@@ -264,6 +393,8 @@ static int add_of_thread(struct pauses_analysis *analysis, const struct history_
         record->header.id == EVENT_TERMINATION)
         note_stop(analysis, event, thread);
     note_piece(thread, event);
+    end_wait(analysis, event, thread);
+    note_wait(analysis, event, thread);
     if (ends_interval(record)) {
         if (thread->runs)
             end_interval(analysis, event, thread);
@@ -286,9 +417,11 @@ static int add(void *self, const struct history_event *event, struct problem *pr
     (void)problem;
     if (header->id == EVENT_MESSAGEQUEUED)
         result = note_arrival(analysis, event);
-    if (header->id == EVENT_PATH && event->end_place != 0 &&
-        event->end_place <= analysis->receiver_room)
-        analysis->receivers[event->end_place - 1] = 0; /* the index is another end's now */
+    if ((header->id == EVENT_PATH || header->id == EVENT_DESTROYPATH) && event->end_place != 0 &&
+        event->end_place <= analysis->receiver_room) {
+        forget_waiting(analysis, event->end_place);
+        analysis->receivers[event->end_place - 1].process = 0; /* the index is another end's now */
+    }
     if (result == 0 && header->id == EVENT_SIGNAL)
         result = note_signal(analysis, &event->event);
     if (result == 0 && event_is_metered(header->id) && !(header->flags & RECORD_NO_STREAM) &&
@@ -329,17 +462,17 @@ void pauses_analysis_free(struct pauses_analysis *analysis)
     free(analysis);
 }
 
-static void name_procedure(const struct pauses_analysis *analysis, struct pause_process *process)
+static void name_procedure(const struct pauses_analysis *analysis, uint32_t origin, uint32_t image,
+                           uint64_t pc, char name[PROCEDURE_NAME_SIZE + 1])
 {
     const struct module_record *module = NULL;
     const struct procedure_record *procedure =
-        process->pc == 0
-            ? NULL
-            : identities_procedure_of(history_identities(analysis->history), process->row.origin,
-                                      process->image, process->pc, &module);
+        pc == 0 ? NULL
+                : identities_procedure_of(history_identities(analysis->history), origin, image, pc,
+                                          &module);
 
     if (procedure != NULL)
-        memcpy(process->row.procedure, procedure->name, PROCEDURE_NAME_SIZE);
+        memcpy(name, procedure->name, PROCEDURE_NAME_SIZE);
 }
 
 int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
@@ -355,10 +488,15 @@ int pauses_finish(struct pauses_analysis *analysis, struct pauses **ret_pauses)
     }
     for (uint32_t i = 0; i < count; i++) {
         struct pause_process *process = process_at(analysis, i);
-        if (process->row.bursts == 0 && process->row.stops == 0)
+        struct pause_row *row = &process->row;
+        if (process->ends < LOOP_ENDS || process->loops < LOOP_WAITS)
+            row->blocks = row->blocked = 0; /* it is no event loop */
+        if (row->bursts == 0 && row->stops == 0 && row->blocks == 0)
             continue;
-        name_procedure(analysis, process);
-        pauses->rows[pauses->count++] = process->row;
+        name_procedure(analysis, row->origin, process->image, process->pc, row->procedure);
+        name_procedure(analysis, row->origin, process->block_image, process->block_pc,
+                       row->block_procedure);
+        pauses->rows[pauses->count++] = *row;
     }
     *ret_pauses = pauses;
     return 0;

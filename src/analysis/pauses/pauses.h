@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pauses.h: when processes did not answer: they computed at a stretch while messages waited for them, or a signal had
- * stopped them.
+ * pauses.h: when processes did not answer: they computed at a stretch while messages waited for them, a call blocked the
+ * only thread that serves all their connections, or a signal had stopped them.
  *
  *      thread   RECEIVE ====== 80 ms of CPU time ====== SEND, RECEIVE         one interval
  *      queue              o   o o     o    oo                                 6 messages came meanwhile
+ *
+ *      loop     epoll_wait, RECEIVE o - - nanosleep 150 ms - - o SEND         one block
+ *      queue                              o   o     o                         3 messages came meanwhile
  *
  *      process  STOPPROCESS - - - - 2 s - - - - STARTPROCESS                  by the sender of the SIGNAL
  */
@@ -16,6 +19,10 @@
 #define PAUSE_LONG     10000000u /* ns of CPU time: shorter intervals do not count ... */
 #define PAUSE_MESSAGES 2u        /* ... nor those while fewer messages came */
 
+/* A thread is an event loop if it has received from so many ends, and waited so often for any of several. */
+#define LOOP_ENDS  2u
+#define LOOP_WAITS 3u
+
 struct pause_row {
     uint32_t origin;
     uint32_t stream; /* number of its first stream, and thus of the process */
@@ -25,8 +32,14 @@ struct pause_row {
     uint64_t messages; /* ... and the most messages that came in one of them */
     /* the procedure up to whose call it computed in the longest; "": not known */
     char procedure[PROCEDURE_NAME_SIZE + 1];
-    uint64_t stops;                    /* by signals ... */
-    uint64_t stopped;                  /* ... for so long, ns */
+    uint64_t blocks; /* of its event loop, by PAUSE_LONG or more, while so many messages came ... */
+    uint64_t blocked; /* ... for so long in all, ns */
+    uint64_t longest_block;
+    uint64_t block_messages; /* the most that came in one of them */
+    uint32_t block_call;     /* system call of the longest; NO_SYSTEM_CALL: not known ... */
+    char block_procedure[PROCEDURE_NAME_SIZE + 1]; /* ... and the procedure that made it */
+    uint64_t stops;                                /* by signals ... */
+    uint64_t stopped;                              /* ... for so long, ns */
     uint8_t signal;                    /* the latest that stopped it; 0: not known ... */
     uint32_t sender_pid;               /* ... and its sender; 0: the kernel, or not known */
     char sender[STREAM_NAME_SIZE + 1]; /* "": not metered, or not known */

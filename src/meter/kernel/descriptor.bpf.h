@@ -128,9 +128,9 @@ static __noinline uint32_t make_path_at(struct stream *stream, struct sock *sk, 
     return number;
 }
 
-/* Path number for descriptor `fd` of the current task, which is about to sleep. Records the path if it is new. 0: not a
- * socket of a metered kind. */
-__noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
+/* Path number for descriptor `fd` of the current task, which is about to sleep. `make`: records the path if it is new; not in a
+ * poll, before which a connection may be in the making. 0: not a socket of a metered kind, or a new one. */
+__noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd, bool make)
 {
     struct file *file = file_of_descriptor(bpf_get_current_task_btf(), fd);
     struct inode_path *known;
@@ -151,7 +151,7 @@ __noinline uint32_t path_of_descriptor(struct stream *stream, uint32_t fd)
     known = bpf_map_lookup_elem(&path_of_inode, &inode);
     if (known != NULL)
         return known->number;
-    return kind == 0 ? 0 : make_path_at(stream, sk, inode);
+    return kind == 0 || !make ? 0 : make_path_at(stream, sk, inode);
 }
 
 #endif

@@ -475,7 +475,7 @@ static __always_inline int unix_spliced(struct stream *stream, uint32_t descript
     if (taken == NULL)
         return 0;
     *message = (struct message){
-        .path = path_of_descriptor(stream, descriptor),
+        .path = path_of_descriptor(stream, descriptor, true),
         .offset = __sync_fetch_and_add(&taken->in, bytes),
         .bytes = bytes,
         .flags = taken->doubt,

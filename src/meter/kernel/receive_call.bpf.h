@@ -79,7 +79,7 @@ static __always_inline void end_piece(struct stream *stream, struct task_struct 
     } else {
         /* a UNIX message does not show which socket it came to, but the call does */
         if (call->path == 0)
-            call->path = path_of_descriptor(stream, receiving_descriptor(task));
+            call->path = path_of_descriptor(stream, receiving_descriptor(task), true);
         if (call->path != 0)
             write_receive(stream, call->next - call->first, false);
         else

@@ -27,10 +27,10 @@ static __always_inline bool leave_send(struct stream *stream, uint32_t descripto
     *message = (struct message){.flags = flags};
     if (call->socket == 0) {
         /* no space for the first byte */
-        message->path = path_of_descriptor(stream, descriptor);
+        message->path = path_of_descriptor(stream, descriptor, true);
     } else {
         if (call->path == 0)
-            call->path = path_of_descriptor(stream, descriptor);
+            call->path = path_of_descriptor(stream, descriptor, true);
         message->path = call->path;
         message->offset = call->first + call->out;
         message->bytes = call->out; /* of this piece: earlier ones have their records */
@@ -57,7 +57,7 @@ static __always_inline bool leave_receive(struct stream *stream, uint32_t descri
         stream->receivecall = 1; /* it does block, though silently */
         return true;
     }
-    message->path = path_of_descriptor(stream, descriptor);
+    message->path = path_of_descriptor(stream, descriptor, true);
     if (message->path == 0)
         return false;
     write_message(stream, EVENT_RECEIVECALL, message);
@@ -144,7 +144,7 @@ static __always_inline uint32_t only_path(struct stream *stream, uint32_t call,
     if ((call != CALL_POLL && call != CALL_PPOLL) || registers->si != 1)
         return 0;
     bpf_probe_read_user(&descriptor, sizeof(descriptor), (const void *)registers->di);
-    return descriptor < 0 ? 0 : path_of_descriptor(stream, descriptor);
+    return descriptor < 0 ? 0 : path_of_descriptor(stream, descriptor, false);
 }
 
 static __always_inline void leave_for_any(struct stream *stream, uint32_t call,

@@ -5,6 +5,7 @@
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_words.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 void report_say_nagle(const struct report *report, const struct finding *finding,
@@ -35,19 +36,34 @@ void report_say_own_connections(const struct report *report, const struct findin
 {
     const struct communication_path *path = finding->own_connections.path;
     char server[END_TEXT_SIZE], requests[COUNTED_SIZE], connections[COUNTED_SIZE];
+    char saved[UNIT_SIZE], share[UNIT_SIZE], most[2 * UNIT_SIZE + 60] = "";
+    uint64_t setup = finding->own_connections.setup;
 
     end_text(report->communication, &path->ends[1], path->remote, server);
     show_counted(finding->own_connections.requests, "request", requests);
     show_counted(finding->own_connections.connections, "connection", connections);
-    report_say(content, "Connections",
-               "%s to %s came over %s, %.0f per second: nearly each makes its own. Keep "
-               "connections open (keep-alive, or a pool).",
-               requests, server, connections, finding->own_connections.per_second);
+    show_duration(setup, saved);
+    show_percent(setup, report->communication->duration, share);
+    if (finding->weight >= FINDING_SMALL)
+        snprintf(most, sizeof(most), " would save at most %s (%s%% of the elapsed time)", saved,
+                 share);
+    if (finding->own_connections.exchanges > 1)
+        report_say(content, "Connections",
+                   "%s to %s were made, %.0f per second, each for %" PRIu64 " exchanges, most of "
+                   "which may only set it up. Connections that are kept open (keep-alive, or a "
+                   "pool)%s.",
+                   connections, server, finding->own_connections.per_second,
+                   finding->own_connections.exchanges, most[0] == '\0' ? " would help" : most);
+    else
+        report_say(content, "Connections",
+                   "%s to %s came over %s, %.0f per second: nearly each makes its own. Keep "
+                   "connections open (keep-alive, or a pool)%s%s.",
+                   requests, server, connections, finding->own_connections.per_second,
+                   most[0] == '\0' ? "" : ": that", most);
 }
 
 /* The end at this address, with its process if that is metered. */
-static void back_end_text(const struct communication *communication, const char *address,
-                          char text[END_TEXT_SIZE])
+void report_back_end(const struct communication *communication, const char *address, char *text)
 {
     const struct party nobody = {.address = address};
 
@@ -68,7 +84,7 @@ void report_say_pool(const struct report *report, const struct finding *finding,
     char all[UNIT_SIZE];
 
     show_process(pool->name, pool->pid, who);
-    back_end_text(report->communication, pool->address, server);
+    report_back_end(report->communication, pool->address, server);
     show_count(histogram_count(&pool->waits), count);
     show_counted(pool->requests, "request", requests);
     show_counted(pool->connections, "connection", connections);

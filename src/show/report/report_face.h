@@ -92,7 +92,11 @@ report_say_function report_say_wait, report_say_queue, report_say_answers, repor
 report_say_function report_say_critical, report_say_path_flights;
 
 /* report_pause_findings.c */
-report_say_function report_say_busy, report_say_stopped;
+report_say_function report_say_busy, report_say_blocked, report_say_stopped;
+
+/* report_pattern_findings.c: ways to use processes that cost time */
+report_say_function report_say_round_trips, report_say_one_by_one, report_say_resent,
+    report_say_workers, report_say_polling;
 
 /* report_machine_findings.c: what the machine was short of */
 report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen, report_say_memory,
@@ -100,6 +104,9 @@ report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen
 
 /* report_connection_findings.c: how programs use connections */
 report_say_function report_say_nagle, report_say_own_connections, report_say_pool;
+
+/* The end at this address, with its process if that is metered; `text` has END_TEXT_SIZE bytes. */
+void report_back_end(const struct communication *communication, const char *address, char *text);
 
 /* Whether a row adds information. Without delays, step delay equals step max, and max is the same for every
  * assignment. */

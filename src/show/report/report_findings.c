@@ -10,6 +10,7 @@
  *                         Late  Queues  Answers  Requests  Network  Files (report_message_findings.c)
  *                         Path          tsp-server[12] carries 85% of the critical path ... (report_path_findings.c)
  *                         Connections  (report_connection_findings.c)
+ *                         Patterns  (report_pattern_findings.c)
  *                         CPU  Limits  Memory  Disks  (report_machine_findings.c)
  */
 #include "analysis/findings/findings.h"
@@ -248,6 +249,12 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_OWN_CONNECTIONS] = report_say_own_connections,
     [FINDING_POOL] = report_say_pool,
     [FINDING_RETRANSMITS] = report_say_retransmits,
+    [FINDING_ROUND_TRIPS] = report_say_round_trips,
+    [FINDING_ONE_BY_ONE] = report_say_one_by_one,
+    [FINDING_RESENT] = report_say_resent,
+    [FINDING_WORKERS] = report_say_workers,
+    [FINDING_POLLING] = report_say_polling,
+    [FINDING_BLOCKED] = report_say_blocked,
     [FINDING_BUSY] = report_say_busy,
     [FINDING_STOPPED] = report_say_stopped,
     [FINDING_FAILED] = report_say_failed,
@@ -289,6 +296,7 @@ int report_find(const struct report *report, struct report_content *content)
         .causality = report->causality,
         .elapsed = report->elapsed,
         .pauses = report->pauses,
+        .patterns = report->patterns,
     };
     struct findings findings;
     int result = findings_find(&from, &findings);

@@ -3,11 +3,13 @@
  * report_pause_findings.c: sentences on processes that did not answer. See report_face.h.
  *
  *      node[12] computed up to 80.0 ms at a stretch, while up to 6 messages came and had to wait (parse): 31 times, 1.9 s.
+ *      server.py[7] serves all its connections in one thread, which a call blocked for up to 150 ms ...
  *      redis-server[9] was stopped by SIGSTOP for 2.00 s, by sh[7].
  */
 #include "analysis/findings/findings.h"
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -42,6 +44,33 @@ void report_say_busy(const struct report *report, const struct finding *finding,
         "(%s%% of the elapsed time). Shorter pieces, or another thread for them, would help.",
         who, longest, name[0] == '\0' ? "" : ", up to a call from ", name, messages, times, time,
         share);
+}
+
+void report_say_blocked(const struct report *report, const struct finding *finding,
+                        struct report_content *content)
+{
+    const struct pause_row *row = finding->pause.row;
+    char who[PROCESS_TEXT_SIZE], longest[UNIT_SIZE], messages[COUNTED_SIZE], times[COUNTED_SIZE];
+    char time[UNIT_SIZE], share[UNIT_SIZE], name[PROCEDURE_NAME_SIZE + 1], call[UNIT_SIZE];
+    char where[UNIT_SIZE + PROCEDURE_NAME_SIZE + 16];
+
+    who_text(report, finding, who);
+    show_duration(row->longest_block, longest);
+    show_duration(row->blocked, time);
+    show_counted(row->block_messages, "message", messages);
+    show_counted(row->blocks, "time", times);
+    show_percent(row->blocked, report->communication->duration, share);
+    show_text(row->block_procedure, PROCEDURE_NAME_SIZE, name);
+    if (row->block_call == NO_SYSTEM_CALL)
+        strcpy(call, "a receive");
+    else
+        system_call_text(row->block_call, call);
+    snprintf(where, sizeof(where), "%s%s%s", call, name[0] == '\0' ? "" : " in ", name);
+    report_say(content, "Blocked",
+               "%s serves all its connections in one thread, which was blocked for up to %s (%s) "
+               "while up to %s came and had to wait: %s, %s (%s%% of the elapsed time). An "
+               "asynchronous call, or another thread for it, would save at most that.",
+               who, longest, where, messages, times, time, share);
 }
 
 void report_say_stopped(const struct report *report, const struct finding *finding,
