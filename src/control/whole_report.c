@@ -107,8 +107,8 @@ static void want(struct whole_report *whole)
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
         .causality = (whole->parts & PART_CAUSALITY) == 0 ? NULL
-                     : whole->draws                          ? &requests_by_program
-                                                             : &requests,
+                     : whole->draws                       ? &requests_by_program
+                                                          : &requests,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
