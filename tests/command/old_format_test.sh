@@ -12,11 +12,14 @@ tar -xJf "$archive"
 # changed NEW OLD: what OLD says and NEW does not; NEW may have more keys. Rates and means over time were over the whole recording
 # then; now they are over the life of a process. The longest queue did not count messages that one RECEIVE took together, unless
 # their arrival was recorded. A recording's time, and shares of it, had the start of the meter in them.
+# Percentiles were a bucket's least value, and fractions had 17 digits.
 changed() {
     jq -n -c --slurpfile new "$1" --slurpfile old "$2" '
         ($new | [paths(scalars) as $path | {key: ($path | tojson), value: getpath($path)}] | from_entries) as $has |
-        [$old | paths(scalars) as $path | select($has[$path | tojson] != getpath($path)) | $path |
-            select(.[-1] | tostring | test("_per_s$|^messages_mean$|^messages_max$|^duration_ns$") | not) |
+        [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $then |
+                if ($now | type) == "number" and ($then | type) == "number" then ($now - $then | fabs) > ($then | fabs) * 1e-12
+                else $now != $then end) | $path |
+            select(.[-1] | tostring | test("_per_s$|^messages_mean$|^messages_max$|^duration_ns$|^p[0-9]+$") | not) |
             select(.[-2] != "share")] | .[:3]'
 }
 
