@@ -16,9 +16,9 @@ tar -xJf "$archive"
 changed() {
     jq -n -c --slurpfile new "$1" --slurpfile old "$2" '
         ($new | [paths(scalars) as $path | {key: ($path | tojson), value: getpath($path)}] | from_entries) as $has |
-        [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $then |
-                if ($now | type) == "number" and ($then | type) == "number" then ($now - $then | fabs) > ($then | fabs) * 1e-12
-                else $now != $then end) | $path |
+        [$old | paths(scalars) as $path | select($has[$path | tojson] as $now | getpath($path) as $before |
+                if ($now | type) == "number" and ($before | type) == "number" then ($now - $before | fabs) > ($before | fabs) * 1e-12
+                else $now != $before end) | $path |
             select(.[-1] | tostring | test("_per_s$|^messages_mean$|^messages_max$|^duration_ns$|^p[0-9]+$") | not) |
             select(.[-2] != "share")] | .[:3]'
 }
