@@ -259,8 +259,8 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
                            arrived, interval);
     else if (interval->receives)
         elapsed_find_cause(analysis, event, 0, arrived, interval);
-    if (interval->source != 0 && interval->source == thread->unseen)
-        interval->source = 0, interval->arrival = 0; /* it ended the wait before */
+    if (interval->source != 0 && interval->source == thread->unseen) /* it ended the wait before */
+        interval->source = interval->arrival = 0;
     thread->unseen = 0;
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */

@@ -197,7 +197,7 @@ struct elapsed_threads {
     bool several;
 };
 
-/* Of the threads of a group's leader, those of the name with most of its time. */
+/* The threads of a group's leader whose name has most of its time. */
 struct elapsed_threads elapsed_group_threads(const struct elapsed_account *account,
                                              const struct elapsed_group *group);
 

@@ -162,8 +162,8 @@ struct finding {
             uint64_t longest; /* the path's length ... */
             uint64_t less;    /* ... and by how much it shrinks if they are twice as fast */
             uint64_t elapsed; /* ns until the end of the path */
-            uint64_t
-                no_cpu; /* ns of it in which one of their name, or of the tree any, could have run, but had no CPU */
+            /* ns of it in which one of their name, or of the tree any, could have run, but had no CPU */
+            uint64_t no_cpu;
         } critical;
         struct {
             uint64_t time;    /* of waits on the path, or in flight */

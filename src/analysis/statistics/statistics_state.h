@@ -31,8 +31,8 @@ struct statistics_origin {
     bool machine_known;
     struct recorded_types recorded;
     uint32_t meter; /* enum meter_kind */
-    uint64_t
-        first_time; /* of its records, ns, monotonic clock; if there are others, without those of the meter's start */
+    /* of its records, ns, monotonic clock, without those of the meter's start if there are others */
+    uint64_t first_time;
     uint64_t last_time;
     uint64_t last_event; /* when its latest event happened */
     struct origin_load load;

@@ -213,8 +213,9 @@ static int add_request_row(void *context, const char *const *cells)
 static int add_path_of_requests(const struct elapsed *elapsed, struct report_content *content)
 {
     struct request_rows rows = {
-        content, begin_table(content, REPORT_PATH, "Critical path of all requests, their times added up",
-                             "dpm path --all", elapsed_path_columns, ELAPSED_PATH_COLUMNS)};
+        content,
+        begin_table(content, REPORT_PATH, "Critical path of all requests, their times added up",
+                    "dpm path --all", elapsed_path_columns, ELAPSED_PATH_COLUMNS)};
 
     return elapsed_path_rows(&elapsed->requests, content->most, add_request_row, &rows,
                              &rows.table->left_out);
