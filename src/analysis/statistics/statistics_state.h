@@ -11,6 +11,7 @@
 #ifndef DPM_STATISTICS_STATE_H
 #define DPM_STATISTICS_STATE_H
 
+#include "analysis/client_requests.h"
 #include "analysis/statistics/coverings.h"
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
@@ -76,6 +77,8 @@ struct statistics {
     struct intervals intervals;
     struct cgroup_states cgroups;
     struct coverings coverings;
+    struct askings askings;
+    struct asking_step asking; /* of the current event */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;
