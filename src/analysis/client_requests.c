@@ -46,7 +46,7 @@ static struct asker *asker_at(const struct askings *askings, uint32_t place)
 
 /* ---- ends and threads ---- */
 
-static enum asking_side side_of(const struct path_record *path, const struct record *record)
+enum asking_side asking_side_of(const struct path_record *path, const struct record *record)
 {
     bool guessed;
 
@@ -79,7 +79,7 @@ static struct question *question_of(struct askings *askings, const struct identi
     if (question->side != ASKING_SIDE_NOT_KNOWN || record->header.id == EVENT_CONNECT)
         return question;
     const struct path_record *path = identities_path(identities, origin, record->message.path);
-    question->side = (uint8_t)side_of(path, record);
+    question->side = (uint8_t)asking_side_of(path, record);
     question->is_datagram = path != NULL && kind_counts_messages(path->kind);
     question->port = path != NULL && kind_is_internet(path->kind) ? path->remote_port : 0;
     return question;

@@ -33,8 +33,8 @@ enum asking_side { ASKING_SIDE_NOT_KNOWN, ASKING_CALLS, ASKING_SERVES, ASKING_NO
 
 /* What the client at an end asks. */
 struct question {
-    uint64_t
-        begin; /* of the request: its thread called connect, or sent the first byte of the first try */
+    /* of the request: its thread called connect, or sent the first byte of the first try */
+    uint64_t begin;
     uint64_t connected;  /* the connection that was made for it was established; 0: none was */
     uint64_t first_sent; /* the first byte of the first try ... */
     uint64_t sent;       /* ... and of the latest one */
@@ -53,8 +53,7 @@ struct question {
     uint64_t connect_begin, connect_end;
     bool was_made; /* the connection, for its first request */
     uint32_t connector, connector_waits;
-    uint64_t
-        left; /* its thread has done something else since then; 0: it has not, or never waited */
+    uint64_t left; /* its thread does something else since then; 0: it does not, or never waited */
     bool is_evident;     /* ... and it was a question */
     uint32_t vain_count; /* tries of this request without an answer, so far ... */
     uint64_t vain_time;  /* ... the latest of which was waited for so long */
@@ -78,13 +77,13 @@ struct asking_step {
     enum asking_what what;
     const struct question *question; /* at the event's end, after it; NULL: it has none */
     enum asking_side side;           /* of a SEND or RECEIVE */
-    uint32_t
-        from; /* BEGINS, REPEATS: place of the end that was asked in vain just before: another, or the same; 0: none */
+    /* BEGINS, REPEATS: place of the end that was asked in vain just before: another, or the same; 0: none */
+    uint32_t from;
     bool from_closed;   /* ... or its thread had closed that end (GIVES_UP) */
     uint64_t from_sent; /* ... and when */
-    uint32_t
-        instead; /* ANSWERED: place of an end that was asked again, but the first one has answered: its request begins
-                       * with its own try; 0: none */
+    /* ANSWERED: place of an end that was asked again, but the first one has answered: its request begins with its own
+     * try; 0: none */
+    uint32_t instead;
     /* place of the end whose latest question had no answer, as its thread waits no longer; 0: none ... */
     uint32_t vain_end;
     uint64_t vain_time; /* ... and for how long it was waited for */
@@ -110,6 +109,12 @@ struct askings {
 /* To be called with every event. Returns 0 or -ENOMEM. */
 int askings_see(struct askings *askings, const struct identities *identities,
                 const struct history_event *event, struct asking_step *ret_step);
+
+/*
+ * The side of the end where a message was sent or received; `path` may be NULL. If no record shows which end called, it is
+ * the one that sends first: so to be asked for the first message of an end.
+ */
+enum asking_side asking_side_of(const struct path_record *path, const struct record *record);
 
 /* Whether the thread that asked at this end still waits for the answer. After the last event. */
 bool askings_waits(const struct askings *askings, uint32_t end_place);
