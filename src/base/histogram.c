@@ -8,8 +8,8 @@
  *      buckets:   [2304 | 17] [12514 | 3] [20123 | 1] ...    slot | count, ascending, without empty slots
  *
  * So a few values, as sizes of messages often are, stay exact, or nearly so. If there are more buckets than allowed, or
- * narrow ones than are worth their memory, each two neighbouring slots are merged. `shift` is the number of such merges: with shift 1, slot 2304 is slot 1152.
- * A bucket has 16 bits of slot (`place` in the code) and 48 of count.
+ * narrow ones than are worth their memory, each two neighbouring slots are merged. `shift` is the number of such merges:
+ * with shift 1, slot 2304 is slot 1152. A bucket has 16 bits of slot (`place` in the code) and 48 of count.
  */
 #include "base/histogram.h"
 

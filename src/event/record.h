@@ -194,9 +194,14 @@ struct record {
         } queued;
         struct {
             uint32_t system_call;
-            uint32_t state;         /* the kernel's task state while asleep */
-            uint64_t duration : 48; /* ns asleep, ending at time; saturating */
-            uint64_t object : 16; /* number of the NAME of what the call waited for; 0: not known */
+            uint32_t state; /* the kernel's task state while asleep */
+            union {
+                struct {
+                    uint64_t duration : 48; /* ns asleep, ending at time; saturating */
+                    uint64_t object : 16;   /* number of its NAME; 0: not known */
+                };
+                uint64_t duration_and_object;
+            };
         } block;
         struct {
             uint32_t child;  /* number of the child's STREAM record */

@@ -45,9 +45,9 @@ check_equal "connections, with who used its ends" \
     "KIND LOCAL REMOTE SENT BYTES SENT RECEIVED BYTES RECEIVED LATENCY P50 P99 RTT RETRANSMITS IN FLIGHT
 tcp client[200] [::1]:5000 ${hostile}[300] [::1]:6000 1 1000 B 0 0 B - - - - -
 tcp client[200] 10.0.0.1:7000 10.0.0.2:9000 1 300 B 1 40 B 1.00 ms 1.00 ms - - -
-tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B
+tcp client[200] 127.0.0.1:4000 server[100], twin[400] 127.0.0.1:80 2 175 B 2 30 B 9.00 ms 9.00 ms 150 us 2 700 B
 tcp 10.0.0.7:3333 server[100] 10.0.0.1:80 1 60 B 0 0 B - - - - -
-unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 4.00 ms 4.00 ms - - -
+unix-datagram client[200] socket#110 ${hostile}[300] socket#120 2 9 B 1 4 B 5.00 ms 5.00 ms - - -
 unix-seqpacket twin[400] socket#140 server[100] /run/séq 1 12 B 0 0 B - - - - -
 unix-stream ${hostile}[300] socket#90 twin[400] @q\"\\?[2Jö? 2 11 B 0 0 B - - - - -
 unix-stream client[200] socket#70 server[100] /run/a.sock 1 7 B 0 0 B - - - - -
@@ -269,7 +269,7 @@ check_equal "... and what they sent to each other" \
 alice@beta 1000@alpha 1 100 40 B 100 4.34 KiB 40 B 40 B 40 B remote
 1000@alpha unknown 1 7.1 3 B 0.2 40 B 3 B 3 B 3 B local" "$(table 'Who sent to whom' by.text | sed 1d)"
 check_equal "... with who used the ends of paths" \
-    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 4.00 ms 4.00 ms 150 us 2 700 B' \
+    'tcp 1000@alpha 127.0.0.1:4000 1000@alpha 127.0.0.1:80 2 175 B 2 30 B 9.00 ms 9.00 ms 150 us 2 700 B' \
     "$(table Connections by.text | grep ':4000')"
 check_equal "--by container: systemd's unit, or the cgroup's number" 'sink.service 1 beta
 cgroup 77 4 alpha' "$("$dpm" stats --by container alpha beta 2> err > out
@@ -392,7 +392,7 @@ for table in process path; do
     done
 done
 check_equal "... which is another order of processes for answers than for bytes" \
-    "200,300,100,400, 100,200,400,300," \
+    "200,300,100,400, 200,100,400,300," \
     "$(for order in bytes response; do
         "$dpm" stats --csv --sort $order alpha 2> err | python3 -c 'import csv, sys
 print(*[row["pid"] for row in csv.DictReader(sys.stdin)], sep=",")'

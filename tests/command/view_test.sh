@@ -27,8 +27,9 @@ cp out json
 check "... notes what does not exist" grep -qx 'dpm: note: view Nobody: nobody: there is none yet' err
 check "... reports losses" grep -qx 'dpm: alpha: 3 records were lost' err
 "$dpm" stats --json alpha > stats.json 2> err
-check_equal "bytes per second are those of dpm stats" \
-    "$(jq -r '(.trace.duration_ns) as $d | .processes[] | select(.pid != null and .pid > 0 and .sent.bytes > 0)
+"$dpm" dump --json alpha 2> err | jq -s 'map(.time_ns) | max - min' > duration # from the first record, one of the meter's start
+check_equal "bytes per second are those that dpm stats counts, over all records" \
+    "$(jq -r --slurpfile duration duration '$duration[0] as $d | .processes[] | select(.pid != null and .pid > 0 and .sent.bytes > 0)
         | "\(.pid) \((.sent.bytes / ($d / 1e9)) | round)"' stats.json | sort)" \
     "$(jq -r 'select(.view == "Senders" and .change == "active")
         | "\(.values.pid | round) \(.values.bytes | round)"' json | sort)"

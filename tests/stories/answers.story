@@ -204,6 +204,38 @@ says: 29 of 30 requests in front[60] waited for its 1 connection to back[50] 127
 says: 100% of the request paths are ABA: median 15.1 ms, p99 15.1 ms (A = front[60], B = back[50]). 48% of the messages are
     attributed to requests by assumption.
 
+== beside load the front end lacks a CPU before it calls again: the requests waited for the connection all the same
+process back pid 50
+process front pid 60
+process client pid 70
+tcp pool: front > back older ports 40000,81
+for i in 1 2
+    thread ask.$i of client
+    tcp f$i: client > front older
+end
+ask.1 sends 1 on f1
+front receives on f1 in epoll_wait
+front sends 1 on pool
+ask.2 idles 1ms
+ask.2 sends 1 on f2
+front receives on f2 in epoll_wait
+5 times
+    for i in 1 2
+        back receives on pool
+        back sleeps 5ms in clock_nanosleep
+        back sends 1 on pool
+        front receives on pool in epoll_wait
+        front lacks a CPU for 20ms
+        front sends 1 on f$i
+        front sends 1 on pool
+        ask.$i receives on f$i
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+    end
+end
+$ dpm causality --json trace
+jq: .pools | length == 1 and (.[0] | .connections == 1 and .requests == 11 and .waits_ns.count >= 9)
+
 == a pool with a connection for each request: none waits
 process back pid 50
 process front pid 60

@@ -383,7 +383,7 @@ server closes c
 client ends
 $ dpm report trace
 says: 1 of 1 connection from client[100] to server[200] 127.0.0.1:80 was only made after the first packet (SYN) was sent again: median 1.02 s, max 1.02 s
-says: The queue of the listener was full: a larger backlog for listen(), or faster accept(), would save at most that.
+says: The queue of the listener was full, or a firewall dropped it: a larger backlog for listen(), or faster accept(), would save at most that.
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "connect_resent")] | length == 1 and near(.[0].ns; 1.02e9)
 

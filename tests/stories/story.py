@@ -126,6 +126,9 @@ def long_span(span, flags):
     return {"span": span, "flags": flags | unit << SPAN_UNIT_SHIFT}
 
 
+ENDLESS = 0xFFFF
+
+
 def limit_of(time):
     """The time limit of a call, as a RECEIVECALL has it."""
     ms = time // MS
@@ -514,7 +517,8 @@ class Story:
             thread.schedule()
             return False
         if call in FOR_ANY:
-            thread.record("RECEIVECALL", path=0, offset=CALLS[call])
+            limit = 0 if call.startswith("accept") else ENDLESS
+            thread.record("RECEIVECALL", path=0, offset=CALLS[call] | limit << 16)
         else:
             thread.record("RECEIVECALL", path=end.number)
         thread.voluntary += 1
@@ -599,7 +603,7 @@ class Story:
         """In poll and the like, with connections among what it waits for."""
         call, other, time = CALLS[words.option("in")], words.option("until"), words.option("for")
         limit, only = words.option("at-most"), words.option("only")
-        most = 0xffff if words.flag("endless") else limit_of(duration(limit)) if limit else 0
+        most = ENDLESS if words.flag("endless") else limit_of(duration(limit)) if limit else 0
         thread.record("RECEIVECALL", path=0, offset=call | most << 16, **({"bytes": self.end_of(thread, only).number} if only else {}))
         thread.voluntary += 1
         if time:

@@ -224,8 +224,8 @@ static void check_scene(struct scene *scene, const char *expected)
     elapsed_free(elapsed);
 }
 
-/* The same of the requests, and their number. */
-static void check_requests(struct scene *scene, uint64_t count, uint64_t unanswered,
+/* The same of the requests, and their number; in_progress: at the end of the recording. */
+static void check_requests(struct scene *scene, uint64_t count, uint64_t in_progress,
                            const char *expected)
 {
     char found[400];
@@ -234,7 +234,8 @@ static void check_requests(struct scene *scene, uint64_t count, uint64_t unanswe
     kinds_text(&elapsed->requests.account, found);
     assert_string_equal(found, expected);
     assert_int_equal(elapsed->requests.count, count);
-    assert_int_equal(elapsed->requests.unanswered, unanswered);
+    assert_int_equal(elapsed->requests.unanswered, 0);
+    assert_int_equal(elapsed->requests.unfinished, in_progress);
     elapsed_free(elapsed);
 }
 

@@ -285,7 +285,7 @@ static void test_event_values(void **unused)
         assert_int_equal(value(&message, "bytes"), 3);
         assert_int_equal(value(&message, id == EVENT_MESSAGEQUEUED ? "queue" : "span"), 4);
     }
-    struct record block = {.header.id = EVENT_BLOCK, .block = {5, 6, 1ULL << 46, 7}};
+    struct record block = {.header.id = EVENT_BLOCK, .block = {5, 6, {{1ULL << 46, 7}}}};
     assert_int_equal(value(&block, "systemCall"), 5);
     assert_int_equal(value(&block, "state"), 6);
     assert_true(value(&block, "duration") == 1ULL << 46);

@@ -568,9 +568,9 @@ static void rows_are_those_of_a_naive_evaluator(void **state)
     uint64_t random = seed_of_run("views carried out"), edges = 0, returns = 0;
 
     (void)state;
-    for (uint64_t round = 0; round < rounds_of_run(400); round++)
+    /* until enough has happened, too: most views are seldom true */
+    for (uint64_t round = 0; round < rounds_of_run(400) || edges <= 1000 || returns <= 100; round++)
         carry_out(random_number(&random), random_below(&random, 2) == 0, &edges, &returns);
-    assert_true(edges > 1000 && returns > 100);
 }
 
 /* ---- instances that have ended ---- */

@@ -406,7 +406,7 @@ static void expect_keys(const json_t *object, const char *keys)
 
 #define RATES_QUEUE_AND_TIMES                                                                      \
     "sent_messages_per_s sent_bytes_per_s received_messages_per_s received_bytes_per_s "           \
-    "queue response_ns request_ns response_last_byte_ns request_last_byte_ns "                     \
+    "queue requests response_ns request_ns response_last_byte_ns request_last_byte_ns "            \
     "message_wait_ns receiver_wait_ns sender_blocked_ns delivery_ns"
 
 static void statistics_json_has_its_keys(void **state)

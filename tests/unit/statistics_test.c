@@ -1469,8 +1469,8 @@ static void answers_are_those_who_asked(void **state)
     }
 }
 
-/* Answers in any number of pieces, at any time: each lasts from the last part of its request to its first piece, and to
- * its last one. The last answer ends with the recording, or with the connection. */
+/* Answers in any number of pieces, at any time: each lasts from its request to its first piece, and to its last one: for
+ * a client from the request's first part, for a server from its last one. The last answer ends with the recording, or with the connection. */
 static void answers_end_with_their_last_byte(void **state)
 {
     enum { ROUNDS = 40, MOST_PIECES = 4 };
@@ -1486,8 +1486,10 @@ static void answers_end_with_their_last_byte(void **state)
             serves ? PATH_ROLE_ACCEPTED : PATH_ROLE_CONNECTED;
         for (int i = 0; i < ROUNDS; i++) {
             uint64_t asked = 0;
-            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES); left > 0; left--)
-                asked = add_message(recording, 0, asks, 1, 2, 10)->header.time;
+            for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES); left > 0; left--) {
+                uint64_t now = add_message(recording, 0, asks, 1, 2, 10)->header.time;
+                asked = serves || asked == 0 ? now : asked;
+            }
             for (uint64_t left = 1 + random_below(&numbers, MOST_PIECES), all = left; left > 0;
                  left--) {
                 uint64_t now = add_message(recording, 0, answers, 1, 2, 10)->header.time;

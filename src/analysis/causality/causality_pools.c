@@ -61,13 +61,17 @@ static int find_row(struct causality_analysis *analysis, const struct causality_
     return result;
 }
 
-/* Whether the connection is used again as soon as it was free. */
-static bool follows(const struct pool_use *use, uint64_t now)
+/* Whether the connection is used again as soon as it was free: the time in which its thread had no CPU does not count. */
+static bool follows(const struct pool_use *use, const struct history_event *event)
 {
+    uint64_t now = event->when, no_cpu = 0;
+
     if (use->called == 0 || use->answered < use->called || now < use->answered)
         return false;
+    if (use->stream == event->event.header->stream && event->runnable > use->runnable)
+        no_cpu = event->runnable - use->runnable;
     uint64_t gap = (use->answered - use->called) / GAP_PART;
-    return now - use->answered <= (gap > GAP_LEAST ? gap : GAP_LEAST);
+    return now - use->answered <= (gap > GAP_LEAST ? gap : GAP_LEAST) + no_cpu;
 }
 
 static int count(const struct causality_analysis *analysis, struct pool_row *row,
@@ -95,7 +99,7 @@ int pools_note_call(struct causality_analysis *analysis, const struct causality_
     if (at->end->turn == TURN_SENT) /* more of a call, or a call before the answer */
         return 0;
     int result = find_row(analysis, at, &row);
-    bool busy = follows(use, now);
+    bool busy = follows(use, at->event);
     if (result == 0 && row != NULL && entry != NULL && !entry->has_called)
         result = count(analysis, row, at, entry, busy);
     if (!busy)
@@ -106,8 +110,13 @@ int pools_note_call(struct causality_analysis *analysis, const struct causality_
 
 void pools_note_answer(const struct causality_event *at)
 {
-    if (at->end->side == SIDE_CALLS)
-        at->end->pool.answered = at->event->when;
+    struct pool_use *use = &at->end->pool;
+
+    if (at->end->side != SIDE_CALLS)
+        return;
+    use->answered = at->event->when;
+    use->runnable = at->event->runnable;
+    use->stream = at->record->header.stream;
 }
 
 /* ---- the result ---- */

@@ -198,7 +198,9 @@ enum turn { TURN_NONE, TURN_SENT, TURN_RECEIVED };
 struct pool_use {
     uint32_t row_and_1;  /* of causality_analysis.pools; 0: not used yet */
     uint64_t called;     /* when the latest call was sent ... */
-    uint64_t answered;   /* ... and the latest answer received */
+    uint64_t answered;   /* ... and the latest answer received ... */
+    uint64_t runnable;   /* ... when its thread had waited for CPUs for so long ... */
+    uint32_t stream;     /* ... which is this one */
     uint64_t busy_since; /* since when one call has followed the other */
 };
 

@@ -259,8 +259,8 @@ static int fill(struct elapsed_analysis *analysis, struct elapsed_thread *thread
                            arrived, interval);
     else if (interval->receives)
         elapsed_find_cause(analysis, event, 0, arrived, interval);
-    if (interval->source != 0 && interval->source == thread->unseen)
-        interval->source = 0, interval->arrival = 0; /* it ended the wait before */
+    if (interval->source != 0 && interval->source == thread->unseen) /* it ended the wait before */
+        interval->source = interval->arrival = 0;
     thread->unseen = 0;
     if (interval->receives && (interval->source == 0 || interval->wait == 0))
         interval->arrival = arrival_of(analysis, event, arrived); /* of its rest it is not known */
@@ -444,7 +444,8 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         return result;
     if (is_within(thread, event)) {
         thread->no_cpu += event->no_cpu.time;
-        if (record->header.id == EVENT_CONNECT)
+        if (record->header.id == EVENT_CONNECT &&
+            elapsed_is_reply_to_connect(analysis, thread, event))
             thread->connected = record->message.path;
         return 0;
     }
@@ -484,11 +485,16 @@ int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *e
         if (arrived != NULL)
             *arrived = 0;
     }
-    if (header->id == EVENT_PATH || header->id == EVENT_DESTROYPATH) {
-        int result = elapsed_end_path(analysis, event->end_place);
-        if (result < 0)
-            return result;
-    }
+    int result = askings_see(&analysis->askings, history_identities(analysis->history), event,
+                             &analysis->asking);
+    analysis->unanswered += analysis->asking.vain_end != 0;
+    analysis->unanswered -= analysis->asking.is_late;
+    if (analysis->asking.is_resent)
+        elapsed_note_resent(analysis, event->end_place);
+    if (result == 0 && header->id == EVENT_DESTROYPATH)
+        result = elapsed_end_path(analysis, event);
+    if (result < 0)
+        return result;
     if (header->id == EVENT_MESSAGEQUEUED)
         note_arrival(analysis, event);
     if (header->id == EVENT_SIGNAL && note_signal(analysis, event) < 0)
@@ -513,10 +519,12 @@ int elapsed_new(struct history *history, const char *directory,
         return problem_set(problem, -ENOMEM, "out of memory");
     analysis->history = history;
     analysis->threads.size = sizeof(struct elapsed_thread);
-    analysis->requests.file = -1;
+    analysis->requests.file = analysis->tries.file = -1;
     int result = scratch_open(&analysis->intervals, sizeof(struct interval), directory, problem);
     if (result == 0)
         result = scratch_open(&analysis->requests, sizeof(struct request), directory, problem);
+    if (result == 0)
+        result = scratch_open(&analysis->tries, sizeof(struct try), directory, problem);
     if (result < 0) {
         elapsed_analysis_free(analysis);
         return result;
@@ -533,6 +541,8 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
         return;
     scratch_close(&analysis->intervals);
     scratch_close(&analysis->requests);
+    scratch_close(&analysis->tries);
+    askings_done(&analysis->askings);
     lookup_done(&analysis->servers);
     intern_done(&analysis->wait_keys);
     free(analysis->wait_sums);

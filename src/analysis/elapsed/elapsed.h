@@ -21,8 +21,9 @@
  *      server   ==another request==| RECEIVE o==compute==o(back end)o==o SEND
  *
  * A request begins with the first message on a connection to the side that serves, and ends with the last byte of its
- * answer before the next request. If the client is metered and serves no others, its request begins when it sends;
- * otherwise when the message arrives. What a server asks of other processes is part of its own requests.
+ * answer before the next request. If the client is metered and serves no others, its request begins when it sends, or
+ * begins to connect for it, and its retries are part of it (client_requests.h); otherwise when the message arrives. What a server
+ * asks of other processes is part of its own requests. One that was sent before the recording is left out.
  *
  * This is not the thesis' longest path (critical_path.h), which counts CPU time only, and serves for what-ifs.
  */
@@ -51,9 +52,10 @@ enum elapsed_kind {
     ELAPSED_NO_ANSWER,     /* what was sent had no answer until a time limit */
     ELAPSED_CLIENT, /* of requests only: what holds up the request waited for the next message of its own client */
     ELAPSED_CHILD, /* waits for the end of a child that is not metered, or of a process after its last record */
-    ELAPSED_STOPPED,     /* by a signal */
-    ELAPSED_EVENT,       /* poll, select or epoll: a timeout, or an event that no record explains */
-    ELAPSED_INPUT,       /* reads or writes something else: a terminal, a device, a file */
+    ELAPSED_STOPPED, /* by a signal */
+    ELAPSED_EVENT,   /* poll, select or epoll: a timeout, or an event that no record explains */
+    ELAPSED_INPUT,   /* reads or writes something else: a terminal, a device, a file */
+    ELAPSED_RESENT_SYN, /* of requests only: while it was connected for one, until a lost SYN was sent again */
     ELAPSED_NOT_STARTED, /* the command of a machine was not started yet */
     ELAPSED_UNKNOWN,
     ELAPSED_KIND_COUNT,
@@ -121,7 +123,10 @@ struct elapsed_request {
 
 struct elapsed_requests {
     uint64_t count;      /* with an answer */
-    uint64_t unanswered; /* until the end of the recording, or of the connection */
+    uint64_t unanswered; /* questions that were asked again, given up, or whose connection ended */
+    uint64_t unfinished; /* in progress at the end of the recording */
+    uint64_t retried;    /* of `count`: asked more than once */
+    uint64_t connects;   /* of `count`: for which a connection was made */
     uint64_t
         followed; /* of `count`, the ones that are in the account: all, or evenly spread ones */
     uint64_t median, p99; /* ns, of those */
@@ -197,7 +202,7 @@ struct elapsed_threads {
     bool several;
 };
 
-/* Of the threads of a group's leader, those of the name with most of its time. */
+/* The threads of a group's leader whose name has most of its time. */
 struct elapsed_threads elapsed_group_threads(const struct elapsed_account *account,
                                              const struct elapsed_group *group);
 

@@ -138,11 +138,16 @@ static bool is_end_of_wait(const struct history_event *event)
     return is_send(event) || id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
 }
 
-static bool is_reply_to_connect(const struct history_event *event)
+bool elapsed_is_reply_to_connect(const struct elapsed_analysis *analysis,
+                                 const struct elapsed_thread *thread,
+                                 const struct history_event *event)
 {
     uint16_t id = event->event.header->id;
 
-    return id == EVENT_CONNECT || id == EVENT_CONNECTFAILED;
+    /* else its connect() came after the wait, whose end made no record */
+    return (id == EVENT_CONNECT || id == EVENT_CONNECTFAILED) && thread->last != 0 &&
+           elapsed_common_time(analysis, event->event.origin, event->when) <=
+               interval_at(analysis, thread->last)->end;
 }
 
 /* ns: the limit counts from the beginning of the call, and a RECEIVECALL is made when its thread falls asleep. */
@@ -172,7 +177,7 @@ enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *anal
                                              const struct history_event *event,
                                              const struct interval *interval)
 {
-    if (thread->connected != 0 || is_reply_to_connect(event))
+    if (thread->connected != 0 || elapsed_is_reply_to_connect(analysis, thread, event))
         return ELAPSED_CONNECT;
     if (!has_timed_out(thread, interval))
         return ELAPSED_EVENT; /* or its limit is not known */

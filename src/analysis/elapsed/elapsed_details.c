@@ -31,6 +31,7 @@ static const struct {
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},
     [ELAPSED_INPUT] = {"input or output", "input"},
+    [ELAPSED_RESENT_SYN] = {"SYN sent again", "resent_syn"},
     [ELAPSED_NOT_STARTED] = {"not started yet", "not_started"},
     [ELAPSED_UNKNOWN] = {"unknown", "unknown"},
 };

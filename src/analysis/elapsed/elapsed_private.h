@@ -10,6 +10,7 @@
 #ifndef DPM_ELAPSED_PRIVATE_H
 #define DPM_ELAPSED_PRIVATE_H
 
+#include "analysis/client_requests.h"
 #include "analysis/command_seen.h"
 #include "analysis/elapsed/elapsed.h"
 #include "base/lookup.h"
@@ -49,22 +50,38 @@ struct interval {
 
 /* ---- requests ---- */
 
-enum side { SIDE_NOT_KNOWN, SIDE_CALLS, SIDE_SERVES, SIDE_NONE };
+struct request {
+    uint64_t begin;
+    uint64_t connected; /* the connection for it was established; 0: it was there before */
+    uint64_t sent;      /* the latest try, from which on its answer is waited for */
+    uint32_t last;      /* interval: its latest answer; 0: none yet */
+    uint32_t first;     /* interval: SEND of its first try */
+    uint32_t tries;     /* the latest one in vain: index + 1 in `tries`; 0: none */
+    uint32_t connects;  /* detail of the connection for it; 0: none */
+    bool is_resent;     /* its SYN was lost, and sent again */
+};
+
+/* A try of a request that had no answer. */
+struct
+try {
+    uint64_t begin;
+    uint32_t detail;
+    uint32_t previous; /* index + 1 */
+};
 
 /* What an end of a connection last did. */
 struct exchange {
-    uint64_t begin;    /* of the open request */
-    uint32_t last;     /* interval: its latest answer; 0: none yet */
-    uint32_t received; /* SIDE_SERVES: the interval with which the latest request began */
-    uint32_t thread;   /* index + 1 of the one that received it */
-    uint8_t side;      /* enum side */
-    bool is_open;      /* an account shall be made of it */
-    bool is_received;  /* SIDE_SERVES: received and not answered, by `thread` */
-};
-
-struct request {
-    uint64_t begin;
-    uint32_t last; /* interval */
+    struct request request; /* the open one */
+    uint32_t own;           /* interval: SEND of its first try at this end */
+    uint32_t
+        received;    /* on the side that serves: the interval with which the latest request began */
+    uint32_t thread; /* index + 1 of the one that received it; on the side that calls: that asked */
+    uint32_t path;   /* number */
+    uint32_t
+        first; /* request for which the connection was made: index + 1; 0: none, or it is the open one */
+    uint8_t side;     /* enum asking_side */
+    bool is_open;     /* an account shall be made of it */
+    bool is_received; /* on the side that serves: received and not answered, by `thread` */
 };
 
 /* What is known of a thread in one place. */
@@ -111,11 +128,12 @@ struct elapsed_thread {
     uint32_t signal, sender; /* the latest SIGNAL to it: as in struct waited ... */
     uint64_t signalled;      /* ... and when it was sent */
     uint64_t no_cpu; /* ns without a CPU, by events since it fell asleep that are within its wait */
-    uint32_t connecting; /* interval: a wait in connect() whose path is not known yet */
-    uint64_t runnable;   /* ns that it has waited for CPUs, by its latest event ... */
-    uint64_t before;     /* ... and before its first event, perhaps also before the recording */
-    uint64_t unwalked;   /* ... and at most at the time that the walk has come to */
-    uint32_t requests;   /* received by it and not answered yet */
+    uint32_t connecting;   /* interval: a wait in connect() whose path is not known yet */
+    uint64_t runnable;     /* ns that it has waited for CPUs, by its latest event ... */
+    uint64_t before;       /* ... and before its first event, perhaps also before the recording */
+    uint64_t unwalked;     /* ... and at most at the time that the walk has come to */
+    uint32_t requests;     /* received by it and not answered yet */
+    struct request closed; /* what it asked in vain at an end that is closed */
 };
 
 /* Waits of one detail that one process ended. */
@@ -151,7 +169,10 @@ struct elapsed_analysis {
     struct exchange *exchanges; /* [end_place - 1] */
     size_t exchange_room;
     struct scratch requests; /* struct request: with an answer */
-    uint64_t unanswered;
+    struct scratch tries;    /* struct try */
+    struct askings askings;
+    struct asking_step asking; /* of the current event */
+    uint64_t unanswered, unfinished;
     struct lookup servers; /* processes that have received a request */
     struct intern wait_keys;
     struct wait_sum *wait_sums;
@@ -201,6 +222,11 @@ enum elapsed_kind elapsed_waited_for(const struct elapsed_analysis *analysis,
                                      const struct elapsed_thread *thread,
                                      const struct history_event *event,
                                      const struct interval *interval);
+
+/* Whether the thread, asleep, waited for the connection whose CONNECT or CONNECTFAILED this is. */
+bool elapsed_is_reply_to_connect(const struct elapsed_analysis *analysis,
+                                 const struct elapsed_thread *thread,
+                                 const struct history_event *event);
 
 /* The same if that is a call that waits for any of several paths. */
 enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *analysis,
@@ -267,8 +293,11 @@ uint64_t elapsed_take_no_cpu(const struct elapsed_analysis *analysis,
 
 /* ---- elapsed_requests.c ---- */
 
-/* An end of a path begins, or ends. Returns 0 or a negative errno. */
-int elapsed_end_path(struct elapsed_analysis *analysis, uint32_t end_place);
+/* A DESTROYPATH. Returns 0 or a negative errno. */
+int elapsed_end_path(struct elapsed_analysis *analysis, const struct history_event *event);
+
+/* A SYN of the connection at this end was lost, and sent again. */
+void elapsed_note_resent(struct elapsed_analysis *analysis, uint32_t end_place);
 
 /* A SEND or RECEIVE of a thread, with its interval. */
 int elapsed_note_message(struct elapsed_analysis *analysis, const struct history_event *event,

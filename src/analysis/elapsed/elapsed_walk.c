@@ -519,23 +519,57 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
 
 #define STEPS_MOST 1000000 /* of one request */
 
-static void walk_request(struct walk *walk, const struct request *request)
+/* Back to `floor`, from an interval of the request. */
+static void walk_part(struct walk *walk, uint32_t index, uint64_t floor)
 {
-    uint32_t index = request->last;
-    uint64_t end = interval_at(walk->analysis, index)->end;
-
-    walk->now = end;
-    walk->floor = request->begin < end ? request->begin : end;
+    walk->floor = floor;
     walk->depth = walk->waiter_count = 0;
     enter_request(walk, index);
-    walk->account->time += end - walk->floor;
-    for (uint32_t i = 0; index != 0 && walk->now > walk->floor && i < STEPS_MOST; i++) {
+    for (uint32_t i = 0; index != 0 && walk->now > floor && i < STEPS_MOST && !walk->failed; i++) {
         index = step_of_request(walk, index, i == 0);
         walk->account->intervals++;
-        if (walk->failed)
-            return;
     }
-    charge(walk, walk->floor, ELAPSED_UNKNOWN, 0);
+    charge(walk, floor, ELAPSED_UNKNOWN, 0);
+}
+
+/* The tries that had no answer, to the first one. */
+static void charge_tries(struct walk *walk, const struct request *request)
+{
+    for (uint32_t at = request->tries; at != 0 && !walk->failed;) {
+        const struct try *try = (const struct try *)walk->analysis->tries.at + (at - 1);
+        charge(walk, try->begin, ELAPSED_NO_ANSWER, try->detail);
+        at = try->previous;
+    }
+}
+
+/* What the client did between the connect and the first try, and the connect. */
+static void charge_connect(struct walk *walk, const struct request *request)
+{
+    if (request->connected < walk->now)
+        walk_part(walk, request->first, request->connected);
+    walk->floor = request->begin;
+    uint64_t resent = request->is_resent ? asking_resent(request->connected - request->begin) : 0;
+    charge(walk, request->begin + resent, ELAPSED_CONNECT, request->connects);
+    charge(walk, request->begin, ELAPSED_RESENT_SYN, request->connects);
+}
+
+static void walk_request(struct walk *walk, const struct request *request)
+{
+    uint64_t end = interval_at(walk->analysis, request->last)->end;
+    uint64_t begin = request->begin < end ? request->begin : end;
+
+    walk->now = end;
+    walk->account->time += end - begin;
+    walk_part(walk, request->last,
+              request->sent < begin ? begin
+              : request->sent < end ? request->sent
+                                    : end);
+    walk->floor = begin;
+    charge_tries(walk, request);
+    if (request->connected != 0)
+        charge_connect(walk, request);
+    walk->floor = begin;
+    charge(walk, begin, ELAPSED_UNKNOWN, 0);
 }
 
 /* The hops were found from the end backwards. */
@@ -620,6 +654,11 @@ static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_reque
 
     requests->count = count;
     requests->unanswered = analysis->unanswered;
+    requests->unfinished = analysis->unfinished;
+    for (uint32_t i = 0; i < count; i++) {
+        requests->retried += request_at(analysis, i)->tries != 0;
+        requests->connects += request_at(analysis, i)->connected != 0;
+    }
     walk.failed = lengths == NULL;
     for (uint32_t i = 0; i < count && !walk.failed; i += stride) {
         const struct request *request = request_at(analysis, i);

@@ -29,6 +29,7 @@ static const struct {
     [FINDING_ANSWERS] = {"service_time", ORDER_EXPLAINS},
     [FINDING_ANSWER_LAG] = {"request_latency", ORDER_EXPLAINS},
     [FINDING_REQUESTS] = {"request_paths", ORDER_EXPLAINS},
+    [FINDING_UNANSWERED] = {"unanswered", ORDER_TO_DO},
     [FINDING_NAGLE] = {"nagle", ORDER_TO_DO},
     [FINDING_OWN_CONNECTIONS] = {"connection_per_request", ORDER_TO_DO},
     [FINDING_POOL] = {"pool", ORDER_TO_DO},
@@ -170,6 +171,9 @@ void finding_values(const struct findings_from *from, const struct finding *find
     case FINDING_ANSWERS:
     case FINDING_ANSWER_LAG:
         add_process(&values, finding->answers.process);
+        break;
+    case FINDING_UNANSWERED:
+        add_process(&values, finding->asked.process);
         break;
     case FINDING_NAGLE:
         of_one(&values, finding->nagle.process, finding->nagle.time);

@@ -50,6 +50,7 @@ enum finding_kind {
     FINDING_ANSWERS,    /* a server's service times, to the last byte: .answers */
     FINDING_ANSWER_LAG, /* a client's request latencies, likewise: .answers */
     FINDING_REQUESTS,   /* a common request path: .requests */
+    FINDING_UNANSWERED, /* questions to an address had no answer: .asked */
 
     FINDING_NAGLE,           /* small sends wait for delayed acknowledgements: .nagle */
     FINDING_OWN_CONNECTIONS, /* nearly each request makes a connection of its own: .own_connections */
@@ -162,8 +163,8 @@ struct finding {
             uint64_t longest; /* the path's length ... */
             uint64_t less;    /* ... and by how much it shrinks if they are twice as fast */
             uint64_t elapsed; /* ns until the end of the path */
-            uint64_t
-                no_cpu; /* ns of it in which one of their name, or of the tree any, could have run, but had no CPU */
+            /* ns of it in which one of their name, or of the tree any, could have run, but had no CPU */
+            uint64_t no_cpu;
         } critical;
         struct {
             uint64_t time;    /* of waits on the path, or in flight */
@@ -185,7 +186,14 @@ struct finding {
             uint32_t process;
             uint64_t count, median, p99, most;
             uint64_t first_median; /* of the times to the first byte */
+            const struct request_parts *parts;
+            uint64_t sum; /* of the times to the last byte */
         } answers;
+        struct {
+            const struct communication_path *path;
+            int asks;         /* which of its ends is the client's */
+            uint32_t process; /* the client; NO_PROCESS: several, or unknown */
+        } asked;
         struct {
             const struct causality_path *path;
             uint64_t of; /* all paths that requests took */

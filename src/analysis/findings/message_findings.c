@@ -131,6 +131,8 @@ static int add_answers(const struct communication *communication, uint32_t proce
     finding->answers.most = histogram_max(times);
     finding->answers.first_median =
         histogram_quantile(&all->of[serves ? TIME_RESPONSE : TIME_REQUEST], 0.5);
+    finding->answers.parts = &communication->processes[process].asked;
+    finding->answers.sum = histogram_sum(times);
     return 0;
 }
 
@@ -169,6 +171,68 @@ static int find_answers(const struct communication *communication, enum time_kin
     return result;
 }
 
+/* ---- questions without an answer ---- */
+
+/* The end of the path that the client uses. */
+static int client_end(const struct communication *communication,
+                      const struct communication_path *path)
+{
+    for (int end = 0; end < 2; end++)
+        for (uint32_t i = 0; i < path->ends[end].count; i++)
+            if (communication->processes[path->ends[end].processes[i]].asked.unanswered > 0)
+                return end;
+    return 0;
+}
+
+static int add_unanswered(const struct communication *communication,
+                          const struct communication_path *path, struct findings *findings)
+{
+    int end = client_end(communication, path);
+    const struct party *client = &path->ends[end];
+    struct finding *finding =
+        findings_add(findings, FINDING_UNANSWERED,
+                     findings_share(path->asked.unanswered_time, communication->duration));
+
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->asked.path = path;
+    finding->asked.asks = end;
+    finding->asked.process = client->count == 1 ? client->processes[0] : NO_PROCESS;
+    return 0;
+}
+
+/* The path with most time of questions without an answer, but less than `below`; NULL: none. */
+static const struct communication_path *next_unanswered(const struct communication *communication,
+                                                        uint64_t below)
+{
+    const struct communication_path *most = NULL;
+
+    for (size_t i = 0; i < communication->path_count; i++) {
+        const struct communication_path *path = &communication->paths[i];
+        if (path->asked.unanswered_time < below &&
+            (most == NULL || path->asked.unanswered_time > most->asked.unanswered_time))
+            most = path;
+    }
+    return most;
+}
+
+static int find_unanswered(const struct communication *communication, struct findings *findings)
+{
+    const struct communication_path *path;
+    uint64_t below = UINT64_MAX;
+    int result = 0;
+
+    for (int i = 0; i < FINDINGS_FEW && result == 0; i++) {
+        path = next_unanswered(communication, below);
+        if (path == NULL ||
+            (double)path->asked.unanswered_time <= FINDING_SMALL * (double)communication->duration)
+            return 0;
+        below = path->asked.unanswered_time;
+        result = add_unanswered(communication, path, findings);
+    }
+    return result;
+}
+
 int findings_of_messages(const struct findings_from *from, struct findings *findings)
 {
     int result = find_waits(from->communication, findings);
@@ -179,6 +243,8 @@ int findings_of_messages(const struct findings_from *from, struct findings *find
         result = find_answers(from->communication, TIME_RESPONSE_WHOLE, FINDINGS_FEW, findings);
     if (result == 0)
         result = find_answers(from->communication, TIME_REQUEST_WHOLE, 1, findings);
+    if (result == 0)
+        result = find_unanswered(from->communication, findings);
     return result;
 }
 

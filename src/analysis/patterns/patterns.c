@@ -65,28 +65,6 @@ static struct pattern_place *place_of(struct patterns_analysis *analysis, uint32
     return &analysis->places[end_place - 1];
 }
 
-/* If no record shows which end called, it is the one that sends first. */
-static enum place_side side_of(const struct patterns_analysis *analysis,
-                               const struct history_event *event)
-{
-    const struct record *record = (const struct record *)event->event.header;
-    const struct path_record *path = identities_path(history_identities(analysis->history),
-                                                     event->event.origin, record->message.path);
-    bool guessed;
-
-    if (path == NULL || kind_is_pipe(path->kind) || kind_is_mq(path->kind) ||
-        path->kind == PATH_FILE)
-        return PLACE_NONE;
-    switch (path_side(path, &guessed)) {
-    case PATH_SIDE_CALLS:
-        return PLACE_CALLS;
-    case PATH_SIDE_SERVES:
-        return PLACE_SERVES;
-    default:
-        return record->header.id == EVENT_RECEIVE ? PLACE_SERVES : PLACE_CALLS;
-    }
-}
-
 /* ---- events ---- */
 
 static int end_thread(struct patterns_analysis *analysis, struct pattern_thread *thread)
@@ -115,13 +93,17 @@ static int forget(struct patterns_analysis *analysis, const struct history_event
 static int note_message(struct patterns_analysis *analysis, const struct history_event *event,
                         struct pattern_thread *thread)
 {
+    const struct record *record = (const struct record *)event->event.header;
     struct pattern_place *place = place_of(analysis, event->end_place);
 
     if (place == NULL)
         return event->end_place == 0 ? 0 : -ENOMEM;
-    if (place->side == PLACE_NOT_KNOWN)
-        place->side = (uint8_t)side_of(analysis, event);
-    if (place->side == PLACE_NONE)
+    if (place->side == ASKING_SIDE_NOT_KNOWN)
+        place->side =
+            (uint8_t)asking_side_of(identities_path(history_identities(analysis->history),
+                                                    event->event.origin, record->message.path),
+                                    record);
+    if (place->side == ASKING_NO_SIDE)
         return 0;
     int result = trips_note_message(analysis, event, thread, place);
     return result < 0 ? result : pools_note_message(analysis, event, thread, place);

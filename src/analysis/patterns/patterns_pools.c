@@ -136,11 +136,11 @@ int pools_note_message(struct patterns_analysis *analysis, const struct history_
     const struct record_header *header = event->event.header;
     int result = 0;
 
-    if (place->side == PLACE_SERVES && header->id == EVENT_RECEIVE) {
+    if (place->side == ASKING_SERVES && header->id == EVENT_RECEIVE) {
         note_request(place, header->time);
         return 0;
     }
-    if (place->side == PLACE_SERVES && header->id == EVENT_SEND) {
+    if (place->side == ASKING_SERVES && header->id == EVENT_SEND) {
         if (place->is_open)
             result = note_answer(analysis, event, thread, place->received);
         else

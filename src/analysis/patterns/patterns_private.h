@@ -11,6 +11,7 @@
 #ifndef DPM_PATTERNS_PRIVATE_H
 #define DPM_PATTERNS_PRIVATE_H
 
+#include "analysis/client_requests.h"
 #include "analysis/patterns/patterns.h"
 #include "base/lookup.h"
 
@@ -71,7 +72,7 @@ struct pattern_process {
 
 /* An end of a connection. */
 struct pattern_place {
-    uint8_t side;      /* enum place_side */
+    uint8_t side;      /* enum asking_side */
     bool is_open;      /* SERVES: a request was received and is not answered */
     uint32_t row;      /* CALLS: of the exchanges */
     uint64_t received; /* SERVES: when */
@@ -83,8 +84,6 @@ struct pattern_place {
     uint64_t asked, answered; /* CALLS: the latest exchange; answered 0: not yet */
     uint32_t number;          /* of its PATH */
 };
-
-enum place_side { PLACE_NOT_KNOWN, PLACE_CALLS, PLACE_SERVES, PLACE_NONE };
 
 struct exchange_state {
     struct exchange_row row;

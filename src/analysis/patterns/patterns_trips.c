@@ -227,8 +227,8 @@ static int note_called(struct patterns_analysis *analysis, const struct history_
 int trips_note_message(struct patterns_analysis *analysis, const struct history_event *event,
                        struct pattern_thread *thread, struct pattern_place *place)
 {
-    return place->side == PLACE_SERVES ? note_served(analysis, event, thread)
-                                       : note_called(analysis, event, thread, place);
+    return place->side == ASKING_SERVES ? note_served(analysis, event, thread)
+                                        : note_called(analysis, event, thread, place);
 }
 
 int trips_end_thread(struct patterns_analysis *analysis, struct pattern_thread *thread)
@@ -243,7 +243,7 @@ int trips_end_thread(struct patterns_analysis *analysis, struct pattern_thread *
 int trips_note_connect(struct patterns_analysis *analysis, const struct history_event *event,
                        struct pattern_thread *thread, struct pattern_place *place)
 {
-    place->side = PLACE_CALLS;
+    place->side = ASKING_CALLS;
     place->took = message_span((const struct record *)event->event.header);
     place->connecting = event->event.header->time - place->took;
     int result = place->row != 0 ? 0 : row_of(analysis, event, thread, &place->row);
@@ -260,7 +260,7 @@ int trips_note_network(struct patterns_analysis *analysis, const struct record *
     struct exchange_state *state = exchange_at(analysis, place->row);
     uint64_t took = place->took;
 
-    if (state == NULL || place->side != PLACE_CALLS || record->network.retransmitted == 0 ||
+    if (state == NULL || place->side != ASKING_CALLS || record->network.retransmitted == 0 ||
         took < RESENT_FIRST)
         return 0;
     place->took = 0; /* it counts once */

@@ -300,7 +300,7 @@ static void note_wait(struct pauses_analysis *analysis, const struct history_eve
     struct pause_process *process = process_at(analysis, thread->process);
 
     if (record->header.id == EVENT_RECEIVECALL && record->message.path == 0) {
-        process->loops += is_for_any(record->message.offset);
+        process->loops += is_for_any(any_call(record));
     } else if (record->header.id == EVENT_RECEIVECALL) {
         thread->waits_since = record->header.time;
         thread->waits_at = event->end_place;

@@ -16,25 +16,25 @@ static int cover(struct statistics *statistics, const struct usage *usage, uint6
 /* Whether an answer is in progress that counts when it ends. */
 static bool is_open(const struct usage *usage)
 {
-    return usage->asked != 0 && !usage->checks.are_made;
+    return usage->request != 0 && !usage->checks.are_made;
 }
 
 int answers_cover(struct statistics *statistics, const struct usage *usage)
 {
-    return is_open(usage) ? cover(statistics, usage, usage->asked, usage->last_time) : 0;
+    return is_open(usage) ? cover(statistics, usage, usage->request, usage->answered) : 0;
 }
 
 int answers_close(struct usage *to, const struct usage *from)
 {
     return is_open(from)
-               ? usage_values_add(to, VALUE_ANSWER_WHOLE, time_since(from->asked, from->last_time))
+               ? usage_values_add(to, VALUE_ANSWER_WHOLE, time_since(from->request, from->answered))
                : 0;
 }
 
 int answers_add_open(const struct usage *usage, struct histogram *histogram, unsigned most)
 {
     return is_open(usage)
-               ? histogram_add(histogram, time_since(usage->asked, usage->last_time), most)
+               ? histogram_add(histogram, time_since(usage->request, usage->answered), most)
                : 0;
 }
 
@@ -94,47 +94,162 @@ static bool check_gaps(const struct statistics *statistics, struct endpoint *end
 static int end_answer(struct statistics *statistics, struct usage *usage)
 {
     struct answer_checks *checks = &usage->checks;
-    uint64_t asked = usage->asked;
+    uint64_t request = usage->request;
 
-    usage->asked = 0;
+    usage->request = 0;
     if (checks->are_made) {
-        checks->held.asked = checks->gap ? 0 : asked;
+        checks->held.asked = checks->gap ? 0 : request;
         checks->held.began = checks->began;
-        checks->held.ended = usage->last_time;
+        checks->held.ended = usage->answered;
         return 0;
     }
-    int result = usage_values_add(usage, VALUE_ANSWER_WHOLE, time_since(asked, usage->last_time));
-    return result < 0 ? result : cover(statistics, usage, asked, usage->last_time);
+    int result = usage_values_add(usage, VALUE_ANSWER_WHOLE, time_since(request, usage->answered));
+    return result < 0 ? result : cover(statistics, usage, request, usage->answered);
 }
 
-static int begin_answer(struct usage *usage, uint64_t when)
+static int begin_answer(struct usage *usage, uint64_t request, uint64_t when)
 {
-    usage->asked = usage->last_time;
-    usage->checks.began = when;
-    return usage->checks.are_made ? 0
-                                  : usage_values_add(usage, VALUE_ANSWER, when - usage->last_time);
+    usage->request = request;
+    usage->answered = usage->checks.began = when;
+    return usage->checks.are_made
+               ? 0
+               : usage_values_add(usage, VALUE_ANSWER, time_since(request, when));
 }
 
-/* The role is that of the path; if unknown, a process that receives first is the server. */
-int answers_note(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
-                 const struct record *record, uint64_t when)
+/* ---- as a server ---- */
+
+static int note_served(struct statistics *statistics, struct usage *usage,
+                       const struct record *record, uint64_t when)
 {
     uint8_t before = usage->last, id = record->header.id;
     int result = 0;
 
-    if (kind_is_pipe(endpoint->kind))
+    if (id == EVENT_RECEIVE && usage->request != 0)
+        result = end_answer(statistics, usage);
+    else if (id == EVENT_SEND && before == EVENT_RECEIVE && when >= usage->last_time)
+        result = begin_answer(usage, usage->last_time, when);
+    else if (id == EVENT_SEND && usage->request != 0)
+        usage->answered = when;
+    return result;
+}
+
+/* ---- as a client ---- */
+
+/* What was before its answer was waited for. */
+static void add_parts(struct request_parts *asked, const struct question *question)
+{
+    uint64_t connecting = time_since(question->begin, question->connected);
+
+    if (question->connected != 0) {
+        asked->connects++;
+        asked->connect_time += connecting;
+    }
+    if (question->tries > 1) {
+        asked->retried++;
+        asked->retry_time += time_since(question->first_sent, question->sent);
+    }
+}
+
+/* Several processes may ask at one end: an answer is to the one that receives it, if that has asked. */
+static int note_answer(struct statistics *statistics, struct usage *usage, uint64_t when,
+                       const struct asking_step *step)
+{
+    uint64_t begin = usage->asks;
+    int result = 0;
+
+    if (begin == 0 || usage->last != EVENT_SEND) {
+        if (usage->request != 0)
+            usage->answered = when;
+        return 0;
+    }
+    usage->asks = 0;
+    if (usage->request != 0)
+        result = end_answer(statistics, usage);
+    if (step->what == ASKING_ANSWERED && step->question->begin > begin)
+        begin = step->question->begin; /* another end has answered what was asked before */
+    if (step->what == ASKING_ANSWERED && !usage->checks.are_made)
+        add_parts(&usage->asked, step->question);
+    return result < 0 ? result : begin_answer(usage, begin, when);
+}
+
+static int note_asked(struct statistics *statistics, struct usage *usage, uint64_t when,
+                      const struct asking_step *step)
+{
+    switch (step->what) {
+    case ASKING_BEGINS:
+        usage->asks = step->question->begin;
+        break;
+    case ASKING_GOES_ON:
+        if (usage->last != EVENT_SEND)
+            usage->asks = when;
+        break;
+    case ASKING_REPEATS:
+        break;
+    case ASKING_ANSWERED:
+    case ASKING_MORE:
+        return note_answer(statistics, usage, when, step);
+    default:
+        return 0;
+    }
+    return usage->request != 0 ? end_answer(statistics, usage) : 0;
+}
+
+static struct usage *usage_at(struct statistics *statistics, uint32_t end_place)
+{
+    struct endpoint *endpoint =
+        end_place == 0 ? NULL : places_find(&statistics->endpoints, end_place - 1);
+
+    return endpoint == NULL || !endpoint->present ? NULL : endpoint->last_used;
+}
+
+void answers_note_network(struct usage *usage, const struct asking_step *step)
+{
+    if (usage == NULL || !step->is_resent || usage->checks.are_made)
+        return;
+    usage->asked.resent++;
+    usage->asked.resent_time += asking_resent(step->connecting);
+}
+
+void answers_note_vain(struct statistics *statistics, const struct history_event *event)
+{
+    const struct asking_step *step = &statistics->asking;
+    struct usage *in_vain = usage_at(statistics, step->vain_end);
+    struct usage *late = step->is_late ? usage_at(statistics, event->end_place) : NULL;
+
+    if (statistics->origins[event->event.origin].recorded.rules > 0)
+        return; /* the answer may be among what they removed */
+    if (in_vain != NULL) {
+        in_vain->asked.unanswered++;
+        in_vain->asked.unanswered_time += step->vain_time;
+        if (step->vain_time > in_vain->asked.unanswered_most)
+            in_vain->asked.unanswered_most = step->vain_time;
+    }
+    if (late != NULL && late->asked.unanswered > 0) {
+        late->asked.unanswered--;
+        late->asked.unanswered_time = time_since(step->late_time, late->asked.unanswered_time);
+        if (late->asked.unanswered == 0)
+            late->asked.unanswered_most = 0;
+    }
+}
+
+/* ---- messages ---- */
+
+int answers_note(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
+                 const struct record *record, uint64_t when, const struct asking_step *step)
+{
+    uint8_t id = record->header.id;
+    int result = 0;
+
+    if (step->side == ASKING_NO_SIDE || step->side == ASKING_SIDE_NOT_KNOWN)
         return 0; /* of messages one way none is an answer */
-    if (before == 0)
-        usage->serves = endpoint->role == PATH_ROLE_ACCEPTED ||
-                        (endpoint->role == PATH_ROLE_UNKNOWN && id == EVENT_RECEIVE);
+    usage->serves = step->side == ASKING_SERVES;
     uint8_t asks = usage->serves ? EVENT_RECEIVE : EVENT_SEND;
     bool checks = check_gaps(statistics, endpoint, usage, record);
     if (checks && id != asks)
         result = count_held(statistics, usage);
-    if (result == 0 && id == asks && usage->asked != 0)
-        result = end_answer(statistics, usage);
-    else if (result == 0 && id != asks && before == asks && when >= usage->last_time)
-        result = begin_answer(usage, when);
+    if (result == 0)
+        result = usage->serves ? note_served(statistics, usage, record, when)
+                               : note_asked(statistics, usage, when, step);
     if (id == asks)
         usage->checks.gap = false;
     usage->last = id;

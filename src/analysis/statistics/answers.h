@@ -2,9 +2,11 @@
 /*
  * answers.h: request latencies of clients, service times of servers. Private to statistics/.
  *
- *      client   SEND ........... RECEIVE ... RECEIVE ... RECEIVE   SEND
+ *      client   connect, SEND .. RECEIVE ... RECEIVE ... RECEIVE   SEND
  *               |-- VALUE_ANSWER -->|                       |      the next request
  *               |-- VALUE_ANSWER_WHOLE -------------------->|
+ *
+ * Which connects, retries and answers belong to a request of a client, client_requests.h knows.
  *
  * After selection rules a message in between may be missing, and the time would be that of no request. So it counts only
  * once both directions have gone on without a gap in their positions:
@@ -15,8 +17,9 @@
 #define DPM_ANSWERS_H
 
 #include "base/histogram.h"
-#include "event/event.h"
+#include "history/history.h"
 
+struct asking_step;
 struct endpoint;
 struct statistics;
 struct usage;
@@ -33,9 +36,15 @@ struct answer_checks {
 
 /* These return 0 or -ENOMEM. */
 
-/* Notes a message of a usage of this endpoint. */
+/* Notes a message of a usage of this endpoint, and what it is for the client that asks there. */
 int answers_note(struct statistics *statistics, struct endpoint *endpoint, struct usage *usage,
-                 const struct record *record, uint64_t when);
+                 const struct record *record, uint64_t when, const struct asking_step *step);
+
+/* A NETWORK of its endpoint. */
+void answers_note_network(struct usage *usage, const struct asking_step *step);
+
+/* Any event: a question of a client is known to have no answer, or to have one after all. */
+void answers_note_vain(struct statistics *statistics, const struct history_event *event);
 
 /* Adds the answer in progress to the time covered by answers of its process. */
 int answers_cover(struct statistics *statistics, const struct usage *usage);

@@ -117,7 +117,7 @@ static int add_alone(struct building *building, const struct endpoint *endpoint)
         building->result->dropped += endpoint->dropped;
         building->result->refused += endpoint->refused;
     }
-    return usages_add_to_processes(building->result, endpoint->usages, NULL);
+    return usages_add_to_processes(building->result, endpoint->usages, NULL, NULL);
 }
 
 static int add_endpoint(struct building *building, struct endpoint *endpoint)
@@ -150,7 +150,7 @@ static int add_all_endpoints(struct building *building)
 static int add_all(struct building *building)
 {
     const struct ended_rows *ended = &building->statistics->ended;
-    int result = usages_add_to_processes(building->result, ended->alone, NULL);
+    int result = usages_add_to_processes(building->result, ended->alone, NULL, NULL);
 
     for (uint32_t i = 0; result == 0 && i < ended->likes.keys.count; i++)
         result = add_ended(building, &ended->rows[i]);

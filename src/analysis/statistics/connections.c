@@ -422,11 +422,12 @@ static int add_to_process(struct communication *rows, const struct usage *usage)
 
     add_traffic(&row->sent, &usage->sent);
     add_traffic(&row->received, &usage->received);
+    add_asked(&row->asked, &usage->asked);
     return result < 0 ? result : add_all_times(usage, &row->times, HISTOGRAM_MOST);
 }
 
 int usages_add_to_processes(struct communication *rows, const struct usage *first,
-                            struct times *times)
+                            struct times *times, struct request_parts *asked)
 {
     int result = 0;
 
@@ -434,6 +435,8 @@ int usages_add_to_processes(struct communication *rows, const struct usage *firs
         result = add_to_process(rows, usage);
         if (result == 0 && times != NULL)
             result = add_all_times(usage, times, USAGE_BUCKETS);
+        if (asked != NULL)
+            add_asked(asked, &usage->asked);
     }
     return result;
 }
@@ -568,7 +571,7 @@ int connection_add(struct communication *rows, const struct connection *connecti
             parties[i].address = addresses[i];
     }
     for (int i = 0; result == 0 && i < ends; i++)
-        result = usages_add_to_processes(rows, connection->usages[i], &path->times);
+        result = usages_add_to_processes(rows, connection->usages[i], &path->times, &path->asked);
     for (int i = 0; result == 0 && i < ends; i++)
         result = add_direction(rows, connection, i, senders[i], parties, &path->sizes);
     return result;

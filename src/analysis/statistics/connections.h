@@ -60,8 +60,8 @@ void connection_note_senders(const struct connection *connection, uint32_t sende
 int connection_add(struct communication *rows, const struct connection *connection,
                    const uint32_t senders[2], struct communication_path *path);
 
-/* Adds the counts of usages without a connection to their processes. */
+/* Adds the counts of usages without a connection to their processes; `times` and `asked` (or NULL): and there. */
 int usages_add_to_processes(struct communication *rows, const struct usage *first,
-                            struct times *times);
+                            struct times *times, struct request_parts *asked);
 
 #endif

@@ -120,6 +120,7 @@ static int add_counts(struct usage *to, const struct usage *from)
     add_traffic(&to->sent, &from->sent);
     add_traffic(&to->received, &from->received);
     add_traffic(&to->unselected, &from->unselected);
+    add_asked(&to->asked, &from->asked);
     return usage_values_merge(to, from) < 0 ? -ENOMEM : messages_close(to, from);
 }
 

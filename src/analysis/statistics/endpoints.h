@@ -21,7 +21,10 @@ struct usage {
     uint8_t last;       /* EVENT_SEND or EVENT_RECEIVE; 0: neither yet */
     bool serves;        /* as the server */
     uint64_t last_time; /* of its last message */
-    uint64_t asked;     /* when the request came whose answer is in progress; 0: none is */
+    uint64_t asks;      /* as a client: when its request began that has no answer yet; 0: none */
+    uint64_t request;   /* when the one began whose answer is in progress; 0: none is ... */
+    uint64_t answered;  /* ... and its latest piece came */
+    struct request_parts asked; /* as a client */
     struct answer_checks checks;
     struct traffic sent;
     struct traffic received;

@@ -318,6 +318,9 @@ int events_count(struct statistics *statistics, const struct history_event *even
     struct statistics_origin *origin = &statistics->origins[event->event.origin];
 
     fetch(statistics, event);
+    if (askings_see(&statistics->askings, statistics->identities, event, &statistics->asking) < 0)
+        return -ENOMEM;
+    answers_note_vain(statistics, event);
     statistics->events++;
     if (event->when > origin->last_event)
         origin->last_event = event->when;

@@ -179,7 +179,7 @@ int messages_count(struct statistics *statistics, struct endpoint *endpoint, str
     if (result == 0 && (is_sent || (has_any(&share) && endpoint->partner != endpoint)))
         result = intervals_count(statistics, endpoint->origin, &share, event->when);
     /* all unknown paths share one endpoint, so messages cannot be distinguished */
-    return result < 0 || !endpoint->known
-               ? result
-               : answers_note(statistics, endpoint, usage, record, event->when);
+    return result < 0 || !endpoint->known ? result
+                                          : answers_note(statistics, endpoint, usage, record,
+                                                         event->when, &statistics->asking);
 }

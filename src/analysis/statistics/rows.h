@@ -23,6 +23,7 @@ void times_done(struct times *times);
 void add_path_sums(struct communication_path *sum, const struct communication_path *more);
 
 /* These return 0 or -ENOMEM. */
+void add_asked(struct request_parts *sum, const struct request_parts *more);
 int add_times(struct times *sum, const struct times *more);
 int add_process_sums(struct communication_process *sum, const struct communication_process *more);
 

@@ -39,6 +39,21 @@ static void subtract_covered(struct covered_times *later, const struct covered_t
     later->held = less(later->held, earlier->held);
 }
 
+/* The longest of an interval is not known. */
+static void subtract_parts(struct request_parts *later, const struct request_parts *earlier)
+{
+    later->connects = less(later->connects, earlier->connects);
+    later->connect_time = less(later->connect_time, earlier->connect_time);
+    later->resent = less(later->resent, earlier->resent);
+    later->resent_time = less(later->resent_time, earlier->resent_time);
+    later->retried = less(later->retried, earlier->retried);
+    later->retry_time = less(later->retry_time, earlier->retry_time);
+    later->unanswered = less(later->unanswered, earlier->unanswered);
+    later->unanswered_time = less(later->unanswered_time, earlier->unanswered_time);
+    if (later->unanswered_most > later->unanswered_time)
+        later->unanswered_most = later->unanswered_time;
+}
+
 static void subtract_process(struct communication_process *later,
                              const struct communication_process *earlier)
 {
@@ -48,6 +63,7 @@ static void subtract_process(struct communication_process *later,
     subtract_scheduled(&later->scheduled, &earlier->scheduled);
     subtract_traffic(&later->sent, &earlier->sent);
     subtract_traffic(&later->received, &earlier->received);
+    subtract_parts(&later->asked, &earlier->asked);
     subtract_covered(&later->covered, &earlier->covered);
     histogram_subtract(&later->sizes, &earlier->sizes);
     for (unsigned kind = 0; kind < TIME_KINDS; kind++)

@@ -56,6 +56,7 @@ void statistics_free(struct statistics *statistics)
     failures_done(&statistics->failures);
     files_done(&statistics->files);
     coverings_done(&statistics->coverings);
+    askings_done(&statistics->askings);
     communication_free(statistics->rows);
     free(statistics->origins);
     free(statistics);
@@ -204,6 +205,12 @@ static int add_of_kernel(struct statistics *statistics, const struct history_eve
 
     if (endpoint == NULL)
         return -ENOMEM;
+    if (record->header.id == EVENT_NETWORK && event->end_place != 0) {
+        if (askings_see(&statistics->askings, statistics->identities, event, &statistics->asking) <
+            0)
+            return -ENOMEM;
+        answers_note_network(endpoint->last_used, &statistics->asking);
+    }
     if (record->header.id == EVENT_NETWORK)
         add_network_record(endpoint, record);
     else

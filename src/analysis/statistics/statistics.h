@@ -58,6 +58,18 @@ enum time_kind {
     TIME_KINDS,
 };
 
+/* What the request latencies of a client consist of, and its questions without an answer (analysis/client_requests.h). Times in
+ * ns, summed. */
+struct request_parts {
+    uint64_t connects, connect_time; /* requests for which a connection was made, and that time */
+    uint64_t resent, resent_time;    /* of these: a SYN was lost and sent again */
+    uint64_t retried,
+        retry_time; /* requests that were asked again, and the time until the last try */
+    uint64_t unanswered,
+        unanswered_time; /* questions without an answer, and how long they were waited for ... */
+    uint64_t unanswered_most; /* ... at most */
+};
+
 /* in ns */
 struct times {
     struct histogram of[TIME_KINDS];
@@ -115,6 +127,7 @@ struct communication_process {
     uint64_t failed_sends;  /* calls, of ended threads only */
     uint64_t failed_receives;
     struct times times;
+    struct request_parts asked; /* as a client */
     struct covered_times {
         uint64_t response, request; /* of TIME_RESPONSE_WHOLE, TIME_REQUEST_WHOLE */
         uint64_t reads, writes;     /* of files; the duration: not known */
@@ -170,13 +183,14 @@ struct communication_path {
     uint64_t connections; /* that share this row */
     uint64_t ended;       /* of these */
     struct times times;
-    struct queue_length queue; /* both directions */
-    struct traffic sent;       /* from local to remote */
-    struct traffic received;   /* from remote to local */
-    struct histogram sizes;    /* bytes of a message, both directions */
-    uint64_t dropped;          /* datagrams dropped by a full receive queue, both directions */
-    uint64_t refused;          /* ... by the receiver's socket filter, or as damaged */
-    uint64_t duplicates;       /* datagrams received twice, both directions */
+    struct request_parts asked; /* by its clients */
+    struct queue_length queue;  /* both directions */
+    struct traffic sent;        /* from local to remote */
+    struct traffic received;    /* from remote to local */
+    struct histogram sizes;     /* bytes of a message, both directions */
+    uint64_t dropped;           /* datagrams dropped by a full receive queue, both directions */
+    uint64_t refused;           /* ... by the receiver's socket filter, or as damaged */
+    uint64_t duplicates;        /* datagrams received twice, both directions */
     struct network network;
     struct held_messages held_sent, held_received; /* of those in `sent` and `received` */
 };

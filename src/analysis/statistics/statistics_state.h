@@ -11,6 +11,7 @@
 #ifndef DPM_STATISTICS_STATE_H
 #define DPM_STATISTICS_STATE_H
 
+#include "analysis/client_requests.h"
 #include "analysis/statistics/coverings.h"
 #include "analysis/statistics/ended.h"
 #include "analysis/statistics/endpoints.h"
@@ -31,8 +32,8 @@ struct statistics_origin {
     bool machine_known;
     struct recorded_types recorded;
     uint32_t meter; /* enum meter_kind */
-    uint64_t
-        first_time; /* of its records, ns, monotonic clock; if there are others, without those of the meter's start */
+    /* of its records, ns, monotonic clock, without those of the meter's start if there are others */
+    uint64_t first_time;
     uint64_t last_time;
     uint64_t last_event; /* when its latest event happened */
     struct origin_load load;
@@ -76,6 +77,8 @@ struct statistics {
     struct intervals intervals;
     struct cgroup_states cgroups;
     struct coverings coverings;
+    struct askings askings;
+    struct asking_step asking; /* of the current event */
     uint64_t events;
     uint64_t unknown_streams;
     uint64_t unseen_bytes;

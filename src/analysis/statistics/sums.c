@@ -25,6 +25,20 @@ void add_held(struct held_messages *sum, const struct held_messages *more)
     sum->time += more->time;
 }
 
+void add_asked(struct request_parts *sum, const struct request_parts *more)
+{
+    sum->connects += more->connects;
+    sum->connect_time += more->connect_time;
+    sum->resent += more->resent;
+    sum->resent_time += more->resent_time;
+    sum->retried += more->retried;
+    sum->retry_time += more->retry_time;
+    sum->unanswered += more->unanswered;
+    sum->unanswered_time += more->unanswered_time;
+    if (more->unanswered_most > sum->unanswered_most)
+        sum->unanswered_most = more->unanswered_most;
+}
+
 int add_times(struct times *sum, const struct times *more)
 {
     int result = 0;
@@ -77,6 +91,7 @@ int add_process_sums(struct communication_process *sum, const struct communicati
     sum->failed_sends += more->failed_sends;
     sum->failed_receives += more->failed_receives;
     add_queue(&sum->queue, &more->queue);
+    add_asked(&sum->asked, &more->asked);
     int result = histogram_merge(&sum->sizes, &more->sizes, HISTOGRAM_MOST);
     return result < 0 ? result : add_times(&sum->times, &more->times);
 }

@@ -393,7 +393,8 @@ static __always_inline void write_block(struct stream *stream, struct task_struc
         return;
     record->block.system_call = stream->block_call;
     record->block.state = stream->block_state;
-    ((uint64_t *)record)[5] = selects ? judged : block_duration(stream, record->header.time);
+    record->block.duration_and_object =
+        selects ? judged : block_duration(stream, record->header.time);
     fill_pc(&record->header, stream->blocked_pc);
     submit(record);
 }

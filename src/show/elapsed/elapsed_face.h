@@ -8,7 +8,7 @@
 #include "show/text/json.h"
 #include "show/text/table.h"
 
-#define ELAPSED_TEXT_SIZE 600
+#define ELAPSED_TEXT_SIZE 680
 
 /* What a row stands for besides its process: "in compress (libz.so.1)", "fdatasync in fsync_fname", "to 10.0.0.1:80". */
 void elapsed_what(const struct elapsed_row *row, char text[ELAPSED_TEXT_SIZE]);

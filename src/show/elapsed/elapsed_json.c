@@ -78,9 +78,11 @@ static json_t *requests_json(const struct elapsed_requests *requests)
     const struct elapsed_account *account = &requests->account;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "count", json_count(requests->count),
-        "unanswered", json_count(requests->unanswered), "followed", json_count(requests->followed),
-        "time_ns", json_count(account->time), "median_ns", json_count(requests->median), "p99_ns",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "count",
+        json_count(requests->count), "unanswered", json_count(requests->unanswered), "unfinished",
+        json_count(requests->unfinished), "retried", json_count(requests->retried), "connects",
+        json_count(requests->connects), "followed", json_count(requests->followed), "time_ns",
+        json_count(account->time), "median_ns", json_count(requests->median), "p99_ns",
         json_count(requests->p99), "spent_on_ns", kinds_json(account), "rows",
         json_array_of(account, account->row_count, row_json), "typical",
         requests->count == 0 ? json_null() : request_json(&requests->typical), "slowest",

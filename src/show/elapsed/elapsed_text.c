@@ -206,8 +206,13 @@ static void print_requests_sums(const struct elapsed_requests *requests, FILE *f
         fprintf(file, " They stand for %s.", count);
     }
     if (requests->unanswered > 0) {
-        show_counted(requests->unanswered, "more", count);
-        fprintf(file, " %" PRIu64 " more had no answer.", requests->unanswered);
+        show_counted(requests->unanswered, "question", count);
+        fprintf(file, " %s had no answer.", count);
+    }
+    if (requests->unfinished > 0) {
+        show_count(requests->unfinished, count);
+        fprintf(file, " %s more %s in progress at the end.", count,
+                requests->unfinished == 1 ? "was" : "were");
     }
 }
 

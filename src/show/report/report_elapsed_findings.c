@@ -166,6 +166,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_STOPPED] = "was stopped by a signal",
     [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
     [ELAPSED_INPUT] = "waited for input or output",
+    [ELAPSED_RESENT_SYN] = "waited to connect, until a lost SYN was sent again",
     [ELAPSED_NOT_STARTED] = "was not started yet",
     [ELAPSED_UNKNOWN] = "waited; no record says for what",
 };

@@ -86,7 +86,8 @@ report_say_function report_say_elapsed;
 
 /* report_message_findings.c */
 report_say_function report_say_wait, report_say_queue, report_say_answers, report_say_requests,
-    report_say_retransmits, report_say_dropped, report_say_failed, report_say_files;
+    report_say_unanswered, report_say_retransmits, report_say_dropped, report_say_failed,
+    report_say_files;
 
 /* report_path_findings.c */
 report_say_function report_say_critical, report_say_path_flights;

@@ -245,6 +245,7 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_ANSWERS] = report_say_answers,
     [FINDING_ANSWER_LAG] = report_say_answers,
     [FINDING_REQUESTS] = report_say_requests,
+    [FINDING_UNANSWERED] = report_say_unanswered,
     [FINDING_NAGLE] = report_say_nagle,
     [FINDING_OWN_CONNECTIONS] = report_say_own_connections,
     [FINDING_POOL] = report_say_pool,

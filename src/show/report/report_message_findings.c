@@ -65,11 +65,32 @@ static bool is_in_pieces(const struct finding *finding)
            finding->answers.median - finding->answers.first_median >= SHORT_TIME;
 }
 
+/* " Connecting took 57% of that time, retries 3%." Parts that do not matter are left out. */
+static void parts_text(const struct finding *finding, char *text, size_t size)
+{
+    const struct request_parts *parts = finding->answers.parts;
+    uint64_t small = finding->answers.sum / 20, sum = finding->answers.sum;
+    char connecting[UNIT_SIZE], retries[UNIT_SIZE];
+    bool connects = parts->connect_time > small, retried = parts->retry_time > small;
+
+    show_percent(parts->connect_time, sum, connecting);
+    show_percent(parts->retry_time, sum, retries);
+    text[0] = '\0';
+    if (finding->kind == FINDING_ANSWERS || sum == 0)
+        return;
+    if (connects && retried)
+        snprintf(text, size, " Connecting took %s%% of that time, retries %s%%.", connecting,
+                 retries);
+    else if (connects || retried)
+        snprintf(text, size, " %s took %s%% of that time.", connects ? "Connecting" : "Retries",
+                 connects ? connecting : retries);
+}
+
 void report_say_answers(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
     char who[PROCESS_TEXT_SIZE], cells[4][UNIT_SIZE], requests[COUNTED_SIZE];
-    char first[UNIT_SIZE], also[UNIT_SIZE + 64] = "";
+    char first[UNIT_SIZE], also[UNIT_SIZE + 64] = "", parts[2 * UNIT_SIZE + 80];
     bool in_pieces = is_in_pieces(finding);
 
     process_text(report->communication, finding->answers.process, who);
@@ -80,10 +101,38 @@ void report_say_answers(const struct report *report, const struct finding *findi
     show_duration(finding->answers.first_median, first);
     if (in_pieces)
         snprintf(also, sizeof(also), " The first byte came after %s (median).", first);
-    say(content, "Answers", "%s %s %s: %s%s median %s, p99 %s, max %s.%s", who,
+    parts_text(finding, parts, sizeof(parts));
+    say(content, "Answers", "%s %s %s: %s%s median %s, p99 %s, max %s.%s%s", who,
         finding->kind == FINDING_ANSWERS ? "answered" : "sent", requests,
         finding->kind == FINDING_ANSWERS ? "service time" : "request latency",
-        in_pieces ? " to the last byte" : "", cells[1], cells[2], cells[3], also);
+        in_pieces ? " to the last byte" : "", cells[1], cells[2], cells[3], also, parts);
+}
+
+void report_say_unanswered(const struct report *report, const struct finding *finding,
+                           struct report_content *content)
+{
+    const struct communication_path *path = finding->asked.path;
+    const struct request_parts *parts = &path->asked;
+    int asks = finding->asked.asks;
+    char client[END_TEXT_SIZE], server[END_TEXT_SIZE], questions[COUNTED_SIZE], count[UNIT_SIZE];
+    char mean[UNIT_SIZE], most[UNIT_SIZE], at_most[UNIT_SIZE + 32] = "";
+
+    party_text(report->communication, &path->ends[asks], client);
+    end_text(report->communication, &path->ends[1 - asks], asks == 0 ? path->remote : path->local,
+             server);
+    show_counted(parts->unanswered + histogram_count(&path->times.of[TIME_REQUEST_WHOLE]),
+                 "question", questions);
+    show_count(parts->unanswered, count);
+    show_duration(parts->unanswered_time / parts->unanswered, mean);
+    show_duration(parts->unanswered_most, most);
+    if (parts->unanswered > 1)
+        snprintf(at_most, sizeof(at_most), " on average, at most %s", most);
+    say(content, "Answers",
+        "%s of %s from %s to %s had no answer: %s waited %s%s%s. Check that the server works, or "
+        "ask "
+        "another one first.",
+        count, questions, client, server, path->ends[asks].count == 1 ? "it" : "they", mean,
+        parts->unanswered == 1 ? "" : " for each", at_most);
 }
 
 /* ---- requests ---- */

@@ -89,8 +89,9 @@ void report_say_resent(const struct report *report, const struct finding *findin
                "median %s, max %s; in %s (%s%% of the elapsed time) at least one waited. %s: a "
                "larger backlog for listen(), or faster accept(), would save at most that.",
                count, of, who, server, row->resent == 1 ? "was" : "were", half, most, time, share,
-               is_loopback(row->address) ? "The queue of the listener was full"
-                                         : "It was lost, or the queue of the listener was full");
+               is_loopback(row->address)
+                   ? "The queue of the listener was full, or a firewall dropped it"
+                   : "It was lost, or the queue of the listener was full");
 }
 
 void report_say_workers(const struct report *report, const struct finding *finding,

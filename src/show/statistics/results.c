@@ -504,6 +504,34 @@ static void matching(const struct communication *all, const void *row, struct re
             OF(times.of[TIME_REQUEST_WHOLE]), .flags = RESULT_REPEATS                              \
     }
 
+/* What the request latencies of clients consist of. */
+#define REQUEST_PARTS(OF)                                                                            \
+    {                                                                                                \
+        "requests.connects", "CONNECTS",     RESULT_COUNT,                                           \
+        OF(asked.connects),  .sum = SUM_ADD, .rank = 5},                                             \
+        {"requests.connect_ns",  "CONNECTING",   RESULT_NS,                                          \
+         OF(asked.connect_time), .sum = SUM_ADD, .rank = 2},                                         \
+        {"requests.resent_syns", "SYN RESENT",   RESULT_COUNT,                                       \
+         OF(asked.resent),       .sum = SUM_ADD, .rank = 3},                                         \
+        {"requests.resent_syn_ns", "RESENDING",    RESULT_NS,                                        \
+         OF(asked.resent_time),    .sum = SUM_ADD, .rank = 4},                                       \
+        {"requests.retried", "RETRIED", RESULT_COUNT, OF(asked.retried), .sum = SUM_ADD, .rank = 3}, \
+        {"requests.retry_ns",  "RETRIES",      RESULT_NS,                                            \
+         OF(asked.retry_time), .sum = SUM_ADD, .rank = 2},                                           \
+        {"requests.unanswered", "NO ANSWER", RESULT_COUNT, OF(asked.unanswered), .sum = SUM_ADD},    \
+        {"requests.unanswered_ns",  "WAITED IN VAIN", RESULT_NS,                                     \
+         OF(asked.unanswered_time), .sum = SUM_ADD,   .rank = 1},                                    \
+    {                                                                                                \
+        "requests.unanswered_max_ns", "AT MOST", RESULT_NS, OF(asked.unanswered_most),               \
+            .sum = SUM_MAX, .detail = true, .rank = 6                                                \
+    }
+
+#define PARTS_OF_REQUESTS                                                                          \
+    "requests.connects requests.connect_ns requests.resent_syns requests.resent_syn_ns "           \
+    "requests.retried requests.retry_ns requests.unanswered requests.unanswered_ns "               \
+    "requests.unanswered_max_ns"
+#define PARTS_NEED "requests.connects requests.retried requests.unanswered"
+
 #define WAITS(OF)                                                                                  \
     {"message_wait_ns", "RECEIVE-QUEUE DELAY", RESULT_TIMES, OF(times.of[TIME_MESSAGE_WAIT]),      \
      .rank = 2},                                                                                   \
@@ -614,6 +642,7 @@ static const struct result_column of_process[] = {
     RATES(PROCESS, over_process_life),
     QUEUE(PROCESS, over_process_life, process_queue_is_known),
     ANSWER_TIMES(PROCESS),
+    REQUEST_PARTS(PROCESS),
     WAITS(PROCESS),
     {"user", NULL, RESULT_NUMBER, PROCESS(user), .known = PROCESS(pid), .flags = RESULT_PROCESSES},
     {"user_name", NULL, RESULT_TEXT, PROCESS(user_name), .flags = RESULT_PROCESSES},
@@ -706,6 +735,7 @@ static const struct result_column of_path[] = {
     {"nagle.received_ns", NULL, RESULT_NS, PATH(held_received.time), .sum = SUM_ADD},
     QUEUE(PATH, NULL, path_queue_is_known),
     ANSWER_TIMES(PATH),
+    REQUEST_PARTS(PATH),
     WAITS(PATH),
     {"latency", "LATENCY", RESULT_TIMES, .get = latency, .when = WHEN_KNOWN, .flags = RESULT_PEOPLE,
      .rank = 1},
@@ -885,6 +915,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                " received_messages_per_s received_bytes_per_s",
                .needs = "sent.messages received.messages", .rates = true},
               {"How long it takes", "id", .times = true},
+              {"What request latencies consist of", "id " PARTS_OF_REQUESTS, .needs = PARTS_NEED},
               {"Messages that wait to be received",
                "id queue.messages_max queue.messages_mean queue.messages_mean_over_operations "
                "queue.messages_now queue.bytes_max queue.unreceived",
@@ -901,7 +932,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "failed.receives " CSV_QUEUE_AND_TIMES " " CSV_RATES
                 " size waited_for_cpu_ns asleep_ns threads_watched_ns switches.voluntary "
                 "switches.involuntary response_last_byte_ns request_last_byte_ns command share.cpu "
-                "share.messages share.bytes life_ns",
+                "share.messages share.bytes life_ns " PARTS_OF_REQUESTS,
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_CPU] = "cpu_ns",
@@ -952,6 +983,8 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                      "network.retransmitted network.unacknowledged_bytes dropped"},
                     {rates, "kind local remote " CSV_RATES " " SIZE_PARTS,
                      .needs = "sent.messages received.messages", .rates = true},
+                    {"What request latencies consist of", "kind local remote " PARTS_OF_REQUESTS,
+                     .needs = PARTS_NEED},
                     {"Where messages wait",
                      "kind local remote queue.messages_max queue.messages_mean queue.unreceived "
                      "message_wait_ns.p50 message_wait_ns.p99 receiver_wait_ns.p50 "
@@ -966,7 +999,7 @@ const struct result_kind result_kinds[RESULT_KINDS] = {
                 "sent.bytes received.messages received.bytes dropped network.retransmitted "
                 "network.round_trip_ns " CSV_QUEUE_AND_TIMES " duplicates " CSV_RATES
                 " size network.unacknowledged_bytes response_last_byte_ns request_last_byte_ns "
-                "nagle.sent nagle.sent_ns nagle.received nagle.received_ns",
+                "nagle.sent nagle.sent_ns nagle.received nagle.received_ns " PARTS_OF_REQUESTS,
          .order = {[ORDER_BYTES] = "sent.bytes received.bytes",
                    [ORDER_MESSAGES] = "sent.messages received.messages",
                    [ORDER_RESPONSE] = "response_last_byte_ns.p99 request_last_byte_ns.p99",

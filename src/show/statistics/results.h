@@ -116,7 +116,7 @@ struct result_table {
     bool by_wait;          /* longest waits first, whatever order is requested */
 };
 
-#define MOST_RESULT_TABLES 5
+#define MOST_RESULT_TABLES 6
 
 /* Everything about one kind of row. */
 struct result_kind {

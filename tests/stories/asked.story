@@ -1,0 +1,374 @@
+# SPDX-License-Identifier: MIT
+# Requests as a client feels them: connecting, retries, questions without an answer. See src/analysis/client_requests.h.
+
+== a silent name server before one that answers: the lookup takes as long as both
+| lookup   ask 1 ... 1 s ... ask 2 -.   .- answered        3 times
+| first    '-' takes it              |   |
+| second                             '- - '
+process lookup launched
+process first pid 200
+process second pid 300
+for N in 1 2 3
+    udp a$N: lookup > first ports 4000$N,53
+    udp b$N: lookup > second ports 4100$N,53
+    lookup sends 33 on a$N
+    first receives on a$N
+    lookup waits in poll for 1s at-most 1s only a$N
+    lookup sends 33 on b$N
+    second receives on b$N
+    second idles 5ms
+    second sends 49 on b$N
+    lookup receives on b$N in poll
+    lookup closes a$N
+    lookup closes b$N
+end
+lookup ends
+$ dpm report trace
+says: Time 99% of 3.02 s: lookup[100] waited 1.00 s on average for an answer that did not come (udp 127.0.0.1:53), 3 times.
+says: Answers 3 of 3 questions from lookup[100] to first[200] 127.0.0.1:53 had no answer: it waited 1.00 s for each on average, at
+    most 1.00 s. Check that the server works, or ask another one first.
+says: lookup[100] sent 3 requests: request latency median 1.01 s, p99 1.01 s, max 1.01 s. Retries took 99% of that time.
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "lookup") | .request_ns.count == 3 and near(.request_ns.p50; 1.005e9) and (.requests |
+    .retried == 3 and near(.retry_ns; 3e9) and .unanswered == 3 and near(.unanswered_ns; 3e9) and near(.unanswered_max_ns; 1e9) and
+    .connects == 0)
+$ dpm why --requests trace
+says: 3 requests took 3.02 s together (median 1.01 s, 99th percentile 1.01 s, slowest 1.01 s). 3 questions had no answer.
+says: 99% 3.00 s 3 lookup[100] answer that did not come udp 127.0.0.1:53
+$ dpm why --json trace
+jq: .requests | .count == 3 and .retried == 3 and .unanswered == 3 and .unfinished == 0 and .spent_on_ns.event == 0 and
+    ([.spent_on_ns[]] | add) == .time_ns and near(.spent_on_ns.no_answer; 3e9)
+jq: [.requests.typical.hops[] | [.spent_on, .address]][0] == ["no_answer", "127.0.0.1:53"]
+
+== the socket of a silent server is closed before the next one is asked
+process lookup launched
+process first pid 200
+process second pid 300
+udp a: lookup > first ports 40001,53
+udp b: lookup > second ports 41001,53
+lookup sends 33 on a
+first receives on a
+lookup waits in poll for 1s at-most 1s only a
+lookup closes a
+lookup sends 33 on b
+second receives on b
+second sends 49 on b
+lookup receives on b in poll
+lookup ends
+$ dpm why --requests --json trace
+jq: .requests | .count == 1 and .retried == 1 and .unanswered == 1 and near(.median_ns; 1e9) and near(.spent_on_ns.no_answer; 1e9)
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "lookup") | .request_ns.count == 1 and near(.request_ns.max; 1e9) and .requests.unanswered == 1
+$ dpm why trace
+says: lookup[100] answer that did not come udp 127.0.0.1:53
+
+== a question is sent again over the same socket, and the second one is answered
+process client launched
+process server pid 200
+udp c: client > server ports 40001,7000
+for N in 1 2
+    client sends 12 on c
+    server receives on c
+    client waits in poll for 200ms
+    client sends 12 on c
+    server receives on c
+    client waits in poll for 200ms
+    client sends 12 on c
+    server receives on c
+    server idles 3ms
+    server sends 20 on c
+    client receives on c in poll
+end
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .request_ns.count == 2 and near(.request_ns.min; 403e6) and (.requests |
+    .retried == 2 and near(.retry_ns; 800e6) and .unanswered == 4 and near(.unanswered_ns; 800e6))
+$ dpm report trace
+says: Answers 4 of 6 questions from client[100] to server[200] 127.0.0.1:7000 had no answer: it waited 200 ms for each on average
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and .retried == 2 and .unanswered == 4 and near(.median_ns; 403e6) and near(.spent_on_ns.no_answer; 800e6)
+
+== answers to both: the first one ends the request, and no question was without an answer
+process client launched
+process server pid 200
+udp c: client > server ports 40001,7000
+client sends 12 on c
+client waits in poll for 200ms
+client sends 12 on c
+server idles 200ms
+server receives on c
+server idles 10ms
+server sends 20 on c
+client receives on c in poll
+server receives on c
+server idles 300ms
+server sends 20 on c
+client receives on c in poll
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .request_last_byte_ns.count == 1 and near(.request_last_byte_ns.max; 210e6) and
+    .requests.unanswered == 0
+$ dpm why --requests --json trace
+jq: .requests | .count == 1 and .unanswered == 0 and near(.median_ns; 210e6)
+
+== the first server answers after all, when the second one was asked, too
+process lookup launched
+process first pid 200
+process second pid 300
+udp a: lookup > first ports 40001,53
+udp b: lookup > second ports 41001,53
+lookup sends 33 on a
+first receives on a
+lookup waits in poll for 1s
+lookup sends 33 on b
+second receives on b
+first idles 1100ms
+first sends 49 on a
+lookup receives on a in poll
+second idles 400ms
+second sends 49 on b
+lookup receives on b in poll
+lookup ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "lookup") | .request_ns.count == 2 and near(.request_ns.max; 1.1e9) and
+    near(.request_ns.min; 0.4e9) and .requests.unanswered == 0
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and .unanswered == 0 and near(.slowest.time_ns; 1.1e9)
+
+== two questions at once, with two answers, are one request that was asked once
+process lookup launched
+process server pid 200
+udp a: lookup > server ports 40001,53
+2 times
+    lookup sends 33 on a
+    lookup sends 33 on a
+    server receives on a
+    server receives on a
+    server idles 2ms
+    server sends 49 on a
+    server idles 2ms
+    server sends 61 on a
+    lookup receives on a in poll
+    lookup receives on a in poll
+end
+lookup ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "lookup") | .request_last_byte_ns.count == 2 and near(.request_last_byte_ns.max; 4e6) and
+    .requests.retried == 0 and .requests.unanswered == 0
+
+== metrics of an event loop are no questions
+process app launched
+process metrics pid 200
+udp m: app > metrics ports 40001,8125
+5 times
+    app sends 40 on m
+    metrics receives on m
+    app waits in epoll_wait for 1s
+end
+app closes m
+app ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "app") | .requests.unanswered == 0 and .request_ns == null
+$ dpm report trace
+never: had no answer
+$ dpm why --requests --json trace
+jq: .requests | .count == 0 and .unanswered == 0
+
+== a connection for each request: connecting is part of it, and a SYN that was sent again is seen
+| client  connect --- 5 ms ---- ask -.         .- answered, close     4 times; twice the SYN is lost, for 1 s
+| server                             '- 30 ms -'
+process client launched
+process server pid 200
+for c in a
+    tcp $c: client > server
+    client connects $c in 5ms
+    server accepts $c
+    client sends 10 on $c
+    server receives on $c
+    server sleeps 30ms in clock_nanosleep
+    server sends 10 on $c
+    client receives on $c
+    client closes $c
+    server closes $c
+end
+for c in b
+    tcp $c: client > server
+    client connects $c in 1005ms
+    server accepts $c
+    client sends 10 on $c
+    server receives on $c
+    server sleeps 30ms in clock_nanosleep
+    server sends 10 on $c
+    client receives on $c
+    at 1060ms NETWORK connection=$c.1 retransmitted=1
+    client closes $c
+    server closes $c
+end
+for c in c
+    tcp $c: client > server
+    client connects $c in 5ms
+    server accepts $c
+    client sends 10 on $c
+    server receives on $c
+    server sleeps 30ms in clock_nanosleep
+    server sends 10 on $c
+    client receives on $c
+    client closes $c
+    server closes $c
+end
+for c in d
+    tcp $c: client > server
+    client connects $c in 1005ms
+    server accepts $c
+    client sends 10 on $c
+    server receives on $c
+    server sleeps 30ms in clock_nanosleep
+    server sends 10 on $c
+    client receives on $c
+    at 2130ms NETWORK connection=$c.1 retransmitted=1
+    client closes $c
+    server closes $c
+end
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .request_ns.count == 4 and near(.request_ns.min; 35e6) and
+    near(.request_ns.max; 1.035e9) and (.requests | .connects == 4 and near(.connect_ns; 2.02e9) and .resent_syns == 2 and
+    near(.resent_syn_ns; 2e9) and .retried == 0 and .unanswered == 0)
+$ dpm report trace
+says: client[100] sent 4 requests: request latency median 35.1 ms, p99 1.04 s, max 1.04 s. Connecting took 94% of that time.
+$ dpm why --requests --json trace
+jq: .requests | .count == 4 and .connects == 4 and near(.spent_on_ns.resent_syn; 2e9) and near(.spent_on_ns.connect; 20e6) and
+    near(.spent_on_ns.timer; 120e6) and near(.slowest.time_ns; 1.035e9) and ([.spent_on_ns[]] | add) == .time_ns
+jq: [.requests.slowest.hops[] | [.spent_on, .address]][:2] == [["resent_syn", "127.0.0.1:80"], ["connect", "127.0.0.1:80"]]
+
+== a connect that took long, and no SYN was sent again: its thread heard of it late
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c in 1200ms
+server accepts c
+client sends 10 on c
+server receives on c
+server sleeps 30ms in clock_nanosleep
+server sends 10 on c
+client receives on c
+at 1230ms NETWORK connection=c.1 retransmitted=0
+client closes c
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .requests | .connects == 1 and near(.connect_ns; 1.2e9) and .resent_syns == 0
+$ dpm why --requests --json trace
+jq: .requests | near(.spent_on_ns.connect; 1.2e9) and .spent_on_ns.resent_syn == 0
+
+== a connection that waits for its first request was not made for it
+process client launched
+process server pid 200
+outside other
+tcp c: client > server
+tcp o: other > client older
+client connects c in 50ms
+server accepts c
+other idles 500ms
+other sends 1 on o
+client receives on o in epoll_wait
+client sends 10 on c
+server receives on c
+server sends 10 on c
+client receives on c
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .requests.connects == 0
+
+== a client with a time limit gives up
+process client launched
+process server pid 200
+for N in 1 2 3
+    tcp c$N: client > server
+    client connects c$N
+    server accepts c$N
+    client sends 10 on c$N
+    server receives on c$N
+    client waits in poll for 300ms at-most 300ms only c$N
+    client closes c$N
+end
+client ends
+$ dpm report trace
+says: Time 100% of 900 ms: client[100] waited 300 ms on average for an answer that did not come (tcp 127.0.0.1:80), 3 times.
+says: Answers 3 of 3 questions from client[100] to server[200] 127.0.0.1:80 had no answer: it waited 300 ms for each on average
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .requests.unanswered == 3 and near(.requests.unanswered_ns; 900e6)
+$ dpm why --json trace
+jq: .requests | .count == 0 and .unanswered == 3 and .unfinished == 0
+
+== a socket ends later than it was given up: the wait ended when the client went on
+process client launched
+process server pid 200
+for N in 1 2
+    tcp c$N: client > server
+end
+client connects c1
+server accepts c1
+client sends 10 on c1
+server receives on c1
+client waits in poll for 300ms at-most 300ms only c1
+client connects c2
+server accepts c2
+client sends 10 on c2
+server receives on c2
+server sleeps 80ms in clock_nanosleep
+server sends 10 on c2
+client receives on c2 in poll
+client closes c1
+client ends
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .request_ns.count == 1 and .requests.unanswered == 1 and
+    near(.requests.unanswered_ns; 300e6)
+$ dpm why --json trace
+jq: .requests.unanswered == 1 and near(.spent_on_ns.no_answer; 300e6) and near(.spent_on_ns.timer; 80e6)
+
+== a request in progress at the end of the recording is not one without an answer
+process client
+process server pid 200
+tcp c: client > server older
+2 times
+    client sends 10 on c
+    server receives on c
+    server sends 10 on c
+    client receives on c in poll
+end
+client sends 10 on c
+server receives on c
+client waits in poll for 300ms
+ends at 400ms
+$ dpm why --requests trace
+says: 1 more was in progress at the end.
+never: had no answer
+$ dpm why --requests --json trace
+jq: .requests | .count == 2 and .unanswered == 0 and .unfinished == 1
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .requests.unanswered == 0
+
+== a request that was sent before the recording is counted by nobody who cannot know its time
+| client  (asked before)   .- answered, asks -.   .- answered      Time and Answers both count 3
+| server    - receives - - '                  '- -'
+process client
+process server pid 200
+tcp c: client > server older
+server sends 1 on c
+at 1ms RECEIVE stream=server connection=c.2 bytes=5 offset=995
+client idles 5ms
+client receives on c in poll
+server idles 10ms
+server sends 10 on c
+client receives on c in poll
+3 times
+    client sends 10 on c
+    server receives on c
+    server idles 20ms
+    server sends 10 on c
+    client receives on c in poll
+end
+$ dpm why --requests --json trace
+jq: .requests | .count == 3 and .unanswered == 0 and near(.median_ns; 20e6)
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .request_ns.count == 3
