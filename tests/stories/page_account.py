@@ -113,18 +113,20 @@ def near(a, b, of):
     return abs(a - b) <= 0.02 * abs(b) + 0.0005 * of + 1
 
 
+def check_bins(data, lane, words, bins, most, known):
+    """Bins of each kind add up to what is known of the kind."""
+    check(set(bins) <= set(known), f"{lane['id']}: {words}: bins of {sorted(bins)}, times of {sorted(known)}")
+    for key, packed in bins.items():
+        values = unpack(packed)
+        check(len(values) in (data["time"]["bins"], data["time"]["bins"] / 2), f"{lane['id']}: {len(values)} bins")
+        found = sum(values) * most * data["time"]["ns"] / len(values)
+        check(near(found, known.get(key, 0), data["time"]["ns"] * most), f"{lane['id']}: {words}: {key} {found} in bins, {known.get(key)} in all")
+
+
 def check_lane(data, lane):
-    for key, packed in lane["bins"].items():
-        bins = unpack(packed)
-        width = data["time"]["ns"] / len(bins)
-        check(len(bins) in (data["time"]["bins"], data["time"]["bins"] / 2), f"{lane['id']}: {len(bins)} bins")
-        found = sum(bins) * lane["most"] * width
-        check(near(found, lane["ns"][key], data["time"]["ns"] * lane["most"]), f"{lane['id']}: {key} {found} in bins, {lane['ns'][key]} in all")
+    check_bins(data, lane, "threads", lane["bins"], lane["most"], lane["ns"])
     if lane["account"]:
-        bins = unpack(lane["account"]["bins"])
-        found = sum(bins) * lane["account"]["most"] * data["time"]["ns"] / len(bins)
-        is_now = sum(lane["account_ns"].values())
-        check(near(found, is_now, data["time"]["ns"] * lane["account"]["most"]), f"{lane['id']}: {found} of the account in bins, {is_now} in all")
+        check_bins(data, lane, "account", lane["account"]["bins"], lane["account"]["most"], lane["account_ns"])
 
 
 def check_account(data, why):

@@ -8,22 +8,39 @@
 
 /* ---- bins ---- */
 
-int lanes_spread(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
-                 float **bins)
+/* What a piece has in bins, one after the other: `take` gets the bin and the part's ns. Returns 0, or what `take` returned. */
+typedef int take_part(void *context, unsigned bin, float time);
+
+static int spread(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
+                  take_part *take, void *context)
 {
     double width = (double)(analysis->end - analysis->begin) / LANES_BINS;
     double begin = (double)(piece->begin - analysis->begin) / width;
     double end = (double)(piece->end - analysis->begin) / width;
+    int result = 0;
 
-    if (*bins == NULL && (*bins = calloc(LANES_BINS, sizeof(**bins))) == NULL)
-        return -ENOMEM;
     if (piece->begin < analysis->begin || piece->end <= piece->begin)
         return 0;
-    for (int bin = (int)begin; bin < LANES_BINS && bin < end; bin++) {
+    for (int bin = (int)begin; bin < LANES_BINS && bin < end && result == 0; bin++) {
         double from = begin > bin ? begin : bin, to = end < bin + 1 ? end : bin + 1;
-        (*bins)[bin] += (float)((double)piece->time * (to - from) / (end - begin));
+        double part = (double)piece->time * (to - from) / (end - begin);
+        result = take(context, (unsigned)bin, (float)part);
     }
+    return result;
+}
+
+/* Bins that are made with their first part. Returns 0 or -ENOMEM. */
+static int add_to_bin(float **bins, unsigned bin, float time)
+{
+    if (*bins == NULL && (*bins = calloc(LANES_BINS, sizeof(**bins))) == NULL)
+        return -ENOMEM;
+    (*bins)[bin] += time;
     return 0;
+}
+
+static int add_part(void *bins, unsigned bin, float time)
+{
+    return add_to_bin(bins, bin, time);
 }
 
 /* ---- processes ---- */
@@ -67,6 +84,30 @@ static struct actor *actor_of(struct lanes_analysis *analysis, const struct elap
 
 /* ---- the account: during elapsed_finish ---- */
 
+struct accounted {
+    struct lanes_analysis *analysis;
+    uint32_t actor;
+    enum elapsed_kind kind;
+};
+
+static int add_to_cell(void *context, unsigned bin, float time)
+{
+    const struct accounted *of = context;
+    struct lanes_analysis *analysis = of->analysis;
+    uint32_t before = analysis->cell_keys.count;
+    uint64_t key = number_key(of->actor, bin * ELAPSED_KIND_COUNT + of->kind);
+    int64_t index = intern_add(&analysis->cell_keys, key);
+
+    if (index < 0 || array_reserve(&analysis->cells, &analysis->cell_room, (size_t)index + 1,
+                                   sizeof(*analysis->cells)) < 0)
+        return -ENOMEM;
+    if (index == before)
+        analysis->cells[index] =
+            (struct cell){.actor = of->actor, .bin = (uint16_t)bin, .kind = (uint16_t)of->kind};
+    analysis->cells[index].time += time;
+    return 0;
+}
+
 static int add_to_account(void *context, const struct elapsed_piece *piece)
 {
     struct lanes_analysis *analysis = context;
@@ -79,7 +120,8 @@ static int add_to_account(void *context, const struct elapsed_piece *piece)
     if (actor == NULL)
         return -ENOMEM;
     actor->sums.account[piece->kind] += piece->time;
-    return lanes_spread(analysis, piece, &actor->sums.account_bins);
+    struct accounted of = {analysis, (uint32_t)(actor - analysis->actors), piece->kind};
+    return spread(analysis, piece, add_to_cell, &of);
 }
 
 /* ---- losses ---- */
@@ -166,36 +208,26 @@ static int add_to_bins(void *context, const struct elapsed_piece *piece)
     const struct actor *actor = actor_of(filling->analysis, piece);
     struct lane *lane =
         actor->lane == NO_LANE ? &filling->lanes->others : &filling->lanes->list[actor->lane];
-    int result = lanes_spread(filling->analysis, piece, &lane->bins[piece->kind]);
+    int result = spread(filling->analysis, piece, add_part, &lane->bins[piece->kind]);
 
     if (result == 0 && actor->member != NO_LANE)
-        result =
-            lanes_spread(filling->analysis, piece, &lane->members[actor->member].bins[piece->kind]);
+        result = spread(filling->analysis, piece, add_part,
+                        &lane->members[actor->member].bins[piece->kind]);
     return result;
 }
 
-static int merge_bins(float **to, const float *from)
-{
-    if (from == NULL)
-        return 0;
-    if (*to == NULL && (*to = calloc(LANES_BINS, sizeof(**to))) == NULL)
-        return -ENOMEM;
-    for (unsigned bin = 0; bin < LANES_BINS; bin++)
-        (*to)[bin] += from[bin];
-    return 0;
-}
-
-static int add_account_bins(struct lanes_analysis *analysis, struct lanes *lanes)
+static int add_account_bins(const struct lanes_analysis *analysis, struct lanes *lanes)
 {
     int result = 0;
 
-    for (uint32_t i = 0; i < analysis->keys.count && result == 0; i++) {
-        const struct actor *actor = &analysis->actors[i];
+    for (uint32_t i = 0; i < analysis->cell_keys.count && result == 0; i++) {
+        const struct cell *cell = &analysis->cells[i];
+        const struct actor *actor = &analysis->actors[cell->actor];
         struct lane *lane = actor->lane == NO_LANE ? &lanes->others : &lanes->list[actor->lane];
-        result = merge_bins(&lane->account_bins, actor->sums.account_bins);
+        result = add_to_bin(&lane->account_bins[cell->kind], cell->bin, cell->time);
         if (result == 0 && actor->member != NO_LANE)
-            result =
-                merge_bins(&lane->members[actor->member].account_bins, actor->sums.account_bins);
+            result = add_to_bin(&lane->members[actor->member].account_bins[cell->kind], cell->bin,
+                                cell->time);
     }
     return result;
 }
@@ -261,9 +293,10 @@ int lanes_finish(struct lanes_analysis *analysis, const struct elapsed *account,
 
 static void free_lane(struct lane *lane)
 {
-    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
         free(lane->bins[kind]);
-    free(lane->account_bins);
+        free(lane->account_bins[kind]);
+    }
     for (size_t i = 0; i < lane->member_count; i++)
         free_lane(&lane->members[i]);
     free(lane->members);
@@ -303,10 +336,10 @@ void lanes_analysis_free(struct lanes_analysis *analysis)
 {
     if (analysis == NULL)
         return;
-    for (uint32_t i = 0; i < analysis->keys.count; i++)
-        free(analysis->actors[i].sums.account_bins);
     free(analysis->actors);
     intern_done(&analysis->keys);
+    free(analysis->cells);
+    intern_done(&analysis->cell_keys);
     free(analysis->losses);
     free(analysis->seen);
     free(analysis);

@@ -7,7 +7,7 @@
  *        [71]      |## |#. |.  |.  |   |   |             its members, the busiest ones
  *      postgres x9 |   | ##|###|## |   |   |
  *      others x31  |.  |.  |.  |.  |.  |.  |
- *      account      ''''|___|___|___|''''               of each lane: how much of `dpm why` it has in the bin
+ *      account      ''''|___|___|___|''''               of each lane: how much of `dpm why` it has in the bin, of each kind
  *
  * A group is the processes of one machine with one name. The lanes that matter most (in the account, then by CPU time) come
  * first. The pieces of time are those of the account of elapsed time (elapsed.h), and so are their kinds: the account of all
@@ -32,11 +32,11 @@ struct lane {
     uint32_t processes; /* an exec to another name makes another one */
     uint32_t
         passing; /* of these, the ones that got another name later: children before their exec */
-    uint64_t time[ELAPSED_KIND_COUNT];    /* ns of all its threads, sum over all time */
-    uint64_t account[ELAPSED_KIND_COUNT]; /* ns of the account that `dpm why` shows */
-    float *bins[ELAPSED_KIND_COUNT];      /* [LANES_BINS]: ns; NULL: none */
-    float *account_bins;                  /* [LANES_BINS]: ns; NULL: none */
-    struct lane *members;                 /* the first ones; none if the lane has one process */
+    uint64_t time[ELAPSED_KIND_COUNT];       /* ns of all its threads, sum over all time */
+    uint64_t account[ELAPSED_KIND_COUNT];    /* ns of the account that `dpm why` shows */
+    float *bins[ELAPSED_KIND_COUNT];         /* [LANES_BINS]: ns; NULL: none */
+    float *account_bins[ELAPSED_KIND_COUNT]; /* the same of the account */
+    struct lane *members;                    /* the first ones; none if the lane has one process */
     size_t member_count;
 };
 

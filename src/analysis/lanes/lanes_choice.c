@@ -114,9 +114,7 @@ static void choose_members(struct lanes_analysis *analysis, struct lanes *lanes,
         if (lane == NULL || lane->members == NULL || lane->member_count == LANES_MEMBERS)
             continue;
         actor->member = (uint32_t)lane->member_count;
-        struct lane *member = &lane->members[lane->member_count++];
-        *member = actor->sums;
-        member->account_bins = NULL; /* the actor's own */
+        lane->members[lane->member_count++] = actor->sums;
     }
 }
 

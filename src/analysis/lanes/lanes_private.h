@@ -10,10 +10,18 @@
 
 /* A process under one name. */
 struct actor {
-    struct lane sums; /* without bins, but for those of its account */
+    struct lane sums; /* without bins */
     uint32_t group;
     uint32_t lane;   /* index in the result; NO_LANE: the others */
     uint32_t member; /* index there; NO_LANE: it has no lane of its own */
+};
+
+/* A part of the account. Few of all processes have one in a bin, so these are not arrays of each process. */
+struct cell {
+    uint32_t actor;
+    uint16_t bin;
+    uint16_t kind;
+    float time; /* ns */
 };
 
 struct lanes_analysis {
@@ -22,6 +30,9 @@ struct lanes_analysis {
     struct intern keys; /* of actors */
     struct actor *actors;
     size_t actor_room;
+    struct intern cell_keys;
+    struct cell *cells;
+    size_t cell_room;
     uint64_t first_record;
     bool has_span;
     uint64_t begin, end;
@@ -41,10 +52,6 @@ static inline uint64_t lanes_key(uint64_t number, const char *name)
         length++;
     return hash_bytes(seed, name, length);
 }
-
-/* Spreads a piece over bins, which are made if they are not there yet. Returns 0 or -ENOMEM. */
-int lanes_spread(const struct lanes_analysis *analysis, const struct elapsed_piece *piece,
-                 float **bins);
 
 /* ---- lanes_choice.c ---- */
 

@@ -1,9 +1,11 @@
 /*
  * chart.js: one chart of the whole time.
  *
+ *      # no CPU 61%  = message 30%                                 the account (`dpm why`) by kinds: the legend
+ *      120 requests          |====#######====##|                   ... and over time
  *      web1                  | clock: first                        a machine, with the bounds of its clock
- *      > nginx x2       12%  |##.....##....##|                     a lane: threads by what they do, stacked
- *                            |==      ==     |                     ... and its part of the account (`dpm why`)
+ *      > nginx x2       12%  |..  ..##....##   |                   a lane: threads by what they do, stacked, pale
+ *                            |==      ==     ==|                   ... and its part of the account
  *        postgres[47]   61%  |  #####   ####/////|                 ///: records were lost
  *                            0      1 s     2 s
  *      Part of the time: [from ----o] [to --o--]   [Zoom]          or drag over the lanes
@@ -11,12 +13,16 @@
  * Every lane is an SVG picture of `bins` units of width, stretched to the width of the page: nothing is drawn again when that
  * changes, and paper gets the same. The choice of a part is handed to whoever listens: `onPart(from, to)` in ns.
  */
-const memberHeight = 18;
-const stripHeight = 6;
+const memberHeight = 16;
+const accountHeight = 60;
 
 /* Few lanes are higher: the chart fills the first screen, and no more. */
 function laneHeight(page) {
-    return Math.round(Math.min(64, Math.max(26, 330 / page.lanes.length - 10)));
+    return Math.round(Math.min(44, Math.max(18, 250 / page.lanes.length - 14)));
+}
+
+function stripHeight(page) {
+    return page.lanes.length > 8 ? 9 : 14;
 }
 
 /* The outline of a stack from `below` to `above`, in steps: [0..1] of the height. */
@@ -45,42 +51,56 @@ function stackPath(below, above, height) {
     return path;
 }
 
+function unpackAll(bins) {
+    return Object.fromEntries(Object.entries(bins).map(([key, text]) => [key, unpack(text)]));
+}
+
 function laneBins(lane) {
-    lane.unpacked ??= Object.fromEntries(Object.entries(lane.bins).map(([key, text]) => [key, unpack(text)]));
+    lane.unpacked ??= unpackAll(lane.bins);
     return lane.unpacked;
 }
 
+/* In threads, or requests. */
 function accountBins(lane) {
-    lane.account_unpacked ??= lane.account ? unpack(lane.account.bins) : null;
+    if (!lane.account_unpacked) {
+        const bins = lane.account ? unpackAll(lane.account.bins) : {};
+        lane.account_unpacked = Object.fromEntries(Object.entries(bins).map(([key, values]) => [key, values.map((value) => value * lane.account.most)]));
+    }
     return lane.account_unpacked;
 }
 
-function lanePicture(lane, height) {
-    const bins = laneBins(lane);
+/* The account of all lanes, as that of one. */
+function wholeAccount(page) {
+    const sums = {};
+    for (const lane of page.lanes)
+        for (const [key, values] of Object.entries(accountBins(lane))) {
+            sums[key] ??= Array(values.length).fill(0);
+            values.forEach((value, i) => {
+                sums[key][i] += value;
+            });
+        }
+    return sums;
+}
+
+function mostOf(bins) {
+    const all = Object.values(bins);
+    return all.length === 0 ? 0 : Math.max(...all[0].map((_, i) => all.reduce((sum, values) => sum + values[i], 0)));
+}
+
+/* Kinds on top of each other; `most`: what is as high as the picture. */
+function stackPicture(bins, most, height, name) {
     const keys = kindOrder.filter((key) => key in bins);
     const count = keys.length > 0 ? bins[keys[0]].length : 1;
-    const picture = shape("svg", {viewBox: `0 0 ${count} ${height}`, preserveAspectRatio: "none", height, class: "lane-plot",
+    const picture = shape("svg", {viewBox: `0 0 ${count} ${height}`, preserveAspectRatio: "none", height, class: name,
         "aria-hidden": "true", "data-bins": count});
     let below = Array(count).fill(0);
     for (const key of keys) {
-        const above = below.map((value, i) => value + bins[key][i]);
+        const above = below.map((value, i) => Math.min(1, value + bins[key][i] / most));
         const path = shape("path", {d: stackPath(below, above, height)});
         path.style.fill = kindColour(key);
         picture.append(path);
         below = above;
     }
-    return picture;
-}
-
-/* The account: how much of each bin is in this lane. `most`: of all lanes, in threads or requests. */
-function accountPicture(lane, most) {
-    const bins = accountBins(lane);
-    if (!bins)
-        return shape("svg", {height: stripHeight, class: "strip", "aria-hidden": "true", viewBox: "0 0 1 1"});
-    const picture = shape("svg", {viewBox: `0 0 ${bins.length} ${stripHeight}`, preserveAspectRatio: "none", height: stripHeight,
-        class: "strip", "aria-hidden": "true", "data-bins": bins.length});
-    const values = bins.map((value) => Math.min(1, value * lane.account.most / most));
-    picture.append(shape("path", {d: stackPath(values.map(() => 0), values, stripHeight)}));
     return picture;
 }
 
@@ -108,8 +128,9 @@ function laneLabel(page, lane, opens) {
         : element("div", {class: "lane-label", title}, ...parts);
 }
 
-function laneRow(page, lane, height, most, label) {
-    const plot = element("div", {class: "plot", "data-lane": lane.id}, lanePicture(lane, height), accountPicture(lane, most));
+function laneRow(page, lane, height, most, label, strip = stripHeight(page)) {
+    const plot = element("div", {class: "plot", "data-lane": lane.id}, stackPicture(laneBins(lane), 1, height, "threads"),
+        stackPicture(accountBins(lane), most, strip, "strip"));
     return element("div", {class: "lane", id: lane.id}, label, plot);
 }
 
@@ -119,7 +140,7 @@ function addLane(page, lane, most, rows) {
     const row = laneRow(page, lane, laneHeight(page), most, label);
     const inner = element("div", {class: "members", hidden: true});
     for (const member of members)
-        inner.append(laneRow(page, member, memberHeight, most, laneLabel(page, member, false)));
+        inner.append(laneRow(page, member, memberHeight, most, laneLabel(page, member, false), 7));
     if (members.length > 0 && lane.processes > members.length)
         inner.append(element("p", {class: "note"}, `${countText(lane.processes - members.length)} more processes are only in the lane.`));
     label.addEventListener("click", () => {
@@ -168,18 +189,29 @@ function machineHead(page, index, losses) {
     return head;
 }
 
+/* What the account is made of, largest first, and what other colours there are. */
 function legend(page) {
-    const used = new Set(page.lanes.flatMap((lane) => Object.keys(lane.ns)));
-    const list = element("ul", {class: "kinds", "aria-label": "Colours"});
-    const awake = ["computing", "no_cpu"];
-    const add = (key) => list.append(element("li", {}, swatch(key), waitName(page, key)));
-    awake.filter((key) => used.has(key)).forEach(add);
-    if (kindOrder.some((key) => used.has(key) && !awake.includes(key)))
-        list.append(element("li", {class: "words"}, "waiting for:"));
-    kindOrder.filter((key) => used.has(key) && !awake.includes(key)).forEach(add);
-    list.append(element("li", {}, element("span", {class: "swatch strip-swatch", "aria-hidden": "true"}),
-        page.time.account_of === "run" ? "what the run waited for (below)" : "what requests waited for (below)"));
-    return list;
+    const sums = {};
+    for (const lane of page.lanes)
+        for (const [key, ns] of Object.entries(lane.account_ns))
+            sums[key] = (sums[key] ?? 0) + ns;
+    const spent = Object.keys(sums).sort((a, b) => sums[b] - sums[a]);
+    const others = kindOrder.filter((key) => page.lanes.some((lane) => key in lane.ns && lane.ns[key] > 0) && !spent.includes(key));
+    const list = element("ul", {class: "kinds", "aria-label": "What the time was spent on"});
+    spent.filter((key) => page.time.account_ns > 0 && sums[key] >= page.time.account_ns * 0.001).forEach((key) => list.append(element("li", {}, swatch(key), `${kindName(page, key)} `,
+        element("strong", {}, percent(sums[key] / page.time.account_ns)))));
+    return element("div", {}, list, ...(others.length === 0 ? [] : [element("ul", {class: "kinds quiet", "aria-label": "Other colours"},
+        element("li", {}, "in threads also:"), ...others.map((key) => element("li", {}, swatch(key), waitName(page, key))))]));
+}
+
+/* What the run, or the requests, spent their time on: the sum of all strips. */
+function accountRow(page, bins, most) {
+    const name = page.time.account_of === "run" ? "The run" : `${countText(page.requests?.count ?? 0)} requests`;
+    const title = page.time.account_of === "run" ? "What the run waited for: all of it at each moment"
+        : `What requests spent their time on; up to ${countText(most)} at once`;
+    return element("div", {class: "lane account"}, element("div", {class: "lane-label", title}, element("span", {class: "lane-name"}, name), " ",
+        element("span", {class: "lane-share"}, "100%")),
+    element("div", {class: "plot", "data-lane": "account"}, stackPicture(bins, most, accountHeight, "whole")));
 }
 
 /* ---- a part of the time ---- */
@@ -222,9 +254,12 @@ class Chart {
         this.view = [0, page.time.bins];
         this.rows = element("div", {class: "lanes"});
         this.axisPlace = element("div", {class: "axis-row"});
-        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "Threads by what they do; blank: before its first event, or after its last. Point at a lane to read it; drag to choose a part of the time.");
+        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "In full colour: the part in the time of the first row. Pale: everything that threads do. Point to read; drag to choose a part of the time.");
         this.part = element("div", {class: "part", role: "status"});
-        const most = page.time.account_of === "run" ? 1 : Math.max(...page.lanes.map((lane) => lane.account?.most ?? 0), 1e-9);
+        this.account = wholeAccount(page);
+        const most = page.time.account_of === "run" ? 1 : Math.max(mostOf(this.account), 1e-9);
+        if (page.time.account_ns > 0)
+            this.rows.append(element("div", {class: "machine-block"}, element("div", {class: "cover", "aria-hidden": "true"}), accountRow(page, this.account, most)));
         const own = page.lanes.filter((lane) => lane.id !== "lane-others"); /* those are of all machines */
         const machines = [...new Set(own.map((lane) => lane.machine))].sort((a, b) => a - b);
         for (const machine of machines) {
@@ -371,15 +406,30 @@ class Chart {
     read(id, bin) {
         const {page} = this;
         const lane = page.lanes.flatMap((one) => [one, ...(one.members ?? [])]).find((one) => one.id === id);
+        const when = duration(bin / page.time.bins * page.time.ns);
+        if (id === "account") {
+            this.readout.textContent = `${when}  ${this.accountText(this.account, bin) || "nothing"}`;
+            return;
+        }
         if (!lane)
             return;
-        const bins = laneBins(lane);
+        const threads = this.parts(laneBins(lane), bin, lane.most).map(([key, value]) => `${waitName(page, key)} ${threeDigits(value)}`);
+        const account = this.accountText(accountBins(lane), bin);
+        this.readout.textContent = `${when}  ${lane.name}: ${threads.length > 0 ? `${threads.join(", ")} (threads)` : "no thread"}${account ? `; ${account}` : ""}`;
+    }
+
+    /* [kind, value] of a moment. */
+    parts(bins, bin, most) {
         const count = Object.values(bins)[0]?.length ?? 1;
-        const at = Math.min(count - 1, Math.floor(bin * count / page.time.bins));
-        const parts = kindOrder.filter((key) => bins[key]?.[at] > 0)
-            .map((key) => `${waitName(page, key)} ${threeDigits(bins[key][at] * lane.most)}`);
-        this.readout.textContent = `${duration(bin / page.time.bins * page.time.ns)}  ${lane.name}: ` +
-            (parts.length > 0 ? `${parts.join(", ")} (threads)` : "no thread");
+        const at = Math.min(count - 1, Math.floor(bin * count / this.page.time.bins));
+        return kindOrder.filter((key) => bins[key]?.[at] > 0).map((key) => [key, bins[key][at] * most]);
+    }
+
+    /* Of the run a share, of requests how many. */
+    accountText(bins, bin) {
+        const ofRun = this.page.time.account_of === "run";
+        const list = this.parts(bins, bin, 1).map(([key, value]) => `${kindName(this.page, key)} ${ofRun ? percent(value) : threeDigits(value)}`);
+        return list.length === 0 ? "" : `${ofRun ? "the run" : "requests"}: ${list.join(", ")}`;
     }
 }
 

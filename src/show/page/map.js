@@ -66,7 +66,7 @@ function shortText(text, most) {
     return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}…`;
 }
 
-/* An SVG with boxes and arcs. Boxes: {lines, title, href, class}; arcs: {from, to, lines, title, colour, width}. */
+/* An SVG with boxes and arcs. Boxes: {lines, title, href, class}; arcs: {from, to, lines, title, colour, width, id, href}. */
 function drawGraph(label, boxes, arcs, options) {
     const nodes = boxes.map((box) => ({width: Math.max(...box.lines.map(textWidth)) + 24, height: 14 + 18 * box.lines.length}));
     const edges = arcs.map((arc) => ({from: arc.from, to: arc.to, labelpos: "c", width: Math.max(...arc.lines.map(textWidth), 10) * 0.9 + 16,
@@ -79,7 +79,8 @@ function drawGraph(label, boxes, arcs, options) {
         const line = shape("path", {d: curve(placed.edges[i].points), class: "arc", "marker-end": "url(#head)"});
         line.style.stroke = arc.colour;
         line.style.strokeWidth = `${arc.width}px`;
-        picture.append(shape("g", {class: "arc-group", role: "img", "aria-label": arc.title}, shape("title", {}, arc.title), line));
+        const group = shape("g", {class: "arc-group", id: arc.id, role: arc.href ? null : "img", "aria-label": arc.href ? null : arc.title}, shape("title", {}, arc.title), line);
+        picture.append(arc.href ? shape("a", {href: arc.href, "aria-label": arc.title}, group) : group);
     });
     arcs.forEach((arc, i) => arc.lines.forEach((text, row) => picture.append(shape("text", {class: "arc-label", "aria-hidden": "true",
         x: placed.edges[i].x.toFixed(1), y: (placed.edges[i].y + (row === 0 ? -6 : 15)).toFixed(1)}, text))));
@@ -95,6 +96,32 @@ function graphBox(box, at) {
     return box.href ? shape("a", {href: box.href, "aria-label": box.title}, group) : group;
 }
 
+const arcsDrawn = 80;
+
+function usedNodes(page) {
+    return page.map.nodes.map((_, i) => i).filter((i) => page.map.arcs.some((arc) => arc.from === i || arc.to === i));
+}
+
+function cellId(from, to) {
+    return `cell-${from + 1}-${to + 1}`;
+}
+
+/* The cell of an arc in the matrix: of the direction that has messages. */
+function arcCell(arc) {
+    return arc.messages > 0 ? cellId(arc.from, arc.to) : cellId(arc.to, arc.from);
+}
+
+/* A finding about two groups leads to their arc. Lanes of others have several groups: then it stays with the map. */
+function linkFindings(page) {
+    const lane = (node) => page.map.nodes[node].lane;
+    for (const link of document.querySelectorAll("a[data-sides]")) {
+        const [one, other] = link.dataset.sides.split(" ");
+        const found = page.map.arcs.slice(0, arcsDrawn).findIndex((arc) => lane(arc.from) === one && lane(arc.to) === other || lane(arc.from) === other && lane(arc.to) === one);
+        if (found >= 0 && one !== "lane-others" && other !== "lane-others")
+            link.setAttribute("href", `#arc-${found + 1}`);
+    }
+}
+
 function drawMap(page, root) {
     const {nodes, arcs} = page.map;
     if (arcs.length === 0)
@@ -102,14 +129,15 @@ function drawMap(page, root) {
     const most = Math.max(...arcs.map((arc) => arc.messages + arc.back_messages));
     const boxes = nodes.map((node) => ({lines: [shortText(nodeText(page, node), 30)], title: nodeText(page, node), class: node.outside ? "outside-box" : "",
         href: node.lane ? `#${node.lane}` : null}));
-    const drawn = arcs.slice(0, 80).map((arc) => ({...arc, lines: arcWords(arc), title: arcText(page, arc), colour: waitingColour(arc.waiting),
+    const hasMatrix = usedNodes(page).length > 1;
+    const drawn = arcs.slice(0, arcsDrawn).map((arc, i) => ({...arc, id: `arc-${i + 1}`, href: hasMatrix ? `#${arcCell(arc)}` : null, lines: arcWords(arc), title: arcText(page, arc), colour: waitingColour(arc.waiting),
         width: 1.2 + 4 * Math.sqrt((arc.messages + arc.back_messages) / most)}));
     root.append(element("p", {class: "note"}, "From clients to servers. A wider arc has more messages; its colour is how many requests were waited for at once, on average: ",
         ...[0, 0.25, 1].flatMap((value) => {
             const sample = element("span", {class: "swatch", "aria-hidden": "true"});
             sample.style.background = waitingColour(value);
             return [sample, value === 1 ? "1 or more. " : `${value} `];
-        }), arcs.length > 80 ? `${arcs.length - 80} arcs with less traffic are only in the matrix.` : ""),
+        }), arcs.length > arcsDrawn ? `${arcs.length - arcsDrawn} arcs with less traffic are only in the matrix.` : ""),
     wide("Map", drawGraph("Which groups of processes talk to which", boxes, drawn, {})));
 }
 
@@ -126,7 +154,7 @@ function drawMatrix(page, root) {
         add(arc.from, arc.to, arc.messages, arc.bytes);
         add(arc.to, arc.from, arc.back_messages, arc.back_bytes);
     }
-    const used = nodes.map((_, i) => i).filter((i) => arcs.some((arc) => arc.from === i || arc.to === i));
+    const used = usedNodes(page);
     if (used.length < 2)
         return;
     const most = Math.max(...[...cells.values()].map((cell) => cell.messages));
@@ -138,7 +166,7 @@ function drawMatrix(page, root) {
             const cell = cells.get(`${from} ${to}`);
             if (!cell || cell.messages === 0)
                 return element("td");
-            const at = element("td", {class: "figures", title: `${nodeText(page, nodes[from])} to ${nodeText(page, nodes[to])}: ${countText(cell.messages)} messages, ${bytesText(cell.bytes)}`},
+            const at = element("td", {class: "figures", id: cellId(from, to), title: `${nodeText(page, nodes[from])} to ${nodeText(page, nodes[to])}: ${countText(cell.messages)} messages, ${bytesText(cell.bytes)}`},
                 countText(cell.messages));
             at.style.background = `color-mix(in srgb, var(--blue) ${(8 + 40 * Math.sqrt(cell.messages / most)).toFixed(0)}%, var(--paper))`;
             return at;

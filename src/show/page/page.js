@@ -12,6 +12,7 @@ function draw(page) {
     const drawings = [["waterfalls", () => drawWaterfalls(page, place("waterfalls"), chart)], ["map-drawing", () => {
         drawMap(page, place("map-drawing"));
         drawMatrix(page, place("map-drawing"));
+        linkFindings(page);
     }], ["states", () => drawStates(page, place("states"))], ["flame-drawing", () => drawFlame(page, place("flame-drawing"))],
     ["history-drawing", () => {
         history = drawHistory(page, place("history-drawing"));

@@ -66,37 +66,29 @@ static void pack(const float *bins, unsigned step, double most, char text[PACKED
     *text = '\0';
 }
 
-static double most_of(const struct lane *lane)
+/* Of the bins of all kinds together, ns. */
+static double most_of(float *const bins[ELAPSED_KIND_COUNT])
 {
     double most = 0;
 
     for (unsigned bin = 0; bin < LANES_BINS; bin++) {
         double sum = 0;
         for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++)
-            sum += lane->bins[kind] == NULL ? 0 : (double)lane->bins[kind][bin];
+            sum += bins[kind] == NULL ? 0 : (double)bins[kind][bin];
         most = fmax(most, sum);
     }
     return most;
 }
 
-static double most_bin(const float *bins)
-{
-    double most = 0;
-
-    for (unsigned bin = 0; bin < LANES_BINS; bin++)
-        most = fmax(most, (double)bins[bin]);
-    return most;
-}
-
-static json_t *bins_json(const struct lane *lane, unsigned step, double most)
+static json_t *bins_json(float *const bins[ELAPSED_KIND_COUNT], unsigned step, double most)
 {
     char text[PACKED_SIZE];
     json_t *object = json_object();
 
     for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT && object != NULL; kind++) {
-        if (lane->bins[kind] == NULL)
+        if (bins[kind] == NULL)
             continue;
-        pack(lane->bins[kind], step, most, text);
+        pack(bins[kind], step, most, text);
         if (json_object_set_new(object, elapsed_kind_key(kind), json_string(text)) < 0) {
             json_decref(object);
             return NULL;
@@ -107,13 +99,11 @@ static json_t *bins_json(const struct lane *lane, unsigned step, double most)
 
 static json_t *account_bins_json(const struct lane *lane, unsigned step, double width)
 {
-    char text[PACKED_SIZE];
+    double most = most_of(lane->account_bins);
 
-    if (lane->account_bins == NULL)
-        return json_null();
-    double most = most_bin(lane->account_bins);
-    pack(lane->account_bins, step, most, text);
-    return json_pack("{s:f, s:s}", "most", most / width, "bins", text);
+    return most == 0 ? json_null()
+                     : json_pack("{s:f, s:o}", "most", most / width, "bins",
+                                 bins_json(lane->account_bins, step, most));
 }
 
 /* `step` as for pack. The members are those of a lane of several processes. */
@@ -121,13 +111,14 @@ static json_t *lane_json(const struct report *report, const struct lane *lane, c
                          const char *text, unsigned step)
 {
     const struct lanes *lanes = report->lanes;
-    double width = (double)(lanes->end - lanes->begin) / LANES_BINS, most = most_of(lane);
+    double width = (double)(lanes->end - lanes->begin) / LANES_BINS, most = most_of(lane->bins);
 
     return json_pack("{s:s, s:s, s:i, s:o, s:o, s:o, s:f, s:o, s:o}", "id", id, "name", text,
                      "machine", (int)page_machine_of(report, lane->origin), "processes",
                      json_count(lane->processes), "ns", page_kinds_json(lane->time), "account_ns",
                      page_kinds_json(lane->account), "most", most / width, "bins",
-                     bins_json(lane, step, most), "account", account_bins_json(lane, step, width));
+                     bins_json(lane->bins, step, most), "account",
+                     account_bins_json(lane, step, width));
 }
 
 #define MEMBER_STEP  2  /* members are low: half as many bins do */

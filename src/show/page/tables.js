@@ -60,10 +60,13 @@ function watchWidth(box) {
     new ResizeObserver(say).observe(box);
 }
 
-/* Shares as bars behind their figures. */
+/* Shares as bars before their figures, in the colour of their kind. */
 function addBars() {
-    for (const cell of document.querySelectorAll("#time td.share"))
-        cell.style.background = `linear-gradient(to right, color-mix(in srgb, var(--blue) 22%, transparent) ${parseFloat(cell.textContent) || 0}%, transparent 0)`;
+    for (const cell of document.querySelectorAll("#time td.share")) {
+        const kind = cell.parentElement.querySelector(".swatch")?.dataset.kind;
+        const share = 0.6 * (parseFloat(cell.textContent) || 0);
+        cell.style.background = `linear-gradient(to right, ${kindColour(kind)} ${share}%, transparent 0) 0 55% / 100% .75em no-repeat`;
+    }
 }
 
 function improveTables() {

@@ -122,6 +122,22 @@ static bool has_section(const struct report *report, const char *target)
     return strcmp(target, "parallelism") != 0 || report->parallelism != NULL;
 }
 
+/* The lanes of the processes on both sides of what a finding is about: the script finds their arc in the map. */
+static void put_sides(const struct report *report, const struct report_values *values, FILE *file)
+{
+    char lanes[2][PAGE_ID_SIZE];
+
+    if (values == NULL || values->of.process_count < 2)
+        return;
+    for (unsigned i = 0; i < 2; i++) {
+        const struct communication_process *process =
+            &report->communication->processes[values->of.processes[i]];
+        if (!page_lane_id(report, process->origin, process->name, lanes[i]))
+            return;
+    }
+    fprintf(file, " data-sides=\"%s %s\"", lanes[0], lanes[1]);
+}
+
 static void put_finding(const struct report *report, const struct report_finding *finding,
                         FILE *file)
 {
@@ -131,35 +147,57 @@ static void put_finding(const struct report *report, const struct report_finding
     target_of(report, finding, target, &words);
     fprintf(file, "<li><strong>%s</strong><span>", finding->topic);
     xml_text(file, finding->text);
-    if (has_section(report, target))
-        fprintf(file, " <a href=\"#%s\" aria-label=\"%s: %s\">%s</a>", target, finding->topic,
-                words, words);
+    if (has_section(report, target)) {
+        fprintf(file, " <a href=\"#%s\" aria-label=\"%s: %s\"", target, finding->topic, words);
+        if (strcmp(target, "map") == 0)
+            put_sides(report, finding->values, file);
+        fprintf(file, ">%s</a>", words);
+    }
     fputs("</span></li>\n", file);
 }
 
 #define FINDINGS_SHOWN 5 /* besides the verdict */
 
-static void put_findings(const struct report *report, const struct report_content *content,
-                         FILE *file)
+/* Shares of the time are also rows of the account, above. What else was found comes first. */
+static size_t order_findings(const struct report_content *content, bool has_account,
+                             const struct report_finding **order)
 {
-    size_t count = content->finding_count,
-           shown = count < FINDINGS_SHOWN + 1 ? count : FINDINGS_SHOWN + 1;
+    size_t count = 0;
 
-    if (count < 2)
-        return;
-    fputs("<section id=\"findings\">\n<h2>What else was found</h2>\n<ul class=\"findings\">\n",
-          file);
-    for (size_t i = 1; i < shown; i++)
-        put_finding(report, &content->findings[i], file);
-    fputs("</ul>\n", file);
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (size_t i = 1; i < content->finding_count; i++) {
+            bool row = has_account && strcmp(content->findings[i].topic, "Time") == 0;
+            if (row == (turn == 1))
+                order[count++] = &content->findings[i];
+        }
+    return count;
+}
+
+static int put_findings(const struct report *report, const struct report_content *content,
+                        FILE *file)
+{
+    const struct report_finding **order = calloc(content->finding_count + 1, sizeof(*order));
+
+    if (order == NULL)
+        return -ENOMEM;
+    size_t count = order_findings(content, page_account(report) != NULL, order);
+    size_t shown = count < FINDINGS_SHOWN ? count : FINDINGS_SHOWN;
+    if (count > 0)
+        fputs("<section id=\"findings\">\n<h2>What else was found</h2>\n<ul class=\"findings\">\n",
+              file);
+    for (size_t i = 0; i < shown; i++)
+        put_finding(report, order[i], file);
     if (shown < count) {
-        fprintf(file, "<details><summary>%zu more findings</summary>\n<ul class=\"findings\">\n",
+        fprintf(file,
+                "</ul>\n<details><summary>%zu more findings</summary>\n<ul class=\"findings\">\n",
                 count - shown);
         for (size_t i = shown; i < count; i++)
-            put_finding(report, &content->findings[i], file);
-        fputs("</ul></details>\n", file);
+            put_finding(report, order[i], file);
     }
-    fputs("</section>\n", file);
+    if (count > 0)
+        fprintf(file, "</ul>%s\n</section>\n", shown < count ? "</details>" : "");
+    free(order);
+    return 0;
 }
 
 /* ---- the account: the legend of the chart ---- */
@@ -475,6 +513,56 @@ static void put_contents(const struct report *report, const struct report_conten
     fputs("<li><a href=\"#recording\">Recording</a></li></ul></nav>\n", file);
 }
 
+/* ---- the verdict ---- */
+
+static bool is_unit(const char *text)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB"};
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+        if (length == strlen(units[i]) && strncmp(text, units[i], length) == 0)
+            return true;
+    return false;
+}
+
+/* What is in parentheses is lighter, and a line does not end between a figure and its unit. */
+static void decorate(const char *escaped, FILE *file)
+{
+    unsigned depth = 0;
+
+    for (const char *at = escaped; *at != '\0'; at++) {
+        if (*at == '(' && depth++ == 0)
+            fputs("<span class=\"aside\">", file);
+        if (*at == ' ' && at > escaped && at[-1] >= '0' && at[-1] <= '9' && is_unit(at + 1))
+            fputs("\u00a0", file);
+        else
+            fputc(*at, file);
+        if (*at == ')' && depth > 0 && --depth == 0)
+            fputs("</span>", file);
+    }
+    if (depth > 0)
+        fputs("</span>", file);
+}
+
+static int put_verdict(const char *text, FILE *file)
+{
+    char *escaped = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&escaped, &size);
+
+    if (memory == NULL)
+        return -ENOMEM;
+    xml_text(memory, text);
+    int result = fclose(memory) != 0 ? -ENOMEM : 0;
+    fputs("<h1>", file);
+    if (result == 0)
+        decorate(escaped, file);
+    fputs("</h1>\n", file);
+    free(escaped);
+    return result;
+}
+
 /* ---- everything together ---- */
 
 static void put_head_of_page(const char *subject, FILE *file)
@@ -512,13 +600,15 @@ static int put_page(const struct report *report, const struct report_content *co
     fputs("</strong></p>\n", file);
     int result = put_lines(report, print_heading, file);
     put_contents(report, content, file);
-    fputs("</header>\n<main>\n<h1>", file);
-    xml_text(file, content->findings[0].text);
-    fputs("</h1>\n<noscript><p class=\"note\">The drawings need JavaScript; findings and tables do "
+    fputs("</header>\n<main>\n", file);
+    if (result == 0)
+        result = put_verdict(content->findings[0].text, file);
+    fputs("<noscript><p class=\"note\">The drawings need JavaScript; findings and tables do "
           "not.</p></noscript>\n",
           file);
     put_time(report, file);
-    put_findings(report, content, file);
+    if (result == 0)
+        result = put_findings(report, content, file);
     put_sections(report, content, file);
     fputs("<section id=\"recording\">\n<h2>About the recording</h2>\n", file);
     if (result == 0)
