@@ -188,8 +188,8 @@ struct elapsed_group {
     uint64_t leader_time;             /* ... and its part */
 };
 
-/* The script that a row's label names: "obj.py" of "python3 obj.py a.c". Returns its length; 0: none. */
-size_t elapsed_script(const struct elapsed_row *row, const char **ret_script);
+/* The script that a label (process_label) names: "obj.py" of "python3 obj.py a.c". Returns its length; 0: none. */
+size_t elapsed_script(const char *label, const char **ret_script);
 
 /* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */
 int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,

@@ -45,6 +45,15 @@ static int add_part(void *bins, unsigned bin, float time)
 
 /* ---- processes ---- */
 
+void lanes_script(const char *label, char script[PROCESS_LABEL_SIZE])
+{
+    const char *at;
+    size_t length = elapsed_script(label, &at);
+
+    memcpy(script, at, length);
+    memset(script + length, 0, PROCESS_LABEL_SIZE - length);
+}
+
 /* Whether the process has another name at the end, as far as that is still known. */
 static bool is_passing(const struct lanes_analysis *analysis, const struct elapsed_piece *piece)
 {
@@ -65,6 +74,7 @@ static void describe(const struct lanes_analysis *analysis, const struct elapsed
     actor->sums.passing = is_passing(analysis, piece);
     strncpy(actor->sums.name, piece->name, STREAM_NAME_SIZE);
     strncpy(actor->sums.label, piece->label, PROCESS_LABEL_SIZE - 1);
+    lanes_script(piece->label, actor->sums.script);
 }
 
 /* NULL: out of memory. */

@@ -9,7 +9,7 @@
  *      others x31  |.  |.  |.  |.  |.  |.  |
  *      account      ''''|___|___|___|''''               of each lane: how much of `dpm why` it has in the bin, of each kind
  *
- * A group is the processes of one machine with one name. The lanes that matter most (in the account, then by CPU time) come
+ * A group is the processes of one machine with one name, and one script if an interpreter executes several. The lanes that matter most (in the account, then by CPU time) come
  * first. The pieces of time are those of the account of elapsed time (elapsed.h), and so are their kinds: the account of all
  * lanes adds up to that of `dpm why`, exactly in `account`, to the precision of a float in the bins.
  */
@@ -24,6 +24,8 @@
 
 struct lane {
     char name[STREAM_NAME_SIZE + 1]; /* of its processes; "": the others, or not known */
+    char script
+        [PROCESS_LABEL_SIZE]; /* that they execute, if processes of that name differ: "obj.py"; "": none */
     /* A member: its label as in struct elapsed_row, and its pid; a lane of several processes: "", 0. */
     char label[PROCESS_LABEL_SIZE];
     uint32_t pid;

@@ -73,13 +73,15 @@ static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
         struct actor *actor = &analysis->actors[i];
         const struct lane *sums = &actor->sums;
         uint32_t before = groups->keys.count;
-        int64_t index = intern_add(&groups->keys, lanes_key(sums->machine, sums->name));
+        uint64_t key = lanes_key(lanes_key(sums->machine, sums->name), sums->script);
+        int64_t index = intern_add(&groups->keys, key);
         if (index < 0 ||
             array_reserve(&groups->at, &groups->room, (size_t)index + 1, sizeof(*groups->at)) < 0)
             return -ENOMEM;
         struct lane *group = &groups->at[index];
         if (index == before) {
             memcpy(group->name, sums->name, sizeof(group->name));
+            memcpy(group->script, sums->script, sizeof(group->script));
             group->origin = sums->origin;
             group->machine = sums->machine;
         }

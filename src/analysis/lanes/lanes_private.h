@@ -42,6 +42,9 @@ struct lanes_analysis {
     size_t seen_room;
 };
 
+/* The script that a process with this label executes; "": none. */
+void lanes_script(const char *label, char script[PROCESS_LABEL_SIZE]);
+
 /* A key of a number and a name. (A small number as the seed of a short name's hash gives equal keys for different pairs.) */
 static inline uint64_t lanes_key(uint64_t number, const char *name)
 {

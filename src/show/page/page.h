@@ -28,10 +28,14 @@ json_t *page_json(const struct report *report);
  * NULL. */
 int page_print(json_t *data, FILE *file);
 
-/* The lane of the processes with this name, on the machine of this origin: "lane-3", "lane-others". False: there is none. */
+/* The lane of the processes with this name, and the script of this label (process_label; "": none), on the machine of this origin:
+ * "lane-3", "lane-others". False: there is none. */
 #define PAGE_ID_SIZE 32
-bool page_lane_id(const struct report *report, uint32_t origin, const char *name,
+bool page_lane_id(const struct report *report, uint32_t origin, const char *name, const char *label,
                   char id[PAGE_ID_SIZE]);
+/* The same of a process of the statistics. */
+bool page_process_lane_id(const struct report *report, const struct communication_process *process,
+                          char id[PAGE_ID_SIZE]);
 /* The same of a lane's index; that of the others is lanes->count. */
 void page_lane_id_of(const struct lanes *lanes, size_t lane, char id[PAGE_ID_SIZE]);
 

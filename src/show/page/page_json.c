@@ -29,7 +29,15 @@ void page_lane_id_of(const struct lanes *lanes, size_t lane, char id[PAGE_ID_SIZ
         snprintf(id, PAGE_ID_SIZE, "lane-%zu", lane + 1);
 }
 
-bool page_lane_id(const struct report *report, uint32_t origin, const char *name,
+static bool has_script(const struct lane *lane, const char *label)
+{
+    const char *script;
+    size_t length = elapsed_script(label, &script);
+
+    return strlen(lane->script) == length && memcmp(lane->script, script, length) == 0;
+}
+
+bool page_lane_id(const struct report *report, uint32_t origin, const char *name, const char *label,
                   char id[PAGE_ID_SIZE])
 {
     const struct lanes *lanes = report->lanes;
@@ -39,7 +47,7 @@ bool page_lane_id(const struct report *report, uint32_t origin, const char *name
     uint32_t machine = page_machine_of(report, origin);
     for (size_t i = 0; i < lanes->count; i++) {
         const struct lane *lane = &lanes->list[i];
-        if (strncmp(lane->name, name, STREAM_NAME_SIZE) == 0 &&
+        if (strncmp(lane->name, name, STREAM_NAME_SIZE) == 0 && has_script(lane, label) &&
             page_machine_of(report, lane->origin) == machine) {
             page_lane_id_of(lanes, i, id);
             return true;
@@ -47,6 +55,22 @@ bool page_lane_id(const struct report *report, uint32_t origin, const char *name
     }
     page_lane_id_of(lanes, lanes->count, id);
     return lanes->others.processes > 0;
+}
+
+void page_label(const struct communication_process *process, char label[PROCESS_LABEL_SIZE])
+{
+    label[0] = '\0';
+    if (process->named_alike && process->command != NULL)
+        process_label(process->name, process->command, label);
+}
+
+bool page_process_lane_id(const struct report *report, const struct communication_process *process,
+                          char id[PAGE_ID_SIZE])
+{
+    char label[PROCESS_LABEL_SIZE];
+
+    page_label(process, label);
+    return page_lane_id(report, process->origin, process->name, label, id);
 }
 
 /* ---- the account ---- */
@@ -86,7 +110,8 @@ static json_t *kind_json(const void *context, size_t index)
 static json_t *row_json(const struct report *report, const struct elapsed_row *row)
 {
     char who[ELAPSED_THREAD_SIZE], what[ELAPSED_TEXT_SIZE], lane[PAGE_ID_SIZE];
-    bool has_lane = row->pid != 0 && page_lane_id(report, row->origin, row->process, lane);
+    bool has_lane =
+        row->pid != 0 && page_lane_id(report, row->origin, row->process, row->label, lane);
 
     elapsed_thread_text(row, who);
     elapsed_what(row, what);
@@ -224,16 +249,15 @@ json_t *page_json(const struct report *report)
 {
     const struct communication *communication = report->communication;
 
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
-                     json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "time",
-                     time_json(report->lanes), "machines",
-                     json_array_of(communication, communication->machine_count, machine_json),
-                     "lanes", page_lanes_json(report), "losses", page_losses_json(report->lanes),
-                     "lost", json_count(report->recorded.lost), "why", account_json(report),
-                     "requests", requests_json(report), "map", page_map_json(report), "states",
-                     page_states_json(report->causality), "flame", page_flame_json(report),
-                     "history", page_history_json(report), "traces",
-                     report->traces == NULL ? json_null() : json_string(report->traces));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "kinds",
+        json_array_of(NULL, ELAPSED_KIND_COUNT, kind_json), "time", time_json(report->lanes),
+        "machines", json_array_of(communication, communication->machine_count, machine_json),
+        "lanes", page_lanes_json(report), "losses", page_losses_json(report->lanes), "lost",
+        json_count(report->recorded.lost), "why", account_json(report), "requests",
+        requests_json(report), "map", page_map_json(report), "states", page_states_json(report),
+        "flame", page_flame_json(report), "history", page_history_json(report), "traces",
+        report->traces == NULL ? json_null() : json_string(report->traces));
 }
 
 /* ---- printing ---- */

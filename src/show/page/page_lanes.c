@@ -17,9 +17,12 @@
 
 void page_lane_text(const struct lane *lane, char text[PAGE_LANE_SIZE])
 {
-    char name[STREAM_NAME_SIZE + 1], count[UNIT_SIZE];
+    char name[STREAM_NAME_SIZE + PROCESS_LABEL_SIZE + 2], script[PROCESS_LABEL_SIZE + 1],
+        count[UNIT_SIZE];
 
     show_text(lane->name, STREAM_NAME_SIZE, name);
+    show_text(lane->script, strlen(lane->script), script);
+    snprintf(name + strlen(name), sizeof(script) + 1, "%s%s", script[0] == '\0' ? "" : " ", script);
     show_count(lane->processes - lane->passing, count);
     if (lane->pid != 0)
         show_labelled_process(lane->name, lane->pid, lane->label, text);

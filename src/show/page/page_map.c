@@ -4,7 +4,7 @@
  *
  *      10.0.0.1 (outside) --> nginx x2 --120/s, p50 8 ms--> app --> postgres x9
  *
- * A group is the processes of one machine with one name, as in the chart. Connections between the same groups are one arc,
+ * A group is the processes of one machine with one name and one script, as in the chart. Connections between the same groups are one arc,
  * from the side that calls, or that sends. Groups without traffic are left out.
  */
 #include "show/page/page_private.h"
@@ -65,6 +65,21 @@ static uint32_t node_with(struct map *map, uint64_t key, const struct node *like
     return (uint32_t)index;
 }
 
+/* "nginx", "python3 obj.py". */
+static void group_text(const struct communication_process *process, char text[ENDPOINT_SIZE + 1])
+{
+    char name[STREAM_NAME_SIZE + 1], label[PROCESS_LABEL_SIZE], script[PROCESS_LABEL_SIZE];
+    const char *at;
+
+    page_label(process, label);
+    size_t length = elapsed_script(label, &at);
+    memcpy(script, at, length);
+    script[length] = '\0';
+    show_text(process->name, STREAM_NAME_SIZE, name);
+    int used = snprintf(text, ENDPOINT_SIZE + 1, "%s%s", name, length > 0 ? " " : "");
+    show_text(script, length, text + used);
+}
+
 static uint32_t node_of_process(struct map *map, uint32_t index)
 {
     const struct communication_process *process = &map->communication->processes[index];
@@ -72,10 +87,10 @@ static uint32_t node_of_process(struct map *map, uint32_t index)
 
     if (map->node_of[index] != 0)
         return map->node_of[index] - 1;
-    show_text(process->name, STREAM_NAME_SIZE, node.name);
+    group_text(process, node.name);
     uint64_t machine = process->machine + 1;
     uint32_t found = node_with(
-        map, hash_bytes(hash_bytes(0, &machine, sizeof(machine)), process->name, STREAM_NAME_SIZE),
+        map, hash_bytes(hash_bytes(0, &machine, sizeof(machine)), node.name, strlen(node.name)),
         &node);
     if (map->failed)
         return 0;
@@ -183,8 +198,7 @@ static int by_messages(const void *one, const void *other)
 static json_t *node_json(const struct report *report, const struct node *node)
 {
     char lane[PAGE_ID_SIZE];
-    bool has_lane =
-        node->first != NULL && page_lane_id(report, node->first->origin, node->first->name, lane);
+    bool has_lane = node->first != NULL && page_process_lane_id(report, node->first, lane);
 
     return json_pack(
         "{s:s, s:i, s:b, s:i, s:o, s:o}", "name", node->name[0] == '\0' ? "unknown" : node->name,

@@ -106,7 +106,7 @@ static void target_of(const struct report *report, const struct report_finding *
     const struct communication_process *process =
         &report->communication->processes[values->of.processes[0]];
     char lane[PAGE_ID_SIZE];
-    if (page_lane_id(report, process->origin, process->name, lane)) {
+    if (page_process_lane_id(report, process, lane)) {
         memcpy(target, lane, sizeof(lane));
         *ret_words = "chart";
     }
@@ -132,7 +132,7 @@ static void put_sides(const struct report *report, const struct report_values *v
     for (unsigned i = 0; i < 2; i++) {
         const struct communication_process *process =
             &report->communication->processes[values->of.processes[i]];
-        if (!page_lane_id(report, process->origin, process->name, lanes[i]))
+        if (!page_process_lane_id(report, process, lanes[i]))
             return;
     }
     fprintf(file, " data-sides=\"%s %s\"", lanes[0], lanes[1]);
@@ -207,7 +207,8 @@ static void put_account_row(const struct report *report, const struct elapsed_ro
 {
     char who[ELAPSED_THREAD_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE], time[UNIT_SIZE];
     char lane[PAGE_ID_SIZE];
-    bool linked = row->pid != 0 && page_lane_id(report, row->origin, row->process, lane);
+    bool linked =
+        row->pid != 0 && page_lane_id(report, row->origin, row->process, row->label, lane);
 
     elapsed_thread_text(row, who);
     elapsed_what(row, what);
