@@ -93,7 +93,7 @@ static void take_results(struct whole_report *whole)
 
 static const struct causality_options requests;
 /* Two workers of one server are not two paths. */
-static const struct causality_options requests_by_program = {.by_program = true};
+static const struct causality_options requests_by_program = {.by_program = true, .moments = true};
 
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)

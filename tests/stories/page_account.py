@@ -129,6 +129,12 @@ def check_lane(data, lane):
         check_bins(data, lane, "account", lane["account"]["bins"], lane["account"]["most"], lane["account_ns"])
 
 
+def check_states(data):
+    """The state diagram's counts by time add up to those of all time."""
+    for arc in data["states"]["arcs"] if data["states"] else []:
+        check(sum(arc["moments"]) == arc["count"], f"a state's arc of {arc['count']} messages has {sum(arc['moments'])} by time")
+
+
 def check_account(data, why):
     requests = data["why"]["of"] == "requests"
     account = why["requests"] if requests else why
@@ -170,6 +176,7 @@ def main():
     data = json.loads(page.scripts[0][1])
     seen = "\n".join(page.text + list(strings_of(data)))
     check(not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]", seen), "control characters")
+    check_states(data)
     if asked.why:
         check_account(data, json.load(open(asked.why, encoding="utf-8")))
     for text in asked.has:

@@ -30,7 +30,8 @@ struct causality_state {
 struct causality_arc {
     size_t from, to; /* states; the requestor is 0 */
     uint64_t count;
-    uint64_t of; /* messages that left `from`; 0: the arc is replies */
+    uint64_t of;             /* messages that left `from`; 0: the arc is replies */
+    const uint32_t *moments; /* [CAUSALITY_MOMENTS] of `count`, by time; NULL: not known */
 };
 
 struct causality_diagram {

@@ -55,9 +55,9 @@ static unsigned next_context(const struct causality *causality,
 }
 
 static void add_arc(struct causality_diagram *diagram, size_t from, size_t to, uint64_t count,
-                    uint64_t of)
+                    uint64_t of, const uint32_t *moments)
 {
-    diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of};
+    diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of, moments};
 }
 
 /* ---- choosing arcs ---- */
@@ -90,11 +90,11 @@ static void add_transition(struct causality_diagram *diagram,
     size_t from = find_state(diagram, row->context, row->length);
 
     if (row->next == NULL) {
-        add_arc(diagram, from, 0, row->count, 0);
+        add_arc(diagram, from, 0, row->count, 0, row->moments);
         return;
     }
     unsigned length = next_context(diagram->causality, row, room);
-    add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of);
+    add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of, row->moments);
 }
 
 /* Adds the arcs from the requestor: how many requests enter at each process. Their signatures begin with its letter. */
@@ -104,7 +104,7 @@ static void add_request_arcs(struct causality_diagram *diagram)
         const struct causality_entry *entry = &diagram->causality->entries[i];
         size_t state = diagram->causality->context == 1 ? find_state(diagram, entry->context + 1, 1)
                                                         : find_state(diagram, entry->context, 2);
-        add_arc(diagram, 0, state, entry->requests, diagram->causality->requests);
+        add_arc(diagram, 0, state, entry->requests, diagram->causality->requests, entry->moments);
     }
 }
 

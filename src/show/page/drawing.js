@@ -142,8 +142,8 @@ function axis(from, to, most) {
     for (const [at, share] of to > from ? ticks(from, to, most) : []) {
         const mark = element("span", {}, at === 0 ? "0" : tickText(at, step));
         mark.style.left = `${share * 100}%`;
-        if (share > 0.94)
-            mark.className = "last";
+        if (share > 0.82)
+            mark.className = share > 0.94 ? "last" : "late";
         line.append(mark);
     }
     return line;

@@ -5,18 +5,16 @@
  */
 function draw(page) {
     const place = (id) => document.getElementById(id);
-    let history = null;
+    const views = []; /* what follows the part of the time that is chosen in the chart */
 
     colourKinds(page.kinds);
-    const chart = place("chart") && drawChart(page, place("chart"), (from, to) => history?.show(from, to));
+    const chart = place("chart") && drawChart(page, place("chart"), (from, to) => views.forEach((view) => view?.show(from, to)));
     const drawings = [["waterfalls", () => drawWaterfalls(page, place("waterfalls"), chart)], ["map-drawing", () => {
         drawMap(page, place("map-drawing"));
         drawMatrix(page, place("map-drawing"));
         linkFindings(page);
-    }], ["states", () => drawStates(page, place("states"))], ["flame-drawing", () => drawFlame(page, place("flame-drawing"))],
-    ["history-drawing", () => {
-        history = drawHistory(page, place("history-drawing"));
-    }]];
+    }], ["states", () => views.push(drawStates(page, place("states")))], ["flame-drawing", () => drawFlame(page, place("flame-drawing"))],
+    ["history-drawing", () => views.push(drawHistory(page, place("history-drawing")))]];
     for (const [id, make] of drawings)
         if (place(id))
             make();

@@ -19,25 +19,44 @@ static json_t *state_json(const void *context, size_t index)
     return json_pack("{s:s, s:s, s:s}", "letter", letter, "after", after, "name", name);
 }
 
+static json_t *moment_json(const void *context, size_t index)
+{
+    const uint32_t *moments = context;
+
+    return json_count(moments[index]);
+}
+
 static json_t *arc_json(const void *context, size_t index)
 {
     const struct causality_diagram *diagram = context;
     const struct causality_arc *arc = &diagram->arcs[index];
 
-    return json_pack("{s:i, s:i, s:o, s:o}", "from", (int)arc->from, "to", (int)arc->to, "count",
-                     json_count(arc->count), "of", json_count(arc->of));
+    return json_pack(
+        "{s:i, s:i, s:o, s:o, s:o}", "from", (int)arc->from, "to", (int)arc->to, "count",
+        json_count(arc->count), "of", json_count(arc->of), "moments",
+        json_array_of(arc->moments, arc->moments == NULL ? 0 : CAUSALITY_MOMENTS, moment_json));
 }
 
-static json_t *diagram_json(const struct causality_diagram *diagram)
+/* `shift`: of the first interval against the chart's beginning, ns. */
+static json_t *diagram_json(const struct causality_diagram *diagram, int64_t shift)
 {
-    return json_pack("{s:o, s:o, s:o}", "states",
+    return json_pack("{s:o, s:o, s:o, s:I, s:o}", "states",
                      json_array_of(diagram, diagram->state_count, state_json), "arcs",
                      json_array_of(diagram, diagram->arc_count, arc_json), "left_out",
-                     json_count(diagram->left_out_arcs));
+                     json_count(diagram->left_out_arcs), "begin", (json_int_t)shift, "width",
+                     json_count(diagram->causality->moment_width));
 }
 
-json_t *page_states_json(const struct causality *causality)
+static int64_t shift_of(const struct report *report)
 {
+    return report->lanes == NULL
+               ? 0
+               : (int64_t)(report->causality->moments_begin - report->lanes->begin);
+}
+
+json_t *page_states_json(const struct report *report)
+{
+    const struct causality *causality = report->causality;
     struct causality_diagram diagram;
     const char **room = NULL;
 
@@ -45,7 +64,7 @@ json_t *page_states_json(const struct causality *causality)
         return json_null();
     json_t *json = causality_diagram_make(causality, ARCS_SHOWN, &diagram, &room) < 0
                        ? NULL
-                       : diagram_json(&diagram);
+                       : diagram_json(&diagram, shift_of(report));
     causality_diagram_done(&diagram, room);
     return json;
 }
