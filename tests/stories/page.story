@@ -63,6 +63,101 @@ jq: [.lanes[] | .account_ns.computing] | add == 80e6
 jq: [.map.nodes[] | .name] | sort == ["10.0.0.1", "back", "front"]
 jq: [.states.states[].name] | any(test("front"))
 
+== the picture of README: a shop, the disk of whose database is slow for a while
+| client  ask ---.                                           .--- answered
+| nginx           '- computes -.                 .- computes -'
+| shop                          '- computes -. .- computes -'
+| postgres                                    '- fdatasync -'
+for i in 1 2
+    process nginx.$i pid 81$i command "nginx: worker process"
+    process shop.$i pid 91$i named python3 command "python3 shop.py"
+    process postgres.$i pid 95$i command "postgres: shop shop"
+end
+process report pid 931 named python3 command "python3 report.py"
+outside client
+for i in 1 2
+    tcp c$i: client > nginx.$i older ports 4000$i,80
+    tcp a$i: nginx.$i > shop.$i older ports 4100$i,8000
+    tcp d$i: shop.$i > postgres.$i older ports 4200$i,5432
+end
+7 times
+    for i in 1 2
+        client sends 300 on c$i
+        nginx.$i receives on c$i in epoll_wait
+        nginx.$i computes 3ms
+        nginx.$i sends 350 on a$i
+        shop.$i receives on a$i in epoll_wait
+        shop.$i computes 9ms
+        shop.$i sends 90 on d$i
+        postgres.$i receives on d$i
+        postgres.$i computes 4ms
+        postgres.$i sleeps 14ms in fdatasync uninterruptible
+        postgres.$i sends 600 on d$i
+        shop.$i receives on d$i in epoll_wait
+        shop.$i lacks a CPU for 5ms
+        shop.$i computes 6ms
+        shop.$i sends 9000 on a$i
+        nginx.$i receives on a$i in epoll_wait
+        nginx.$i computes 2ms
+        nginx.$i sends 9100 on c$i
+        client receives on c$i
+    end
+end
+5 times
+    for i in 1 2
+        client sends 300 on c$i
+        nginx.$i receives on c$i in epoll_wait
+        nginx.$i computes 3ms
+        nginx.$i sends 350 on a$i
+        shop.$i receives on a$i in epoll_wait
+        shop.$i computes 9ms
+        shop.$i sends 90 on d$i
+        postgres.$i receives on d$i
+        postgres.$i computes 4ms
+        postgres.$i sleeps 95ms in fdatasync uninterruptible
+        postgres.$i sends 600 on d$i
+        shop.$i receives on d$i in epoll_wait
+        shop.$i lacks a CPU for 5ms
+        shop.$i computes 6ms
+        shop.$i sends 9000 on a$i
+        nginx.$i receives on a$i in epoll_wait
+        nginx.$i computes 2ms
+        nginx.$i sends 9100 on c$i
+        client receives on c$i
+    end
+end
+9 times
+    for i in 1 2
+        client sends 300 on c$i
+        nginx.$i receives on c$i in epoll_wait
+        nginx.$i computes 3ms
+        nginx.$i sends 350 on a$i
+        shop.$i receives on a$i in epoll_wait
+        shop.$i computes 9ms
+        shop.$i sends 90 on d$i
+        postgres.$i receives on d$i
+        postgres.$i computes 4ms
+        postgres.$i sleeps 14ms in fdatasync uninterruptible
+        postgres.$i sends 600 on d$i
+        shop.$i receives on d$i in epoll_wait
+        shop.$i lacks a CPU for 5ms
+        shop.$i computes 6ms
+        shop.$i sends 9000 on a$i
+        nginx.$i receives on a$i in epoll_wait
+        nginx.$i computes 2ms
+        nginx.$i sends 9100 on c$i
+        client receives on c$i
+    end
+end
+report computes 40ms
+report sleeps 300ms in nanosleep
+report computes 60ms
+report sleeps 400ms in nanosleep
+$ dpm report --html shop.html trace 2> err; page_account.py shop.html --has 'python3 shop.py ×2'
+is: ok
+$ grep -o '<h1>.*</h1>' shop.html
+says: fdatasync
+
 == what was lost is a gap in the chart
 process work launched
 process sink

@@ -171,6 +171,8 @@ static void the_busiest_names_have_lanes(void **state)
     assert_int_equal(result.lanes->count, LANES_MOST);
     assert_int_equal(lane_named(result.lanes, "p21")->pid, 122);
     const struct lane *lane = lane_named(result.lanes, "p0"); /* one of them is the account's */
+    assert_ptr_equal(lane, &result.lanes->list[0]);
+    assert_string_equal(result.lanes->list[1].name, "p21");
     assert_int_equal(lane->processes, 3);
     assert_int_equal(lane->pid, 0);
     assert_int_equal(lane->member_count, 3);

@@ -9,9 +9,10 @@
  *      others x31  |.  |.  |.  |.  |.  |.  |
  *      account      ''''|___|___|___|''''               of each lane: how much of `dpm why` it has in the bin, of each kind
  *
- * A group is the processes of one machine with one name, and one script if an interpreter executes several. The lanes that matter most (in the account, then by CPU time) come
- * first. The pieces of time are those of the account of elapsed time (elapsed.h), and so are their kinds: the account of all
- * lanes adds up to that of `dpm why`, exactly in `account`, to the precision of a float in the bins.
+ * A group is the processes of one machine with one name, and one script if an interpreter executes several. The groups that
+ * matter most, in the account or by CPU time, have lanes; those with most of the account come first. The pieces of time are
+ * those of the account of elapsed time (elapsed.h), and so are their kinds: the account of all lanes adds up to that of
+ * `dpm why`, exactly in `account`, to the precision of a float in the bins.
  */
 #ifndef DPM_LANES_H
 #define DPM_LANES_H

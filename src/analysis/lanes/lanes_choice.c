@@ -93,6 +93,18 @@ static int find_groups(struct lanes_analysis *analysis, struct groups *groups)
     return 0;
 }
 
+/* The ones that have lanes stand by what they have of the account; the others of them, by their work. */
+static void order_shown(const struct groups *groups, struct ranked *order)
+{
+    uint32_t count = groups->keys.count < LANES_MOST ? groups->keys.count : LANES_MOST;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lane *group = &groups->at[order[i].index];
+        order[i].weight = account_of(group) > 0 ? account_of(group) : -1 / (1 + work_of(group));
+    }
+    qsort(order, count, sizeof(*order), by_weight);
+}
+
 static struct ranked *rank_groups(const struct groups *groups)
 {
     struct ranked *order = calloc(groups->keys.count + 1, sizeof(*order));
@@ -101,6 +113,8 @@ static struct ranked *rank_groups(const struct groups *groups)
         order[i] = (struct ranked){weight_of(&groups->at[i], &groups->totals), i};
     if (order != NULL)
         qsort(order, groups->keys.count, sizeof(*order), by_weight);
+    if (order != NULL)
+        order_shown(groups, order);
     return order;
 }
 

@@ -189,8 +189,8 @@ static int put_findings(const struct report *report, const struct report_content
         put_finding(report, order[i], file);
     if (shown < count) {
         fprintf(file,
-                "</ul>\n<details><summary>%zu more findings</summary>\n<ul class=\"findings\">\n",
-                count - shown);
+                "</ul>\n<details><summary>%zu more finding%s</summary>\n<ul class=\"findings\">\n",
+                count - shown, count - shown == 1 ? "" : "s");
         for (size_t i = shown; i < count; i++)
             put_finding(report, order[i], file);
     }
@@ -258,7 +258,8 @@ static void put_account(const struct report *report, FILE *file)
                      file);
     if (shown == most)
         return;
-    fprintf(file, "<details><summary>%zu more rows</summary>\n", most - shown);
+    fprintf(file, "<details><summary>%zu more row%s</summary>\n", most - shown,
+            most - shown == 1 ? "" : "s");
     put_account_rows(report, account, shown, most, "Further rows", file);
     if (most < account->row_count)
         fprintf(file, "<p class=\"note\">%zu more: <code>dpm why --all</code></p>\n",
