@@ -128,7 +128,7 @@ for (const file of pages) {
     const say = (text) => console.log(`${file.split("/").pop()}: ${text}`);
     if (only) {
         const {context, page} = await open(file, {viewport: {width: 1000, height: 600}});
-        const height = await page.evaluate(() => document.querySelector("#chart .axis-row").getBoundingClientRect().bottom + 12);
+        const height = await page.evaluate(() => document.querySelector("#chart .axis-row").getBoundingClientRect().bottom + 2);
         const session = await context.newCDPSession(page); // playwright itself makes no webp, which is a third of a png
         const {data} = await session.send("Page.captureScreenshot", {format: "webp", quality: 80, clip: {x: 0, y: 0, width: 1000, height, scale: 1}});
         fs.writeFileSync(only, Buffer.from(data, "base64"));

@@ -3,11 +3,11 @@
 # browser_test.sh BUILD_FOLDER: pages of dpm report in Chromium, light and dark, on a screen, a phone and paper, with the
 # keyboard, and held against axe's rules for accessibility (browser.mjs). Only in ./dev test --all: it needs Chromium, and fetches
 # two packages of npm once, which nothing else uses.
+. "$(dirname "$0")/tap.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/tap.sh"
 long_ones || skip_all "only in ./dev test --all"
 need_programs chromium node npm
-. "$here/sample.sh"
+. "$(dirname "$0")/sample.sh"
 
 modules=$build/browser/node_modules
 if [ ! -d "$modules/axe-core" ] || [ ! -d "$modules/playwright-core" ]; then

@@ -4,7 +4,7 @@
  *      # no CPU 61%  = message 30%                                 the account (`dpm why`) by kinds: the legend
  *      120 requests          |====#######====##|                   ... and over time
  *      web1                  | clock: first                        a machine, with the bounds of its clock
- *      > nginx x2       12%  |..  ..##....##   |                   a lane: threads by what they do, stacked, pale
+ *      > nginx x2       12%  |..  ..##....##   |                   a lane: threads by what they do, stacked, faint
  *                            |==      ==     ==|                   ... and its part of the account
  *        postgres[47]   61%  |  #####   ####/////|                 ///: records were lost
  *                            0      1 s     2 s
@@ -254,7 +254,7 @@ class Chart {
         this.view = [0, page.time.bins];
         this.rows = element("div", {class: "lanes"});
         this.axisPlace = element("div", {class: "axis-row"});
-        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "In full colour: the part in the time of the first row. Pale: everything that threads do. Point to read; drag to choose a part of the time.");
+        this.readout = element("p", {class: "readout", "aria-hidden": "true"}, "In full colour: the part in the time of the first row. Faint: everything that threads do. Point to read; drag to choose a part of the time.");
         this.part = element("div", {class: "part", role: "status"});
         this.account = wholeAccount(page);
         const most = page.time.account_of === "run" ? 1 : Math.max(mostOf(this.account), 1e-9);
