@@ -587,6 +587,8 @@ int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elaps
     if (result == 0)
         result = elapsed_find_labels(analysis);
     if (result == 0)
+        result = elapsed_find_runtimes(analysis);
+    if (result == 0)
         result = elapsed_walk(analysis, elapsed);
     if (result == 0)
         result = elapsed_make_waits(analysis, elapsed);
@@ -605,6 +607,7 @@ void elapsed_free(struct elapsed *elapsed)
     free(elapsed->run.rows);
     free(elapsed->holders);
     free(elapsed->requests.account.rows);
+    free(elapsed->requests.releasers);
     free(elapsed->requests.typical.hops);
     free(elapsed->requests.slowest.hops);
     free(elapsed->waits);

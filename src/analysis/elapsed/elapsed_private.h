@@ -97,6 +97,7 @@ struct detail {
     char process[STREAM_NAME_SIZE + 1];
     char thread[STREAM_NAME_SIZE + 1];
     uint32_t process_number;
+    uint8_t runtime;                /* enum elapsed_runtime; at the end: elapsed_find_runtimes */
     char label[PROCESS_LABEL_SIZE]; /* at the end: elapsed_find_labels */
     const char *address;            /* in `texts`, or NULL */
 };
@@ -314,6 +315,27 @@ int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *
 /* Command lines, and the names that threads gave themselves. After the last event, before rows are made. Returns 0 or -ENOMEM. */
 int elapsed_find_labels(struct elapsed_analysis *analysis);
 
+/* ---- elapsed_runtimes.c ---- */
+
+#define RETRY 100000u /* ns of CPU time between two waits for one lock, at most */
+
+/* Which details are a runtime's affair. After the last event, before the walk. Returns 0 or -ENOMEM. */
+int elapsed_find_runtimes(struct elapsed_analysis *analysis);
+
+/* What a wait of this kind was for, if it was its runtime's affair; otherwise `kind`. */
+enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysis,
+                                          enum elapsed_kind kind, uint32_t detail);
+
+/* Whether the wait was for Python's interpreter lock. */
+bool elapsed_is_wait_for_interpreter(const struct elapsed_analysis *analysis,
+                                     const struct interval *interval);
+
+/* Whether this is a program of CPython's. */
+bool elapsed_is_python(const struct elapsed_analysis *analysis, uint32_t origin, uint32_t image);
+
+/* Whether a thread of a JVM, not one of the VM's own, waited until the VM Thread ended that. */
+bool elapsed_is_stop(const struct elapsed_analysis *analysis, const struct interval *interval);
+
 /* ---- elapsed_rows.c ---- */
 
 /* What was found of one detail and one kind. */
@@ -356,10 +378,11 @@ bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
 uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t *wait,
                                uint64_t from, uint64_t to);
 
-/* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
-int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
+/* During this part another thread waited, for this kind of lock; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
+int elapsed_note_hold(struct holds *holds, const struct part *part, enum elapsed_kind waited,
+                      uint32_t waits);
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
-                         struct elapsed *elapsed);
+                         struct elapsed_holder **ret_holders, size_t *ret_count);
 void elapsed_forget_holds(struct holds *holds);
 
 /* ---- elapsed_walk.c ---- */
