@@ -76,7 +76,7 @@ jq: .requests.spent_on_ns | .interpreter_lock > 10.8e6 and .lock == 0 and .time_
 $ dpm report trace
 first: server[200] waited for Python's interpreter lock (GIL) (futex in take_gil (python3.11)), 3 times.
 says: Patterns Threads of server[200] waited for Python's interpreter lock (GIL) for
-says: of the time of the requests, while another one of its threads had it. Its thread 201 released it after 100% of these waits. Processes instead of threads would save at most that.
+says: of the time of the requests, while another one of its threads had it. Its thread 201 released it after 100% of these waits. Processes instead of threads would save at most that, and what other messages waited meanwhile.
 
 == Python: a compiler's name for it; another lock of Python's is none
 process server pid 200 program /usr/bin/python3.11

@@ -36,9 +36,16 @@ bool elapsed_is_vm_thread(const char *thread)
 
 bool elapsed_is_collector(const char *thread)
 {
-    static const char *const names[] = {"GC Thread#", "GC task thread#", "G1 ",     "Gang worker#",
-                                        "ParGC ",     "Concurrent Mark", "ZWorker", "ZDriver",
-                                        "Shenandoah", "Epsilon",         NULL};
+    static const char *const names[] = {"GC Thread#", "GC task thread#", "Gang worker#", "ParGC ",
+                                        NULL};
+
+    return begins_with_one_of(thread, names);
+}
+
+bool elapsed_collects_beside(const char *thread)
+{
+    static const char *const names[] = {"G1 ",     "Concurrent Mark", "ZWorker",    "ZDriver",
+                                        "XWorker", "XDriver",         "Shenandoah", NULL};
 
     return begins_with_one_of(thread, names);
 }
@@ -54,7 +61,7 @@ static bool is_of_vm(const char *thread)
                                         "ZUncommitter",    "process reaper",  NULL};
 
     return elapsed_is_vm_thread(thread) || elapsed_is_collector(thread) ||
-           begins_with_one_of(thread, names);
+           elapsed_collects_beside(thread) || begins_with_one_of(thread, names);
 }
 
 /* ---- procedures ---- */

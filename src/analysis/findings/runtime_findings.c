@@ -175,7 +175,8 @@ static bool has_collectors(const struct elapsed *elapsed, const struct elapsed_r
 {
     for (size_t i = 0; i < elapsed->wait_count; i++)
         if (is_of(&elapsed->waits[i].what, process) &&
-            elapsed_is_collector(elapsed->waits[i].what.thread))
+            (elapsed_is_collector(elapsed->waits[i].what.thread) ||
+             elapsed_collects_beside(elapsed->waits[i].what.thread)))
             return true;
     return false;
 }

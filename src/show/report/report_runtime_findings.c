@@ -33,6 +33,12 @@ static void share_of(const struct finding *finding, char text[OF_SIZE])
         snprintf(text, OF_SIZE, "%s%% of %s", share, time);
 }
 
+/* What messages waited in the process's queues meanwhile counts as such. */
+static const char *beside(const struct finding *finding)
+{
+    return finding->runtime.of_requests ? ", and what other messages waited meanwhile" : "";
+}
+
 #define BY_SIZE (3 * UNIT_SIZE + 120)
 
 /* Which thread released the lock, as far as WAKEUP records show. */
@@ -65,8 +71,9 @@ void report_say_interpreter(const struct report *report, const struct finding *f
     report_say(
         content, "Patterns",
         "Threads of %s waited%s for Python's interpreter lock (GIL) for %s, while another one "
-        "of its threads had it.%s Processes instead of threads would save at most that.",
-        who, finding->runtime.row->runtime == RUNTIME_PYTHON ? "" : ", most likely,", of, by);
+        "of its threads had it.%s Processes instead of threads would save at most that%s.",
+        who, finding->runtime.row->runtime == RUNTIME_PYTHON ? "" : ", most likely,", of, by,
+        beside(finding));
 }
 
 #define WHAT_SIZE 200
@@ -106,6 +113,6 @@ void report_say_jvm_stop(const struct report *report, const struct finding *find
         snprintf(parts, sizeof(parts),
                  "%s, of which it computed for %s and had no CPU for the rest", time, cpu);
     report_say(content, "Patterns",
-               "%s stopped its other threads for %s (%s); %s would save at most that.", who, of,
-               parts, what);
+               "%s stopped its other threads for %s (%s); %s would save at most that%s.", who, of,
+               parts, what, beside(finding));
 }
