@@ -408,6 +408,8 @@ static int add_of_thread(struct pauses_analysis *analysis, const struct history_
     if (record->header.id == EVENT_STOPPROCESS || record->header.id == EVENT_STARTPROCESS ||
         record->header.id == EVENT_TERMINATION)
         note_stop(analysis, event, thread);
+    if (record->header.id == EVENT_STOPPROCESS)
+        thread->awake = false;
     note_piece(thread, event);
     end_wait(analysis, event, thread);
     note_wait(analysis, event, thread);
