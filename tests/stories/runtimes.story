@@ -126,10 +126,25 @@ client sends 10 on c
 server receives on c
 server sends 100 on c
 $ dpm why --requests --json trace
-jq: .requests.spent_on_ns | .interpreter_lock > 10.1e6 and .interpreter_lock < 12e6 and near(.time_limit; 20e6)
+jq: .requests.spent_on_ns | near(.interpreter_lock; 5.1e6) and .lock > 5.1e6 and .lock < 6.1e6 and near(.time_limit; 20e6)
 $ dpm report trace
 says: server[200] waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time (futex)
 says: Threads of server[200] waited, most likely, for Python's interpreter lock (GIL) for
+
+== Python in a shared library: a program that polls a lock of its own every 5 ms
+process server pid 200 program /usr/local/bin/python3.12
+outside client at 10.0.0.9
+tcp c: client > server ports 40001,80
+server accepts c
+client sends 10 on c
+server receives on c
+20 times
+    server sleeps 5100us in futex limit
+end
+server sends 100 on c
+client receives on c
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .interpreter_lock == 0 and near(.time_limit; 102e6)
 
 == Python: the next question waits while the server, which has answered, waits for the interpreter lock in its send
 | client  ask -- answered, ask . . . . . . . . . . . .  answered

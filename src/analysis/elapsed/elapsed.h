@@ -72,9 +72,10 @@ const char *elapsed_kind_key(enum elapsed_kind kind);
 enum elapsed_runtime {
     RUNTIME_NONE,
     RUNTIME_GO,
-    RUNTIME_PYTHON,         /* its interpreter lock, by the procedure ... */
-    RUNTIME_PYTHON_PROCESS, /* ... which is not known */
-    RUNTIME_UV,             /* libuv: Node's threads for files, names and compression */
+    RUNTIME_PYTHON,           /* its interpreter lock, by the procedure ... */
+    RUNTIME_PYTHON_PROCESS,   /* ... which is not known ... */
+    RUNTIME_PYTHON_CONTENDED, /* ... but most of the process's waits of 5 ms seem to be for it */
+    RUNTIME_UV,               /* libuv: Node's threads for files, names and compression */
     RUNTIME_JVM,
 };
 

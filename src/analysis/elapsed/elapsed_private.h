@@ -41,7 +41,9 @@ struct interval {
     bool serves;     /* ... with which a request begins, on the side that serves */
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
-    bool limited;    /* the wait was for a time, at most */
+    bool limited : 1; /* the wait was for a time, at most */
+    bool
+        interpreter : 1; /* most likely it was for Python's interpreter lock: elapsed_find_interpreter */
 };
 
 /* ---- requests ---- */
@@ -171,6 +173,8 @@ struct elapsed_analysis {
     struct asking_step asking; /* of the current event */
     uint64_t unanswered, unfinished;
     struct lookup servers; /* processes that have received a request */
+    /* Python's processes: how many futex waits of 5 ms they had, and how many of these as elapsed_find_interpreter wants */
+    struct lookup switches, contended;
     struct intern wait_keys;
     struct wait_sum *wait_sums;
     size_t wait_room;
@@ -325,6 +329,10 @@ int elapsed_find_runtimes(struct elapsed_analysis *analysis);
 /* What a wait of this kind was for, if it was its runtime's affair; otherwise `kind`. */
 enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysis,
                                           enum elapsed_kind kind, uint32_t detail);
+
+/* A wait that is over: notes there, and in the one before it, if they seem to have been for Python's interpreter lock.
+ * Returns 0 or -ENOMEM. */
+int elapsed_find_interpreter(struct elapsed_analysis *analysis, struct interval *interval);
 
 /* Whether the wait was for Python's interpreter lock. */
 bool elapsed_is_wait_for_interpreter(const struct elapsed_analysis *analysis,

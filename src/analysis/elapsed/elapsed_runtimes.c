@@ -4,7 +4,8 @@
  *
  *      Go       in runtime.*: a thread without a goroutine to run. What goroutines wait for makes no record.
  *      Python   futex in take_gil, drop_gil or a procedure around these: the interpreter lock. Where the procedure is not
- *               known, as in libpython: a futex wait of 5 ms until its time limit, and one with a limit right after it
+ *               known, as in libpython: a futex wait of 5 ms until its time limit, right before one that another
+ *               thread ends
  *      Node     futex in uv_cond_wait, in a thread that is not the first: it waits for work
  *      JVM      a process with a thread "VM Thread"; its own threads are known by their names. A wait of another thread
  *               that the VM Thread ends was a safepoint, or an operation of the VM.
@@ -128,45 +129,6 @@ static uint64_t process_key(const struct detail *detail)
     return number_key(detail->origin, detail->process_number);
 }
 
-#define CALL_EPOLL_WAIT  232
-#define CALL_EPOLL_PWAIT 281
-
-static enum elapsed_runtime runtime_of_process(const struct detail *detail)
-{
-    return elapsed_is_vm_thread(detail->thread) ? RUNTIME_JVM
-           : detail->runtime == RUNTIME_GO      ? RUNTIME_GO
-                                                : RUNTIME_NONE;
-}
-
-/* A Go program polls in its runtime, through procedures with other names. */
-static bool is_affair_of(const struct detail *detail, enum elapsed_runtime runtime)
-{
-    return runtime == RUNTIME_JVM || (runtime == RUNTIME_GO && (detail->call == CALL_EPOLL_WAIT ||
-                                                                detail->call == CALL_EPOLL_PWAIT));
-}
-
-int elapsed_find_runtimes(struct elapsed_analysis *analysis)
-{
-    struct lookup runtimes = {0};
-    int result = 0;
-
-    for (uint32_t i = 0; i < analysis->detail_keys.count && result >= 0; i++) {
-        struct detail *detail = &analysis->details[i];
-        if (runtime_of_wait(analysis, detail) != RUNTIME_NONE)
-            detail->runtime = (uint8_t)runtime_of_wait(analysis, detail);
-        if (runtime_of_process(detail) != RUNTIME_NONE)
-            result = lookup_set(&runtimes, process_key(detail), runtime_of_process(detail));
-    }
-    for (uint32_t i = 0; i < analysis->detail_keys.count && result >= 0; i++) {
-        struct detail *detail = &analysis->details[i];
-        uint32_t runtime = lookup_find(&runtimes, process_key(detail));
-        if (runtime != LOOKUP_NONE && is_affair_of(detail, (enum elapsed_runtime)runtime))
-            detail->runtime = (uint8_t)runtime;
-    }
-    lookup_done(&runtimes);
-    return result < 0 ? result : 0;
-}
-
 /* A futex, or a wait for it until its time limit. */
 static bool is_for_lock(enum elapsed_kind kind)
 {
@@ -198,7 +160,7 @@ enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysi
 #define SWITCH      5000000u /* ns: Python's switch interval, if a program does not change it */
 #define SWITCH_LATE 1000000u
 
-/* Python asks the thread that has the lock to release it, and waits again. */
+/* After that time Python asks the thread that has the lock to release it, and waits again. */
 static bool is_switch_interval(const struct interval *interval)
 {
     uint64_t wait = interval->wait - interval->queued;
@@ -207,19 +169,63 @@ static bool is_switch_interval(const struct interval *interval)
            wait < SWITCH + SWITCH_LATE;
 }
 
+static bool is_futex_of_python(const struct elapsed_analysis *analysis,
+                               const struct interval *interval)
+{
+    const struct detail *waits =
+        interval->waits == 0 ? NULL : &analysis->details[interval->waits - 1];
+
+    return interval->wait > 0 && !interval->asleep && waits != NULL &&
+           waits->runtime == RUNTIME_PYTHON_PROCESS && waits->call == CALL_FUTEX;
+}
+
+static int count_one(struct lookup *counts, uint64_t process)
+{
+    uint32_t count = lookup_find(counts, process);
+
+    return lookup_set(counts, process, count == LOOKUP_NONE ? 1 : count + 1);
+}
+
+int elapsed_find_interpreter(struct elapsed_analysis *analysis, struct interval *interval)
+{
+    if (!is_futex_of_python(analysis, interval))
+        return 0;
+    uint64_t process = process_key(&analysis->details[interval->waits - 1]);
+    if (is_switch_interval(interval))
+        return count_one(&analysis->switches, process);
+    if (interval->source == 0 || interval->previous == 0 || interval->is_message ||
+        interval->cpu >= RETRY)
+        return 0;
+    struct interval *before = interval_at(analysis, interval->previous);
+    if (!is_futex_of_python(analysis, before) || !is_switch_interval(before))
+        return 0;
+    before->interpreter = true;
+    interval->interpreter = interval->limited;
+    return count_one(&analysis->contended, process);
+}
+
+#define CONTENDED_LEAST 10u
+
+/* Then waits of 5 ms that no other wait follows are for the lock, too: it was free when they ended. */
+static bool is_contended(const struct elapsed_analysis *analysis, const struct detail *detail)
+{
+    uint32_t switches = lookup_find(&analysis->switches, process_key(detail));
+    uint32_t contended = lookup_find(&analysis->contended, process_key(detail));
+
+    return switches != LOOKUP_NONE && contended != LOOKUP_NONE && contended >= CONTENDED_LEAST &&
+           contended >= switches / 2;
+}
+
 bool elapsed_is_wait_for_interpreter(const struct elapsed_analysis *analysis,
                                      const struct interval *interval)
 {
+    if (interval->interpreter)
+        return true;
     if (interval->wait == 0 || interval->asleep || interval->waits == 0)
         return false;
     const struct detail *waits = &analysis->details[interval->waits - 1];
-    if (waits->runtime != RUNTIME_PYTHON_PROCESS)
-        return waits->runtime == RUNTIME_PYTHON;
-    if (waits->call != CALL_FUTEX || !interval->limited)
-        return false;
-    return is_switch_interval(interval) ||
-           (interval->cpu < RETRY && interval->previous != 0 &&
-            is_switch_interval(interval_at(analysis, interval->previous)));
+    return waits->runtime == RUNTIME_PYTHON ||
+           (waits->runtime == RUNTIME_PYTHON_CONTENDED && is_switch_interval(interval));
 }
 
 bool elapsed_is_python(const struct elapsed_analysis *analysis, uint32_t origin, uint32_t image)
@@ -243,4 +249,47 @@ bool elapsed_is_stop(const struct elapsed_analysis *analysis, const struct inter
 
     return waits != NULL && ender != 0 && waits->runtime == RUNTIME_JVM &&
            !is_of_vm(waits->thread) && elapsed_is_vm_thread(analysis->details[ender - 1].thread);
+}
+
+/* ---- all of them ---- */
+
+#define CALL_EPOLL_WAIT  232
+#define CALL_EPOLL_PWAIT 281
+
+static enum elapsed_runtime runtime_of_process(const struct detail *detail)
+{
+    return elapsed_is_vm_thread(detail->thread) ? RUNTIME_JVM
+           : detail->runtime == RUNTIME_GO      ? RUNTIME_GO
+                                                : RUNTIME_NONE;
+}
+
+/* A Go program polls in its runtime, through procedures with other names. */
+static bool is_affair_of(const struct detail *detail, enum elapsed_runtime runtime)
+{
+    return runtime == RUNTIME_JVM || (runtime == RUNTIME_GO && (detail->call == CALL_EPOLL_WAIT ||
+                                                                detail->call == CALL_EPOLL_PWAIT));
+}
+
+int elapsed_find_runtimes(struct elapsed_analysis *analysis)
+{
+    struct lookup runtimes = {0};
+    int result = 0;
+
+    for (uint32_t i = 0; i < analysis->detail_keys.count && result >= 0; i++) {
+        struct detail *detail = &analysis->details[i];
+        if (runtime_of_wait(analysis, detail) != RUNTIME_NONE)
+            detail->runtime = (uint8_t)runtime_of_wait(analysis, detail);
+        else if (detail->runtime == RUNTIME_PYTHON_PROCESS && is_contended(analysis, detail))
+            detail->runtime = RUNTIME_PYTHON_CONTENDED;
+        if (runtime_of_process(detail) != RUNTIME_NONE)
+            result = lookup_set(&runtimes, process_key(detail), runtime_of_process(detail));
+    }
+    for (uint32_t i = 0; i < analysis->detail_keys.count && result >= 0; i++) {
+        struct detail *detail = &analysis->details[i];
+        uint32_t runtime = lookup_find(&runtimes, process_key(detail));
+        if (runtime != LOOKUP_NONE && is_affair_of(detail, (enum elapsed_runtime)runtime))
+            detail->runtime = (uint8_t)runtime;
+    }
+    lookup_done(&runtimes);
+    return result < 0 ? result : 0;
 }
