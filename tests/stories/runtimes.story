@@ -28,7 +28,7 @@ like: work \(idle thread\) +futex in runtime.futexsleep \(srv\) +srv
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .idle > 85e6 and .lock == 0
 
-== Go: its poll, and the sleeps of its scheduler, are no events or timers of the program
+== Go: its poll, and the sleeps of its scheduler, are no events or timers of the program; a poll's time limit is
 process srv pid 200 program /opt/srv
 outside client at 10.0.0.9
 tcp c: client > srv ports 40001,80
@@ -40,12 +40,14 @@ client sends 10 on c
     srv sleeps 1ms in nanosleep
     srv calls syscall.RawSyscall6
     srv waits in epoll_pwait for 4ms
+    srv calls runtime.netpoll
+    srv waits in epoll_pwait for 3ms at-most 3ms
     srv sends 100 on c
     client receives on c
     client sends 10 on c
 end
 $ dpm why --requests --json trace
-jq: .requests.spent_on_ns | .idle >= 24e6 and .event == 0 and .timer == 0
+jq: .requests.spent_on_ns | .idle >= 24e6 and .event == 0 and near(.timer; 15e6)
 
 == Python: the interpreter lock, by the procedure that takes it
 | other   ================ computes ===============o releases

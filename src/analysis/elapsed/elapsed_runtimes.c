@@ -129,6 +129,14 @@ static uint64_t process_key(const struct detail *detail)
     return number_key(detail->origin, detail->process_number);
 }
 
+#define CALL_EPOLL_WAIT  232
+#define CALL_EPOLL_PWAIT 281
+
+static bool is_epoll(uint32_t call)
+{
+    return call == CALL_EPOLL_WAIT || call == CALL_EPOLL_PWAIT;
+}
+
 /* A futex, or a wait for it until its time limit. */
 static bool is_for_lock(enum elapsed_kind kind)
 {
@@ -143,9 +151,11 @@ enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysi
     if (of == NULL)
         return kind;
     switch ((enum elapsed_runtime)of->runtime) {
-    case RUNTIME_GO:
-        return is_for_lock(kind) || kind == ELAPSED_EVENT || kind == ELAPSED_TIMER ? ELAPSED_IDLE
-                                                                                   : kind;
+    case RUNTIME_GO: /* a poll until its time limit is for a timer of a goroutine's */
+        return is_for_lock(kind) || kind == ELAPSED_EVENT ||
+                       (kind == ELAPSED_TIMER && !is_epoll(of->call))
+                   ? ELAPSED_IDLE
+                   : kind;
     case RUNTIME_PYTHON:
         return is_for_lock(kind) ? ELAPSED_INTERPRETER : kind;
     case RUNTIME_UV:
@@ -252,9 +262,6 @@ bool elapsed_is_stop(const struct elapsed_analysis *analysis, const struct inter
 }
 
 /* ---- all of them ---- */
-
-#define CALL_EPOLL_WAIT  232
-#define CALL_EPOLL_PWAIT 281
 
 static enum elapsed_runtime runtime_of_process(const struct detail *detail)
 {
