@@ -212,10 +212,11 @@ static void say_waits(const struct report *report, const struct finding *finding
                       struct report_content *content)
 {
     char time[UNIT_SIZE], all[UNIT_SIZE], waits[COUNTED_SIZE];
-    const char *which =
-        finding->kind == FINDING_WAITS_UNEXPLAINED ? "that no message explains (timers, disks)"
-        : finding->kind == FINDING_WAITS_OUTSIDE   ? "for replies from unmonitored peers"
-                                                   : "of threads for each other (locks or conditions)";
+    const char *which = finding->kind == FINDING_WAITS_UNEXPLAINED
+                            ? "that no message explains (timers, disks)"
+                        : finding->kind == FINDING_WAITS_OUTSIDE
+                            ? "for replies from unmonitored peers"
+                            : "of threads for each other (locks or conditions)";
 
     show_duration(finding->waits.covered, time);
     show_duration(report->communication->duration, all);
