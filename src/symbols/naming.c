@@ -206,6 +206,99 @@ static const struct symbol *find_procedure(const struct reading *reading, uint64
     return symbol;
 }
 
+/* ---- the child: CPython's interpreter lock ---- */
+
+static bool read_at(const struct reading *reading, uint64_t address, void *bytes, size_t size)
+{
+    GElf_Phdr segment;
+
+    return find_segment(reading, address, false, &segment) &&
+           pread(reading->module->file, bytes, size,
+                 (off_t)(address - segment.p_vaddr + segment.p_offset)) == (ssize_t)size;
+}
+
+/* The entry of the table of library functions through which the call before `address` goes: call stub, whose code is
+ * [endbr64] [bnd] jmp *entry; or call *entry. 0: none. */
+static uint64_t entry_of_call(const struct reading *reading, uint64_t address)
+{
+    unsigned char code[6], stub[11];
+    int32_t distance;
+
+    if (!read_at(reading, address - sizeof(code), code, sizeof(code)))
+        return 0;
+    memcpy(&distance, code + 2, sizeof(distance));
+    uint64_t target = address + (uint64_t)(int64_t)distance;
+    if (code[0] == 0xff && code[1] == 0x15)
+        return target;
+    if (code[1] != 0xe8 || !read_at(reading, target, stub, sizeof(stub)))
+        return 0;
+    size_t at = stub[0] == 0xf3 ? 4 : 0;
+    at += stub[at] == 0xf2;
+    if (stub[at] != 0xff || stub[at + 1] != 0x25)
+        return 0;
+    memcpy(&distance, stub + at + 2, sizeof(distance));
+    return target + at + 6 + (uint64_t)(int64_t)distance;
+}
+
+/* The name of the library function that the table's entry is for, by the relocations of a section. */
+static bool find_entry(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, uint64_t entry,
+                       char name[PROCEDURE_NAME_SIZE])
+{
+    Elf_Data *data = elf_getdata(section, NULL);
+    Elf_Scn *linked = elf_getscn(elf, header->sh_link);
+    Elf_Data *symbols = linked == NULL ? NULL : elf_getdata(linked, NULL);
+    GElf_Shdr names;
+    GElf_Rela relocation;
+    GElf_Sym symbol;
+
+    if (data == NULL || symbols == NULL || gelf_getshdr(linked, &names) == NULL)
+        return false;
+    for (int i = 0; gelf_getrela(data, i, &relocation) != NULL; i++) {
+        if (relocation.r_offset != entry)
+            continue;
+        const char *text = gelf_getsym(symbols, (int)GELF_R_SYM(relocation.r_info), &symbol) == NULL
+                               ? NULL
+                               : elf_strptr(elf, names.sh_link, symbol.st_name);
+        if (text != NULL)
+            memcpy(name, text, strnlen(text, PROCEDURE_NAME_SIZE - 1) + 1);
+        name[PROCEDURE_NAME_SIZE - 1] = '\0';
+        return text != NULL;
+    }
+    return false;
+}
+
+/* The library function that the call before `address` calls. */
+static bool find_called(const struct reading *reading, uint64_t address,
+                        char name[PROCEDURE_NAME_SIZE])
+{
+    uint64_t entry = entry_of_call(reading, address);
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+
+    while (entry != 0 && (section = elf_nextscn(reading->elf, section)) != NULL)
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_RELA &&
+            find_entry(reading->elf, section, &header, entry, name))
+            return true;
+    return false;
+}
+
+/* CPython, whose own procedures have no names where its symbols were stripped, waits for a condition only to take its
+ * interpreter lock (with a time limit), and, after it has released it, until another thread has taken it. */
+static const char *python_procedure(const struct reading *reading, uint64_t address)
+{
+    const char *slash = strrchr(reading->module->name, '/');
+    const char *file = slash == NULL ? reading->module->name : slash + 1;
+    char called[PROCEDURE_NAME_SIZE];
+
+    if (strncmp(file, "python3", 7) != 0 && strncmp(file, "libpython3", 10) != 0)
+        return NULL;
+    if (!find_called(reading, address, called))
+        return NULL;
+    return strcmp(called, "pthread_cond_timedwait") == 0 ? "take_gil"
+           : strcmp(called, "pthread_cond_wait") == 0    ? "drop_gil"
+                                                         : NULL;
+}
+
 /* ---- the child: records ---- */
 
 static void fill_name(char name[PROCEDURE_NAME_SIZE], const char *symbol)
@@ -254,7 +347,11 @@ static void send_procedure(const struct reading *reading, const struct place *pl
     record.address = place->image != 0 ? place->pc : address;
     record.offset = address - reading->begin;
     const struct symbol *symbol = find_procedure(reading, address);
-    if (symbol != NULL) {
+    const char *python = symbol == NULL ? python_procedure(reading, address) : NULL;
+    if (python != NULL) {
+        record.offset = 0;
+        fill_name(record.name, python);
+    } else if (symbol != NULL) {
         record.offset = address - symbol->address;
         fill_name(record.name, symbol->name);
     }

@@ -65,6 +65,20 @@ thread.join()
 print(tids[0], threading.get_native_id())
 END
 
+# ---- Python's interpreter lock: two threads that compute ----
+
+cat > gil.py << 'END'
+import threading
+def compute():
+    for i in range(3000000):
+        pass
+threads = [threading.Thread(target=compute) for i in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+END
+
 # ---- make: two jobs at once, and a second make that waits for the first one's token ----
 
 printf '%s\n' 'all: one sub' "one: ; @until [ -e sub.pid ]; do sleep 0.02; done; ./asleep \$\$(cat sub.pid)" \
@@ -75,6 +89,7 @@ printf '%s\n' '$(shell echo $$PPID > sub.pid)' 'all: x y' 'x: ; @until [ -e y.be
 cat > all.sh << END
 '$programs/each-wait' . > kernel.lines
 python3 lock.py > lock.tids
+/usr/bin/python3 gil.py
 taskset -c 0 sh -c "'$programs/taking-turns' alone 100 & '$programs/taking-turns' sleep 20; wait"
 make -s -j 2
 : > made
@@ -112,6 +127,15 @@ check "a lock of Python's: three waits or more, in futex" jq -e -s --argjson wai
     '[.[] | select(.event == "BLOCK" and .tid == $waiter and .system_call_name == "futex")] | length >= 3' dump.json
 check_equal "... which the other thread ended" "$holder" "$(jq -r -s --argjson waiter "$waiter" "$threads"' |
     [.[] | select(.event == "WAKEUP" and .woken_tid == $waiter) | .tid // $thread[.waker | tostring].tid] | unique | join(" ")' dump.json)"
+
+# Where symbols are stripped, the name follows from the library function that is called.
+if ldd /usr/bin/python3 2> ldd.err | grep libpython > shared; then
+    skip "Python's interpreter lock has a name" "/usr/bin/python3 is in a shared library"
+else
+    check "Python's interpreter lock has a name" jq -e -s \
+        '[.[] | select(.event == "BLOCK" and .time_limit and (.procedure // "" | test("^(take_gil|PyEval_|_PyEval_|_PyThreadState_Attach)")))]
+        | length > 0' dump.json
+fi
 
 # The timer that ends the sleep of one interrupts the other, which computes.
 check_equal "a timer beside a computing process: no thread ends the sleep" 0 "$(jq -s '

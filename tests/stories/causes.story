@@ -210,8 +210,8 @@ vm sleeps 960ms in futex limit
 vm ends
 java ends
 $ dpm report trace
-first: Time 100% of 960 ms: java[100] (in its threads worker-*) waited until the time limit of its call (futex), 48 times; meanwhile other threads waited for a lock
-    or condition (futex).
+first: Time 100% of 960 ms: java[100] (in its threads worker-*) waited until the time limit of its call (futex), 48 times; meanwhile other threads waited for a
+    monitor, lock or condition (futex).
 
 == threads of a JVM that compute in a synchronized block: the VM thread's own sleep is not what they wait for
 | worker-0   == 20 == unlock
@@ -243,8 +243,8 @@ end
 vm ends
 java ends
 $ dpm report trace
-first: java[100] (96% of that in its threads worker-*) computed; meanwhile other threads waited for a lock or condition
-    (futex).
+first: java[100] (96% of that in its threads worker-*) computed; meanwhile other threads waited for a monitor, lock or
+    condition (futex).
 $ dpm why --json trace
 jq: .elapsed_ns as $elapsed | [.rows[] | select(.spent_on == "computing" and .thread == "worker-*").time_ns] | add / $elapsed > 0.95
 jq: .spent_on_ns.unknown <= 0.01 * .elapsed_ns and .spent_on_ns.timer == 0

@@ -179,7 +179,7 @@ $ dpm report --json trace
 jq: .statistics.processes as $processes | [.findings[] | select(.kind == "busy_while_messages_waited")] | length == 1 and
     (.[0] | $processes[.processes[0]].pid == 100 and .ns == 400e6)
 $ dpm report trace
-says: python3[100] computed up to 100 ms at a stretch while up to 2 messages came and had to wait: 4 times, 400 ms
+says: python3[100] computed up to 100 ms at a stretch while up to 2 messages came and had to wait, 98.5 ms on average: 4 times, 400 ms
 
 == a process that a signal stops is found, and who sent the signal
 | parent  == sleeps 100 == SIGSTOP == sleeps 300 == SIGCONT == sleeps 100 == SIGKILL

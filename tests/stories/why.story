@@ -294,7 +294,7 @@ says: 60 requests took
 says: The slowest request, of
 like: \|=* *\|.*server
 $ dpm why --waits trace
-like: server\[200\] serve +lock +futex
+like: server\[200\] serve +lock or condition +futex
 $ dpm report trace
 first: of the time of 60 requests
 first: server[200] (in its threads serve) waited for a lock

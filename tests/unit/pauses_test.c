@@ -133,7 +133,8 @@ static void make_server(struct scene *scene, uint64_t *seed, struct pause_row *r
     for (uint64_t left = 1 + random_below(seed, MOST); left > 0; left--) {
         uint32_t cpu = (uint32_t)random_below(seed, 30);
         uint32_t messages = 1 + (uint32_t)random_below(seed, 4);
-        if (random_below(seed, 4) == 0) {
+        bool stops = random_below(seed, 4) == 0;
+        if (stops) {
             uint32_t ms = 1 + (uint32_t)random_below(seed, 100);
             stop(scene, ms);
             row->stops++;
@@ -147,6 +148,11 @@ static void make_server(struct scene *scene, uint64_t *seed, struct pause_row *r
         row->cpu += ns;
         row->longest = ns > row->longest ? ns : row->longest;
         row->messages = messages > row->messages ? messages : row->messages;
+        uint64_t away = (messages + cpu + 1) * MS;
+        row->longest_away = !stops && away > row->longest_away ? away : row->longest_away;
+        row->delayed += messages;
+        for (uint32_t i = 1; i <= messages; i++)
+            row->delay += away - i * MS;
     }
 }
 

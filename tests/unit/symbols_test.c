@@ -12,9 +12,11 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -43,6 +45,17 @@ int mangled(int number) __asm__("_ZN3zoo4Cage4openEi");
 __attribute__((noipa, aligned(16))) int mangled(int number)
 {
     return global_function(number) + 3;
+}
+
+static pthread_cond_t condition;
+static pthread_mutex_t mutex;
+static struct timespec until;
+
+/* Never called. */
+__attribute__((noipa, aligned(16))) int waits_for_condition(int number);
+int waits_for_condition(int number)
+{
+    return pthread_cond_timedwait(&condition, &mutex, &until) + number;
 }
 
 /* ---- records ---- */
@@ -283,6 +296,61 @@ static void test_a_file_that_is_replaced_keeps_its_names(void **unused)
     symbols_free(symbols);
 }
 
+/* The address after the only call of the function, from its beginning. */
+static uint64_t offset_of_call(int (*function)(int))
+{
+    const unsigned char *code = (const unsigned char *)(uintptr_t)address_of(function);
+
+    for (uint64_t at = 0; at < 100; at++) {
+        if (code[at] == 0xe8)
+            return at + 5;
+        if (code[at] == 0xff && code[at + 1] == 0x15)
+            return at + 6;
+    }
+    fail_msg("the function calls nothing");
+    return 0;
+}
+
+/* The procedure that the call of pthread_cond_timedwait gets in a copy of this program that has no symbols. */
+static void name_in_stripped(const char *file, struct procedure_record *ret_procedure)
+{
+    char path[PATH_MAX], command[PATH_MAX + 100];
+    struct symbols *symbols;
+    struct found_names names;
+    pid_t gone = fork();
+
+    if (gone == 0)
+        _exit(0);
+    waitpid(gone, NULL, 0);
+    snprintf(path, sizeof(path), "%s/%s", scratch, file);
+    snprintf(command, sizeof(command), "strip -o %s /proc/%d/exe 2> /dev/null", path, getpid());
+    if (system(command) != 0) /* NOLINT */
+        skip();
+    assert_int_equal(symbols_new(&symbols), 0);
+    note_image(symbols, 1, path, start_of_text());
+    note_stream(symbols, 1, 1, gone);
+    note_pc(symbols, 1, address_of(waits_for_condition) + offset_of_call(waits_for_condition),
+            false);
+    read_names(symbols, &names);
+    assert_int_equal(names.procedure_count, 1);
+    *ret_procedure = names.procedures[0];
+    symbols_free(symbols);
+    unlink(path);
+}
+
+/* It waits for a condition only to take its interpreter lock. */
+static void test_a_stripped_python_takes_its_lock(void **unused)
+{
+    struct procedure_record procedure;
+
+    (void)unused;
+    name_in_stripped("python3.11", &procedure);
+    assert_string_equal(procedure.name, "take_gil");
+    assert_int_equal(procedure.offset, 0);
+    name_in_stripped("pylon", &procedure);
+    assert_string_equal(procedure.name, "");
+}
+
 static void test_places_are_bounded(void **unused)
 {
     enum { PLACES = 300000 };
@@ -412,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_processes_of_one_program_share_its_names),
         cmocka_unit_test(test_functions_of_libraries_have_their_names),
         cmocka_unit_test(test_a_file_that_is_replaced_keeps_its_names),
+        cmocka_unit_test(test_a_stripped_python_takes_its_lock),
         cmocka_unit_test(test_places_are_bounded),
         cmocka_unit_test(test_files_may_hold_anything),
         cmocka_unit_test(test_lines_of_mappings_are_read),

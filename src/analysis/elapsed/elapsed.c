@@ -208,6 +208,8 @@ static int describe_interval(struct elapsed_analysis *analysis, struct elapsed_t
         return -ENOMEM;
     interval->computes = (uint32_t)computes;
     interval->waits = (uint32_t)waits;
+    if (elapsed_find_interpreter(analysis, interval) < 0)
+        return -ENOMEM;
     if (waits > 0 && interval->is_message && interval->source != 0)
         analysis->details[waits - 1].peer = interval_at(analysis, interval->source)->computes;
     return 0;
@@ -544,6 +546,8 @@ void elapsed_analysis_free(struct elapsed_analysis *analysis)
     scratch_close(&analysis->tries);
     askings_done(&analysis->askings);
     lookup_done(&analysis->servers);
+    lookup_done(&analysis->switches);
+    lookup_done(&analysis->contended);
     intern_done(&analysis->wait_keys);
     free(analysis->wait_sums);
     free(analysis->exchanges);
@@ -590,6 +594,8 @@ int elapsed_finish(struct elapsed_analysis *analysis, struct elapsed **ret_elaps
     if (result == 0)
         result = elapsed_find_labels(analysis);
     if (result == 0)
+        result = elapsed_find_runtimes(analysis);
+    if (result == 0)
         result = elapsed_walk(analysis, elapsed);
     if (result == 0)
         result = elapsed_make_waits(analysis, elapsed);
@@ -608,6 +614,7 @@ void elapsed_free(struct elapsed *elapsed)
     free(elapsed->run.rows);
     free(elapsed->holders);
     free(elapsed->requests.account.rows);
+    free(elapsed->requests.releasers);
     free(elapsed->requests.typical.hops);
     free(elapsed->requests.slowest.hops);
     free(elapsed->waits);

@@ -40,7 +40,10 @@ enum elapsed_kind {
     ELAPSED_SPACE,   /* a send waits for buffer space; no record shows which receive made it */
     ELAPSED_OUTSIDE, /* waits for an unmonitored peer */
     ELAPSED_DISK,
-    ELAPSED_LOCK, /* a lock or semaphore */
+    ELAPSED_LOCK,        /* a lock, a condition or a semaphore: a futex does not say which */
+    ELAPSED_INTERPRETER, /* Python's interpreter lock */
+    ELAPSED_VM_STOP, /* of requests only: the JVM stopped the thread, to collect garbage or otherwise */
+    ELAPSED_IDLE, /* a thread of a language's runtime without work for it */
     ELAPSED_LIMIT, /* futex until its time limit, which nothing ended: a lock, a condition, or a sleep (Java's) */
     ELAPSED_FILE_LOCK, /* flock, fcntl, lockf */
     ELAPSED_TIMER,     /* asleep for a time that the program chose */
@@ -65,6 +68,23 @@ enum elapsed_kind {
 const char *elapsed_kind_name(enum elapsed_kind kind);
 const char *elapsed_kind_key(enum elapsed_kind kind);
 
+/* Runtimes of languages, whose own affairs some waits are. */
+enum elapsed_runtime {
+    RUNTIME_NONE,
+    RUNTIME_GO,
+    RUNTIME_PYTHON,           /* its interpreter lock, by the procedure ... */
+    RUNTIME_PYTHON_PROCESS,   /* ... which is not known ... */
+    RUNTIME_PYTHON_CONTENDED, /* ... but most of the process's waits of 5 ms seem to be for it */
+    RUNTIME_UV,               /* libuv: Node's threads for files, names and compression */
+    RUNTIME_JVM,
+};
+
+/* Of threads of a JVM: whether this one stops the others and does what the VM needs then; whether it collects garbage
+ * while these are stopped; whether it does, at least for a part, while they go on. */
+bool elapsed_is_vm_thread(const char *thread);
+bool elapsed_is_collector(const char *thread);
+bool elapsed_collects_beside(const char *thread);
+
 struct elapsed_row {
     enum elapsed_kind kind;
     uint64_t time;  /* ns */
@@ -82,6 +102,7 @@ struct elapsed_row {
     /* The procedure that made the call in which it waits, or up to whose call it computed; "": not known. */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     char module[MODULE_NAME_SIZE + 1];
+    enum elapsed_runtime runtime; /* of waits; JVM: of all that its threads do */
     /* Waits: number of the system call; NO_SYSTEM_CALL: none, or not known. */
     uint32_t call;
     /* ... and what it waits for there. */
@@ -121,6 +142,14 @@ struct elapsed_request {
     bool cut; /* it had more hops, before these */
 };
 
+/* What threads did, in the account of a run, while others waited for them in futex or semop: for a lock or a condition, or
+ * for the end of a thread. At each moment only the wait that the account followed counts. */
+struct elapsed_holder {
+    struct elapsed_row did;    /* by the thread that ended the wait */
+    struct elapsed_row waited; /* by the others: where */
+    uint64_t threads;          /* how many others */
+};
+
 struct elapsed_requests {
     uint64_t count;      /* with an answer */
     uint64_t unanswered; /* questions that were asked again, given up, or whose connection ended */
@@ -131,6 +160,9 @@ struct elapsed_requests {
         followed; /* of `count`, the ones that are in the account: all, or evenly spread ones */
     uint64_t median, p99; /* ns, of those */
     struct elapsed_account account;
+    /* which threads released Python's interpreter lock when the requests waited for it; most time first */
+    struct elapsed_holder *releasers;
+    size_t releaser_count;
     struct elapsed_request typical, slowest; /* typical: the median one */
 };
 
@@ -141,14 +173,6 @@ struct elapsed_wait {
     /* The process that ended them; "": not known. */
     uint32_t ender_origin, ender_pid;
     char ender[STREAM_NAME_SIZE + 1];
-};
-
-/* What threads did, in the account of a run, while others waited for them in futex or semop: for a lock or a condition, or
- * for the end of a thread. At each moment only the wait that the account followed counts. */
-struct elapsed_holder {
-    struct elapsed_row did;    /* by the thread that ended the wait */
-    struct elapsed_row waited; /* by the others: where */
-    uint64_t threads;          /* how many others */
 };
 
 struct elapsed {

@@ -16,7 +16,10 @@ static const struct {
     [ELAPSED_SPACE] = {"buffer space", "space"},
     [ELAPSED_OUTSIDE] = {"unmonitored peer", "outside"},
     [ELAPSED_DISK] = {"disk", "disk"},
-    [ELAPSED_LOCK] = {"lock", "lock"},
+    [ELAPSED_LOCK] = {"lock or condition", "lock"},
+    [ELAPSED_INTERPRETER] = {"interpreter lock", "interpreter_lock"},
+    [ELAPSED_VM_STOP] = {"stopped by the JVM", "vm_stop"},
+    [ELAPSED_IDLE] = {"work (idle thread)", "idle"},
     [ELAPSED_LIMIT] = {"time limit of a wait", "time_limit"},
     [ELAPSED_FILE_LOCK] = {"file lock", "file_lock"},
     [ELAPSED_TIMER] = {"timer", "timer"},
@@ -226,6 +229,8 @@ int64_t detail_of(struct elapsed_analysis *analysis, const struct history_event 
             .sender = waited->sender,
             .pc = key.pc,
         };
+        if (key.pc == 0 && elapsed_is_python(analysis, origin, key.image))
+            detail->runtime = RUNTIME_PYTHON_PROCESS;
         if (describe(analysis, detail, header->stream) < 0)
             return -ENOMEM;
     }

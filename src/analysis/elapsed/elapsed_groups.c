@@ -30,12 +30,14 @@ static bool have_same_script(const struct elapsed_row *one, const struct elapsed
     return length == elapsed_script(other->label, &others) && memcmp(script, others, length) == 0;
 }
 
-/* Threads of several processes of a program, or a script, belong together; so do its procedures. */
+/* Threads of several processes of a program, or a script, belong together; so do its procedures. In which call a runtime's
+ * thread has no work says nothing more. */
 static bool belongs(const struct elapsed_group *group, const struct elapsed_row *row)
 {
     const struct elapsed_row *largest = group->largest;
 
-    return largest->kind == row->kind && largest->call == row->call &&
+    return largest->kind == row->kind &&
+           (largest->call == row->call || row->kind == ELAPSED_IDLE) &&
            strcmp(largest->object_name, row->object_name) == 0 &&
            strcmp(largest->process, row->process) == 0 && have_same_script(largest, row) &&
            strcmp(largest->address, row->address) == 0;

@@ -19,7 +19,7 @@
 /* One detail of a holder, one wait of a thread. */
 struct hold_sum {
     uint32_t detail, waits;
-    enum elapsed_kind kind;
+    enum elapsed_kind kind, waited;
     uint64_t time, count;
 };
 
@@ -31,14 +31,22 @@ bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
            kind_of_call(analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
 }
 
+/* Whether both are for the same lock. Python waits for its interpreter lock for 5 ms at a time. */
+static bool are_for_one_lock(const struct elapsed_analysis *analysis, const struct interval *before,
+                             const struct interval *after)
+{
+    if (elapsed_is_wait_for_interpreter(analysis, after))
+        return elapsed_is_wait_for_interpreter(analysis, before) && before->previous != 0;
+    return elapsed_is_wait_for_lock(analysis, before) && before->waits == after->waits;
+}
+
 /* The wait before this one, if the thread did next to nothing in between; 0: there is none. */
 static uint32_t wait_in_vain(const struct elapsed_analysis *analysis, uint32_t wait)
 {
     const struct interval *after = interval_at(analysis, wait);
     const struct interval *before = interval_at(analysis, after->previous);
 
-    return elapsed_is_wait_for_lock(analysis, before) && before->waits == after->waits &&
-                   after->cpu < after->wait / 10
+    return are_for_one_lock(analysis, before, after) && after->cpu < after->wait / 10
                ? after->previous
                : 0;
 }
@@ -67,9 +75,11 @@ uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t
     return time;
 }
 
-int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits)
+int elapsed_note_hold(struct holds *holds, const struct part *part, enum elapsed_kind waited,
+                      uint32_t waits)
 {
-    const uint64_t key[] = {(uint64_t)part->kind << 32 | part->detail, waits};
+    const uint64_t key[] = {(uint64_t)part->kind << 32 | part->detail,
+                            (uint64_t)waited << 32 | waits};
     uint32_t before = holds->keys.count;
     int64_t index = intern_add(&holds->keys, hash_bytes(0, key, sizeof(key)));
 
@@ -78,7 +88,8 @@ int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t wai
         return -ENOMEM;
     struct hold_sum *sum = &holds->sums[index];
     if (index == before)
-        *sum = (struct hold_sum){.detail = part->detail, .waits = waits, .kind = part->kind};
+        *sum = (struct hold_sum){
+            .detail = part->detail, .waits = waits, .kind = part->kind, .waited = waited};
     sum->time += part->time;
     sum->count += part->count;
     return 0;
@@ -134,22 +145,26 @@ static size_t merge(struct elapsed_holder *holders, size_t count)
 }
 
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
-                         struct elapsed *elapsed)
+                         struct elapsed_holder **ret_holders, size_t *ret_count)
 {
-    size_t count = holds->keys.count;
+    struct elapsed_holder *holders = calloc((size_t)holds->keys.count + 1, sizeof(*holders));
+    size_t count = 0;
 
-    elapsed->holders = calloc(count + 1, sizeof(*elapsed->holders));
-    if (elapsed->holders == NULL)
+    if (holders == NULL)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < holds->keys.count; i++) {
         const struct hold_sum *sum = &holds->sums[i];
         const struct part did = {sum->detail, sum->kind, sum->time, sum->count};
-        const struct part waited = {sum->waits, ELAPSED_LOCK, sum->time, sum->count};
-        elapsed->holders[i] = (struct elapsed_holder){elapsed_row_of(analysis, &did),
-                                                      elapsed_row_of(analysis, &waited), 1};
+        const struct part waited = {sum->waits,
+                                    elapsed_kind_in_runtime(analysis, sum->waited, sum->waits),
+                                    sum->time, sum->count};
+        if (waited.kind != ELAPSED_IDLE)
+            holders[count++] = (struct elapsed_holder){elapsed_row_of(analysis, &did),
+                                                       elapsed_row_of(analysis, &waited), 1};
     }
-    qsort(elapsed->holders, count, sizeof(*elapsed->holders), by_what);
-    elapsed->holder_count = merge(elapsed->holders, count);
-    qsort(elapsed->holders, elapsed->holder_count, sizeof(*elapsed->holders), by_time);
+    qsort(holders, count, sizeof(*holders), by_what);
+    *ret_count = merge(holders, count);
+    qsort(holders, *ret_count, sizeof(*holders), by_time);
+    *ret_holders = holders;
     return 0;
 }

@@ -94,7 +94,11 @@ static void tell_wait(struct telling *telling, const struct interval *interval, 
         .kind = ELAPSED_NO_CPU, .begin = end - no_cpu, .end = end, .time = no_cpu};
 
     tell(telling, interval->computes, piece);
-    piece.kind = (enum elapsed_kind)interval->waited_for;
+    piece.kind =
+        elapsed_is_wait_for_interpreter(telling->analysis, interval)
+            ? ELAPSED_INTERPRETER
+            : elapsed_kind_in_runtime(telling->analysis, (enum elapsed_kind)interval->waited_for,
+                                      interval->waits);
     piece.begin = begin;
     piece.end = end - no_cpu;
     piece.time = length - no_cpu;

@@ -41,9 +41,11 @@ struct interval {
     bool serves;     /* ... with which a request begins, on the side that serves */
     bool in_request; /* the thread had received a request that was not answered yet */
     bool terminates; /* with the thread's end */
-    bool limited;    /* the wait was for a time, at most */
+    bool limited : 1; /* the wait was for a time, at most */
     bool
-        within; /* it is part of a wait that goes on: the next interval of the thread covers it, too */
+        interpreter : 1; /* most likely it was for Python's interpreter lock: elapsed_find_interpreter */
+    bool
+        within : 1; /* it is part of a wait that goes on: the next interval of the thread covers it, too */
     uint8_t
         waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
 };
@@ -101,6 +103,7 @@ struct detail {
     char process[STREAM_NAME_SIZE + 1];
     char thread[STREAM_NAME_SIZE + 1];
     uint32_t process_number;
+    uint8_t runtime;                /* enum elapsed_runtime; at the end: elapsed_find_runtimes */
     char label[PROCESS_LABEL_SIZE]; /* at the end: elapsed_find_labels */
     const char *address;            /* in `texts`, or NULL */
 };
@@ -174,6 +177,8 @@ struct elapsed_analysis {
     struct asking_step asking; /* of the current event */
     uint64_t unanswered, unfinished;
     struct lookup servers; /* processes that have received a request */
+    /* Python's processes: how many futex waits of 5 ms they had, and how many of these as elapsed_find_interpreter wants */
+    struct lookup switches, contended;
     struct intern wait_keys;
     struct wait_sum *wait_sums;
     size_t wait_room;
@@ -320,6 +325,31 @@ int elapsed_make_waits(const struct elapsed_analysis *analysis, struct elapsed *
 /* Command lines, and the names that threads gave themselves. After the last event, before rows are made. Returns 0 or -ENOMEM. */
 int elapsed_find_labels(struct elapsed_analysis *analysis);
 
+/* ---- elapsed_runtimes.c ---- */
+
+#define RETRY 100000u /* ns of CPU time between two waits for one lock, at most */
+
+/* Which details are a runtime's affair. After the last event, before the walk. Returns 0 or -ENOMEM. */
+int elapsed_find_runtimes(struct elapsed_analysis *analysis);
+
+/* What a wait of this kind was for, if it was its runtime's affair; otherwise `kind`. */
+enum elapsed_kind elapsed_kind_in_runtime(const struct elapsed_analysis *analysis,
+                                          enum elapsed_kind kind, uint32_t detail);
+
+/* A wait that is over: notes there, and in the one before it, if they seem to have been for Python's interpreter lock.
+ * Returns 0 or -ENOMEM. */
+int elapsed_find_interpreter(struct elapsed_analysis *analysis, struct interval *interval);
+
+/* Whether the wait was for Python's interpreter lock. */
+bool elapsed_is_wait_for_interpreter(const struct elapsed_analysis *analysis,
+                                     const struct interval *interval);
+
+/* Whether this is a program of CPython's. */
+bool elapsed_is_python(const struct elapsed_analysis *analysis, uint32_t origin, uint32_t image);
+
+/* Whether a thread of a JVM, not one of the VM's own, waited until the VM Thread ended that. */
+bool elapsed_is_stop(const struct elapsed_analysis *analysis, const struct interval *interval);
+
 /* ---- elapsed_rows.c ---- */
 
 /* What was found of one detail and one kind. */
@@ -362,10 +392,11 @@ bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
 uint64_t elapsed_waited_within(const struct elapsed_analysis *analysis, uint32_t *wait,
                                uint64_t from, uint64_t to);
 
-/* During this part another thread waited; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
-int elapsed_note_hold(struct holds *holds, const struct part *part, uint32_t waits);
+/* During this part another thread waited, for this kind of lock; `waits`: the detail of its wait. Returns 0 or -ENOMEM. */
+int elapsed_note_hold(struct holds *holds, const struct part *part, enum elapsed_kind waited,
+                      uint32_t waits);
 int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct holds *holds,
-                         struct elapsed *elapsed);
+                         struct elapsed_holder **ret_holders, size_t *ret_count);
 void elapsed_forget_holds(struct holds *holds);
 
 /* ---- elapsed_pieces.c ---- */

@@ -63,6 +63,7 @@ struct elapsed_row elapsed_row_of(const struct elapsed_analysis *analysis, const
     if (part->detail == 0)
         return row;
     const struct detail *detail = &analysis->details[part->detail - 1];
+    row.runtime = (enum elapsed_runtime)detail->runtime;
     row.origin = detail->origin;
     row.pid = detail->pid;
     row.tid = detail->tid;

@@ -30,6 +30,8 @@ int elapsed_note_wait(struct elapsed_analysis *analysis, const struct history_ev
 
     if (interval->wait == 0 || of == NULL)
         return 0;
+    if (elapsed_is_wait_for_interpreter(analysis, interval))
+        kind = ELAPSED_INTERPRETER;
     const struct waited waited = {kind, of->call, of->path, of->object, of->signal, of->sender};
     int64_t detail = detail_of(analysis, event, &waited);
     if (before >= SUMS_MOST)
@@ -80,9 +82,10 @@ static int by_time(const void *one, const void *other)
 static struct elapsed_wait wait_of(const struct elapsed_analysis *analysis,
                                    const struct wait_sum *sum)
 {
-    const struct part part = {
-        sum->detail, sum->detail == 0 ? ELAPSED_UNKNOWN : analysis->details[sum->detail - 1].kind,
-        sum->time, sum->count};
+    enum elapsed_kind kind =
+        sum->detail == 0 ? ELAPSED_UNKNOWN : analysis->details[sum->detail - 1].kind;
+    const struct part part = {sum->detail, elapsed_kind_in_runtime(analysis, kind, sum->detail),
+                              sum->time, sum->count};
     struct elapsed_wait wait = {.what = elapsed_row_of(analysis, &part), .longest = sum->longest};
 
     if (sum->ender != 0) {

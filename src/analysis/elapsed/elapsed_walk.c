@@ -63,6 +63,9 @@ struct walk {
     uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
     bool tells;          /* whoever watches gets its pieces */
+    /* of requests: detail of the thread that released the interpreter lock; 0: none ... */
+    uint32_t releaser;
+    struct holds *releasers; /* ... and of all; NULL: not asked for */
     bool failed;
 };
 
@@ -89,15 +92,28 @@ static void note_hold(struct walk *walk, uint64_t from, enum elapsed_kind kind, 
         if (time == 0)
             continue;
         const struct part part = {detail, kind, time, 1};
+        const struct interval *waiter = interval_at(walk->analysis, *wait);
+        enum elapsed_kind waited = elapsed_is_wait_for_interpreter(walk->analysis, waiter)
+                                       ? ELAPSED_INTERPRETER
+                                       : ELAPSED_LOCK;
         walk->failed =
-            elapsed_note_hold(walk->holds, &part, interval_at(walk->analysis, *wait)->waits) < 0 ||
-            walk->failed;
+            elapsed_note_hold(walk->holds, &part, waited, waiter->waits) < 0 || walk->failed;
         return;
     }
 }
 
+static void note_releaser(struct walk *walk, uint64_t time, uint32_t detail)
+{
+    const struct part part = {walk->releaser, ELAPSED_COMPUTES, time, 1};
+
+    if (walk->releasers != NULL && walk->releaser != 0 &&
+        elapsed_note_hold(walk->releasers, &part, ELAPSED_INTERPRETER, detail) < 0)
+        walk->failed = true;
+}
+
 static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
 {
+    kind = elapsed_kind_in_runtime(walk->analysis, kind, detail);
     if (from < walk->floor)
         from = walk->floor;
     if (from >= walk->now || walk->failed)
@@ -120,6 +136,8 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
         walk->failed =
             elapsed_tell_piece(walk->analysis, &(struct part){detail, kind, time, 1}, from) < 0 ||
             walk->failed;
+    if (kind == ELAPSED_INTERPRETER)
+        note_releaser(walk, time, detail);
     if (walk->keeps_hops)
         keep_hop(walk, from, kind, detail);
     walk->now = from;
@@ -225,8 +243,6 @@ static uint32_t take_waiter_since(struct walk *walk)
     return 0;
 }
 
-#define RETRY 100000u /* ns of CPU time between two waits for one lock */
-
 /* A wait for a lock that ended with the call's time limit, and began again at once, was for that lock (Python's). */
 static void note_retry(struct walk *walk, const struct interval *interval, uint32_t lock)
 {
@@ -257,11 +273,18 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
 
     charge_no_cpu(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
                   interval);
+    if (elapsed_is_wait_for_interpreter(walk->analysis, interval)) {
+        walk->releaser = is_retried(walk, interval) ? walk->releaser : 0;
+        note_retry(walk, interval, interval->waits);
+        charge(walk, elapsed_wait_began(interval), ELAPSED_INTERPRETER, interval->waits);
+        return step_before_wait(walk, interval);
+    }
     if (kind == ELAPSED_LIMIT && is_retried(walk, interval)) {
         note_retry(walk, interval, walk->lock);
         charge(walk, elapsed_wait_began(interval), ELAPSED_LOCK, walk->lock);
         return step_before_wait(walk, interval);
     }
+    walk->releaser = 0;
     bool is_own_sleep = (kind == ELAPSED_TIMER || kind == ELAPSED_LIMIT) &&
                         !interval->in_request; /* for no request */
     uint32_t waiter = is_own_sleep ? take_waiter_since(walk) : 0;
@@ -373,7 +396,7 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->chosen = analysis->chosen != NULL;
         elapsed->commands = analysis->commands;
     }
-    int result = elapsed_make_holders(analysis, &holds, elapsed);
+    int result = elapsed_make_holders(analysis, &holds, &elapsed->holders, &elapsed->holder_count);
     elapsed_forget_holds(&holds);
     int ended = end_account(&walk);
     return result < 0 ? result : ended;
@@ -398,20 +421,55 @@ static uint64_t no_cpu_between(const struct interval *before, const struct inter
     return time < length ? time : length;
 }
 
+/* For how long, between the two times, the thread waited for Python's interpreter lock, with no request in hand: in a
+ * send whose answer was out already. */
+static uint64_t interpreter_between(const struct walk *walk, const struct interval *interval,
+                                    uint64_t from, uint64_t to)
+{
+    uint64_t end = interval->end - interval->queued;
+
+    if (interval->in_request || !elapsed_is_wait_for_interpreter(walk->analysis, interval))
+        return 0;
+    if (from < elapsed_wait_began(interval))
+        from = elapsed_wait_began(interval);
+    if (end > to)
+        end = to;
+    return end > from ? end - from : 0;
+}
+
+/* Detail of the thread that released the interpreter lock at the end of a wait, or right after its time limit; 0: not
+ * known. */
+static uint32_t releaser_of(const struct walk *walk, const struct interval *interval,
+                            const struct interval *after)
+{
+    if (interval->source == 0 && !after->asleep && !after->is_message && after->cpu < RETRY)
+        interval = after;
+    return interval->source == 0 ? 0 : interval_at(walk->analysis, interval->source)->computes;
+}
+
 /* A message waited for its receiver, which had no CPU, or did something else. */
 static void charge_queued(struct walk *walk, uint64_t arrival, const struct interval *receives)
 {
-    const struct interval *interval = receives;
-    uint64_t to = walk->now, no_cpu = 0;
+    const struct interval *interval = receives, *after = receives;
+    uint64_t to = walk->now, no_cpu = 0, interpreter = 0;
+    uint32_t lock = 0;
 
     for (int i = 0; i < QUEUED_MOST && to > arrival && interval->previous != 0; i++) {
         const struct interval *before = interval_at(walk->analysis, interval->previous);
         uint64_t from = before->end > arrival ? before->end : arrival;
         no_cpu += no_cpu_between(before, interval, from, to);
+        uint64_t waited = interpreter_between(walk, interval, from, to);
+        if (lock == 0 && waited > 0) {
+            lock = interval->waits;
+            walk->releaser = releaser_of(walk, interval, after);
+        }
+        interpreter += waited;
         to = from < to ? from : to;
+        after = interval;
         interval = before;
     }
     charge(walk, walk->now - no_cpu, ELAPSED_NO_CPU, receives->computes);
+    charge(walk, walk->now - interpreter, ELAPSED_INTERPRETER, lock);
     charge(walk, arrival, ELAPSED_QUEUED, receives->waits);
 }
 
@@ -442,10 +500,18 @@ static bool waits_for_lock(const struct walk *walk, const struct interval *inter
     return interval->in_request && elapsed_is_wait_for_lock(walk->analysis, interval);
 }
 
+static enum elapsed_kind kind_of_lock(const struct walk *walk, const struct interval *interval)
+{
+    return elapsed_is_wait_for_interpreter(walk->analysis, interval) ? ELAPSED_INTERPRETER
+           : elapsed_is_stop(walk->analysis, interval)               ? ELAPSED_VM_STOP
+                                                                     : ELAPSED_LOCK;
+}
+
 static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
 {
+    walk->releaser = interval_at(walk->analysis, interval->source)->computes;
     charge_from_arrival(walk, interval->arrival, interval);
-    charge(walk, elapsed_wait_began(interval), ELAPSED_LOCK, interval->waits);
+    charge(walk, elapsed_wait_began(interval), kind_of_lock(walk, interval), interval->waits);
     note_retry(walk, interval, interval->waits);
     return step_before_wait(walk, interval);
 }
@@ -644,9 +710,11 @@ static int describe_lengths(struct elapsed_analysis *analysis, struct length *le
 
 static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_requests *requests)
 {
+    struct holds releasers = {0};
     struct walk walk = {
         .analysis = analysis,
         .account = &requests->account,
+        .releasers = &releasers,
         .tells = analysis->root_end == 0,
     };
     uint32_t count = analysis->requests.count, stride = count / REQUESTS_MOST + 1;
@@ -667,6 +735,10 @@ static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_reque
             (struct length){interval_at(analysis, request->last)->end - walk.floor, i};
     }
     int result = end_account(&walk);
+    if (result == 0)
+        result = elapsed_make_holders(analysis, &releasers, &requests->releasers,
+                                      &requests->releaser_count);
+    elapsed_forget_holds(&releasers);
     if (result == 0 && requests->followed > 0)
         result = describe_lengths(analysis, lengths, requests->followed, requests);
     free(lengths);

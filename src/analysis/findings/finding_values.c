@@ -39,6 +39,8 @@ static const struct {
     [FINDING_ONE_BY_ONE] = {"round_trips", ORDER_TO_DO},
     [FINDING_WORKERS] = {"busy_workers", ORDER_TO_DO},
     [FINDING_RESENT] = {"connect_resent", ORDER_TO_DO},
+    [FINDING_INTERPRETER] = {"interpreter_lock", ORDER_TO_DO},
+    [FINDING_JVM_STOP] = {"jvm_stop", ORDER_TO_DO},
     [FINDING_POLLING] = {"polling", ORDER_TO_DO},
     [FINDING_BLOCKED] = {"blocked_while_messages_waited", ORDER_TO_DO},
     [FINDING_BUSY] = {"busy_while_messages_waited", ORDER_TO_DO},
@@ -161,6 +163,12 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_WORKERS:
         of_one(&values, finding->workers.process, finding->workers.row->waited);
+        break;
+    case FINDING_INTERPRETER:
+    case FINDING_JVM_STOP:
+        set_time(&values, finding->runtime.time);
+        add_by_pid(&values, from->communication, finding->runtime.row->origin,
+                   finding->runtime.row->pid);
         break;
     case FINDING_POLLING:
         of_one(&values, finding->naps.process, finding->naps.less);

@@ -100,10 +100,10 @@ static void sort(struct findings *findings)
 int findings_find(const struct findings_from *from, struct findings *findings)
 {
     static int (*const topics[])(const struct findings_from *from, struct findings *findings) = {
-        findings_of_elapsed,  findings_of_connections, findings_of_work,   findings_of_time,
-        findings_of_path,     findings_of_patterns,    findings_of_pauses, findings_of_messages,
-        findings_of_requests, findings_of_network,     findings_of_files,  findings_of_machines,
-        findings_of_waits,
+        findings_of_elapsed,  findings_of_connections, findings_of_work,     findings_of_time,
+        findings_of_path,     findings_of_patterns,    findings_of_runtimes, findings_of_pauses,
+        findings_of_messages, findings_of_requests,    findings_of_network,  findings_of_files,
+        findings_of_machines, findings_of_waits,
     };
     struct findings_from all = *from;
     int result = 0;

@@ -62,6 +62,8 @@ enum finding_kind {
     FINDING_ONE_BY_ONE,  /* a client does, for whatever: .exchanges */
     FINDING_WORKERS,     /* requests wait for a thread of a pool: .workers */
     FINDING_RESENT,      /* connections are made only after a SYN was sent again: .exchanges */
+    FINDING_INTERPRETER, /* threads wait for Python's interpreter lock: .runtime */
+    FINDING_JVM_STOP,    /* a JVM stops threads, to collect garbage or otherwise: .runtime */
     FINDING_POLLING,     /* a process sleeps again and again instead of waiting: .naps */
 
     FINDING_BLOCKED, /* a call blocked an event loop while messages waited for it: .pause */
@@ -241,6 +243,19 @@ struct finding {
             uint64_t time; /* of the elapsed time, ns */
             uint64_t less; /* ns that it would take less, at most */
         } naps;
+        struct {
+            const struct elapsed_row *row; /* one of its process's */
+            uint64_t time;                 /* ns ... */
+            uint64_t of;      /* ... of so many: the elapsed time, or that of all requests */
+            bool of_requests; /* which of the two */
+            /* INTERPRETER, of requests: the thread that released it most of the time that is known; NULL: none ... */
+            const struct elapsed_row *releaser;
+            uint64_t released;      /* ... for how much of it, ns ... */
+            uint64_t known_release; /* ... and all threads */
+            /* JVM_STOP, in a run: of it, ns of CPU time; and in threads that collect garbage */
+            uint64_t computed, collected;
+            bool has_collectors; /* it has such threads; otherwise the VM Thread collects, too */
+        } runtime;
         const struct causality_pool *pool;
         uint64_t dropped;
         const struct communication_failure *failure;

@@ -27,6 +27,7 @@ int findings_of_time(const struct findings_from *from, struct findings *findings
 void findings_put_aside(const struct findings_from *from, struct findings *findings);
 int findings_of_path(const struct findings_from *from, struct findings *findings);
 int findings_of_pauses(const struct findings_from *from, struct findings *findings);
+int findings_of_runtimes(const struct findings_from *from, struct findings *findings);
 int findings_of_patterns(const struct findings_from *from, struct findings *findings);
 int findings_of_messages(const struct findings_from *from, struct findings *findings);
 int findings_of_requests(const struct findings_from *from, struct findings *findings);

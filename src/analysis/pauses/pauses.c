@@ -13,6 +13,7 @@
 struct pause_thread {
     uint32_t process; /* index */
     bool runs;        /* since `begin`, when it had used `cpu` */
+    bool awake;       /* from `begin` on */
     uint64_t begin, cpu;
     uint64_t latest; /* CPU time at its latest event */
     uint64_t piece;  /* the most between two events of the interval, ns ... */
@@ -171,6 +172,17 @@ static uint64_t count_arrivals(const struct pause_process *process, uint64_t beg
     return count;
 }
 
+/* How long they had waited at the end, all together. */
+static uint64_t sum_delays(const struct pause_process *process, uint64_t begin, uint64_t end)
+{
+    uint64_t kept = kept_arrivals(process), sum = 0;
+
+    for (uint64_t i = 0; i < kept; i++)
+        if (process->came[i].time > begin && process->came[i].time <= end)
+            sum += end - process->came[i].time;
+    return sum;
+}
+
 /* The first one at an end since `begin`; 0: none. */
 static uint64_t first_arrival(const struct pause_process *process, uint64_t begin, uint32_t place)
 {
@@ -227,6 +239,10 @@ static void end_interval(struct pauses_analysis *analysis, const struct history_
     process->row.bursts++;
     process->row.cpu += cpu;
     process->row.messages = messages > process->row.messages ? messages : process->row.messages;
+    process->row.delayed += messages;
+    process->row.delay += sum_delays(process, thread->begin, event->when);
+    if (thread->awake && event->when - thread->begin > process->row.longest_away)
+        process->row.longest_away = event->when - thread->begin;
     if (cpu <= process->row.longest)
         return;
     const struct stream_record *identity = identities_stream(history_identities(analysis->history),
@@ -392,6 +408,8 @@ static int add_of_thread(struct pauses_analysis *analysis, const struct history_
     if (record->header.id == EVENT_STOPPROCESS || record->header.id == EVENT_STARTPROCESS ||
         record->header.id == EVENT_TERMINATION)
         note_stop(analysis, event, thread);
+    if (record->header.id == EVENT_STOPPROCESS)
+        thread->awake = false;
     note_piece(thread, event);
     end_wait(analysis, event, thread);
     note_wait(analysis, event, thread);
@@ -399,6 +417,7 @@ static int add_of_thread(struct pauses_analysis *analysis, const struct history_
         if (thread->runs)
             end_interval(analysis, event, thread);
         thread->runs = true;
+        thread->awake = record->header.id != EVENT_RECEIVECALL;
         thread->begin = event->when;
         thread->cpu = event->proc_time;
         thread->piece = thread->pc = 0;

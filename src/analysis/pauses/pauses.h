@@ -30,6 +30,10 @@ struct pause_row {
     uint64_t cpu;    /* ... of so much CPU time in all, ns ... */
     uint64_t longest;
     uint64_t messages; /* ... and the most messages that came in one of them */
+    uint64_t
+        longest_away; /* ns from the beginning to the end of one, with waits for a CPU; 0: not known */
+    uint64_t delayed; /* messages that came in all of them ... */
+    uint64_t delay;   /* ... and waited there until the interval ended: sum, ns */
     /* the procedure up to whose call it computed in the longest; "": not known */
     char procedure[PROCEDURE_NAME_SIZE + 1];
     uint64_t blocks; /* of its event loop, by PAUSE_LONG or more, while so many messages came ... */

@@ -59,8 +59,8 @@ function percent(share) {
 /* ---- kinds of time ---- */
 
 /* What a thread does comes first in a stack of kinds, what it waits for after it; idle kinds are pale and last. */
-const kindOrder = ["computing", "no_cpu", "disk", "lock", "time_limit", "file_lock", "space", "queued", "in_flight", "message_queue", "connect",
-    "no_answer", "open", "child", "input", "signal", "notification", "stopped", "client", "outside", "timer", "event", "not_started", "unknown"];
+const kindOrder = ["computing", "no_cpu", "disk", "lock", "interpreter_lock", "vm_stop", "time_limit", "file_lock", "space", "queued", "in_flight", "message_queue", "connect",
+    "resent_syn", "no_answer", "open", "child", "input", "signal", "notification", "stopped", "client", "outside", "timer", "event", "idle", "not_started", "unknown"];
 
 /* Kinds that have no colour in the style yet: their own hue each. */
 function colourKinds(kinds) {

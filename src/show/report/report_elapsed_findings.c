@@ -92,6 +92,13 @@ static bool is_held_in(const struct elapsed_group *group, const struct elapsed_h
            strcmp(holder->did.process, group->largest->process) == 0;
 }
 
+/* Otherwise the JVM stopped the threads: that is a finding of its own. */
+static bool is_wait(const struct elapsed_holder *holder)
+{
+    return holder->did.runtime != RUNTIME_JVM ||
+           (!elapsed_is_vm_thread(holder->did.thread) && !elapsed_is_collector(holder->did.thread));
+}
+
 static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_row *b)
 {
     return a->pid == b->pid && a->call == b->call && strcmp(a->procedure, b->procedure) == 0;
@@ -106,10 +113,17 @@ static uint64_t time_waited_in(const struct elapsed *elapsed, const struct elaps
     uint64_t time = 0;
 
     for (size_t i = 0; i < elapsed->holder_count; i++)
-        if (is_held_in(group, &elapsed->holders[i]) &&
+        if (is_wait(&elapsed->holders[i]) && is_held_in(group, &elapsed->holders[i]) &&
             wait_in_one_place(&elapsed->holders[i].waited, &place->waited))
             time += elapsed->holders[i].did.time;
     return time;
+}
+
+static const char *lock_name(const struct elapsed_row *waited)
+{
+    return waited->kind == ELAPSED_INTERPRETER ? "Python's interpreter lock (GIL)"
+           : waited->runtime == RUNTIME_JVM    ? "a monitor, lock or condition"
+                                               : "a lock or condition";
 }
 
 /* Threads that waited for a lock for at least half of that time; one alone may have waited for the end of another. */
@@ -124,7 +138,7 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
     text[0] = '\0';
     for (size_t i = 0, places = 0; i < elapsed->holder_count && places < PLACES_MOST; i++) {
         const struct elapsed_holder *holder = &elapsed->holders[i];
-        if (holder->threads < 2 || !is_held_in(group, holder))
+        if (holder->threads < 2 || !is_wait(holder) || !is_held_in(group, holder))
             continue;
         places++;
         uint64_t waited = time_waited_in(elapsed, group, holder);
@@ -138,9 +152,9 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
         return;
     elapsed_what(&largest->waited, what);
     show_counted(largest->threads, "thread", threads);
-    snprintf(text, LOCK_SIZE, "; meanwhile %s waited for a lock or condition%s%s%s",
-             time == largest->did.time ? threads : "other threads", what[0] == '\0' ? "" : " (",
-             what, what[0] == '\0' ? "" : ")");
+    snprintf(text, LOCK_SIZE, "; meanwhile %s waited for %s%s%s%s",
+             time == largest->did.time ? threads : "other threads", lock_name(&largest->waited),
+             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")");
 }
 
 static const char *const did[ELAPSED_KIND_COUNT] = {
@@ -151,7 +165,10 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_SPACE] = "waited for buffer space to send",
     [ELAPSED_OUTSIDE] = "waited for an unmonitored peer",
     [ELAPSED_DISK] = "waited for the disk",
-    [ELAPSED_LOCK] = "waited for a lock",
+    [ELAPSED_LOCK] = "waited for a lock or condition",
+    [ELAPSED_INTERPRETER] = "waited for Python's interpreter lock (GIL)",
+    [ELAPSED_VM_STOP] = "was stopped by its JVM, to collect garbage or for another safepoint",
+    [ELAPSED_IDLE] = "waited for work, in a thread of its runtime",
     [ELAPSED_LIMIT] = "waited until the time limit of its call",
     [ELAPSED_FILE_LOCK] = "waited for a file lock",
     [ELAPSED_TIMER] = "slept until a timer ended",
@@ -192,6 +209,12 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
                  group->count == 1 ? "" : " on average");
     } else if (group->largest->kind == ELAPSED_FILE_LOCK && knows_holders(elapsed)) {
         snprintf(text, DID_SIZE, "waited for a file lock held by an unmonitored process");
+    } else if (group->largest->kind == ELAPSED_INTERPRETER &&
+               group->largest->runtime != RUNTIME_PYTHON) {
+        snprintf(text, DID_SIZE,
+                 "waited, most likely, for Python's interpreter lock (GIL), 5 ms at a time");
+    } else if (group->largest->kind == ELAPSED_IDLE && group->largest->runtime == RUNTIME_GO) {
+        snprintf(text, DID_SIZE, "had no goroutine to run (no record shows what these wait for)");
     } else {
         snprintf(text, DID_SIZE, "%s", did[group->largest->kind]);
     }
@@ -213,6 +236,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
     elapsed_what(&largest, what);
+    if (largest.kind == ELAPSED_IDLE && largest.count != group->count)
+        what[0] = '\0'; /* perhaps in another call */
     show_percent(group->time, finding->elapsed.of, share);
     show_count(group->count, times);
     if (finding->elapsed.first)

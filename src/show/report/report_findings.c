@@ -212,10 +212,11 @@ static void say_waits(const struct report *report, const struct finding *finding
                       struct report_content *content)
 {
     char time[UNIT_SIZE], all[UNIT_SIZE], waits[COUNTED_SIZE];
-    const char *which =
-        finding->kind == FINDING_WAITS_UNEXPLAINED ? "that no message explains (timers, disks)"
-        : finding->kind == FINDING_WAITS_OUTSIDE   ? "for replies from unmonitored peers"
-                                                   : "of threads for each other (locks)";
+    const char *which = finding->kind == FINDING_WAITS_UNEXPLAINED
+                            ? "that no message explains (timers, disks)"
+                        : finding->kind == FINDING_WAITS_OUTSIDE
+                            ? "for replies from unmonitored peers"
+                            : "of threads for each other (locks or conditions)";
 
     show_duration(finding->waits.covered, time);
     show_duration(report->communication->duration, all);
@@ -255,6 +256,8 @@ static report_say_function *const sentences[FINDING_KIND_COUNT] = {
     [FINDING_RESENT] = report_say_resent,
     [FINDING_WORKERS] = report_say_workers,
     [FINDING_POLLING] = report_say_polling,
+    [FINDING_INTERPRETER] = report_say_interpreter,
+    [FINDING_JVM_STOP] = report_say_jvm_stop,
     [FINDING_BLOCKED] = report_say_blocked,
     [FINDING_BUSY] = report_say_busy,
     [FINDING_STOPPED] = report_say_stopped,

@@ -24,26 +24,42 @@ static void who_text(const struct report *report, const struct finding *finding,
         process_text(report->communication, finding->pause.process, text);
 }
 
+/* By the clock, if it had no CPU for a part of it. */
+static void away_text(const struct pause_row *row, char text[UNIT_SIZE + 40])
+{
+    char away[UNIT_SIZE];
+
+    text[0] = '\0';
+    if (row->longest_away < row->longest + row->longest / 4)
+        return;
+    show_duration(row->longest_away, away);
+    snprintf(text, UNIT_SIZE + 40, " (up to %s with waits for a CPU)", away);
+}
+
 void report_say_busy(const struct report *report, const struct finding *finding,
                      struct report_content *content)
 {
     const struct pause_row *row = finding->pause.row;
     char who[PROCESS_TEXT_SIZE], longest[UNIT_SIZE], messages[COUNTED_SIZE], times[COUNTED_SIZE];
-    char time[UNIT_SIZE], share[UNIT_SIZE], name[PROCEDURE_NAME_SIZE + 1];
+    char time[UNIT_SIZE], share[UNIT_SIZE], name[PROCEDURE_NAME_SIZE + 1], delay[UNIT_SIZE];
+    char away[UNIT_SIZE + 40];
 
     who_text(report, finding, who);
+    away_text(row, away);
+    show_duration(row->delayed == 0 ? 0 : row->delay / row->delayed, delay);
     show_duration(row->longest, longest);
     show_duration(row->cpu, time);
     show_counted(row->messages, "message", messages);
     show_counted(row->bursts, "time", times);
     show_percent(row->cpu, report->communication->duration, share);
     show_text(row->procedure, PROCEDURE_NAME_SIZE, name);
-    report_say(
-        content, "Busy",
-        "%s computed up to %s at a stretch%s%s while up to %s came and had to wait: %s, %s "
-        "(%s%% of the elapsed time). Shorter pieces, or another thread for them, would help.",
-        who, longest, name[0] == '\0' ? "" : ", up to a call from ", name, messages, times, time,
-        share);
+    report_say(content, "Busy",
+               "%s computed up to %s at a stretch%s%s%s while up to %s came and had to wait, %s on "
+               "average: "
+               "%s, %s (%s%% of the elapsed time). Shorter pieces, or another thread for them, "
+               "would help.",
+               who, longest, away, name[0] == '\0' ? "" : ", up to a call from ", name, messages,
+               delay, times, time, share);
 }
 
 void report_say_blocked(const struct report *report, const struct finding *finding,
