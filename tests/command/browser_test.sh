@@ -30,7 +30,7 @@ if [ -x "$build/bench/generate" ]; then
     pages="$pages many.html"
 fi
 for page in $pages; do
-    timeout 900 node "$here/browser.mjs" "$modules" "$(command -v chromium)" "$PWD/$page" > said 2>&1
+    timeout 3000 node "$here/browser.mjs" "$modules" "$(command -v chromium)" "$PWD/$page" > said 2>&1
     check_equal "$page: it ends" 0 $?
     check_equal "... nothing is wrong in any window, with any key, or on paper" "" "$(cat said)"
 done
