@@ -9,6 +9,7 @@
 struct asked {
     const char *html; /* file */
     bool json;
+    uint64_t threads;
     bool all; /* findings */
     unsigned parts;
     struct selection selection;
@@ -32,6 +33,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         .selection = &asked->selection,
         .parts = asked->parts,
         .draws = asked->html != NULL,
+        .json = asked->json,
+        .threads = (unsigned)asked->threads,
     };
     struct problem problem = {""};
     int result = whole_report_read(&whole, &problem);
@@ -47,7 +50,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 /* ---- options ---- */
 
-enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON };
+enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON, OPTION_THREADS };
 
 static const struct command_option report_options[] = {
     {"analyses",
@@ -63,6 +66,10 @@ static const struct command_option report_options[] = {
      {0},
      "also findings that explain nothing: silent, created and idle\nprocesses; all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
+    {"threads",
+     OPTION_THREADS,
+     {"N", ARGUMENT_OTHER},
+     "read with at most N threads (as many as there are processors)"},
     {0},
 };
 
@@ -78,6 +85,8 @@ static int command_report(int argc, char **argv)
             asked.html = optarg;
         else if (option == OPTION_JSON)
             asked.json = true;
+        else if (option == OPTION_THREADS)
+            status = option_number("report", "threads", 1, 1024, &asked.threads);
         else if (option == OPTION_ANALYSES)
             status = report_parts_take("report", &asked.parts);
         else if (selection_has_option(option))

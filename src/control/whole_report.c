@@ -90,7 +90,8 @@ static void take_results(struct whole_report *whole)
     };
 }
 
-static const struct causality_options requests;
+/* Texts and pages show no substrings. Those of two letters say whether requests pass from one server process to another. */
+static const struct causality_options requests = {.length = 2}, requests_in_full;
 
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)
@@ -103,13 +104,16 @@ static void want(struct whole_report *whole)
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
-        .causality = (whole->parts & PART_CAUSALITY) != 0 ? &requests : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) != 0
+                         ? whole->json ? &requests_in_full : &requests
+                         : NULL,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .pauses = (whole->parts & PART_WHY) != 0,
         .patterns = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,
+        .threads = whole->threads,
     };
 }
 
