@@ -17,7 +17,7 @@
 
 void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line)
 {
-    hosts_progress_clear(&hosts->progress);
+    progress_clear(&hosts->progress);
     command_say_to(hosts->recorder.messages, "%s%s%s", host == NULL ? "" : host->name,
                    host == NULL ? "" : ": ", line);
     fflush(hosts->recorder.messages);
@@ -181,11 +181,11 @@ static void show_connecting(struct hosts *hosts)
 {
     char line[80];
 
-    if (!hosts_progress_due(&hosts->progress))
+    if (!progress_due(&hosts->progress))
         return;
     snprintf(line, sizeof(line), "%zu of %zu hosts connected",
              remote_count_in(hosts->remote, REMOTE_READY), hosts->count);
-    hosts_progress_show(&hosts->progress, line);
+    progress_show(&hosts->progress, line);
 }
 
 /* Whether the hosts that are left are enough. */
@@ -240,7 +240,7 @@ int hosts_begin(struct hosts *hosts, const char *name, struct problem *problem)
     };
     int result = choose_names(hosts, name, problem);
 
-    hosts_progress_init(&hosts->progress, hosts->recorder.messages);
+    progress_init(&hosts->progress, hosts->recorder.messages);
     if (result < 0)
         return result;
     result = remote_new(&options, &hosts->remote, problem);
@@ -472,7 +472,7 @@ static void show_recording(struct hosts *hosts, const struct hosts_copies_state 
     snprintf(line, sizeof(line), "%zu of %zu hosts, %s, %s, %s %s",
              remote_count_in(hosts->remote, REMOTE_READY), hosts->count, processes, records, bytes,
              hosts_only_reports(hosts) ? "received" : "stored");
-    hosts_progress_show(&hosts->progress, line);
+    progress_show(&hosts->progress, line);
 }
 
 static void look_at_copies(struct hosts *hosts)
@@ -493,7 +493,7 @@ static void look_at_copies(struct hosts *hosts)
         hosts_say(hosts, NULL,
                   "recording stopped: a trace has reached its largest size (--max-size)");
     hosts->full = state.full;
-    if (hosts->shows && hosts_progress_due(&hosts->progress))
+    if (hosts->shows && progress_due(&hosts->progress))
         show_recording(hosts, &state);
 }
 

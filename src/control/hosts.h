@@ -16,9 +16,9 @@
 #include "control/hosts_copies.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
-#include "control/hosts_progress.h"
 #include "control/hosts_session.h"
 #include "control/hosts_store.h"
+#include "control/progress.h"
 #include "control/recording_command.h"
 #include "recorder/process_tree.h"
 
@@ -62,7 +62,7 @@ struct hosts {
     char told[512]; /* the last problem of the copies */
     bool full;      /* a copy has its largest size */
     bool shows;     /* records and processes are asked for, to be shown */
-    struct hosts_progress progress;
+    struct progress progress;
     struct hosts_live live;
     uint32_t rules_version; /* of the file of rules; 0: as it was first read */
     uint64_t rules_tried;   /* when hosts were last told */

@@ -65,7 +65,7 @@ static void tell_begin(struct hosts *hosts, struct meter_begun *begun)
     bool began_before = hosts->options->attach != NULL;
 
     show_counted(hosts_processes(hosts), "process", processes);
-    hosts_progress_clear(&hosts->progress);
+    progress_clear(&hosts->progress);
     /* scripts wait for this line on standard error, even if the report goes to a file */
     acquiring_since(begun, since);
     command_say("metering %s on %zu host%s; session %s%s%s", processes, count,

@@ -212,7 +212,7 @@ int hosts_end(struct hosts *hosts)
     hosts->shows = false;
     if (!hosts_only_reports(hosts))
         hosts_live_end(hosts); /* the report on the whole covers what comes now */
-    hosts_progress_clear(&hosts->progress);
+    progress_clear(&hosts->progress);
     end_recordings(hosts);
     hosts_rules_end(hosts);
     expect_all(hosts);
@@ -232,7 +232,7 @@ void hosts_done(struct hosts *hosts)
 {
     struct problem problem;
 
-    hosts_progress_clear(&hosts->progress);
+    progress_clear(&hosts->progress);
     hosts_live_end(hosts);
     if (hosts_copies_close(hosts->copies, &problem) < 0)
         command_error("%s", problem.text);

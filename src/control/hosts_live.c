@@ -142,7 +142,7 @@ static int read_and_report(struct hosts *hosts, struct problem *problem)
         now - command->last_report < command->options->interval)
         return result;
     command->last_report = now;
-    hosts_progress_clear(&hosts->progress);
+    progress_clear(&hosts->progress);
     return recording_command_report_so_far(command, problem);
 }
 

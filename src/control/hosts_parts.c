@@ -82,7 +82,7 @@ static FILE *file_of(bool err)
 
 static void write_line(const struct part *part, bool err, const char *text, size_t length)
 {
-    hosts_progress_clear(&part->running->hosts->progress);
+    progress_clear(&part->running->hosts->progress);
     fputs(part->label, file_of(err));
     fwrite(text, 1, length, file_of(err));
 }
@@ -90,7 +90,7 @@ static void write_line(const struct part *part, bool err, const char *text, size
 /* Without a label, bytes go through as they are. */
 static void write_raw(struct running *running, bool err, const void *bytes, size_t size)
 {
-    hosts_progress_clear(&running->hosts->progress);
+    progress_clear(&running->hosts->progress);
     fwrite(bytes, 1, size, file_of(err));
 }
 

@@ -2,7 +2,11 @@
 /* readings.c: several analyses of the same traces. See readings.h. */
 #include "control/readings.h"
 
+#include "control/readings_progress.h"
+
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +36,17 @@ enum {
     PART_COUNT
 };
 
+/*
+ * Two readings of the traces, side by side, share nothing: each has a history of its own. Reading a history takes about a
+ * sixth of the time of all analyses, so to do it twice is cheap. The first one is repeated for the path.
+ */
+#define TEAMS     2
+#define ALL_PARTS ((1u << PART_COUNT) - 1)
+static const unsigned parts_of_team[TEAMS] = {
+    1u << PATH | 1u << THREADS | 1u << PROCESSES,
+    1u << STATISTICS | 1u << REQUESTS | 1u << ELAPSED | 1u << LANES | 1u << PAUSES | 1u << PATTERNS,
+};
+
 /* One analysis in a reading. */
 struct part {
     struct analysis analysis; /* its `self` is NULL: not requested */
@@ -53,6 +68,8 @@ struct readings {
     struct traces traces;    /* all zero: `history` is the caller's */
     struct history *history; /* that is read now */
     uint32_t origins;
+    unsigned its_parts;                 /* bits of the parts that it begins, if they are wanted */
+    struct readings_progress *progress; /* NULL: another thread shows it */
     struct part parts[PART_COUNT];
     struct statistics *statistics;
     struct parallelism_analysis *threads;
@@ -378,6 +395,8 @@ static int begin_parts(struct readings *readings, struct problem *problem)
 
     hide_secrets(readings);
     for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
+        if ((readings->its_parts & 1u << i) == 0)
+            continue;
         readings->parts[i].may_fail = readings->wanted->goes_on ? may_fail[i] : NULL;
         result = settle(&readings->parts[i], begins[i](readings, problem), problem);
     }
@@ -400,10 +419,17 @@ size_t readings_analyses(struct readings *readings, struct analysis ret_analyses
 /* Reads the traces once, for the parts that are there. */
 static int feed(struct readings *readings, struct problem *problem)
 {
-    struct analysis analyses[READINGS_MOST];
+    struct analysis analyses[READINGS_MOST + 1];
     size_t count = readings_analyses(readings, analyses);
 
-    return analyses_read_all(readings->history, analyses, count, problem);
+    if (readings->progress == NULL)
+        return analyses_read_all(readings->history, analyses, count, problem);
+    readings_progress_init(readings->progress, &readings->traces,
+                           is_there(&readings->parts[PATH]) ? 2 : 1);
+    analyses[count++] = readings_progress_analysis(readings->progress);
+    int result = analyses_read_all(readings->history, analyses, count, problem);
+    readings_progress_pass(readings->progress);
+    return result;
 }
 
 static int finish_parts(struct readings *readings, struct problem *problem)
@@ -485,10 +511,12 @@ static int read_again(struct readings *readings, struct problem *problem)
     if (result == 0) {
         const struct analysis analyses[] = {
             critical_path_analysis(readings->path),
+            readings_progress_analysis(readings->progress),
             picture_analysis(wanted->picture),
         };
-        result = analyses_read_all(readings->history, analyses, wanted->picture == NULL ? 1 : 2,
+        result = analyses_read_all(readings->history, analyses, wanted->picture == NULL ? 2 : 3,
                                    problem);
+        readings_progress_pass(readings->progress);
     }
     if (result == 0)
         result = critical_path_finish(readings->path, &readings->found->path, problem);
@@ -510,29 +538,136 @@ static void readings_done(struct readings *readings)
     traces_close(&readings->traces);
 }
 
+/* ---- several readings of the same traces, side by side ---- */
+
+struct team {
+    struct readings readings;
+    const struct trace_names *names;
+    pthread_t thread;
+    bool has_thread;
+    int result;
+    struct problem problem;
+};
+
+/* Reads the traces once, and finishes all but the path. */
+static int read_once(struct team *team)
+{
+    struct readings *readings = &team->readings;
+    const struct trace_names *names = team->names;
+    int result = traces_open(names->at, names->count, readings->wanted->selection,
+                             &readings->traces, &team->problem);
+
+    readings->history = readings->traces.history;
+    readings->origins = (uint32_t)names->count;
+    if (result == 0)
+        result = begin_parts(readings, &team->problem);
+    if (result == 0)
+        result = feed(readings, &team->problem);
+    if (result == 0)
+        result = finish_parts(readings, &team->problem);
+    return result;
+}
+
+static void *read_in_thread(void *self)
+{
+    struct team *team = self;
+
+    team->result = read_once(team);
+    return NULL;
+}
+
+/* Bits of the parts that are wanted. */
+static unsigned parts_wanted(const struct analyses_wanted *wanted)
+{
+    const bool has[PART_COUNT] = {
+        [STATISTICS] = wanted->statistics,
+        [REQUESTS] = wanted->causality != NULL,
+        [ELAPSED] = wanted->elapsed,
+        [LANES] = wanted->lanes,
+        [PAUSES] = wanted->pauses,
+        [PATTERNS] = wanted->patterns,
+        [THREADS] = wanted->parallelism != NULL,
+        [PROCESSES] = wanted->parallelism != NULL,
+        [PATH] = wanted->path != NULL,
+    };
+    unsigned bits = 0;
+
+    for (unsigned i = 0; i < PART_COUNT; i++)
+        bits |= has[i] ? 1u << i : 0;
+    return bits;
+}
+
+/* A selection notes what was found of it, so it is used by one thread. */
+static bool is_side_by_side(const struct analyses_wanted *wanted)
+{
+    cpu_set_t processors;
+
+    if (wanted->selection != NULL && selection_restricts(wanted->selection))
+        return false;
+    if (wanted->threads > 0)
+        return wanted->threads > 1;
+    return sched_getaffinity(0, sizeof(processors), &processors) == 0 && CPU_COUNT(&processors) > 1;
+}
+
+/* Waits for the second team, if there is one; without a thread, it reads now. Returns its error, with a line in `problem`. */
+static int join(struct team *teams, unsigned count, struct problem *problem)
+{
+    struct team *second = &teams[1];
+
+    if (count < 2)
+        return 0;
+    if (second->has_thread)
+        pthread_join(second->thread, NULL);
+    else
+        read_in_thread(second);
+    if (second->result < 0)
+        *problem = second->problem;
+    return second->result;
+}
+
+/* The first team, in the caller's thread, while the second one reads. A picture is made of what both have found. */
+static int lead(struct team *teams, unsigned count, struct problem *problem)
+{
+    struct readings *readings = &teams[0].readings;
+    struct part *path = &readings->parts[PATH];
+    bool waits = readings->wanted->picture != NULL;
+    int result = read_once(&teams[0]);
+
+    if (result == 0 && !teams[0].names->quiet)
+        traces_report_losses(&readings->traces);
+    if (result == 0)
+        note_losses(readings);
+    int joined = waits ? join(teams, count, problem) : 0;
+    if (result == 0 && joined == 0 && is_there(path))
+        result = settle(path, read_again(readings, &teams[0].problem), &teams[0].problem);
+    if (!waits)
+        joined = join(teams, count, problem);
+    if (result < 0)
+        *problem = teams[0].problem;
+    return result < 0 ? result : joined;
+}
+
 int read_analyses(const struct trace_names *names, const struct analyses_wanted *wanted,
                   struct analyses_found *found, struct problem *problem)
 {
-    struct readings readings = {.wanted = wanted, .found = found};
-    struct part *path = &readings.parts[PATH];
-    int result = traces_open(names->at, names->count, wanted->selection, &readings.traces, problem);
+    struct team teams[TEAMS] = {0};
+    struct readings_progress progress;
+    unsigned count = 0, parts = parts_wanted(wanted);
+    bool side_by_side = is_side_by_side(wanted);
 
-    readings.history = readings.traces.history;
-    readings.origins = (uint32_t)names->count;
     *found = (struct analyses_found){.run.name = names->at[0]};
-    if (result == 0)
-        result = begin_parts(&readings, problem);
-    if (result == 0)
-        result = feed(&readings, problem);
-    if (result == 0)
-        result = finish_parts(&readings, problem);
-    if (result == 0 && !names->quiet)
-        traces_report_losses(&readings.traces);
-    if (result == 0)
-        note_losses(&readings);
-    if (result == 0 && is_there(path))
-        result = settle(path, read_again(&readings, problem), problem);
-    readings_done(&readings);
+    for (unsigned i = 0; i < TEAMS; i++)
+        if ((parts_of_team[i] & parts) != 0 || (count == 0 && i + 1 == TEAMS))
+            teams[count++] = (struct team){
+                .readings = {.wanted = wanted, .found = found, .its_parts = parts_of_team[i]},
+                .names = names};
+    teams[0].readings.progress = &progress;
+    if (count > 1 && side_by_side)
+        teams[1].has_thread =
+            pthread_create(&teams[1].thread, NULL, read_in_thread, &teams[1]) == 0;
+    int result = lead(teams, count, problem);
+    for (unsigned i = 0; i < count; i++)
+        readings_done(&teams[i].readings);
     return result;
 }
 
@@ -546,7 +681,8 @@ int readings_new(struct history *history, const struct analyses_wanted *wanted,
 
     if (readings == NULL)
         return out_of_memory(problem);
-    *readings = (struct readings){.wanted = wanted, .found = found, .history = history};
+    *readings = (struct readings){
+        .wanted = wanted, .found = found, .history = history, .its_parts = ALL_PARTS};
     *found = (struct analyses_found){.run.name = ""};
     int result = begin_parts(readings, problem);
     if (result < 0) {

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * readings.h: runs any number of analyses on the same traces. Reads the traces once, or twice for the critical path.
+ * readings.h: runs any number of analyses on the same traces, side by side.
  * Private to control/.
  *
- *      traces --+--> statistics
- *               +--> parallelism, each thread a stream
+ *      traces --+--> statistics                                    thread 1
+ *               +--> requests
+ *               +--> where the elapsed time went; when processes did not answer; patterns
+ *               |
+ *               +--> parallelism, each thread a stream             thread 2
  *               +--> parallelism, each process a stream (if there are threads)
- *               +--> critical path: the graph, and the path in it
- *               +--> where the elapsed time went; when processes did not answer
- *               '--> requests
+ *               '--> critical path: the graph, and the path in it
  *
- *      traces --+--> critical path: what it consists of
+ *      traces --+--> critical path: what it consists of            then
  *               '--> picture, with the path in it
+ *
+ * Each thread has a history of its own. With one thread, one reading follows the other: the results are the same.
  */
 #ifndef DPM_READINGS_H
 #define DPM_READINGS_H
@@ -47,6 +50,7 @@ struct analyses_wanted {
      * is missing. */
     bool goes_on;
     bool hides_secrets; /* in command lines: identities_hide_secrets */
+    unsigned threads; /* 1 or more; 0: as there are processors */
 };
 
 /* Results; NULL if an analysis was not requested. */

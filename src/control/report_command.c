@@ -9,6 +9,7 @@
 struct asked {
     const char *html; /* file */
     bool json;
+    uint64_t threads;
     bool all; /* findings */
     bool secrets;
     unsigned parts;
@@ -34,6 +35,8 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         .parts = asked->parts,
         .draws = asked->html != NULL,
         .shows_secrets = asked->secrets,
+        .json = asked->json,
+        .threads = (unsigned)asked->threads,
     };
     struct problem problem = {""};
     int result = whole_report_read(&whole, &problem);
@@ -49,7 +52,14 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 /* ---- options ---- */
 
-enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON, OPTION_SECRETS };
+enum {
+    OPTION_ANALYSES = OPTION_HELP + 1,
+    OPTION_ALL,
+    OPTION_HTML,
+    OPTION_JSON,
+    OPTION_SECRETS,
+    OPTION_THREADS
+};
 
 static const struct command_option report_options[] = {
     {"analyses",
@@ -66,6 +76,10 @@ static const struct command_option report_options[] = {
      "also findings that explain nothing: silent, created and idle\nprocesses; all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
     {"secrets", OPTION_SECRETS, {0}, "do not hide passwords in command lines"},
+    {"threads",
+     OPTION_THREADS,
+     {"N", ARGUMENT_OTHER},
+     "read with at most N threads (as many as there are processors)"},
     {0},
 };
 
@@ -83,6 +97,8 @@ static int command_report(int argc, char **argv)
             asked.json = true;
         else if (option == OPTION_SECRETS)
             asked.secrets = true;
+        else if (option == OPTION_THREADS)
+            status = option_number("report", "threads", 1, 1024, &asked.threads);
         else if (option == OPTION_ANALYSES)
             status = report_parts_take("report", &asked.parts);
         else if (selection_has_option(option))

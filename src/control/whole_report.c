@@ -91,9 +91,11 @@ static void take_results(struct whole_report *whole)
     };
 }
 
-static const struct causality_options requests;
+/* Texts and pages show no substrings. Those of two letters say whether requests pass from one server process to another. */
+static const struct causality_options requests = {.length = 2}, requests_in_full;
 /* Two workers of one server are not two paths. */
-static const struct causality_options requests_by_program = {.by_program = true, .moments = true};
+static const struct causality_options requests_by_program = {
+    .length = 2, .by_program = true, .moments = true};
 
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)
@@ -108,6 +110,7 @@ static void want(struct whole_report *whole)
         .path = has_path ? &report_path_options : NULL,
         .causality = (whole->parts & PART_CAUSALITY) == 0 ? NULL
                      : whole->draws                       ? &requests_by_program
+                     : whole->json                        ? &requests_in_full
                                                           : &requests,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
         .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
@@ -117,6 +120,7 @@ static void want(struct whole_report *whole)
         .busiest = true,
         .goes_on = whole->goes_on,
         .hides_secrets = !whole->shows_secrets,
+        .threads = whole->threads,
     };
 }
 

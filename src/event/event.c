@@ -295,7 +295,7 @@ static const struct event_field name_fields[] = {
     U(name_record, kind, "kind", "1 user, 2 cgroup, 3 command line, 4 rule, 5 object"),
     U(name_record, what, "what",
       "of an object: 1 file, 2 device, 3 pipe, 4 socket, 5 anonymous, 6 queue, 7 semaphore, 8 "
-      "opened"),
+      "opened, 9 lock"),
     FIELD(name_record, name, FIELD_TEXT, "name", "what it is called"),
     END_OF_FIELDS,
 };

@@ -476,10 +476,12 @@ enum wait_object {
     WAIT_ON_QUEUE = 6, /* "/name" of a POSIX message queue, msqid of a System V one */
     WAIT_ON_SEMAPHORE = 7, /* semid of a System V set */
     WAIT_ON_OPENED = 8,    /* the file that open waits for: as the program names it */
-    WAIT_ON_END = 9,       /* not a kind */
+    WAIT_ON_LOCK = 9,      /* "0x55d0c0de4040", the address of a futex that is a lock */
+    WAIT_ON_END = 10,      /* not a kind */
 };
 
-#define NAMED_OBJECTS_MOST 4096u /* that get a name */
+#define NAMED_OBJECTS_MOST 4096u /* that get a name ... */
+#define NAMED_LOCKS_MOST   2048u /* ... locks only while there are fewer */
 
 #define NAME_SIZE 208
 

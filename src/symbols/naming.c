@@ -40,15 +40,18 @@ struct symbol {
     int rank; /* among symbols at the same address, the highest wins */
 };
 
+struct symbols_of {
+    struct symbol *at; /* sorted by address */
+    size_t count, capacity;
+};
+
 struct reading {
     const struct module *module;
     int out;
     Elf *elf;
     uint64_t text;  /* address of the first executable segment */
     uint64_t begin; /* address of the first segment */
-    struct symbol *symbols;
-    size_t count;
-    size_t capacity;
+    struct symbols_of procedures, variables;
 };
 
 static bool find_segments(struct reading *reading)
@@ -123,6 +126,12 @@ static bool is_procedure(const GElf_Sym *symbol)
     return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
 }
 
+static bool is_variable(const GElf_Sym *symbol)
+{
+    return GELF_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF &&
+           symbol->st_size > 0;
+}
+
 static int compare_symbols(const void *left, const void *right)
 {
     const struct symbol *one = left, *other = right;
@@ -135,6 +144,22 @@ static int compare_symbols(const void *left, const void *right)
                   one->name); /* the choice must not depend on the order in the table */
 }
 
+/* Returns whether there is memory for it. */
+static bool add_symbol(struct symbols_of *symbols, struct symbol symbol)
+{
+    if (array_reserve(&symbols->at, &symbols->capacity, symbols->count + 1, sizeof(*symbols->at)) <
+        0)
+        return false;
+    symbols->at[symbols->count++] = symbol;
+    return true;
+}
+
+static void sort(struct symbols_of *symbols)
+{
+    if (symbols->count > 0)
+        qsort(symbols->at, symbols->count, sizeof(*symbols->at), compare_symbols);
+}
+
 static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf_Addr bias)
 {
     int count = dwfl_module_getsymtab(dwfl_module);
@@ -144,34 +169,32 @@ static void read_symbols(struct reading *reading, Dwfl_Module *dwfl_module, GElf
         GElf_Addr address;
         const char *name =
             dwfl_module_getsym_info(dwfl_module, i, &symbol, &address, NULL, NULL, NULL);
-        if (name == NULL || *name == '\0' || !is_procedure(&symbol))
+        if (name == NULL || *name == '\0' || (!is_procedure(&symbol) && !is_variable(&symbol)))
             continue;
-        if (array_reserve(&reading->symbols, &reading->capacity, reading->count + 1,
-                          sizeof(*reading->symbols)) < 0)
+        if (!add_symbol(is_procedure(&symbol) ? &reading->procedures : &reading->variables,
+                        (struct symbol){address - bias, symbol.st_size, name, rank_of(&symbol)}))
             break;
-        reading->symbols[reading->count++] =
-            (struct symbol){address - bias, symbol.st_size, name, rank_of(&symbol)};
     }
-    if (reading->count > 0)
-        qsort(reading->symbols, reading->count, sizeof(*reading->symbols), compare_symbols);
+    sort(&reading->procedures);
+    sort(&reading->variables);
 }
 
-/* The procedure that contains an address: the last one that begins at or before it. If its size is known, the address
- * must be within it. */
-static const struct symbol *find_symbol(const struct reading *reading, uint64_t address)
+/* The procedure or variable that contains an address: the last one that begins at or before it. If its size is known, the
+ * address must be within it. */
+static const struct symbol *find_symbol(const struct symbols_of *symbols, uint64_t address)
 {
-    size_t low = 0, high = reading->count;
+    size_t low = 0, high = symbols->count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (reading->symbols[middle].address <= address)
+        if (symbols->at[middle].address <= address)
             low = middle + 1;
         else
             high = middle;
     }
     if (low == 0)
         return NULL;
-    const struct symbol *symbol = &reading->symbols[low - 1];
+    const struct symbol *symbol = &symbols->at[low - 1];
     return symbol->size == 0 || address - symbol->address < symbol->size ? symbol : NULL;
 }
 
@@ -195,12 +218,12 @@ static bool follows_call(const struct reading *reading, uint64_t address)
  * procedure's first. */
 static const struct symbol *find_procedure(const struct reading *reading, uint64_t address)
 {
-    const struct symbol *symbol = find_symbol(reading, address);
+    const struct symbol *symbol = find_symbol(&reading->procedures, address);
 
     if (symbol != NULL && address != symbol->address)
         return symbol;
     if (symbol == NULL || follows_call(reading, address)) {
-        const struct symbol *before = find_symbol(reading, address - 1);
+        const struct symbol *before = find_symbol(&reading->procedures, address - 1);
         return before != NULL ? before : symbol;
     }
     return symbol;
@@ -346,8 +369,15 @@ static void send_procedure(const struct reading *reading, const struct place *pl
         return;
     record.address = place->image != 0 ? place->pc : address;
     record.offset = address - reading->begin;
-    const struct symbol *symbol = find_procedure(reading, address);
-    const char *python = symbol == NULL ? python_procedure(reading, address) : NULL;
+    const struct symbol *symbol = place->is_data ? find_symbol(&reading->variables, address)
+                                                 : find_procedure(reading, address);
+    const char *python =
+        symbol == NULL && !place->is_data ? python_procedure(reading, address) : NULL;
+    if (place->is_data) {
+        if (symbol == NULL)
+            return;
+        record.header.flags = NAMING_DATA;
+    }
     if (python != NULL) {
         record.offset = 0;
         fill_name(record.name, python);

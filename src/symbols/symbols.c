@@ -61,6 +61,9 @@ struct symbols {
     size_t image_capacity;
     struct intern program_places;
     struct intern other_places; /* of libraries, and of programs without a module */
+    struct intern data_places;
+    uint64_t *locks; /* [number of the object]: its address; 0: no lock */
+    size_t lock_room;
     struct module modules[MODULES_MOST];
     int module_count;
     struct kept_mappings kept[MAPPINGS_KEPT];
@@ -101,6 +104,8 @@ void symbols_free(struct symbols *symbols)
     intern_done(&symbols->image_numbers);
     intern_done(&symbols->program_places);
     intern_done(&symbols->other_places);
+    intern_done(&symbols->data_places);
+    free(symbols->locks);
     free(symbols->streams);
     free(symbols->images);
     free(symbols);
@@ -334,6 +339,36 @@ static void note_pc(struct symbols *symbols, const struct record_header *header,
         add_library_place(symbols, image, stream->numbers, pc);
 }
 
+/* ---- locks ---- */
+
+static void note_name(struct symbols *symbols, const struct name_record *record)
+{
+    if (record->kind != NAME_OBJECT || record->what != WAIT_ON_LOCK ||
+        record->number > NAMED_OBJECTS_MOST ||
+        array_reserve(&symbols->locks, &symbols->lock_room, (size_t)record->number + 1,
+                      sizeof(*symbols->locks)) < 0)
+        return;
+    symbols->locks[record->number] = strtoull(record->name, NULL, 16);
+}
+
+/* A lock on the stack or the heap is in no symbol; what lies before the program's text, in none of its data. */
+static void note_lock(struct symbols *symbols, const struct record *record)
+{
+    const struct stream_note *stream = find_stream(symbols, record->header.stream);
+    uint32_t index = stream == NULL ? IMAGES_MOST : stream->image;
+    const struct image *image = index == IMAGES_MOST ? NULL : &symbols->images[index];
+    uint64_t object = record->block.object;
+    uint64_t address = object < symbols->lock_room ? symbols->locks[object] : 0;
+
+    if (image == NULL || image->module == NO_MODULE || address < image->load)
+        return;
+    uint64_t offset = address - image->load;
+    uint64_t key = (uint64_t)image->module << 48 | (offset & 0xffffffffffffULL);
+    if (is_new(symbols, &symbols->data_places, key))
+        add_place(&symbols->modules[image->module],
+                  (struct place){.offset = offset, .is_data = true});
+}
+
 void symbols_note(struct symbols *symbols, const struct record_header *record)
 {
     uint64_t pc = record_pc(record);
@@ -346,7 +381,11 @@ void symbols_note(struct symbols *symbols, const struct record_header *record)
         note_image(symbols, (const struct image_record *)record);
     else if (record->id == EVENT_STREAM)
         note_stream(symbols, (const struct stream_record *)record);
-    else if (pc != 0 && event_is_metered(record->id) && !(record->flags & RECORD_NO_STREAM))
+    else if (record->id == EVENT_NAME)
+        note_name(symbols, (const struct name_record *)record);
+    if (record->id == EVENT_BLOCK && !(record->flags & RECORD_NO_STREAM))
+        note_lock(symbols, (const struct record *)record);
+    if (pc != 0 && event_is_metered(record->id) && !(record->flags & RECORD_NO_STREAM))
         note_pc(symbols, record, pc);
 }
 
@@ -357,14 +396,14 @@ static const struct record_header *fill_record(struct symbols *symbols)
     struct record_header *header = &symbols->record.header;
     uint32_t number = (uint32_t)symbols->naming_module + 1;
 
-    header->time = symbols->time;
-    header->flags = RECORD_NO_STREAM;
     if (header->id == EVENT_MODULE) {
         symbols->record.module.module = number;
     } else {
         symbols->record.procedure.module = number;
-        symbols->named += symbols->record.procedure.image == 0;
+        symbols->named += symbols->record.procedure.image == 0 && header->flags != NAMING_DATA;
     }
+    header->time = symbols->time;
+    header->flags = RECORD_NO_STREAM;
     return header;
 }
 

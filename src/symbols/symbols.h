@@ -21,7 +21,8 @@ struct symbols;
 int symbols_new(struct symbols **ret_symbols);
 void symbols_free(struct symbols *symbols);
 
-/* Notes a record of the recording. Call it for all records, in their order and soon, while the processes that they
+/* Notes a record of the recording. The address of a lock that a BLOCK is for (NAME_OBJECT, WAIT_ON_LOCK) is noted like a PC:
+ * its PROCEDURE has the name of the variable, and there is none if the lock is not in the data of the program. Call it for all records, in their order and soon, while the processes that they
  * refer to are alive. If memory is short, PCs are counted as unnamed. With NULL it does nothing. */
 void symbols_note(struct symbols *symbols, const struct record_header *record);
 

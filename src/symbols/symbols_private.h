@@ -46,6 +46,7 @@ struct place {
     uint64_t pc;     /* library: the PC. Program: 0 */
     uint64_t offset; /* library: in the file. Program: from the beginning of its text */
     uint32_t image;  /* library: the image that was executed. Program: 0 */
+    bool is_data;    /* a variable of the program, if there is one: not a PC */
 };
 
 struct module {
@@ -72,6 +73,8 @@ union naming_record {
 
 /* Starts naming the places of a module. Returns 0 or a negative errno. */
 int naming_begin(struct naming *naming, const struct module *module);
+
+#define NAMING_DATA 1 /* flags of a PROCEDURE: it is a variable */
 
 /* The next record: MODULE, then PROCEDUREs. The caller fills in their headers and module numbers. Returns 1, or 0
  * after the last one, when the naming has ended. */

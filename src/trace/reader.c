@@ -647,6 +647,27 @@ void trace_source_counts(const struct source *source, uint32_t origin, uint64_t 
     *ret_lost = add_saturating(source->states[origin].lost - one->missing, one->lost);
 }
 
+static void add_position(const struct stream_file *file, uint64_t *read, uint64_t *size)
+{
+    for (uint32_t i = 0; i < file->count; i++) {
+        *size += file->sizes_of_files[i];
+        if (file->record == NULL || i < file->at)
+            *read += file->sizes_of_files[i];
+        else if (i == file->at)
+            *read += file->next;
+    }
+}
+
+void trace_position(const struct source *source, uint64_t *ret_read, uint64_t *ret_size)
+{
+    const struct trace_source *traces = (const struct trace_source *)source;
+
+    *ret_read = *ret_size = 0;
+    for (uint32_t origin = 0; origin < source->origins; origin++)
+        for (enum ring_id ring = 0; ring < RING_COUNT; ring++)
+            add_position(&traces->origins[origin].files[ring], ret_read, ret_size);
+}
+
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin)
 {
     uint64_t partial = 0;

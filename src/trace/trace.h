@@ -182,6 +182,9 @@ void trace_follow_until_end(struct source *source);
 /* Bytes of partial packets that were skipped at the ends of the origin's files; known once the source has ended. */
 uint64_t trace_partial_tail(const struct source *source, uint32_t origin);
 
+/* How far a trace that trace_open has opened is read: bytes of all its files, and of those that were read. */
+void trace_position(const struct source *source, uint64_t *ret_read, uint64_t *ret_size);
+
 /* ---- repairing ---- */
 
 struct trace_repair {

@@ -154,4 +154,18 @@ runs "all but some" "$dpm" report --analyses -path,-why --json alpha
 check_equal "... are there" 'causality findings parallelism statistics' "$(jq -r 'keys[]' out | xargs)"
 fails "an unknown analysis" 2 "report: --analyses 'x': choose from" "$dpm" report --analyses x alpha
 fails "no analysis" 2 "report: --analyses '': choose from" "$dpm" report --analyses "" alpha
+
+# ---- threads ----
+
+# same_with_threads FACE...: the report of two machines does not depend on how many threads read it.
+same_with_threads() {
+    for threads in 1 2; do
+        "$dpm" report --threads $threads "$@" alpha beta > face.$threads 2> err || return
+    done
+    cmp face.1 face.2
+}
+check "the text does not depend on how many threads read" same_with_threads
+check "... nor the JSON" same_with_threads --json
+check "... nor the page" same_with_threads --html -
+fails "no thread" 2 "report: --threads '0'" "$dpm" report --threads 0 alpha
 finish

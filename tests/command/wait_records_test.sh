@@ -137,6 +137,15 @@ else
         | length > 0' dump.json
 fi
 
+# ---- a mutex, by its address, and the program's name for it ----
+
+check "a mutex has an address" jq -e -s '[.[] | select(.event == "BLOCK" and .name == "mutex" and .system_call_name == "futex") |
+    .waited_on // "" | test("^lock 0x[0-9a-f]+$")] | length == 3 and all' dump.json
+check "... which the program calls known_lock" jq -e -s '[.[] | select(.event == "PROCEDURE" and .procedure == "known_lock")] | length == 1' \
+    dump.json
+check "a semaphore, or the end of a thread, is no lock" jq -e -s '[.[] | select(.event == "BLOCK" and
+    (.name == "futex" or .name == "join")) | .waited_on // "" | select(test("lock"))] == []' dump.json
+
 # The timer that ends the sleep of one interrupts the other, which computes.
 check_equal "a timer beside a computing process: no thread ends the sleep" 0 "$(jq -s '
     (map(select(.event == "STREAM" and .name == "taking-turns")) | map(.stream)) as $parties

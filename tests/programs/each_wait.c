@@ -194,6 +194,33 @@ static void join(void)
     pthread_join(thread, NULL);
 }
 
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile bool is_held;
+
+static void *hold_mutex(void *unused)
+{
+    common->wakers[common->done] = (pid_t)syscall(SYS_gettid);
+    pthread_mutex_lock(&known_lock);
+    is_held = true;
+    until_asleep(getpid(), SYS_futex);
+    is_held = false;
+    pthread_mutex_unlock(&known_lock);
+    return unused;
+}
+
+static void wait_mutex(void)
+{
+    pthread_t thread;
+
+    must(pthread_create(&thread, NULL, hold_mutex, NULL) == 0, "pthread_create");
+    while (!is_held)
+        pause_shortly();
+    pthread_mutex_lock(&known_lock);
+    pthread_mutex_unlock(&known_lock);
+    while (pthread_tryjoin_np(thread, NULL) != 0) /* in no futex */
+        pause_shortly();
+}
+
 static void make_semaphore(void)
 {
     sem_init(&common->semaphore, 1, 0);
@@ -464,6 +491,7 @@ static const struct way {
     {"end", SYS_read, NULL, read_end_of_pipe, NULL, NULL},
     {"end-pair", SYS_read, NULL, read_end_of_pair, NULL, NULL},
     {"join", SYS_futex, NULL, join, NULL, NULL},
+    {"mutex", SYS_futex, NULL, wait_mutex, NULL, NULL},
     {"futex", SYS_futex, make_semaphore, wait_semaphore, NULL, post_semaphore},
     {"semop", SYS_semop, make_old_semaphore, wait_old_semaphore, NULL, post_old_semaphore},
     {"flock", SYS_flock, make_file, wait_flock, hold_flock, release_flock},

@@ -221,6 +221,44 @@ $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .event < 1e6 and (.client > 290e6)
 jq: [.requests.rows[] | select(.spent_on == "client") | "\(.pid) \(.peer) \(.kind)"] == ["201 app tcp"]
 
+== ... also if an alarm interrupts that wait
+| first    o answer |... epoll_wait ...| alarm |....... epoll_wait .......| COMMIT, wakes the second
+process first pid 201 named postgres
+process second pid 202 named postgres
+process app launched pid 300
+process other pid 301
+tcp a: app > first ports 40001,5432
+tcp b: other > second ports 40002,5432
+app connects a
+first accepts a
+other connects b
+second accepts b
+app computes 1ms
+app sends 40 on a
+first receives on a in epoll_wait
+first computes 1ms
+first sends 10 on a
+app receives on a
+other idles until 5ms
+other sends 40 on b
+second receives on b in epoll_wait
+app sleeps 300ms in clock_nanosleep
+app sends 20 on a
+first waits in epoll_wait for 100ms
+first waits in epoll_wait for 50ms at-most 50ms
+first receives on a in epoll_wait
+first computes 1ms
+second waits in epoll_wait until first
+first sends 10 on a
+second computes 1ms
+second sends 10 on b
+app receives on a
+other receives on b
+app ends
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .event < 1e6 and .timer < 1e6 and .client > 290e6
+jq: [.requests.rows[] | select(.spent_on == "client") | "\(.pid) \(.peer) \(.kind)"] == ["201 app tcp"]
+
 == a lock of Python's: waits until a time limit, one after the other, until the holder releases it
 | other   ================ computes ===============o releases
 | server  o request |- futex 5 ms -|- futex 5 ms -|- futex 1 ms -| == 1 == o answer

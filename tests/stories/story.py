@@ -39,7 +39,7 @@ Words of a line after the first two may stand in any order. T is a thread or pro
      T is stopped for D
      T sleeps D in CALL [on OBJECT] [late D] [uninterruptible] [limit]    BLOCK; late: it is runnable so long before it runs.
                                               OBJECT: /a/file, device:/dev/tty, pipe, socket, [timerfd], queue:NAME,
-                                              semaphore:3, opened:NAME
+                                              semaphore:3, opened:NAME, lock:0x400100 (of the first procedure called)
      T sleeps in CALL until T [ends] [late D]  the other wakes it, at its own clock (ends: by its end)
      T waits for T                            the same in wait4, for the end of a child
      T waits in CALL until T; T waits in CALL for D    poll, select, epoll_wait ... of several connections: RECEIVECALL.
@@ -81,7 +81,8 @@ NOT_FLAGS = ["LOST", "DISCARDED", "STREAM", "PATH", "IMAGE", "MACHINE", "END", "
 PC_FLAG = 1 << 62
 KINDS = {"tcp": 1, "unix-stream": 2, "unix-datagram": 3, "unix-seqpacket": 4, "udp": 5, "pipe": 6, "fifo": 7}
 METER_KINDS = {"tcp": 1, "udp": 2, "unix": 4, "pipe": 8, "file": 16, "mq": 32}
-WAITED_ON = {"file": 1, "device": 2, "pipe": 3, "socket": 4, "anonymous": 5, "queue": 6, "semaphore": 7, "opened": 8}
+WAITED_ON = {"file": 1, "device": 2, "pipe": 3, "socket": 4, "anonymous": 5, "queue": 6, "semaphore": 7, "opened": 8,
+             "lock": 9}
 BYTE_STREAMS = {"tcp", "unix-stream", "pipe", "fifo"}
 CALLS = {"read": 0, "write": 1, "open": 2, "poll": 7, "lseek": 8, "mmap": 9, "ioctl": 16, "readv": 19, "select": 23, "pause": 34,
          "nanosleep": 35, "connect": 42, "accept": 43, "sendto": 44, "recvfrom": 45, "recvmsg": 47, "clone": 56, "wait4": 61,

@@ -197,6 +197,57 @@ static void test_functions_of_the_program_have_their_names(void **unused)
     symbols_free(symbols);
 }
 
+/* ---- locks ---- */
+
+static struct {
+    int before, lock;
+} known_data;
+
+static void note_lock(struct symbols *symbols, uint32_t stream, uint32_t number,
+                      const void *address)
+{
+    struct name_record name = {
+        .header = {.time = 1000, .id = EVENT_NAME, .flags = RECORD_NO_STREAM},
+        .number = number,
+        .kind = NAME_OBJECT,
+        .what = WAIT_ON_LOCK};
+    struct record record = {.header = {.time = 1000, .id = EVENT_BLOCK, .stream = stream}};
+
+    snprintf(name.name, sizeof(name.name), "0x%llx", (unsigned long long)(uintptr_t)address);
+    record.block.object = number & 0xffff;
+    symbols_note(symbols, &name.header);
+    symbols_note(symbols, &record.header);
+    symbols_note(symbols, &record.header);
+}
+
+static void test_locks_have_the_names_of_variables(void **unused)
+{
+    struct symbols *symbols;
+    struct found_names names;
+    int on_stack = 0, *on_heap = malloc(sizeof(*on_heap));
+
+    (void)unused;
+    assert_int_equal(symbols_new(&symbols), 0);
+    note_image(symbols, 7, "/proc/self/exe", start_of_text());
+    note_stream(symbols, 3, 7, getpid());
+    note_lock(symbols, 3, 1, &known_data.lock);
+    note_lock(symbols, 3, 2, &on_stack);
+    note_lock(symbols, 3, 3, on_heap);
+    note_lock(symbols, 3, NAMED_OBJECTS_MOST + 1, &known_data.before);
+    note_lock(symbols, 4, 4, &known_data.before); /* of no process that is known */
+    note_pc(symbols, 3, address_of(global_function) + 4, false);
+    read_names(symbols, &names);
+    assert_int_equal(names.procedure_count, 2);
+    assert_string_equal(names.procedures[0].name, "known_data");
+    assert_int_equal(names.procedures[0].offset, sizeof(int));
+    assert_int_equal(names.procedures[0].address, (uint64_t)(uintptr_t)&known_data.lock -
+                                                      start_of_text() + names.modules[0].text);
+    assert_string_equal(names.procedures[1].name, "global_function");
+    check_unnamed(symbols, 0, 1); /* they are no PCs */
+    symbols_free(symbols);
+    free(on_heap);
+}
+
 static void test_processes_of_one_program_share_its_names(void **unused)
 {
     struct symbols *symbols;
@@ -477,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_of_the_program_have_their_names),
+        cmocka_unit_test(test_locks_have_the_names_of_variables),
         cmocka_unit_test(test_processes_of_one_program_share_its_names),
         cmocka_unit_test(test_functions_of_libraries_have_their_names),
         cmocka_unit_test(test_a_file_that_is_replaced_keeps_its_names),

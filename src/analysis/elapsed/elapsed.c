@@ -613,6 +613,7 @@ void elapsed_free(struct elapsed *elapsed)
         return;
     free(elapsed->run.rows);
     free(elapsed->holders);
+    free(elapsed->locks);
     free(elapsed->requests.account.rows);
     free(elapsed->requests.releasers);
     free(elapsed->requests.typical.hops);

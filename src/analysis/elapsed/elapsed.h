@@ -175,10 +175,37 @@ struct elapsed_wait {
     char ender[STREAM_NAME_SIZE + 1];
 };
 
+/* A lock of a file, or one that a program keeps in its memory (WAIT_ON_LOCK), which the end of a run waited for. */
+struct elapsed_lock {
+    struct elapsed_row what; /* one of its waits: of which file, or where */
+    /* ns of the elapsed time that the process with whose end it ends, and those to which it owes its beginning, waited for
+     * the lock themselves: without it, the run would take at most that less. */
+    uint64_t time;
+    uint64_t
+        followed; /* ns in which the account left a thread that waited for it, for its holder */
+    uint64_t waits;
+    uint32_t threads, processes; /* that waited for it ... */
+    uint32_t most;               /* ... at the same time */
+    struct elapsed_row
+        holder; /* did most of what threads did meanwhile: held it, or had it before; pid 0: not known ... */
+    uint64_t holder_time, held; /* ... ns that this thread, and all did */
+};
+
+/* A process that has much more of a run's account than the others of its name that the same process created. */
+struct elapsed_item {
+    struct elapsed_row process, parent; /* names only */
+    uint64_t time; /* ns of the account, with the processes that it created; 0: there is none ... */
+    uint64_t next; /* ... and the other one that has most */
+    size_t of;     /* processes of that name and parent, with itself */
+};
+
 struct elapsed {
     struct elapsed_account run;
+    struct elapsed_item item;       /* of `run` */
     struct elapsed_holder *holders; /* most time first */
     size_t holder_count;
+    struct elapsed_lock *locks; /* of `run`: the few that cost most */
+    size_t lock_count;
     /* The process with whose end the time ends; pid 0: it ends with the last event. */
     uint32_t pid;
     char process[STREAM_NAME_SIZE + 1];

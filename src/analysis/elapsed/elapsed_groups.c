@@ -30,6 +30,19 @@ static bool have_same_script(const struct elapsed_row *one, const struct elapsed
     return length == elapsed_script(other->label, &others) && memcmp(script, others, length) == 0;
 }
 
+/* A program may have any number of locks; of other futexes it is not known which. */
+static bool may_be_any_lock(const struct elapsed_row *row)
+{
+    return kind_of_call(row->call, 0) == ELAPSED_LOCK &&
+           (row->object == WAIT_ON_LOCK || row->object == WAIT_ON_NOT_KNOWN);
+}
+
+static bool is_for_same(const struct elapsed_row *one, const struct elapsed_row *other)
+{
+    return strcmp(one->object_name, other->object_name) == 0 ||
+           (may_be_any_lock(one) && may_be_any_lock(other));
+}
+
 /* Threads of several processes of a program, or a script, belong together; so do its procedures. In which call a runtime's
  * thread has no work says nothing more. */
 static bool belongs(const struct elapsed_group *group, const struct elapsed_row *row)
@@ -37,8 +50,7 @@ static bool belongs(const struct elapsed_group *group, const struct elapsed_row 
     const struct elapsed_row *largest = group->largest;
 
     return largest->kind == row->kind &&
-           (largest->call == row->call || row->kind == ELAPSED_IDLE) &&
-           strcmp(largest->object_name, row->object_name) == 0 &&
+           (largest->call == row->call || row->kind == ELAPSED_IDLE) && is_for_same(largest, row) &&
            strcmp(largest->process, row->process) == 0 && have_same_script(largest, row) &&
            strcmp(largest->address, row->address) == 0;
 }

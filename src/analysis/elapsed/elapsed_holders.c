@@ -23,11 +23,20 @@ struct hold_sum {
     uint64_t time, count;
 };
 
+bool elapsed_is_wait_for_any_lock(const struct elapsed_analysis *analysis,
+                                  const struct interval *interval)
+{
+    if (interval->wait == 0 || interval->asleep || interval->source == 0 ||
+        interval->previous == 0 || interval->is_message || interval->waits == 0)
+        return false;
+    enum elapsed_kind kind = kind_of_call(analysis->details[interval->waits - 1].call, 0);
+    return kind == ELAPSED_LOCK || kind == ELAPSED_FILE_LOCK;
+}
+
 bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
                               const struct interval *interval)
 {
-    return interval->wait > 0 && !interval->asleep && interval->source != 0 &&
-           interval->previous != 0 && !interval->is_message && interval->waits != 0 &&
+    return elapsed_is_wait_for_any_lock(analysis, interval) &&
            kind_of_call(analysis->details[interval->waits - 1].call, 0) == ELAPSED_LOCK;
 }
 
@@ -37,7 +46,7 @@ static bool are_for_one_lock(const struct elapsed_analysis *analysis, const stru
 {
     if (elapsed_is_wait_for_interpreter(analysis, after))
         return elapsed_is_wait_for_interpreter(analysis, before) && before->previous != 0;
-    return elapsed_is_wait_for_lock(analysis, before) && before->waits == after->waits;
+    return elapsed_is_wait_for_any_lock(analysis, before) && before->waits == after->waits;
 }
 
 /* The wait before this one, if the thread did next to nothing in between; 0: there is none. */

@@ -383,7 +383,11 @@ struct holds {
     size_t room;
 };
 
-/* Whether it waited for a lock, until a thread ended that. */
+/* Whether it waited for a lock, of a file or not, until a thread ended that ... */
+bool elapsed_is_wait_for_any_lock(const struct elapsed_analysis *analysis,
+                                  const struct interval *interval);
+
+/* ... or for one that is no file's. */
 bool elapsed_is_wait_for_lock(const struct elapsed_analysis *analysis,
                               const struct interval *interval);
 
@@ -399,6 +403,35 @@ int elapsed_make_holders(const struct elapsed_analysis *analysis, const struct h
                          struct elapsed_holder **ret_holders, size_t *ret_count);
 void elapsed_forget_holds(struct holds *holds);
 
+/* ---- elapsed_items.c ---- */
+
+/* From the parts of the account of a run. Returns 0 or -ENOMEM. */
+int elapsed_find_item(const struct elapsed_analysis *analysis, const struct part *parts,
+                      size_t count, struct elapsed *elapsed);
+
+/* ---- elapsed_locks.c ---- */
+
+struct lock_sum;
+
+/* All zero at first. */
+struct locks {
+    struct intern keys;
+    struct lock_sum *sums;
+    size_t room;
+};
+
+/* Whether two details of waits, which may be 0, are for one object. */
+bool elapsed_is_for_lock(const struct elapsed_analysis *analysis, uint32_t waits, uint32_t lock);
+
+/* The account, at `now`, leaves the thread of this wait for what ended it. Returns 0 or -ENOMEM. */
+int elapsed_note_lock(const struct elapsed_analysis *analysis, struct locks *locks,
+                      const struct interval *wait, uint64_t now);
+
+/* After the holders are made. Returns 0 or -ENOMEM. */
+int elapsed_make_locks(struct elapsed_analysis *analysis, const struct locks *locks,
+                       struct elapsed *elapsed);
+void elapsed_forget_locks(struct locks *locks);
+
 /* ---- elapsed_pieces.c ---- */
 
 /* A piece of the account, for whoever watches. Returns 0 or a negative errno. */
@@ -406,6 +439,10 @@ int elapsed_tell_piece(const struct elapsed_analysis *analysis, const struct par
                        uint64_t begin);
 
 /* ---- elapsed_walk.c ---- */
+
+/* The run once more, but with the threads that waited for this lock (a detail) instead of its holders: how long they waited.
+ * Returns 0 or -ENOMEM. */
+int elapsed_walk_lock(struct elapsed_analysis *analysis, uint32_t lock, uint64_t *ret_time);
 
 int elapsed_walk(struct elapsed_analysis *analysis, struct elapsed *elapsed);
 

@@ -3,6 +3,7 @@
 #include "analysis/elapsed/elapsed_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,19 @@ static void name_connection(const struct detail *detail, struct elapsed_row *row
         strcpy(row->address, detail->address);
 }
 
+/* "table_lock (0x55d0c0de4040)": the symbol that a recording made a PROCEDURE of, if the lock is in the program's data. */
+static void name_lock(const struct elapsed_analysis *analysis, const struct detail *detail,
+                      struct elapsed_row *row)
+{
+    uint64_t address = strtoull(row->object_name, NULL, 16);
+    const struct procedure_record *symbol = identities_procedure_of(
+        history_identities(analysis->history), detail->origin, detail->image, address, NULL);
+
+    if (symbol != NULL && symbol->name[0] != '\0')
+        snprintf(row->object_name, sizeof(row->object_name), "%.80s (0x%" PRIx64 ")", symbol->name,
+                 address);
+}
+
 static void name_object(const struct elapsed_analysis *analysis, const struct detail *detail,
                         struct elapsed_row *row)
 {
@@ -43,6 +57,8 @@ static void name_object(const struct elapsed_analysis *analysis, const struct de
                                     detail->object, &name);
     if (name != NULL)
         snprintf(row->object_name, sizeof(row->object_name), "%s", name);
+    if (row->object == WAIT_ON_LOCK)
+        name_lock(analysis, detail, row);
 }
 
 static void name_peer(const struct elapsed_analysis *analysis, const struct detail *detail,

@@ -62,7 +62,12 @@ struct walk {
     uint32_t in_vain;
     uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
+    struct locks *locks; /* likewise */
     bool tells;          /* whoever watches gets its pieces */
+    uint32_t without;    /* detail of a lock whose holders are not followed; 0: none */
+    /* The request that is followed waited for a thread that waited for its own client: the interval that received that
+     * client's message; 0: none. */
+    uint32_t idle;
     /* of requests: detail of the thread that released the interpreter lock; 0: none ... */
     uint32_t releaser;
     struct holds *releasers; /* ... and of all; NULL: not asked for */
@@ -216,7 +221,7 @@ static void note_waiter(struct walk *walk, uint32_t index)
 {
     if (index == walk->killed)
         return;
-    if (!elapsed_is_wait_for_lock(walk->analysis, interval_at(walk->analysis, index))) {
+    if (!elapsed_is_wait_for_any_lock(walk->analysis, interval_at(walk->analysis, index))) {
         walk->waiter_count = 0; /* for a message, with all that led to it */
         return;
     }
@@ -255,7 +260,9 @@ static bool is_retried(const struct walk *walk, const struct interval *interval)
     return walk->in_vain != 0 && interval == interval_at(walk->analysis, walk->in_vain) &&
            interval->waits != 0 && walk->lock != 0 &&
            walk->analysis->details[interval->waits - 1].call ==
-               walk->analysis->details[walk->lock - 1].call;
+               walk->analysis->details[walk->lock - 1].call &&
+           walk->analysis->details[interval->waits - 1].object ==
+               walk->analysis->details[walk->lock - 1].object;
 }
 
 /* What a thread did before it waited. */
@@ -295,6 +302,24 @@ static uint32_t step_over_wait(struct walk *walk, const struct interval *interva
     return interval->asleep ? interval->previous : step_before_wait(walk, interval);
 }
 
+static enum elapsed_kind kind_of_lock(const struct walk *walk, const struct interval *interval)
+{
+    return elapsed_is_wait_for_interpreter(walk->analysis, interval) ? ELAPSED_INTERPRETER
+           : elapsed_is_stop(walk->analysis, interval)
+               ? ELAPSED_VM_STOP
+               : kind_of_call(walk->analysis->details[interval->waits - 1].call, 0);
+}
+
+/* Stays with the thread that waited. */
+static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
+{
+    walk->releaser = interval_at(walk->analysis, interval->source)->computes;
+    charge_from_arrival(walk, interval->arrival, interval);
+    charge(walk, elapsed_wait_began(interval), kind_of_lock(walk, interval), interval->waits);
+    note_retry(walk, interval, interval->waits);
+    return step_before_wait(walk, interval);
+}
+
 /* Accounts for an interval; returns the one before it. */
 static uint32_t step(struct walk *walk, uint32_t index)
 {
@@ -314,6 +339,13 @@ static uint32_t step(struct walk *walk, uint32_t index)
         charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
     if (interval->source == 0)
         return step_over_wait(walk, interval);
+    if (elapsed_is_wait_for_any_lock(walk->analysis, interval)) {
+        if (elapsed_is_for_lock(walk->analysis, interval->waits, walk->without))
+            return step_over_lock(walk, interval);
+        if (walk->locks != NULL &&
+            elapsed_note_lock(walk->analysis, walk->locks, interval, walk->now) < 0)
+            walk->failed = true;
+    }
     charge_arrival(walk, interval);
     note_waiter(walk, index);
     return interval->source;
@@ -365,13 +397,36 @@ static uint32_t find_killed(const struct elapsed_analysis *analysis, uint32_t en
     return last->previous;
 }
 
+int elapsed_walk_lock(struct elapsed_analysis *analysis, uint32_t lock, uint64_t *ret_time)
+{
+    struct elapsed_account account = {0};
+    struct walk walk = {.analysis = analysis, .account = &account, .without = lock};
+    uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
+
+    if (index != 0)
+        walk.now = interval_at(analysis, index)->end;
+    walk.killed = find_killed(analysis, index);
+    while (index != 0 && !walk.failed)
+        index = step(&walk, index);
+    *ret_time = 0;
+    for (uint32_t i = 0; i < walk.keys.count && !walk.failed; i++)
+        if ((walk.parts[i].kind == ELAPSED_LOCK || walk.parts[i].kind == ELAPSED_FILE_LOCK) &&
+            elapsed_is_for_lock(analysis, walk.parts[i].detail, lock))
+            *ret_time += walk.parts[i].time;
+    intern_done(&walk.keys);
+    free(walk.parts);
+    return walk.failed ? -ENOMEM : 0;
+}
+
 static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
 {
     struct holds holds = {0};
+    struct locks locks = {0};
     struct walk walk = {
         .analysis = analysis,
         .account = &elapsed->run,
         .holds = &holds,
+        .locks = &locks,
         .tells = analysis->root_end != 0 || analysis->requests.count == 0,
     };
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
@@ -397,7 +452,12 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
         elapsed->commands = analysis->commands;
     }
     int result = elapsed_make_holders(analysis, &holds, &elapsed->holders, &elapsed->holder_count);
+    if (result == 0)
+        result = elapsed_make_locks(analysis, &locks, elapsed);
+    if (result == 0 && !walk.failed)
+        result = elapsed_find_item(analysis, walk.parts, walk.keys.count, elapsed);
     elapsed_forget_holds(&holds);
+    elapsed_forget_locks(&locks);
     int ended = end_account(&walk);
     return result < 0 ? result : ended;
 }
@@ -500,22 +560,6 @@ static bool waits_for_lock(const struct walk *walk, const struct interval *inter
     return interval->in_request && elapsed_is_wait_for_lock(walk->analysis, interval);
 }
 
-static enum elapsed_kind kind_of_lock(const struct walk *walk, const struct interval *interval)
-{
-    return elapsed_is_wait_for_interpreter(walk->analysis, interval) ? ELAPSED_INTERPRETER
-           : elapsed_is_stop(walk->analysis, interval)               ? ELAPSED_VM_STOP
-                                                                     : ELAPSED_LOCK;
-}
-
-static uint32_t step_over_lock(struct walk *walk, const struct interval *interval)
-{
-    walk->releaser = interval_at(walk->analysis, interval->source)->computes;
-    charge_from_arrival(walk, interval->arrival, interval);
-    charge(walk, elapsed_wait_began(interval), kind_of_lock(walk, interval), interval->waits);
-    note_retry(walk, interval, interval->waits);
-    return step_before_wait(walk, interval);
-}
-
 /* Whether the interval's thread is the one that received the request that is followed. */
 static bool has_request(const struct walk *walk, const struct interval *interval)
 {
@@ -526,8 +570,9 @@ static bool has_request(const struct walk *walk, const struct interval *interval
 /* The thread received another request, or the next one: it did not wait for this one. If it has the request in hand, a time
  * limit or an event will have come, too. Otherwise the way has led to it because something waited for what it did then: a
  * lock that it held while it waited for its own client. */
-static uint32_t step_over_other(struct walk *walk, const struct interval *interval)
+static uint32_t step_over_other(struct walk *walk, uint32_t index)
 {
+    const struct interval *interval = interval_at(walk->analysis, index);
     uint64_t begin = interval->previous == 0 ? walk->floor
                                              : interval_at(walk->analysis, interval->previous)->end;
 
@@ -536,8 +581,30 @@ static uint32_t step_over_other(struct walk *walk, const struct interval *interv
         return interval->previous;
     }
     charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
-    charge(walk, begin, has_request(walk, interval) ? ELAPSED_EVENT : ELAPSED_CLIENT,
-           interval->waits);
+    bool has = has_request(walk, interval);
+    if (!has)
+        walk->idle = index;
+    charge(walk, begin, has ? ELAPSED_EVENT : ELAPSED_CLIENT, interval->waits);
+    return interval->previous;
+}
+
+/* The wait for that client was interrupted: by a signal, or by a time limit after which the thread waited again. */
+static bool is_idle_still(const struct walk *walk, const struct interval *interval)
+{
+    enum elapsed_kind kind = kind_of(walk, interval->waits);
+
+    return walk->idle != 0 && interval->wait > 0 && interval->asleep && interval->source == 0 &&
+           !interval->in_request && (kind == ELAPSED_EVENT || kind == ELAPSED_TIMER) &&
+           interval->thread == interval_at(walk->analysis, walk->idle)->thread;
+}
+
+static uint32_t step_over_idle(struct walk *walk, const struct interval *interval)
+{
+    charge(walk, interval->end - interval->cpu, ELAPSED_COMPUTES, interval->computes);
+    charge_no_cpu(walk, walk->now - (interval->queued < walk->now ? interval->queued : walk->now),
+                  interval);
+    charge(walk, begin_of(walk, interval), ELAPSED_CLIENT,
+           interval_at(walk->analysis, walk->idle)->waits);
     return interval->previous;
 }
 
@@ -570,7 +637,9 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
                                      : index; /* else from outside, or its sender is not known */
     }
     if (interval->serves)
-        return step_over_other(walk, interval);
+        return step_over_other(walk, index);
+    if (is_idle_still(walk, interval))
+        return step_over_idle(walk, interval);
     if (waits_for_lock(walk, interval))
         return step_over_lock(walk, interval);
     if (interval->receives && interval->arrival != 0 && interval->source != 0 &&
@@ -590,6 +659,7 @@ static void walk_part(struct walk *walk, uint32_t index, uint64_t floor)
 {
     walk->floor = floor;
     walk->depth = walk->waiter_count = 0;
+    walk->idle = 0;
     enter_request(walk, index);
     for (uint32_t i = 0; index != 0 && walk->now > floor && i < STEPS_MOST && !walk->failed; i++) {
         index = step_of_request(walk, index, i == 0);

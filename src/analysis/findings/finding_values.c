@@ -20,6 +20,7 @@ static const struct {
     [FINDING_FACTOR] = {"parallelism", ORDER_EXPLAINS},
     [FINDING_ARCS_MISSING] = {"edges_missing", ORDER_EXPLAINS},
     [FINDING_UNEVEN_LOAD] = {"uneven_load", ORDER_EXPLAINS},
+    [FINDING_ITEM] = {"item", ORDER_TO_DO},
     [FINDING_CRITICAL] = {"critical", ORDER_TO_DO},
     [FINDING_PATH_FLIGHTS] = {"path_in_flight", ORDER_TO_DO},
     [FINDING_LATE_SENDER] = {"late_sender", ORDER_EXPLAINS},
@@ -42,6 +43,7 @@ static const struct {
     [FINDING_INTERPRETER] = {"interpreter_lock", ORDER_TO_DO},
     [FINDING_JVM_STOP] = {"jvm_stop", ORDER_TO_DO},
     [FINDING_POLLING] = {"polling", ORDER_TO_DO},
+    [FINDING_LOCK] = {"lock", ORDER_TO_DO},
     [FINDING_BLOCKED] = {"blocked_while_messages_waited", ORDER_TO_DO},
     [FINDING_BUSY] = {"busy_while_messages_waited", ORDER_TO_DO},
     [FINDING_STOPPED] = {"stopped", ORDER_TO_DO},
@@ -172,6 +174,16 @@ void finding_values(const struct findings_from *from, const struct finding *find
         break;
     case FINDING_POLLING:
         of_one(&values, finding->naps.process, finding->naps.less);
+        break;
+    case FINDING_ITEM:
+        set_time(&values, finding->item->time);
+        add_by_pid(&values, from->communication, finding->item->process.origin,
+                   finding->item->process.pid);
+        break;
+    case FINDING_LOCK:
+        set_time(&values, finding->lock->time);
+        add_by_pid(&values, from->communication, finding->lock->what.origin,
+                   finding->lock->what.pid);
         break;
     case FINDING_BLOCKED:
         of_one(&values, finding->pause.process, finding->pause.row->blocked);

@@ -48,6 +48,21 @@ static int add_elapsed(const struct elapsed_account *account, bool of_requests,
     return result;
 }
 
+#define ITEM_SMALL 0.2
+
+static int add_item(const struct elapsed *elapsed, struct findings *findings)
+{
+    double share = findings_share(elapsed->item.time, elapsed->run.time);
+
+    if (share < ITEM_SMALL)
+        return 0;
+    struct finding *finding = findings_add(findings, FINDING_ITEM, share);
+    if (finding == NULL)
+        return -ENOMEM;
+    finding->item = &elapsed->item;
+    return 0;
+}
+
 /* The account of the command, if its beginning and end were recorded; otherwise that of requests: a service's waits
  * between them explain nothing. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
@@ -56,8 +71,10 @@ int findings_of_elapsed(const struct findings_from *from, struct findings *findi
 
     if (elapsed == NULL)
         return 0;
-    if (elapsed->from_start)
-        return elapsed->run.time == 0 ? 0 : add_elapsed(&elapsed->run, false, findings);
+    if (elapsed->from_start) {
+        int result = elapsed->run.time == 0 ? 0 : add_elapsed(&elapsed->run, false, findings);
+        return result < 0 ? result : add_item(elapsed, findings);
+    }
     return elapsed->requests.account.time == 0
                ? 0
                : add_elapsed(&elapsed->requests.account, true, findings);

@@ -39,6 +39,8 @@ enum finding_kind {
     FINDING_ARCS_MISSING, /* the true P may be smaller, as events were not metered: .missing */
     FINDING_UNEVEN_LOAD,  /* .load_balance, 1: even */
 
+    FINDING_ITEM, /* one of the processes that a process created for a piece of work each takes longest: .item */
+
     FINDING_CRITICAL,     /* processes that carry the critical path: .critical */
     FINDING_PATH_FLIGHTS, /* messages on it were in flight for much of the elapsed time: .flights */
 
@@ -65,6 +67,7 @@ enum finding_kind {
     FINDING_INTERPRETER, /* threads wait for Python's interpreter lock: .runtime */
     FINDING_JVM_STOP,    /* a JVM stops threads, to collect garbage or otherwise: .runtime */
     FINDING_POLLING,     /* a process sleeps again and again instead of waiting: .naps */
+    FINDING_LOCK,        /* threads or processes wait one after the other for a lock: .lock */
 
     FINDING_BLOCKED, /* a call blocked an event loop while messages waited for it: .pause */
     FINDING_BUSY,    /* a process computed at a stretch while messages waited for it: .pause */
@@ -243,6 +246,8 @@ struct finding {
             uint64_t time; /* of the elapsed time, ns */
             uint64_t less; /* ns that it would take less, at most */
         } naps;
+        const struct elapsed_lock *lock;
+        const struct elapsed_item *item;
         struct {
             const struct elapsed_row *row; /* one of its process's */
             uint64_t time;                 /* ns ... */

@@ -197,8 +197,30 @@ static int find_polling(const struct findings_from *from, struct findings *findi
     return 0;
 }
 
+/* ---- a lock that others wait for ---- */
+
+#define LOCK_SMALL 0.05 /* of the elapsed time */
+
+static int find_locks(const struct findings_from *from, struct findings *findings)
+{
+    const struct elapsed *elapsed = from->elapsed;
+
+    for (size_t i = 0; elapsed != NULL && elapsed->from_start && i < elapsed->lock_count; i++) {
+        double share = findings_share(elapsed->locks[i].time, elapsed->run.time);
+        if (share < LOCK_SMALL)
+            break;
+        struct finding *finding = findings_add(findings, FINDING_LOCK, share);
+        if (finding == NULL)
+            return -ENOMEM;
+        finding->lock = &elapsed->locks[i];
+    }
+    return 0;
+}
+
 int findings_of_patterns(const struct findings_from *from, struct findings *findings)
 {
+    if (find_locks(from, findings) < 0)
+        return -ENOMEM;
     if (from->patterns == NULL)
         return 0;
     int result = find_few(from, findings, find_round_trips);

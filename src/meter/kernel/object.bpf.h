@@ -5,6 +5,7 @@
  *
  *      flock(3)  --> descriptor 3 --> inode 77 of device 8:1 --> object 2      NAME: 2 is the file /run/lock/app
  *      read(4)   --> descriptor 4 --> anonymous, "[timerfd]" --> object 5      NAME: 5 is [timerfd]
+ *      futex(&m, FUTEX_WAIT, 2) --> address of m, process 1  --> object 6      NAME: 6 is the lock 0x55d0c0de4040
  *
  * Only calls that name their object are looked at, when they fall asleep. What the program waits for is not touched.
  */
@@ -77,6 +78,9 @@ static __noinline int fill_object_name(struct name_record *record, struct scratc
     case WAIT_ON_SEMAPHORE:
         BPF_SNPRINTF(record->name, 16, "%u", (uint32_t)key->identity);
         break;
+    case WAIT_ON_LOCK:
+        BPF_SNPRINTF(record->name, 24, "0x%llx", key->identity);
+        break;
     }
     return 0;
 }
@@ -96,7 +100,7 @@ __noinline uint32_t object_number(struct stream *stream, uint64_t file)
     known = bpf_map_lookup_elem(&objects, &key);
     if (known != NULL)
         return *known;
-    if (last_object >= NAMED_OBJECTS_MOST)
+    if (last_object >= (key.kind == WAIT_ON_LOCK ? NAMED_LOCKS_MOST : NAMED_OBJECTS_MOST))
         return 0;
     record = bpf_ringbuf_reserve(&control_ring, sizeof(*record), 0);
     if (record == NULL) {
@@ -177,6 +181,30 @@ static __always_inline uint32_t object_opened(struct stream *stream, uint64_t na
     return stream->scratch.walked.text[0] == '\0' ? 0 : object_number(stream, 0);
 }
 
+#define FUTEX_WAIT        0
+#define FUTEX_LOCK_PI     6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_LOCK_PI2    13
+#define FUTEX_OPERATION   0x7f /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+
+/* Value of a lock that is held, and that others wait for: glibc's and Rust's. */
+#define LOCK_CONTENDED 2
+
+/* Other futexes are conditions, semaphores, barriers or the ends of threads: each of a thread's own, or no lock. */
+static __always_inline uint32_t object_of_futex(struct stream *stream,
+                                                const struct pt_regs *registers)
+{
+    uint32_t operation = registers->si & FUTEX_OPERATION;
+    bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET;
+
+    if (operation != FUTEX_LOCK_PI && operation != FUTEX_LOCK_PI2 &&
+        !(waits && (uint32_t)registers->dx == LOCK_CONTENDED))
+        return 0;
+    stream->scratch.object = (struct object_key){
+        .identity = registers->di, .place = stream->process, .kind = WAIT_ON_LOCK};
+    return object_number(stream, 0);
+}
+
 /* Calls whose first argument is the descriptor of what they wait for. */
 static __always_inline bool is_on_descriptor(uint32_t call)
 {
@@ -214,6 +242,8 @@ static __always_inline uint32_t object_of_wait(struct stream *stream, uint32_t c
     if (is_on_descriptor(call))
         return object_of_descriptor(stream, registers->di);
     switch (call) {
+    case CALL_FUTEX:
+        return object_of_futex(stream, registers);
     case CALL_SEMOP:
     case CALL_SEMTIMEDOP:
         return object_with_id(stream, WAIT_ON_SEMAPHORE, registers->di);

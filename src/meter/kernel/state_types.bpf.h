@@ -276,8 +276,8 @@ struct walked {
 
 /* What a call waits for (object.bpf.h). */
 struct object_key {
-    uint64_t identity; /* inode, id, or a hash of the name */
-    uint32_t place;    /* device; of a name, the process that uses it */
+    uint64_t identity; /* inode, id, address, or a hash of the name */
+    uint32_t place;    /* device; of a name or an address, the process that uses it */
     uint32_t kind;     /* enum wait_object */
 };
 

@@ -147,16 +147,38 @@ static json_t *holder_json(const void *context, size_t index)
     return json;
 }
 
+static json_t *lock_json(const void *context, size_t index)
+{
+    const struct elapsed *elapsed = context;
+    const struct elapsed_lock *lock = &elapsed->locks[index];
+    bool has_holder = lock->holder.pid != 0;
+    char object[OBJECT_TEXT_SIZE];
+
+    object_text(lock->what.object, lock->what.object_name, object);
+    return json_pack(
+        "{s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "waited_on",
+        json_text(object, sizeof(object) - 1), "time_ns", json_count(lock->time), "share",
+        show_share(lock->time, elapsed->run.time), "followed_ns", json_count(lock->followed),
+        "waits", json_count(lock->waits), "waiting_threads", json_count(lock->threads),
+        "waiting_processes", json_count(lock->processes), "most_at_once", json_count(lock->most),
+        "holder_name", has_holder ? json_text(lock->holder.process, STREAM_NAME_SIZE) : json_null(),
+        "holder_pid", has_holder ? json_count(lock->holder.pid) : json_null(), "holder_tid",
+        has_holder ? json_count(lock->holder.tid) : json_null(), "holder_share",
+        has_holder ? json_real(show_share(lock->holder_time, lock->held)) : json_null());
+}
+
 json_t *elapsed_json(const struct elapsed *elapsed)
 {
     const struct elapsed_account *run = &elapsed->run;
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time), "process",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "elapsed_ns", json_count(run->time),
+        "process",
         elapsed->from_start ? json_text(elapsed->process, STREAM_NAME_SIZE) : json_null(), "pid",
         elapsed->from_start ? json_count(elapsed->pid) : json_null(), "spent_on_ns",
         kinds_json(run), "rows", json_array_of(run, run->row_count, row_json), "holders",
-        json_array_of(elapsed, elapsed->holder_count, holder_json), "requests",
+        json_array_of(elapsed, elapsed->holder_count, holder_json), "locks",
+        json_array_of(elapsed, elapsed->lock_count, lock_json), "requests",
         requests_json(&elapsed->requests), "waits",
         json_array_of(elapsed, elapsed->wait_count, wait_json));
 }

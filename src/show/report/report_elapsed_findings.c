@@ -7,6 +7,7 @@
 #include "show/elapsed/elapsed_face.h"
 #include "show/report/report_face.h"
 #include "show/statistics/statistics_words.h"
+#include "show/text/system_call.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -106,22 +107,27 @@ static bool wait_in_one_place(const struct elapsed_row *a, const struct elapsed_
 
 #define PLACES_MOST 16 /* the first ones have most time */
 
-/* What of the group's time threads waited in the same place as this holder's. */
+/* What of the group's time threads waited in the same place as this holder's; `for_same`: and for the same lock. */
 static uint64_t time_waited_in(const struct elapsed *elapsed, const struct elapsed_group *group,
-                               const struct elapsed_holder *place)
+                               const struct elapsed_holder *place, bool for_same)
 {
     uint64_t time = 0;
 
-    for (size_t i = 0; i < elapsed->holder_count; i++)
+    for (size_t i = 0; i < elapsed->holder_count; i++) {
+        const struct elapsed_row *waited = &elapsed->holders[i].waited;
         if (is_wait(&elapsed->holders[i]) && is_held_in(group, &elapsed->holders[i]) &&
-            wait_in_one_place(&elapsed->holders[i].waited, &place->waited))
+            wait_in_one_place(waited, &place->waited) &&
+            (!for_same || strcmp(waited->object_name, place->waited.object_name) == 0))
             time += elapsed->holders[i].did.time;
+    }
     return time;
 }
 
 static const char *lock_name(const struct elapsed_row *waited)
 {
     return waited->kind == ELAPSED_INTERPRETER ? "Python's interpreter lock (GIL)"
+           : waited->kind == ELAPSED_FILE_LOCK ? "a file lock"
+           : waited->object == WAIT_ON_LOCK    ? "a lock"
            : waited->runtime == RUNTIME_JVM    ? "a monitor, lock or condition"
                                                : "a lock or condition";
 }
@@ -141,7 +147,7 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
         if (holder->threads < 2 || !is_wait(holder) || !is_held_in(group, holder))
             continue;
         places++;
-        uint64_t waited = time_waited_in(elapsed, group, holder);
+        uint64_t waited = time_waited_in(elapsed, group, holder, false);
         if (waited <= time)
             continue;
         largest = holder;
@@ -150,10 +156,13 @@ static void lock_text(const struct elapsed *elapsed, const struct finding *findi
     if (largest == NULL || time * 2 < group->time || finding->elapsed.of_requests ||
         group->largest->kind == ELAPSED_NO_CPU)
         return;
-    elapsed_what(&largest->waited, what);
+    struct elapsed_row waited = largest->waited;
+    if (time_waited_in(elapsed, group, largest, true) * 5 < time * 3)
+        waited.object = WAIT_ON_NOT_KNOWN; /* one of several */
+    elapsed_what(&waited, what);
     show_counted(largest->threads, "thread", threads);
     snprintf(text, LOCK_SIZE, "; meanwhile %s waited for %s%s%s%s",
-             time == largest->did.time ? threads : "other threads", lock_name(&largest->waited),
+             time == largest->did.time ? threads : "other threads", lock_name(&waited),
              what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")");
 }
 
@@ -207,6 +216,8 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
         show_duration(group->time / group->count, time);
         snprintf(text, DID_SIZE, "waited %s%s for an answer that did not come", time,
                  group->count == 1 ? "" : " on average");
+    } else if (group->largest->object == WAIT_ON_LOCK && group->largest->count == group->count) {
+        snprintf(text, DID_SIZE, "waited for a lock");
     } else if (group->largest->kind == ELAPSED_FILE_LOCK && knows_holders(elapsed)) {
         snprintf(text, DID_SIZE, "waited for a file lock held by an unmonitored process");
     } else if (group->largest->kind == ELAPSED_INTERPRETER &&
@@ -235,6 +246,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     lock_text(report->elapsed, finding, lock);
     if (largest.kind != ELAPSED_COMPUTES && largest.count != group->count)
         largest.procedure[0] = '\0'; /* the others waited elsewhere */
+    if (largest.object == WAIT_ON_LOCK && largest.time * 5 < group->time * 3)
+        largest.object = WAIT_ON_NOT_KNOWN; /* one of several */
     elapsed_what(&largest, what);
     if (largest.kind == ELAPSED_IDLE && largest.count != group->count)
         what[0] = '\0'; /* perhaps in another call */
@@ -258,4 +271,81 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who, done,
             what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
             group->count == 1 ? "" : "s", lock);
+}
+
+/* ---- locks ---- */
+
+/* "3 threads of app[12]", "7 flock processes" */
+static void waiters_text(const struct elapsed_lock *lock, char text[PROCESS_TEXT_SIZE])
+{
+    char process[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1];
+
+    show_text(lock->what.process, STREAM_NAME_SIZE, name);
+    show_labelled_process(lock->what.process, lock->what.pid, lock->what.label, process);
+    if (lock->processes > 1)
+        snprintf(text, PROCESS_TEXT_SIZE, "%" PRIu32 " processes (%s)", lock->processes, name);
+    else if (lock->threads > 1)
+        snprintf(text, PROCESS_TEXT_SIZE, "%" PRIu32 " threads of %s", lock->threads, process);
+    else
+        snprintf(text, PROCESS_TEXT_SIZE, "%s", process);
+}
+
+#define HELD_SIZE (ELAPSED_THREAD_SIZE + UNIT_SIZE + 120)
+
+/* The thread that did most of what was done meanwhile, if there is one. */
+static void held_text(const struct elapsed_lock *lock, char text[HELD_SIZE])
+{
+    char thread[ELAPSED_THREAD_SIZE], share[UNIT_SIZE];
+
+    text[0] = '\0';
+    if (lock->holder_time * 5 < lock->held * 3 || lock->holder.tid == 0) /* or threads in turn */
+        return;
+    elapsed_thread_text(&lock->holder, thread);
+    show_percent(lock->holder_time, lock->held, share);
+    snprintf(text, HELD_SIZE, "; %s held it for %s%% of that time, and mostly %s", thread, share,
+             did[lock->holder.kind]);
+}
+
+void report_say_lock(const struct report *report, const struct finding *finding,
+                     struct report_content *content)
+{
+    const struct elapsed_lock *lock = finding->lock;
+    char who[PROCESS_TEXT_SIZE], object[OBJECT_TEXT_SIZE], held[HELD_SIZE],
+        most[UNIT_SIZE + 30] = "";
+    char time[UNIT_SIZE], share[UNIT_SIZE];
+    bool is_file = lock->what.object != WAIT_ON_LOCK;
+
+    waiters_text(lock, who);
+    object_text(lock->what.object, lock->what.object_name, object);
+    held_text(lock, held);
+    if (lock->threads > 1)
+        snprintf(most, sizeof(most), ", up to %" PRIu32 " at the same time", lock->most);
+    show_duration(lock->time, time);
+    show_percent(lock->time, report->elapsed->run.time, share);
+    say(content, "Patterns",
+        "%s waited for the %s%s%s%s. Without these waits the run would take at most %s (%s%%) "
+        "less: %s, or hold the lock for a shorter time.",
+        who, is_file ? "lock of " : "", object, most, held, time, share,
+        is_file ? "use a file for each" : "use a lock for each part of the data");
+}
+
+/* ---- items ---- */
+
+void report_say_item(const struct report *report, const struct finding *finding,
+                     struct report_content *content)
+{
+    const struct elapsed_item *item = finding->item;
+    char process[PROCESS_NAME_SIZE], parent[PROCESS_NAME_SIZE], name[STREAM_NAME_SIZE + 1];
+    char time[UNIT_SIZE], share[UNIT_SIZE], next[UNIT_SIZE];
+
+    show_text(item->process.process, STREAM_NAME_SIZE, name);
+    show_labelled_process(item->process.process, item->process.pid, item->process.label, process);
+    show_labelled_process(item->parent.process, item->parent.pid, item->parent.label, parent);
+    show_duration(item->time, time);
+    show_percent(item->time, report->elapsed->run.time, share);
+    show_percent(item->next, report->elapsed->run.time, next);
+    say(content, "Items",
+        "%s is one of %zu %s processes that %s created. The run waited for it and its descendants "
+        "for %s (%s%%), for the next of them %s%%. To split it would save at most that.",
+        process, item->of, name, parent, time, share, next);
 }

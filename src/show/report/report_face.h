@@ -82,7 +82,7 @@ typedef void report_say_function(const struct report *report, const struct findi
                                  struct report_content *content);
 
 /* report_elapsed_findings.c */
-report_say_function report_say_elapsed;
+report_say_function report_say_elapsed, report_say_lock, report_say_item;
 
 /* report_message_findings.c */
 report_say_function report_say_wait, report_say_queue, report_say_answers, report_say_requests,

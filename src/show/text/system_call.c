@@ -38,6 +38,7 @@ void object_text(enum wait_object kind, const char *name, char text[OBJECT_TEXT_
         [WAIT_ON_FILE] = "a file",          [WAIT_ON_DEVICE] = "a device",
         [WAIT_ON_PIPE] = "a pipe",          [WAIT_ON_SOCKET] = "a socket",
         [WAIT_ON_QUEUE] = "message queue ", [WAIT_ON_SEMAPHORE] = "semaphore ",
+        [WAIT_ON_LOCK] = "lock ",
     };
     char shown[NAME_SIZE + 1];
 
@@ -47,7 +48,7 @@ void object_text(enum wait_object kind, const char *name, char text[OBJECT_TEXT_
     show_text(name == NULL ? "" : name, NAME_SIZE, shown);
     if (kind == WAIT_ON_ANONYMOUS)
         anonymous_text(shown, text);
-    else if (kind == WAIT_ON_QUEUE || kind == WAIT_ON_SEMAPHORE)
+    else if (kind == WAIT_ON_QUEUE || kind == WAIT_ON_SEMAPHORE || kind == WAIT_ON_LOCK)
         snprintf(text, OBJECT_TEXT_SIZE, "%s%s", kinds[kind], shown);
     else
         snprintf(text, OBJECT_TEXT_SIZE, "%s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hosts_progress.c: a line on the terminal that is written over. See hosts_progress.h. */
-#include "control/hosts_progress.h"
+/* progress.c: a line on the terminal that is written over. See progress.h. */
+#include "control/progress.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,18 +9,18 @@
 #define EVERY      500000000ULL /* ns */
 #define NOT_BEFORE 1000000000ULL
 
-void hosts_progress_init(struct hosts_progress *progress, FILE *file)
+void progress_init(struct progress *progress, FILE *file)
 {
     const char *terminal = getenv("TERM");
     bool dumb = terminal == NULL || strcmp(terminal, "dumb") == 0;
 
-    *progress = (struct hosts_progress){
+    *progress = (struct progress){
         .file = !dumb && isatty(fileno(file)) ? file : NULL,
         .last = clock_now(CLOCK_MONOTONIC) + NOT_BEFORE - EVERY,
     };
 }
 
-bool hosts_progress_due(struct hosts_progress *progress)
+bool progress_due(struct progress *progress)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
 
@@ -30,7 +30,7 @@ bool hosts_progress_due(struct hosts_progress *progress)
     return true;
 }
 
-void hosts_progress_show(struct hosts_progress *progress, const char *line)
+void progress_show(struct progress *progress, const char *line)
 {
     if (progress->file == NULL)
         return;
@@ -39,7 +39,7 @@ void hosts_progress_show(struct hosts_progress *progress, const char *line)
     progress->shown = true;
 }
 
-void hosts_progress_clear(struct hosts_progress *progress)
+void progress_clear(struct progress *progress)
 {
     if (!progress->shown)
         return;
