@@ -23,7 +23,18 @@ const struct critical_path_options report_path_options = {
 
 /* In the order in which they are finished. The path comes last: it needs disk space for more files than its copy of the
  * graph, and the others have released theirs by then. */
-enum { STATISTICS, REQUESTS, ELAPSED, PAUSES, PATTERNS, THREADS, PROCESSES, PATH, PART_COUNT };
+enum {
+    STATISTICS,
+    REQUESTS,
+    ELAPSED,
+    LANES,
+    PAUSES,
+    PATTERNS,
+    THREADS,
+    PROCESSES,
+    PATH,
+    PART_COUNT
+};
 
 /*
  * Two readings of the traces, side by side, share nothing: each has a history of its own. Reading a history takes about a
@@ -33,7 +44,7 @@ enum { STATISTICS, REQUESTS, ELAPSED, PAUSES, PATTERNS, THREADS, PROCESSES, PATH
 #define ALL_PARTS ((1u << PART_COUNT) - 1)
 static const unsigned parts_of_team[TEAMS] = {
     1u << PATH | 1u << THREADS | 1u << PROCESSES,
-    1u << STATISTICS | 1u << REQUESTS | 1u << ELAPSED | 1u << PAUSES | 1u << PATTERNS,
+    1u << STATISTICS | 1u << REQUESTS | 1u << ELAPSED | 1u << LANES | 1u << PAUSES | 1u << PATTERNS,
 };
 
 /* One analysis in a reading. */
@@ -66,6 +77,7 @@ struct readings {
     struct critical_path_reading *path;
     struct causality_analysis *causality;
     struct elapsed_analysis *elapsed;
+    struct lanes_analysis *lanes;
     struct pauses_analysis *pauses;
     struct patterns_analysis *patterns;
     struct critical_path_options path_options;
@@ -228,6 +240,16 @@ static int begin_elapsed(struct readings *readings, struct problem *problem)
     return result;
 }
 
+static int begin_lanes(struct readings *readings, struct problem *problem)
+{
+    if (!readings->wanted->lanes || readings->elapsed == NULL)
+        return 0;
+    if (lanes_new(readings->history, readings->elapsed, &readings->lanes) < 0)
+        return out_of_memory(problem);
+    readings->parts[LANES].analysis = lanes_analysis(readings->lanes);
+    return 0;
+}
+
 static int begin_pauses(struct readings *readings, struct problem *problem)
 {
     if (!readings->wanted->pauses)
@@ -299,11 +321,26 @@ static int finish_requests(struct readings *readings, struct problem *problem)
 
 static int finish_elapsed(struct readings *readings, struct problem *problem)
 {
-    int result = elapsed_finish(readings->elapsed, &readings->found->elapsed);
+    return elapsed_finish(readings->elapsed, &readings->found->elapsed) < 0 ? out_of_memory(problem)
+                                                                            : 0;
+}
 
+static int finish_lanes(struct readings *readings, struct problem *problem)
+{
+    const struct elapsed *elapsed = readings->found->elapsed;
+
+    return elapsed != NULL && lanes_finish(readings->lanes, elapsed, &readings->found->lanes) < 0
+               ? out_of_memory(problem)
+               : 0;
+}
+
+/* Lanes are made of what the account still holds. */
+static void forget_elapsed(struct readings *readings)
+{
+    lanes_analysis_free(readings->lanes);
     elapsed_analysis_free(readings->elapsed);
+    readings->lanes = NULL;
     readings->elapsed = NULL;
-    return result < 0 ? out_of_memory(problem) : 0;
 }
 
 static int finish_pauses(struct readings *readings, struct problem *problem)
@@ -329,15 +366,21 @@ static int finish_patterns(struct readings *readings, struct problem *problem)
 typedef int step_function(struct readings *readings, struct problem *problem);
 
 static step_function *const begins[PART_COUNT] = {
-    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests, [ELAPSED] = begin_elapsed,
-    [PAUSES] = begin_pauses,         [PATTERNS] = begin_patterns, [THREADS] = begin_threads,
-    [PROCESSES] = begin_processes,   [PATH] = begin_path,
+    [STATISTICS] = begin_statistics, [REQUESTS] = begin_requests,   [ELAPSED] = begin_elapsed,
+    [LANES] = begin_lanes,           [PAUSES] = begin_pauses,       [PATTERNS] = begin_patterns,
+    [THREADS] = begin_threads,       [PROCESSES] = begin_processes, [PATH] = begin_path,
 };
 static step_function *const finishes[PART_COUNT] = {
-    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests, [ELAPSED] = finish_elapsed,
-    [PAUSES] = finish_pauses,         [PATTERNS] = finish_patterns, [THREADS] = finish_threads,
-    [PROCESSES] = finish_processes,   [PATH] = finish_path,
+    [STATISTICS] = finish_statistics, [REQUESTS] = finish_requests,   [ELAPSED] = finish_elapsed,
+    [LANES] = finish_lanes,           [PAUSES] = finish_pauses,       [PATTERNS] = finish_patterns,
+    [THREADS] = finish_threads,       [PROCESSES] = finish_processes, [PATH] = finish_path,
 };
+
+static void hide_secrets(struct readings *readings)
+{
+    if (readings->wanted->hides_secrets)
+        identities_hide_secrets(history_share_identities(readings->history));
+}
 
 static int begin_parts(struct readings *readings, struct problem *problem)
 {
@@ -346,10 +389,11 @@ static int begin_parts(struct readings *readings, struct problem *problem)
         [THREADS] = &found->parallelism_problem, [PROCESSES] = &found->parallelism_problem,
         [PATH] = &found->path_problem,           [REQUESTS] = &found->causality_problem,
         [ELAPSED] = &found->elapsed_problem,     [PAUSES] = &found->elapsed_problem,
-        [PATTERNS] = &found->elapsed_problem,
+        [LANES] = &found->elapsed_problem,       [PATTERNS] = &found->elapsed_problem,
     };
     int result = 0;
 
+    hide_secrets(readings);
     for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
         if ((readings->its_parts & 1u << i) == 0)
             continue;
@@ -393,9 +437,12 @@ static int finish_parts(struct readings *readings, struct problem *problem)
     int result = 0;
 
     history_finish(readings->history); /* results need the memory */
-    for (unsigned i = 0; i < PART_COUNT && result == 0; i++)
+    for (unsigned i = 0; i < PART_COUNT && result == 0; i++) {
+        if (i > LANES)
+            forget_elapsed(readings);
         if (is_there(&readings->parts[i]))
             result = settle(&readings->parts[i], finishes[i](readings, problem), problem);
+    }
     return result;
 }
 
@@ -418,17 +465,25 @@ static void note_losses(const struct readings *readings)
 
 /* ---- the second reading ---- */
 
-/* If there are more events than the picture may show, begins it at the interval with the most messages. */
-static void show_busiest(struct picture *picture, const struct communication *communication)
+/* If there are more events than the picture may show, begins it with the slowest request, or else at the interval with the
+ * most messages. */
+static void choose_begin(struct picture *picture, const struct analyses_found *found)
 {
+    const struct communication *communication = found->communication;
     size_t busiest = 0;
 
+    if (communication->events <= picture->choice.most)
+        return;
     for (size_t i = 1; i < communication->interval_count; i++)
         if (communication->intervals[i].messages > communication->intervals[busiest].messages)
             busiest = i;
-    if (communication->events > picture->choice.most)
-        picture->choice.from =
-            communication->interval_begin + (int64_t)(busiest * communication->interval);
+    picture->choice.from =
+        communication->interval_begin + (int64_t)(busiest * communication->interval);
+    const struct elapsed_requests *requests =
+        found->elapsed == NULL || found->elapsed->from_start ? NULL : &found->elapsed->requests;
+    if (requests != NULL && requests->count > 0 && found->lanes != NULL &&
+        requests->slowest.begin > found->lanes->first_record)
+        picture->choice.from = (int64_t)(requests->slowest.begin - found->lanes->first_record);
 }
 
 static int begin_again(struct readings *readings, struct problem *problem)
@@ -439,11 +494,12 @@ static int begin_again(struct readings *readings, struct problem *problem)
     if (result < 0)
         return result;
     readings->history = readings->traces.history;
+    hide_secrets(readings);
     critical_path_again(readings->path, readings->history);
     if (wanted->picture == NULL)
         return 0;
     if (wanted->busiest)
-        show_busiest(wanted->picture, readings->found->communication);
+        choose_begin(wanted->picture, readings->found);
     return picture_begin(wanted->picture, &readings->traces, readings->path, problem);
 }
 
@@ -476,7 +532,7 @@ static void readings_done(struct readings *readings)
     parallelism_analysis_free(readings->processes);
     critical_path_reading_free(readings->path);
     causality_analysis_free(readings->causality);
-    elapsed_analysis_free(readings->elapsed);
+    forget_elapsed(readings);
     pauses_analysis_free(readings->pauses);
     patterns_analysis_free(readings->patterns);
     traces_close(&readings->traces);
@@ -527,6 +583,7 @@ static unsigned parts_wanted(const struct analyses_wanted *wanted)
         [STATISTICS] = wanted->statistics,
         [REQUESTS] = wanted->causality != NULL,
         [ELAPSED] = wanted->elapsed,
+        [LANES] = wanted->lanes,
         [PAUSES] = wanted->pauses,
         [PATTERNS] = wanted->patterns,
         [THREADS] = wanted->parallelism != NULL,
@@ -662,6 +719,7 @@ void found_done(struct analyses_found *found)
     critical_path_free(found->path);
     causality_free(found->causality);
     elapsed_free(found->elapsed);
+    lanes_free(found->lanes);
     pauses_free(found->pauses);
     patterns_free(found->patterns);
 }

@@ -39,6 +39,7 @@ struct analyses_wanted {
     const struct critical_path_options *path;
     const struct causality_options *causality;
     bool elapsed;
+    bool lanes; /* needs `elapsed` */
     bool pauses;
     bool patterns;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
@@ -48,6 +49,7 @@ struct analyses_wanted {
     /* Only the statistics must succeed. If another analysis fails, its error is stored in the result and its own result
      * is missing. */
     bool goes_on;
+    bool hides_secrets; /* in command lines: identities_hide_secrets */
     unsigned threads; /* 1 or more; 0: as there are processors */
 };
 
@@ -58,6 +60,7 @@ struct analyses_found {
     struct critical_path *path;
     struct causality *causality;
     struct elapsed *elapsed;
+    struct lanes *lanes;
     struct pauses *pauses;
     struct patterns *patterns;
     uint64_t records;
@@ -82,7 +85,7 @@ void found_done(struct analyses_found *found);
  * no selection. It, `history` and `found` must outlive the readings. Errors: those of the analyses. */
 struct readings;
 
-#define READINGS_MOST 8
+#define READINGS_MOST 9
 
 int readings_new(struct history *history, const struct analyses_wanted *wanted,
                  struct analyses_found *found, struct readings **ret_readings,

@@ -11,6 +11,7 @@ struct asked {
     bool json;
     uint64_t threads;
     bool all; /* findings */
+    bool secrets;
     unsigned parts;
     struct selection selection;
 };
@@ -33,6 +34,7 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
         .selection = &asked->selection,
         .parts = asked->parts,
         .draws = asked->html != NULL,
+        .shows_secrets = asked->secrets,
         .json = asked->json,
         .threads = (unsigned)asked->threads,
     };
@@ -50,7 +52,14 @@ static int show_traces(const char *const *names, size_t count, struct asked *ask
 
 /* ---- options ---- */
 
-enum { OPTION_ANALYSES = OPTION_HELP + 1, OPTION_ALL, OPTION_HTML, OPTION_JSON, OPTION_THREADS };
+enum {
+    OPTION_ANALYSES = OPTION_HELP + 1,
+    OPTION_ALL,
+    OPTION_HTML,
+    OPTION_JSON,
+    OPTION_SECRETS,
+    OPTION_THREADS
+};
 
 static const struct command_option report_options[] = {
     {"analyses",
@@ -60,12 +69,13 @@ static const struct command_option report_options[] = {
     {"html",
      OPTION_HTML,
      {"FILE", ARGUMENT_FILE},
-     "write a page with drawings; '-' is standard output"},
+     "write a page with a chart of time and drawings; '-' is\nstandard output"},
     {"all",
      OPTION_ALL,
      {0},
      "also findings that explain nothing: silent, created and idle\nprocesses; all columns"},
     {"json", OPTION_JSON, {0}, "print a JSON object with findings and all analyses"},
+    {"secrets", OPTION_SECRETS, {0}, "do not hide passwords in command lines"},
     {"threads",
      OPTION_THREADS,
      {"N", ARGUMENT_OTHER},
@@ -85,6 +95,8 @@ static int command_report(int argc, char **argv)
             asked.html = optarg;
         else if (option == OPTION_JSON)
             asked.json = true;
+        else if (option == OPTION_SECRETS)
+            asked.secrets = true;
         else if (option == OPTION_THREADS)
             status = option_number("report", "threads", 1, 1024, &asked.threads);
         else if (option == OPTION_ANALYSES)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define EVERY 1000000 /* ns: length of the intervals among which the busiest is found */
-#define DRAWN 200     /* events */
+#define DRAWN 1500    /* events */
 
 /* ---- which ---- */
 
@@ -82,6 +82,7 @@ static void take_results(struct whole_report *whole)
         .path = found->path,
         .causality = found->causality,
         .elapsed = found->elapsed,
+        .lanes = found->lanes,
         .pauses = found->pauses,
         .patterns = found->patterns,
         .recorded = found->run.recorded,
@@ -92,6 +93,9 @@ static void take_results(struct whole_report *whole)
 
 /* Texts and pages show no substrings. Those of two letters say whether requests pass from one server process to another. */
 static const struct causality_options requests = {.length = 2}, requests_in_full;
+/* Two workers of one server are not two paths. */
+static const struct causality_options requests_by_program = {
+    .length = 2, .by_program = true, .moments = true};
 
 /* What is wanted of the analyses. */
 static void want(struct whole_report *whole)
@@ -104,15 +108,18 @@ static void want(struct whole_report *whole)
         .every = draws ? EVERY : 0,
         .parallelism = (whole->parts & PART_PARALLELISM) != 0 ? &whole->options : NULL,
         .path = has_path ? &report_path_options : NULL,
-        .causality = (whole->parts & PART_CAUSALITY) != 0
-                         ? whole->json ? &requests_in_full : &requests
-                         : NULL,
+        .causality = (whole->parts & PART_CAUSALITY) == 0 ? NULL
+                     : whole->draws                       ? &requests_by_program
+                     : whole->json                        ? &requests_in_full
+                                                          : &requests,
         .elapsed = (whole->parts & (PART_WHY | PART_PATH)) != 0, /* the path may be of requests */
+        .lanes = whole->draws && (whole->parts & PART_WHY) != 0,
         .pauses = (whole->parts & PART_WHY) != 0,
         .patterns = (whole->parts & PART_WHY) != 0,
         .picture = draws ? &whole->picture : NULL,
         .busiest = true,
         .goes_on = whole->goes_on,
+        .hides_secrets = !whole->shows_secrets,
         .threads = whole->threads,
     };
 }

@@ -38,9 +38,10 @@ struct whole_report {
     struct trace_names names;
     struct selection *selection; /* or NULL */
     unsigned parts;
-    bool draws;   /* also what a page with drawings needs */
-    bool json;    /* everything */
-    bool goes_on; /* as in analyses_wanted, as is the next one */
+    bool draws;         /* also what a page with drawings needs */
+    bool json;          /* everything */
+    bool shows_secrets; /* else passwords in command lines are hidden */
+    bool goes_on;       /* as in analyses_wanted, as is the next one */
     unsigned threads;
     /* results: */
     struct analyses_found found;

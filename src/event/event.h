@@ -315,6 +315,9 @@ const char *identities_rule(const struct identities *identities, uint32_t origin
 enum wait_object identities_object(const struct identities *identities, uint32_t origin,
                                    uint32_t number, const char **ret_name);
 
+/* From now on, command lines are noted without secrets (command_hide_secrets). */
+void identities_hide_secrets(struct identities *identities);
+
 /* The command line of the process with this number; NULL if it is not known. A process that has executed nothing has that
  * of its creator. It fades with the process's first stream. Valid until the next identities_add. */
 const char *identities_command(const struct identities *identities, uint32_t origin,
@@ -433,6 +436,10 @@ bool commands_before(struct commands *commands, const struct record_header *head
 bool commands_changed(struct commands *commands, uint64_t now, uint64_t age, uint64_t time,
                       struct name_record *ret_name);
 void commands_done(struct commands *commands);
+
+/* Replaces passwords and other secrets in a command line by "***": --password=X, --token X, NAME_SECRET=X, mysql -pX, the
+ * password in scheme://user:X@host ... One that has an unknown form stays. */
+void command_hide_secrets(char command[NAME_SIZE]);
 
 /* The command line of a running process: its arguments, separated by blanks, cut to NAME_SIZE - 1 bytes. Returns false
  * if it has none, or it cannot be read. */

@@ -52,6 +52,7 @@ struct identities {
     struct passing paths;
     struct passing streams;
     struct passing commands; /* NAMEs, by the number of the process */
+    bool hides_secrets;      /* in them */
     /* [IDENTITIES_FADING] keys of ended paths and streams, used in rotation; NULL: none yet */
     uint64_t *fading;
     uint32_t fading_next;
@@ -369,10 +370,23 @@ static const struct name_record *find_command(const struct identities *identitie
 static int add_command(struct identities *identities, uint32_t origin,
                        const struct name_record *name)
 {
-    return name->number > UINT32_MAX
-               ? 0
-               : keep_passing(identities, &identities->commands,
-                              key_of(EVENT_NAME, origin, (uint32_t)name->number), &name->header);
+    struct name_record copy;
+
+    if (name->number > UINT32_MAX)
+        return 0;
+    if (identities->hides_secrets) {
+        copy = *name;
+        copy.name[NAME_SIZE - 1] = '\0';
+        command_hide_secrets(copy.name);
+        name = &copy;
+    }
+    return keep_passing(identities, &identities->commands,
+                        key_of(EVENT_NAME, origin, (uint32_t)name->number), &name->header);
+}
+
+void identities_hide_secrets(struct identities *identities)
+{
+    identities->hides_secrets = true;
 }
 
 /* A process begins with the command line of its creator. */

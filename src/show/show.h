@@ -20,6 +20,7 @@
 
 #include "analysis/causality/causality.h"
 #include "analysis/elapsed/elapsed.h"
+#include "analysis/lanes/lanes.h"
 #include "analysis/parallelism/critical_path.h"
 #include "analysis/parallelism/parallelism.h"
 #include "analysis/patterns/patterns.h"
@@ -167,6 +168,9 @@ enum elapsed_view {
 int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded, FILE *file,
                  const struct show_options *options, enum elapsed_view view);
 
+/* Prints all time of all threads as folded stacks, "machine;program;thread;kind;procedure MICROSECONDS", for flame graphs. */
+void show_profile_folded(const struct lanes *lanes, FILE *file);
+
 /* ---- the critical path (Miller: longest path) ---- */
 
 /* Prints what the critical path consists of, and what is not on it. `elapsed`: if it is of requests, their path is shown
@@ -209,6 +213,7 @@ struct report {
     const struct critical_path *path;
     const struct causality *causality;
     const struct elapsed *elapsed;   /* or NULL */
+    const struct lanes *lanes;       /* or NULL; drawn in HTML */
     const struct pauses *pauses;     /* or NULL */
     const struct patterns *patterns; /* or NULL */
     struct recorded recorded;

@@ -16,8 +16,8 @@ that read its traces, and what these must say. TAP on standard output.
      $ dpm why --json trace
      jq: .spent_on_ns.timer == 40e6
 
-The trace is the folder `trace`; if machines have names, each has a trace of its own name. A command's output and its
-messages are one text, in which blanks and the ends of lines do not count:
+The trace is the folder `trace`; if machines have names, each has a trace of its own name. `dpm` and the programs of this folder are in
+the PATH. A command's output and its messages are one text, in which blanks and the ends of lines do not count:
 
      says: TEXT     is in it; "says" of one command come in this order
      never: TEXT    is not in it
@@ -147,7 +147,8 @@ def run_command(command, folder, environment):
 
 
 def tell(build, case, folder):
-    environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": build + ":" + os.environ["PATH"]}
+    here = os.path.dirname(os.path.abspath(__file__))
+    environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C.UTF-8", "PATH": ":".join([build, here, os.environ["PATH"]])}
     environment.pop("COLUMNS", None)
     problems = []
     try:

@@ -1521,6 +1521,47 @@ static void only_different_labels_are_alike(void **state)
         assert_int_equal(list[i].alike, list[i].name[0] != 'b');
 }
 
+static void secrets_in_command_lines_are_hidden(void **unused)
+{
+    static const char *const cases[][2] = {
+        {"mysql -phunter2 -h db", "mysql -p*** -h db"},
+        {"/usr/bin/mysqldump -p hunter2 all", "/usr/bin/mysqldump -p *** all"},
+        {"sh -c mysql -phunter2", "sh -c mysql -p***"},
+        {"ssh -p2222 host", "ssh -p2222 host"},
+        {"x --password=hunter2 y", "x --password=*** y"},
+        {"x --db-password hunter2 y", "x --db-password *** y"},
+        {"x --password --force", "x --password --force"},
+        {"x --token=a --tokens", "x --token=*** --tokens"},
+        {"env PGPASSWORD=hunter2 psql a", "env PGPASSWORD=*** psql a"},
+        {"AWS_SECRET_ACCESS_KEY=a/b+c= x", "AWS_SECRET_ACCESS_KEY=*** x"},
+        {"MYSQL_PWD=hunter2 x", "MYSQL_PWD=*** x"},
+        {"redis-cli -a hunter2 get x", "redis-cli -a *** get x"},
+        {"curl -u joe:hunter2 http://h/", "curl -u joe:*** http://h/"},
+        {"curl -H Authorization: Bearer hunter2 x", "curl -H Authorization: Bearer *** x"},
+        {"psql postgres://joe:hunter2@db:5432/x", "psql postgres://joe:***@db:5432/x"},
+        {"get http://host:80/a@b", "get http://host:80/a@b"},
+        {"get --passive x --passwordless", "get --passive x --passwordless"},
+        {"", ""},
+        {"  a  b ", "  a  b "},
+    };
+    char text[NAME_SIZE];
+
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        memset(text, 0, sizeof(text));
+        strcpy(text, cases[i][0]);
+        command_hide_secrets(text);
+        assert_string_equal(text, cases[i][1]);
+    }
+    /* what it writes may be longer than what was there */
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text, "mysql -pq ", 10);
+    text[NAME_SIZE - 1] = '\0';
+    command_hide_secrets(text);
+    assert_memory_equal(text, "mysql -p*** x", 13);
+    assert_int_equal(text[NAME_SIZE - 1], '\0');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1566,6 +1607,7 @@ int main(void)
         cmocka_unit_test(a_label_tells_processes_of_one_name_apart),
         cmocka_unit_test(a_process_is_named_by_program_script_or_command_line),
         cmocka_unit_test(only_different_labels_are_alike),
+        cmocka_unit_test(secrets_in_command_lines_are_hidden),
     };
 
     return cmocka_run_group_tests_name("event", tests, NULL, NULL);

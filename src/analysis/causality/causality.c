@@ -33,6 +33,7 @@ int causality_new(struct history *history, const struct causality_options *optio
     analysis->options = *options;
     analysis->history = history;
     set_defaults(&analysis->options);
+    analysis->moments.wanted = options->moments;
     analysis->processes.size = sizeof(struct causality_live_process);
     analysis->streams.size = sizeof(struct causality_stream);
     analysis->ends.size = sizeof(struct causality_end);
@@ -61,6 +62,7 @@ void causality_analysis_free(struct causality_analysis *analysis)
     free(analysis->slow);
     pools_done(analysis);
     strings_done(&analysis->strings);
+    moments_done(&analysis->moments);
     for (uint32_t i = 0; i < analysis->streams.used; i++)
         free(((struct causality_stream *)pool_at(&analysis->streams, i))->past);
     pool_done(&analysis->processes);
@@ -225,6 +227,8 @@ int causality_finish(struct causality_analysis *analysis, uint32_t origins,
     *result = analysis->sums;
     result->length = analysis->options.length;
     result->context = analysis->options.context;
+    result->moments_begin = analysis->moments.begin;
+    result->moment_width = analysis->moments.wanted ? analysis->moments.width : 0;
     result->by_program = analysis->options.by_program;
     result->each_send = analysis->options.each_send;
     result->last = analysis->options.last;

@@ -25,6 +25,8 @@
 
 /* ---- options ---- */
 
+#define CAUSALITY_MOMENTS 64 /* intervals of the whole time */
+
 #define CAUSALITY_LENGTH_MOST  16    /* letters of a substring; a context has at most one less */
 #define CAUSALITY_SLOWEST_MOST 1000  /* requests that are shown with their events */
 #define CAUSALITY_STRING_MOST  64    /* letters of a whole string; a longer one keeps its last 16 */
@@ -42,6 +44,7 @@ struct causality_options {
     unsigned length;
     unsigned context; /* letters, 1 to CAUSALITY_LENGTH_MOST - 1; 0: 2 */
     unsigned slowest; /* requests to keep with their events, up to CAUSALITY_SLOWEST_MOST */
+    bool moments;     /* transitions and entries also by time */
 };
 
 /* How the request of a message between server processes was found. */
@@ -116,7 +119,8 @@ struct causality_transition {
     unsigned length;
     const char *next; /* letter; NULL: replies to requestors, which have no probability */
     uint64_t count;
-    uint64_t of; /* all messages to server processes in this context */
+    uint64_t of;             /* all messages to server processes in this context */
+    const uint32_t *moments; /* [CAUSALITY_MOMENTS] of `count`, by time; NULL: not known */
 };
 
 #define TIME_UNKNOWN UINT64_MAX /* no messages relate the clocks of the two machines */
@@ -134,6 +138,7 @@ struct causality_step {
 struct causality_entry {
     const char *const *context; /* [2]: "requestor" and its letter */
     uint64_t requests;
+    const uint32_t *moments; /* as of a transition */
 };
 
 /* A request with its steps. */
@@ -176,6 +181,7 @@ struct causality {
     size_t slowest_count;
     struct causality_pool *pools; /* for which requests waited, the longest waits first */
     size_t pool_count;
+    uint64_t moments_begin, moment_width; /* ns by the first origin's clock; 0: no moments */
     unsigned length, context;
     bool by_program, each_send, last;
 

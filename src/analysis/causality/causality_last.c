@@ -36,6 +36,7 @@ static void count_reply(struct causality_analysis *analysis, const struct causal
         return;
     analysis->sums.replies++;
     analysis->strings.at[step->string].replies++;
+    moments_count(analysis, at->event->event.origin, at->event->when, step->string, true);
 }
 
 /* Nothing was received before, or its step is forgotten. */

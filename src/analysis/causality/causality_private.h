@@ -80,6 +80,36 @@ int strings_add_leaf(struct strings *strings, uint32_t string, uint64_t latency)
 unsigned strings_letters(const struct strings *strings, uint32_t string, unsigned most,
                          uint16_t *letters);
 
+/* ---- causality_moments.c: strings by time ---- */
+
+struct moment {
+    uint32_t string;
+    uint32_t count;
+    uint8_t at; /* interval */
+    bool reply;
+};
+
+struct moments {
+    bool wanted;
+    uint64_t begin, width; /* of all intervals, of one, ns by the first origin's clock */
+    struct intern keys;
+    struct moment *list;
+    size_t room;
+};
+
+struct causality_analysis;
+
+/* A message of this string came, or its step replied, at that time of its origin's clock. Does nothing if moments are not wanted;
+ * if memory runs out, the result has none. */
+void moments_count(struct causality_analysis *analysis, uint32_t origin, uint64_t when,
+                   uint32_t string, bool reply);
+
+/* Adds counters up by rows: [rows][CAUSALITY_MOMENTS], in the arena; NULL: there are none. `row_of`: of each string, a row + 1.
+ * Returns 0 or -ENOMEM. */
+int moments_of(const struct causality_analysis *analysis, struct arena *arena,
+               const uint32_t *row_of, bool replies, uint32_t rows, const uint32_t **ret_counts);
+void moments_done(struct moments *moments);
+
 /* ---- steps and requests ---- */
 
 /* A reference to an object in a pool. When the object is freed, its life changes, and references to it become void. */
@@ -289,6 +319,7 @@ struct causality_analysis {
     struct history *history;
     size_t value; /* offset of its bytes in the values that the history keeps */
     struct strings strings;
+    struct moments moments;
     struct pool processes, streams, ends, steps, requests;
     struct lookup process_numbers, stream_numbers, end_numbers;
     struct places stream_places, end_places;

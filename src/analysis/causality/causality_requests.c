@@ -283,6 +283,7 @@ static int add_step(struct causality_analysis *analysis, const struct causality_
     step->when = step->last = at->event->when;
     step->entry = entry_of(analysis, at, request_index);
     analysis->strings.at[string].arrivals++;
+    moments_count(analysis, step->origin, step->when, string, false);
     if (request->last_and_1 != 0)
         ((struct step *)pool_at(&analysis->steps, request->last_and_1 - 1))->next_and_1 =
             (uint32_t)index + 1;

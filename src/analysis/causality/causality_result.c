@@ -194,7 +194,22 @@ static int build_paths(struct causality_analysis *analysis, struct causality *re
 
 /* ---- servers that receive requests ---- */
 
-static int build_entries(const struct causality_analysis *analysis, struct causality *result)
+static int add_moments(const struct causality_analysis *analysis, const uint32_t *entry_of,
+                       struct causality *result)
+{
+    const uint32_t *counts;
+
+    if (moments_of(analysis, &result->memory, entry_of, false, (uint32_t)result->entry_count,
+                   &counts) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; counts != NULL && i < result->entry_count; i++)
+        result->entries[i].moments = counts + i * CAUSALITY_MOMENTS;
+    return 0;
+}
+
+/* `entry_of`: of each string its entry + 1. */
+static int list_entries(const struct causality_analysis *analysis, uint32_t *entry_of,
+                        struct causality *result)
 {
     const struct strings *strings = &analysis->strings;
     size_t capacity = 0;
@@ -216,9 +231,22 @@ static int build_entries(const struct causality_analysis *analysis, struct causa
         if (context == NULL)
             return -ENOMEM;
         result->entries[result->entry_count++] =
-            (struct causality_entry){context, string->arrivals};
+            (struct causality_entry){context, string->arrivals, NULL};
+        entry_of[i] = (uint32_t)result->entry_count;
     }
     return 0;
+}
+
+static int build_entries(const struct causality_analysis *analysis, struct causality *result)
+{
+    uint32_t *entry_of = calloc(analysis->strings.count + 1UL, sizeof(*entry_of));
+    int done = entry_of == NULL || list_entries(analysis, entry_of, result) < 0 ||
+                       add_moments(analysis, entry_of, result) < 0
+                   ? -ENOMEM
+                   : 0;
+
+    free(entry_of);
+    return done;
 }
 
 /* ---- the slowest ---- */

@@ -143,6 +143,13 @@ static void correct_guess(struct causality_analysis *analysis, const struct caus
     later->guessed = false;
 }
 
+static void count_reply(struct causality_analysis *analysis, const struct causality_event *at,
+                        uint32_t string)
+{
+    analysis->strings.at[string].replies++;
+    moments_count(analysis, at->event->event.origin, at->event->when, string, true);
+}
+
 /* Answers the request that is open at this end. */
 static struct sent_value answer(struct causality_analysis *analysis,
                                 const struct causality_event *at)
@@ -154,7 +161,7 @@ static struct sent_value answer(struct causality_analysis *analysis,
     if (at->end->from_requestor) {
         analysis->sums.replies++;
         if (step != NULL)
-            analysis->strings.at[step->string].replies++;
+            count_reply(analysis, at, step->string);
     }
     parties_close(analysis, at->end);
     return value;

@@ -32,11 +32,13 @@ struct tails {
     uint32_t count;
     struct lookup hashes;
     uint64_t others; /* occurrences that did not fit */
+    uint32_t *of;    /* of each string its tail + 1; NULL: not wanted */
 };
 
 static void tails_done(struct tails *tails)
 {
     free(tails->at);
+    free(tails->of);
     lookup_done(&tails->hashes);
 }
 
@@ -75,6 +77,8 @@ static int add_new_tail(struct tails *tails, uint64_t key, const struct tail *ta
         lookup_set(&tails->hashes, key, tails->count) < 0)
         return -ENOMEM;
     tails->at[tails->count++] = *tail;
+    if (tails->of != NULL)
+        tails->of[tail->string] = tails->count;
     return 0;
 }
 
@@ -88,6 +92,8 @@ static int add_tail(struct tails *tails, uint32_t string, const uint16_t *letter
     while ((found = lookup_find(&tails->hashes, key)) != LOOKUP_NONE) {
         if (is_tail(tails, found, letters, length)) {
             tails->at[found].count += count;
+            if (tails->of != NULL)
+                tails->of[string] = found + 1;
             return 0;
         }
         key++; /* another tail has the same hash */
@@ -360,16 +366,21 @@ static int compare_transitions(const void *left, const void *right)
     return strcmp(a->next, b->next);
 }
 
-static int list_transitions(const struct tails *tails, bool replies, struct causality *result)
+static int list_transitions(const struct causality_analysis *analysis, const struct tails *tails,
+                            bool replies, struct causality *result)
 {
     uint16_t letters[TAIL_SIZE];
+    const uint32_t *moments;
 
+    if (moments_of(analysis, &result->memory, tails->of, replies, tails->count, &moments) < 0)
+        return -ENOMEM;
     for (uint32_t i = 0; i < tails->count; i++) {
         const struct tail *tail = &tails->at[i];
         struct causality_transition *to = &result->transitions[result->transition_count];
         tail_letters(tails->strings, tail->string, tail->length, letters);
         to->length = replies ? tail->length : tail->length - 1;
         to->count = tail->count;
+        to->moments = moments == NULL ? NULL : moments + (size_t)i * CAUSALITY_MOMENTS;
         to->context = context_texts(&result->memory, letters, to->length);
         if (!replies)
             to->next = letters_text(&result->memory, &letters[to->length], 1, false);
@@ -404,6 +415,10 @@ int causality_build_transitions(struct causality_analysis *analysis, struct caus
     uint32_t *order = by_arrivals(&analysis->strings);
     int done = order == NULL ? -ENOMEM : 0;
 
+    sent.of = calloc(analysis->strings.count + 1UL, sizeof(*sent.of));
+    replies.of = calloc(analysis->strings.count + 1UL, sizeof(*replies.of));
+    if (sent.of == NULL || replies.of == NULL)
+        done = -ENOMEM;
     for (uint32_t i = 0; done == 0 && i < analysis->strings.count; i++) {
         done = add_transition(&sent, order[i], context, &result->other_transitions);
         if (done == 0)
@@ -412,8 +427,9 @@ int causality_build_transitions(struct causality_analysis *analysis, struct caus
     result->other_transitions += sent.others + replies.others;
     result->transitions =
         calloc((size_t)sent.count + replies.count + 1, sizeof(*result->transitions));
-    if (done == 0 && (result->transitions == NULL || list_transitions(&sent, false, result) < 0 ||
-                      list_transitions(&replies, true, result) < 0))
+    if (done == 0 &&
+        (result->transitions == NULL || list_transitions(analysis, &sent, false, result) < 0 ||
+         list_transitions(analysis, &replies, true, result) < 0))
         done = -ENOMEM;
     if (done == 0) {
         qsort(result->transitions, result->transition_count, sizeof(*result->transitions),

@@ -331,6 +331,7 @@ static int end_unseen(struct elapsed_analysis *analysis, struct elapsed_thread *
     if (waits < 0)
         return -ENOMEM;
     interval->waits = (uint32_t)waits;
+    interval->waited_for = (uint8_t)kind;
     thread->last = (uint32_t)index + 1;
     thread->cpu = event->proc_time;
     thread->asleep = thread->for_any = false;
@@ -425,6 +426,8 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         (has_ended_unseen(thread, record) && end_unseen(analysis, thread, event) < 0) ||
         fill(analysis, thread, event, &interval) < 0)
         return -ENOMEM;
+    interval.within = is_within(thread, event);
+    interval.waited_for = (uint8_t)elapsed_waited_for(analysis, thread, event, &interval);
     int64_t index = scratch_add(&analysis->intervals);
     if (index < 0)
         return (int)index;

@@ -239,8 +239,8 @@ struct elapsed_group {
     uint64_t leader_time;             /* ... and its part */
 };
 
-/* The script that a row's label names: "obj.py" of "python3 obj.py a.c". Returns its length; 0: none. */
-size_t elapsed_script(const struct elapsed_row *row, const char **ret_script);
+/* The script that a label (process_label) names: "obj.py" of "python3 obj.py a.c". Returns its length; 0: none. */
+size_t elapsed_script(const char *label, const char **ret_script);
 
 /* The groups, most time first; the caller frees them. Returns 0 or -ENOMEM. */
 int elapsed_groups(const struct elapsed_account *account, struct elapsed_group **ret_groups,
@@ -269,6 +269,37 @@ void elapsed_end_with(struct elapsed_analysis *analysis,
                                      const struct stream_record *stream),
                       void *context);
 void elapsed_analysis_free(struct elapsed_analysis *analysis);
+
+/* ---- when it was: for charts of time ---- */
+
+/* What a thread did, or waited for: `time` ns somewhere from `begin` to `end`, evenly spread as far as is known. By the first
+ * origin's clock. Names stay valid as long as the analysis. */
+struct elapsed_piece {
+    enum elapsed_kind kind;
+    uint64_t begin, end, time;
+    uint32_t origin, process; /* number of its first stream; 0: not known, as the next two */
+    uint32_t pid;
+    uint32_t tid;
+    const char *name, *label; /* of the process, as in struct elapsed_row */
+    uint32_t detail;          /* elapsed_profile's */
+};
+
+typedef int elapsed_take_piece(void *context, const struct elapsed_piece *piece);
+
+/* During elapsed_finish, `take` gets the pieces of the account that `dpm why` shows (the run, or else all requests that are
+ * followed), from the end backwards: their times add up to it. Its errors become those of elapsed_finish. */
+void elapsed_watch(struct elapsed_analysis *analysis, elapsed_take_piece *take, void *context);
+
+/* The time of the first event, and of the last. */
+void elapsed_span(const struct elapsed_analysis *analysis, uint64_t *ret_begin, uint64_t *ret_end);
+
+/* After elapsed_finish: everything that all threads did, or waited for, from the end backwards. A thread has no pieces before
+ * its first event, nor after its last. Returns 0 or what `take` returned. */
+int elapsed_each_piece(const struct elapsed_analysis *analysis, elapsed_take_piece *take,
+                       void *context);
+
+/* The same as rows, most time first; only `time`, `rows` and `by_kind` are filled. Free its rows. Returns 0 or -ENOMEM. */
+int elapsed_profile(const struct elapsed_analysis *analysis, struct elapsed_account *ret_account);
 
 /* Processes the next event. Returns 0 or -ENOMEM, -ENOSPC, -EFBIG. */
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event);

@@ -9,10 +9,10 @@
 
 #define ROWS_MOST 1000 /* smaller rows do not matter, and the searches are quadratic */
 
-size_t elapsed_script(const struct elapsed_row *row, const char **ret_script)
+size_t elapsed_script(const char *label, const char **ret_script)
 {
-    size_t name = strcspn(row->label, " ");
-    const char *word = row->label + name + (row->label[name] == ' ');
+    size_t name = strcspn(label, " ");
+    const char *word = label + name + (label[name] == ' ');
     size_t length = strcspn(word, " ");
     const char *point = memchr(word, '.', length);
     bool is_file = memchr(word, '/', length) != NULL ||
@@ -25,9 +25,9 @@ size_t elapsed_script(const struct elapsed_row *row, const char **ret_script)
 static bool have_same_script(const struct elapsed_row *one, const struct elapsed_row *other)
 {
     const char *script, *others;
-    size_t length = elapsed_script(one, &script);
+    size_t length = elapsed_script(one->label, &script);
 
-    return length == elapsed_script(other, &others) && memcmp(script, others, length) == 0;
+    return length == elapsed_script(other->label, &others) && memcmp(script, others, length) == 0;
 }
 
 /* A program may have any number of locks; of other futexes it is not known which. */

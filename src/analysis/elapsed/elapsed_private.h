@@ -44,6 +44,10 @@ struct interval {
     bool limited : 1; /* the wait was for a time, at most */
     bool
         interpreter : 1; /* most likely it was for Python's interpreter lock: elapsed_find_interpreter */
+    bool
+        within : 1; /* it is part of a wait that goes on: the next interval of the thread covers it, too */
+    uint8_t
+        waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
 };
 
 /* ---- requests ---- */
@@ -183,6 +187,8 @@ struct elapsed_analysis {
     uint64_t first;                 /* time of the first event */
     uint32_t last;                  /* the interval that ends last */
     uint64_t last_time;
+    elapsed_take_piece *take; /* elapsed_watch; NULL: nobody asks for the pieces of the account */
+    void *taker;
 };
 
 /* ---- elapsed.c ---- */
@@ -425,6 +431,12 @@ int elapsed_note_lock(const struct elapsed_analysis *analysis, struct locks *loc
 int elapsed_make_locks(struct elapsed_analysis *analysis, const struct locks *locks,
                        struct elapsed *elapsed);
 void elapsed_forget_locks(struct locks *locks);
+
+/* ---- elapsed_pieces.c ---- */
+
+/* A piece of the account, for whoever watches. Returns 0 or a negative errno. */
+int elapsed_tell_piece(const struct elapsed_analysis *analysis, const struct part *part,
+                       uint64_t begin);
 
 /* ---- elapsed_walk.c ---- */
 

@@ -63,6 +63,7 @@ struct walk {
     uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
     struct locks *locks; /* likewise */
+    bool tells;          /* whoever watches gets its pieces */
     uint32_t without;    /* detail of a lock whose holders are not followed; 0: none */
     /* The request that is followed waited for a thread that waited for its own client: the interval that received that
      * client's message; 0: none. */
@@ -136,6 +137,10 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     part->count++;
     walk->account->by_kind[kind] += time;
     note_hold(walk, from, kind, detail);
+    if (walk->tells)
+        walk->failed =
+            elapsed_tell_piece(walk->analysis, &(struct part){detail, kind, time, 1}, from) < 0 ||
+            walk->failed;
     if (kind == ELAPSED_INTERPRETER)
         note_releaser(walk, time, detail);
     if (walk->keeps_hops)
@@ -418,7 +423,12 @@ static int walk_run(struct elapsed_analysis *analysis, struct elapsed *elapsed)
     struct holds holds = {0};
     struct locks locks = {0};
     struct walk walk = {
-        .analysis = analysis, .account = &elapsed->run, .holds = &holds, .locks = &locks};
+        .analysis = analysis,
+        .account = &elapsed->run,
+        .holds = &holds,
+        .locks = &locks,
+        .tells = analysis->root_end != 0 || analysis->requests.count == 0,
+    };
     uint32_t index = analysis->root_end != 0 ? analysis->root_end : analysis->last;
 
     elapsed_begin_delays(analysis);
@@ -772,7 +782,11 @@ static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_reque
 {
     struct holds releasers = {0};
     struct walk walk = {
-        .analysis = analysis, .account = &requests->account, .releasers = &releasers};
+        .analysis = analysis,
+        .account = &requests->account,
+        .releasers = &releasers,
+        .tells = analysis->root_end == 0,
+    };
     uint32_t count = analysis->requests.count, stride = count / REQUESTS_MOST + 1;
     struct length *lengths = calloc(count / stride + 1, sizeof(*lengths));
 

@@ -30,7 +30,8 @@ struct causality_state {
 struct causality_arc {
     size_t from, to; /* states; the requestor is 0 */
     uint64_t count;
-    uint64_t of; /* messages that left `from`; 0: the arc is replies */
+    uint64_t of;             /* messages that left `from`; 0: the arc is replies */
+    const uint32_t *moments; /* [CAUSALITY_MOMENTS] of `count`, by time; NULL: not known */
 };
 
 struct causality_diagram {
@@ -43,6 +44,11 @@ struct causality_diagram {
     size_t left_out_arcs;
     unsigned layers;
 };
+
+/* The `most` most frequent arcs (0: 100) and their states. Returns 0 or -ENOMEM; call causality_diagram_done in both cases. */
+int causality_diagram_make(const struct causality *causality, size_t most,
+                           struct causality_diagram *diagram, const char ***ret_room);
+void causality_diagram_done(struct causality_diagram *diagram, const char **room);
 
 /* ---- coordinates of the diagram: causality_routes.c ---- */
 
@@ -86,6 +92,10 @@ void letter_name(const struct causality *causality, const char *letter, char tex
 
 /* "27 % (924)"; for replies "924". */
 void arc_text(const struct causality_arc *arc, char text[STATE_TEXT_SIZE]);
+
+/* A request signature with what is repeated three times or more written once: "D(BC)x11BD". At most `size` bytes. */
+#define SIGNATURE_SIZE 1200
+void signature_fold(const char *signature, char *text, size_t size);
 
 /* "Paths of causality: 12 requests ..." */
 void diagram_title(const struct causality_diagram *diagram, char text[STATE_TEXT_SIZE]);

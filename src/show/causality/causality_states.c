@@ -55,9 +55,9 @@ static unsigned next_context(const struct causality *causality,
 }
 
 static void add_arc(struct causality_diagram *diagram, size_t from, size_t to, uint64_t count,
-                    uint64_t of)
+                    uint64_t of, const uint32_t *moments)
 {
-    diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of};
+    diagram->arcs[diagram->arc_count++] = (struct causality_arc){from, to, count, of, moments};
 }
 
 /* ---- choosing arcs ---- */
@@ -90,11 +90,11 @@ static void add_transition(struct causality_diagram *diagram,
     size_t from = find_state(diagram, row->context, row->length);
 
     if (row->next == NULL) {
-        add_arc(diagram, from, 0, row->count, 0);
+        add_arc(diagram, from, 0, row->count, 0, row->moments);
         return;
     }
     unsigned length = next_context(diagram->causality, row, room);
-    add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of);
+    add_arc(diagram, from, find_state(diagram, room, length), row->count, row->of, row->moments);
 }
 
 /* Adds the arcs from the requestor: how many requests enter at each process. Their signatures begin with its letter. */
@@ -104,7 +104,7 @@ static void add_request_arcs(struct causality_diagram *diagram)
         const struct causality_entry *entry = &diagram->causality->entries[i];
         size_t state = diagram->causality->context == 1 ? find_state(diagram, entry->context + 1, 1)
                                                         : find_state(diagram, entry->context, 2);
-        add_arc(diagram, 0, state, entry->requests, diagram->causality->requests);
+        add_arc(diagram, 0, state, entry->requests, diagram->causality->requests, entry->moments);
     }
 }
 
@@ -160,27 +160,40 @@ static int find_states(struct causality_diagram *diagram, size_t most, const cha
     return 0;
 }
 
-int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
-                           FILE *file)
+int causality_diagram_make(const struct causality *causality, size_t most,
+                           struct causality_diagram *diagram, const char ***ret_room)
 {
-    struct causality_diagram diagram = {.causality = causality};
-    size_t shown = most == 0 ? MOST_ARCS : most;
-    int result = -ENOMEM;
+    size_t shown = most == 0 ? MOST_ARCS : most, entries = causality->entry_count;
 
     if (shown > causality->transition_count)
         shown = causality->transition_count;
-    size_t entries = causality->entry_count;
-    const char **room = calloc((shown + 1) * (CAUSALITY_LENGTH_MOST + 1), sizeof(*room));
-    diagram.states = calloc(2 * shown + entries + 2, sizeof(*diagram.states));
-    diagram.arcs = calloc(shown + entries + 1, sizeof(*diagram.arcs));
-    if (room != NULL && diagram.states != NULL && diagram.arcs != NULL)
-        result = find_states(&diagram, shown, room);
+    *diagram = (struct causality_diagram){.causality = causality};
+    *ret_room = calloc((shown + 1) * (CAUSALITY_LENGTH_MOST + 1), sizeof(**ret_room));
+    diagram->states = calloc(2 * shown + entries + 2, sizeof(*diagram->states));
+    diagram->arcs = calloc(shown + entries + 1, sizeof(*diagram->arcs));
+    if (*ret_room == NULL || diagram->states == NULL || diagram->arcs == NULL)
+        return -ENOMEM;
+    return find_states(diagram, shown, *ret_room);
+}
+
+void causality_diagram_done(struct causality_diagram *diagram, const char **room)
+{
+    free(room);
+    free(diagram->states);
+    free(diagram->arcs);
+}
+
+int show_causality_diagram(const struct causality *causality, enum graph_format format, size_t most,
+                           FILE *file)
+{
+    struct causality_diagram diagram;
+    const char **room;
+    int result = causality_diagram_make(causality, most, &diagram, &room);
+
     if (result == 0)
         result = format == GRAPH_SVG ? causality_diagram_svg(&diagram, file)
                                      : causality_diagram_dot(&diagram, file);
-    free(room);
-    free(diagram.states);
-    free(diagram.arcs);
+    causality_diagram_done(&diagram, room);
     return result;
 }
 

@@ -47,7 +47,7 @@ static void group_text(const struct elapsed_account *account, const struct elaps
     show_text(row->process, STREAM_NAME_SIZE, name);
     if (group->leader_time * 5 < group->time * 3) {
         const char *script;
-        size_t length = elapsed_script(row, &script);
+        size_t length = elapsed_script(row->label, &script);
         snprintf(text, PROCESS_TEXT_SIZE, "%zu %s%s%.*s processes", group->processes, name,
                  length == 0 ? "" : " ", (int)length, script);
         return;

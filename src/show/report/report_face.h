@@ -112,17 +112,6 @@ report_say_function report_say_nagle, report_say_own_connections, report_say_poo
 /* The end at this address, with its process if that is metered; `text` has END_TEXT_SIZE bytes. */
 void report_back_end(const struct communication *communication, const char *address, char *text);
 
-/* ---- drawings ---- */
-
-/* 0 to 1: darkness or width in a drawing. The square root of the share, so that small traffic stays visible. */
-double traffic_weight(uint64_t part, uint64_t most);
-
-/* ---- the page: XML that is also HTML; int is 0 or -ENOMEM ---- */
-
-int html_matrix(const struct report *report, FILE *file);
-int html_process_graph(const struct report *report, FILE *file);
-void html_parallelism(const struct parallelism_runs *runs, FILE *file);
-
 /* Whether a row adds information. Without delays, step delay equals step max, and max is the same for every
  * assignment. */
 bool report_tells_row(const struct parallelism *parallelism, size_t row);

@@ -173,7 +173,7 @@ void report_say_requests(const struct report *report, const struct finding *find
 {
     const struct causality_path *path = finding->requests.path;
     char letters[REPORT_LETTERS_SIZE], share[UNIT_SIZE], half[UNIT_SIZE], most[UNIT_SIZE];
-    char part[UNIT_SIZE], doubt[UNIT_SIZE + 80] = "";
+    char part[UNIT_SIZE], doubt[UNIT_SIZE + 80] = "", string[SIGNATURE_SIZE];
 
     if (finding->requests.assumed > 0 && finding->requests.messages > 0) {
         show_percent(finding->requests.assumed, finding->requests.messages, part);
@@ -181,12 +181,13 @@ void report_say_requests(const struct report *report, const struct finding *find
                  " %s%% of the messages are attributed to requests by assumption.", part);
     }
     report_letters(report->causality, path->string, letters, sizeof(letters));
+    signature_fold(path->string, string, sizeof(string));
     show_percent(path->count, finding->requests.of, share);
     show_duration(finding->requests.median, half);
     show_duration(finding->requests.p99, most);
     say(content, "Requests", "%s%% of the request paths are %s: median %s, p99 %s%s%s%s.%s", share,
-        path->string, half, most, letters[0] == '\0' ? "" : " (", letters,
-        letters[0] == '\0' ? "" : ")", doubt);
+        string, half, most, letters[0] == '\0' ? "" : " (", letters, letters[0] == '\0' ? "" : ")",
+        doubt);
 }
 
 /* ---- the network ---- */

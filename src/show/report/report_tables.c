@@ -12,6 +12,7 @@
  *      machine, cgroups      dpm stats --by load, --by cgroup
  */
 #include "analysis/statistics/statistics_figures.h"
+#include "show/causality/causality_face.h"
 #include "show/elapsed/elapsed_face.h"
 #include "show/parallelism/critical_path_face.h"
 #include "show/parallelism/parallelism_face.h"
@@ -242,7 +243,7 @@ static int add_requests(const struct causality *causality, struct report_content
     };
     size_t count = 0;
     const struct causality_path **rows = causality_answered(causality, &count);
-    char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE];
+    char cells[5][UNIT_SIZE], letters[REPORT_LETTERS_SIZE], string[SIGNATURE_SIZE];
     uint64_t all = 0;
 
     if (rows == NULL || count == 0) {
@@ -256,14 +257,15 @@ static int add_requests(const struct causality *causality, struct report_content
         all += rows[i]->count;
     for (size_t i = 0; i < shown; i++) {
         report_letters(causality, rows[i]->string, letters, sizeof(letters));
+        signature_fold(rows[i]->string, string, sizeof(string));
         show_count(rows[i]->count, cells[0]);
         show_percent(rows[i]->count, all, cells[1]);
         quantile_text(&rows[i]->latency, 0.5, cells[2]);
         quantile_text(&rows[i]->latency, 0.99, cells[3]);
         show_duration(histogram_max(&rows[i]->latency), cells[4]);
-        add_row(content, table,
-                (const char *[]){rows[i]->string, cells[0], cells[1], cells[2], cells[3], cells[4],
-                                 letters});
+        add_row(
+            content, table,
+            (const char *[]){string, cells[0], cells[1], cells[2], cells[3], cells[4], letters});
     }
     free(rows);
     return 0;
