@@ -112,7 +112,7 @@ run_service() {
 
 run_python() {
     run /usr/bin/python3 "$here/$1.py"
-    read -r count share time < log
+    read -r _ _ time < log
     echo "0 $time 0 $time" > own
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* waits.c CASE: waits for one thing, again and again; writes into the file `own` for how long, by its own clock.
- * waits.c peer CASE: the other side of it, which is not metered. */
+/* waits CASE: waits for one thing, again and again; writes into the file `own` for how long, by its own clock.
+ * waits peer CASE: the other side of it, which is not metered. */
 #include "own.h"
 
 #include <stdio.h>
