@@ -57,7 +57,7 @@ mutex      waits   wait timer            ^slept until a timer ended \(clock_nano
 barrier    waits   work computing,no_cpu ^(?:computed|could run, but had no CPU)
 eventfd    waits   work computing,no_cpu ^(?:computed|could run, but had no CPU)
 semaphore  waits   work computing,no_cpu ^(?:computed|could run, but had no CPU)
-semop      waits   wait lock             ^waited for a lock \(sem(?:timed)?op on semaphore
+semop      waits   wait lock             ^waited for a lock or condition \(sem(?:timed)?op on semaphore
 child      waits   work computing,no_cpu ^(?:computed|could run, but had no CPU)
 udp        waits   wait outside          ^waited for an unmonitored peer \(udp 127.0.0.1:
 udp-slow   waits   wait timer            ^slept until a timer ended \(clock_nanosleep
