@@ -127,7 +127,7 @@ case_pooled() {
 
 case_queries() {
     record /usr/bin/python3 "$here/queries.py"
-    read -r count share < log
+    read -r count share _ < log
     # shellcheck disable=SC2046 # words
     set -- $("$dpm" stats --json trace | jq -r '[.processes[] | select(.request_last_byte_ns != null)][0].request_last_byte_ns.count')
     time=$("$dpm" why --json trace | jq '.requests.time_ns / 1e6')

@@ -127,6 +127,8 @@ check_equal "every old end is recorded once, and the listener; and their creatio
     [.[] | select(.event == "PATH" and .older).role] as $roles |
     "\($roles | map(select(. != 5)) | length) \($roles | map(select(. == 5)) | length) \(
         [.[] | select(.event == "CREATEPATH" and .older)] | length)"' old.json)"
+check_equal "... with the side that connected and the one that accepted, though no port says so" "3 3" "$(jq -r -s '
+    [.[] | select(.event == "PATH" and .older).role] | "\(map(select(. == 1)) | length) \(map(select(. == 2)) | length)"' old.json)"
 check_equal "messages lie where the paths say they begin, and all are there" "0 3 3" "$(jq -r -s '
     (map(select(.event == "PATH")) | map({key: (.path | tostring), value: .}) | from_entries) as $paths |
     "\([.[] | select(.event == "SEND" and .offset != $paths[.path | tostring].start_out or

@@ -180,6 +180,41 @@ client ends
 $ dpm why --json trace
 jq: [.rows[] | select(.spent_on == "connect") | "\(.time_ns) \(.kind) \(.address)"] == ["200000000 tcp 10.0.0.7:5432"]
 
+== a server that waits for a connection: from a client that is not metered
+| server |.... accept 100 ms ....| ACCEPT |.... poll 50 ms ....| ACCEPT == 5 ==
+process server launched
+outside client at 10.0.0.9
+tcp a: client > server ports 40001,80
+tcp b: client > server ports 40002,80
+server waits in accept for 100ms
+server accepts a
+server waits in poll for 50ms at-most 1s
+server accepts b
+server computes 5ms
+server sleeps 1ms in nanosleep
+server ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.outside; 150e6) and .spent_on_ns.event == 0
+jq: [.rows[] | select(.spent_on == "outside") | "\(.kind) \(.address)"] | unique == ["tcp 10.0.0.9:*"]
+$ dpm report trace
+first: server[100] waited for an unmonitored peer (tcp 10.0.0.9:*), 2 times.
+
+== ... which a metered client makes: what that does meanwhile
+| client  == computes 100 ms ==o connects
+| server  |.... accept .........| == 5 ==
+process server launched
+process client created by server
+tcp a: client > server ports 40001,80
+client computes 100ms
+client connects a
+server waits in accept until client
+server accepts a
+server computes 5ms
+client ends
+server ends
+$ dpm why --json trace
+jq: near(.spent_on_ns.computing; 105e6) and .spent_on_ns.outside == 0
+
 # ---- requests ----
 
 == a row lock: the session that holds it waits for its own client

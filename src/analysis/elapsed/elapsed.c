@@ -133,7 +133,7 @@ static void note_sleep(struct elapsed_thread *thread, const struct record *recor
     thread->call = thread->for_any ? any_call(record) : NO_SYSTEM_CALL;
     thread->awaited = thread->for_any ? record->any.only_path : receives ? record->message.path : 0;
     thread->limit = thread->for_any ? any_limit(record) : 0;
-    thread->connected = thread->woken = 0;
+    thread->connected = thread->accepted = thread->woken = 0;
     thread->no_cpu = 0;
     thread->stopped = record->header.id == EVENT_STOPPROCESS;
 }
@@ -449,6 +449,8 @@ static int add_of_thread(struct elapsed_analysis *analysis, const struct history
         if (record->header.id == EVENT_CONNECT &&
             elapsed_is_reply_to_connect(analysis, thread, event))
             thread->connected = record->message.path;
+        if (record->header.id == EVENT_ACCEPT && thread->for_any && thread->accepted == 0)
+            thread->accepted = record->message.path;
         return 0;
     }
     thread->last = thread->latest;

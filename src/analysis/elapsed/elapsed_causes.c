@@ -179,6 +179,8 @@ enum elapsed_kind elapsed_unexplained_of_any(const struct elapsed_analysis *anal
 {
     if (thread->connected != 0 || elapsed_is_reply_to_connect(analysis, thread, event))
         return ELAPSED_CONNECT;
+    if (thread->accepted != 0)
+        return ELAPSED_OUTSIDE;
     if (!has_timed_out(thread, interval))
         return ELAPSED_EVENT; /* or its limit is not known */
     return had_no_answer(analysis, thread, event->event.origin) ? ELAPSED_NO_ANSWER : ELAPSED_TIMER;
@@ -253,5 +255,7 @@ uint32_t elapsed_path_of_wait(const struct elapsed_thread *thread,
         return thread->asked;
     if (kind == ELAPSED_CONNECT && thread->connected != 0)
         return thread->connected;
+    if (kind == ELAPSED_OUTSIDE && thread->accepted != 0)
+        return thread->accepted;
     return with_path >> record->header.id & 1 ? record->message.path : 0;
 }

@@ -43,16 +43,16 @@ static bool is_for_same(const struct elapsed_row *one, const struct elapsed_row 
            (may_be_any_lock(one) && may_be_any_lock(other));
 }
 
-/* Threads of several processes of a program, or a script, belong together; so do its procedures. In which call a runtime's
- * thread has no work says nothing more. */
+/* Threads of several processes of a program, or a script, belong together; so do its procedures, and the calls in which it waits
+ * for one peer. In which call a runtime's thread has no work says nothing more. */
 static bool belongs(const struct elapsed_group *group, const struct elapsed_row *row)
 {
     const struct elapsed_row *largest = group->largest;
 
     return largest->kind == row->kind &&
-           (largest->call == row->call || row->kind == ELAPSED_IDLE) && is_for_same(largest, row) &&
-           strcmp(largest->process, row->process) == 0 && have_same_script(largest, row) &&
-           strcmp(largest->address, row->address) == 0;
+           (largest->call == row->call || row->kind == ELAPSED_IDLE || row->address[0] != '\0') &&
+           is_for_same(largest, row) && strcmp(largest->process, row->process) == 0 &&
+           have_same_script(largest, row) && strcmp(largest->address, row->address) == 0;
 }
 
 static bool is_of_process(const struct elapsed_group *group, const struct elapsed_row *row,

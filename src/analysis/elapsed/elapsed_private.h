@@ -126,6 +126,7 @@ struct elapsed_thread {
     uint64_t limit;   /* ns, as any_limit() */
     uint32_t asked;   /* path: it has sent there as a client, and received nothing since; 0: none */
     uint32_t connected;      /* path: its CONNECT came during the sleep; 0: none */
+    uint32_t accepted;       /* ... or its ACCEPT, and no metered process had connected it */
     uint32_t woken;          /* interval: of the first WAKEUP of it in such a wait; 0: none yet */
     uint32_t unseen;         /* interval that ended a wait whose end made no record; 0: none */
     uint32_t signal, sender; /* the latest SIGNAL to it: as in struct waited ... */

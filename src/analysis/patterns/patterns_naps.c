@@ -109,7 +109,7 @@ static bool is_for_nap(const struct record *record)
     switch (record->header.id) {
     case EVENT_STARTPROCESS:
     case EVENT_WAKEUP:
-        return true;
+        return true; /* see naps_note for one that sleeps itself */
     case EVENT_BLOCK:
         return record->block.system_call == CALL_WAIT4 ||
                record->block.system_call == CALL_WAITID || record->block.duration < NAP_SHORT;
@@ -136,6 +136,9 @@ int naps_note(struct patterns_analysis *analysis, const struct history_event *ev
         thread->child = record->create.child;
         return goes_on ? end_series(analysis, thread) : 0;
     }
+    if (record->header.id == EVENT_WAKEUP && !thread->naps.by_children)
+        return end_series(analysis,
+                          thread); /* what it does at intervals, it does for another thread */
     if (is_for_nap(record) || record->header.id == EVENT_EXEC)
         return 0;
     thread->works = true;

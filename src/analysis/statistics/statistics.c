@@ -122,7 +122,7 @@ static int add_machine(struct statistics_origin *origin, const struct event *eve
 
 #define FIRST_EPHEMERAL 32768 /* first port for clients, by the kernel's default */
 
-/* For a connection older than the recording, only the ports indicate the server. */
+/* For a connection older than the recording, the ports may be all that indicates the server. */
 static uint8_t likely_role(const struct path_record *record)
 {
     if (record->role != PATH_ROLE_UNKNOWN || !kind_is_internet(record->kind))

@@ -470,7 +470,16 @@ struct sock {
     int sk_err;
     uint16_t sk_type;
     uint16_t sk_protocol;
+    uint32_t sk_max_ack_backlog;
     struct bpf_local_storage *sk_bpf_storage;
+};
+
+struct inet_bind_bucket {
+    signed char fastreuse;
+};
+
+struct inet_connection_sock {
+    struct inet_bind_bucket *icsk_bind_hash;
 };
 
 #define RTCF_BROADCAST 0x10000000

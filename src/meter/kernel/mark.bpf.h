@@ -270,6 +270,21 @@ static __always_inline int survey_listener(struct seq_file *file, struct path *p
     return list_path(file, listener, &facts, holder);
 }
 
+/* Of a connection that is older: an accepted socket has its listener's limit for connections that wait for accept(), and
+ * connect() marks the port that it chose itself. Not known: a client that chose its port, or a listener with the limit 0. */
+static __always_inline uint8_t role_of(struct sock *sk)
+{
+    struct inet_bind_bucket *port =
+        BPF_CORE_READ((struct inet_connection_sock *)sk, icsk_bind_hash);
+
+    if (BPF_CORE_READ(sk, sk_max_ack_backlog) != 0)
+        return PATH_ROLE_ACCEPTED;
+    return port != NULL && bpf_core_field_exists(port->fastreuse) &&
+                   BPF_CORE_READ(port, fastreuse) < 0
+               ? PATH_ROLE_CONNECTED
+               : PATH_ROLE_UNKNOWN;
+}
+
 static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, uint64_t inode,
                                       uint32_t holder)
 {
@@ -292,6 +307,7 @@ static __always_inline int survey_tcp(struct seq_file *file, struct sock *sk, ui
     facts.inode = inode;
     facts.family = sk->__sk_common.skc_family;
     facts.kind = PATH_TCP;
+    path->role = role_of(sk);
     return list_path(file, path, &facts, holder);
 }
 

@@ -43,7 +43,7 @@ void report_say_own_connections(const struct report *report, const struct findin
     show_counted(finding->own_connections.requests, "request", requests);
     show_counted(finding->own_connections.connections, "connection", connections);
     show_duration(setup, saved);
-    show_percent(setup, report->communication->duration, share);
+    show_percent(setup, report_elapsed_of(report, setup), share);
     if (finding->weight >= FINDING_SMALL)
         snprintf(most, sizeof(most), " would save at most %s (%s%% of the elapsed time)", saved,
                  share);

@@ -76,6 +76,10 @@ void report_content_done(struct report_content *content);
 void report_say(struct report_content *content, const char *topic, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What this time is a part of when a sentence says "of the elapsed time": that of the command, as where the time went has it; else
+ * that of the recording, which began before, and may end later. */
+uint64_t report_elapsed_of(const struct report *report, uint64_t time);
+
 /* ---- sentences, by what they are on ---- */
 
 typedef void report_say_function(const struct report *report, const struct finding *finding,

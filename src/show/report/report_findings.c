@@ -206,6 +206,17 @@ static void say_uneven(const struct report *report, const struct finding *findin
         finding->load_balance);
 }
 
+/* ---- shares ---- */
+
+uint64_t report_elapsed_of(const struct report *report, uint64_t time)
+{
+    const struct elapsed *elapsed = report->elapsed;
+
+    return elapsed != NULL && elapsed->from_start && time <= elapsed->run.time
+               ? elapsed->run.time
+               : report->communication->duration;
+}
+
 /* ---- waits that no message explains ---- */
 
 static void say_waits(const struct report *report, const struct finding *finding,

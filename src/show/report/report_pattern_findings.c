@@ -34,7 +34,8 @@ void report_say_round_trips(const struct report *report, const struct finding *f
     show_duration(row->trip_time / row->requests, trips);
     show_duration(row->request_time / row->requests, all);
     show_duration(row->surplus / row->requests, saved);
-    show_percent(finding->exchanges.time, report->communication->duration, share);
+    show_percent(finding->exchanges.time, report_elapsed_of(report, finding->exchanges.time),
+                 share);
     report_say(content, "Patterns",
                "Each of %s to %s asked %s %s (median), one after the other: %s of %s on average "
                "(%s%% of the elapsed time). One query for all, or several at a time, would save "
@@ -54,7 +55,8 @@ void report_say_one_by_one(const struct report *report, const struct finding *fi
     show_counted(histogram_count(&row->trips), "time", times);
     show_duration(histogram_quantile(&row->trips, 0.5), half);
     show_duration(finding->exchanges.time, time);
-    show_percent(finding->exchanges.time, report->communication->duration, share);
+    show_percent(finding->exchanges.time, report_elapsed_of(report, finding->exchanges.time),
+                 share);
     report_say(
         content, "Patterns",
         "%s asked %s %s, one after the other: median %s, %s in all (%s%% of the elapsed "
@@ -83,7 +85,8 @@ void report_say_resent(const struct report *report, const struct finding *findin
     show_duration(histogram_quantile(&row->resent_times, 0.5), half);
     show_duration(histogram_max(&row->resent_times), most);
     show_duration(finding->exchanges.time, time);
-    show_percent(finding->exchanges.time, report->communication->duration, share);
+    show_percent(finding->exchanges.time, report_elapsed_of(report, finding->exchanges.time),
+                 share);
     report_say(content, "Connections",
                "%s of %s from %s to %s %s only made after the first packet (SYN) was sent again: "
                "median %s, max %s; in %s (%s%% of the elapsed time) at least one waited. %s: a "

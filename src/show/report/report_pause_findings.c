@@ -51,7 +51,7 @@ void report_say_busy(const struct report *report, const struct finding *finding,
     show_duration(row->cpu, time);
     show_counted(row->messages, "message", messages);
     show_counted(row->bursts, "time", times);
-    show_percent(row->cpu, report->communication->duration, share);
+    show_percent(row->cpu, report_elapsed_of(report, row->cpu), share);
     show_text(row->procedure, PROCEDURE_NAME_SIZE, name);
     report_say(content, "Busy",
                "%s computed up to %s at a stretch%s%s%s while up to %s came and had to wait, %s on "
@@ -75,7 +75,7 @@ void report_say_blocked(const struct report *report, const struct finding *findi
     show_duration(row->blocked, time);
     show_counted(row->block_messages, "message", messages);
     show_counted(row->blocks, "time", times);
-    show_percent(row->blocked, report->communication->duration, share);
+    show_percent(row->blocked, report_elapsed_of(report, row->blocked), share);
     show_text(row->block_procedure, PROCEDURE_NAME_SIZE, name);
     if (row->block_call == NO_SYSTEM_CALL)
         strcpy(call, "a receive");
@@ -100,7 +100,7 @@ void report_say_stopped(const struct report *report, const struct finding *findi
     who_text(report, finding, who);
     show_duration(row->stopped, time);
     show_counted(row->stops, "time", times);
-    show_percent(row->stopped, report->communication->duration, share);
+    show_percent(row->stopped, report_elapsed_of(report, row->stopped), share);
     show_text(row->sender, STREAM_NAME_SIZE, name);
     if (name[0] != '\0')
         snprintf(by, sizeof(by), ", sent by %s[%" PRIu32 "]", name, row->sender_pid);
