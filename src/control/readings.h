@@ -50,7 +50,7 @@ struct analyses_wanted {
      * is missing. */
     bool goes_on;
     bool hides_secrets; /* in command lines: identities_hide_secrets */
-    unsigned threads; /* 1 or more; 0: as there are processors */
+    unsigned threads;   /* 1 or more; 0: as there are processors */
 };
 
 /* Results; NULL if an analysis was not requested. */
