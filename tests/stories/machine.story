@@ -71,6 +71,19 @@ $ dpm report --json trace
 jq: .statistics.loads[0].elapsed_ns == 4e8
 jq: [.findings[] | select(.topic == "CPU" or .topic == "Limits" or .topic == "Memory" or .topic == "Disks")] == []
 
+== a command that had no CPU for most of its time: how many tasks wanted one
+process work launched
+work computes 400ms
+work lacks a CPU for 1200ms
+work computes 400ms
+work ends
+at 0s SUMMARY cpuUser=10s cpuIdle=50s runnable=9
+at 1s SUMMARY cpuUser=12s cpuIdle=50s runnable=9
+at 2s SUMMARY cpuUser=14s cpuIdle=50s runnable=10
+$ dpm report trace
+says: Time 60% of 2.00 s: work[100] could run, but had no CPU (8.3 tasks for 2 CPUs, on average).
+says: 40%: work[100] computed.
+
 == a quiet machine: nothing is found
 process work launched
 work computes 2s

@@ -29,7 +29,7 @@ static const struct {
     [ELAPSED_OPEN] = {"opening", "open"},
     [ELAPSED_CONNECT] = {"connecting", "connect"},
     [ELAPSED_NO_ANSWER] = {"answer that did not come", "no_answer"},
-    [ELAPSED_CLIENT] = {"client of the one that holds it up", "client"},
+    [ELAPSED_CLIENT] = {"holder that waits for its client", "client"},
     [ELAPSED_CHILD] = {"end of a process", "child"},
     [ELAPSED_STOPPED] = {"stopped by a signal", "stopped"},
     [ELAPSED_EVENT] = {"timeout or event", "event"},

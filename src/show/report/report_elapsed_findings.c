@@ -187,7 +187,7 @@ static const char *const did[ELAPSED_KIND_COUNT] = {
     [ELAPSED_OPEN] = "waited to open a file",
     [ELAPSED_CONNECT] = "waited to connect",
     [ELAPSED_NO_ANSWER] = "waited for an answer that did not come",
-    [ELAPSED_CLIENT] = "held it up, and waited for the next message of its own client",
+    [ELAPSED_CLIENT] = "held others up while it waited for its own client",
     [ELAPSED_CHILD] = "waited for a process to end",
     [ELAPSED_STOPPED] = "was stopped by a signal",
     [ELAPSED_EVENT] = "waited for a timeout, or for an event that no record explains",
@@ -231,6 +231,22 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
     }
 }
 
+#define TASKS_SIZE 80
+
+/* " (17.7 tasks for 2 CPUs, on average)": who else wanted them. Nothing if it is not known, or of which machine. */
+static const char *tasks_text(const struct communication *communication, char text[TASKS_SIZE])
+{
+    const struct machine_load *load =
+        communication->machine_count == 1 ? &communication->machines[0].load : NULL;
+
+    text[0] = '\0';
+    if (load != NULL && load->elapsed != 0 && load->runnable_count != 0 && load->cpus != NOT_KNOWN)
+        snprintf(text, TASKS_SIZE, " (%.1f tasks for %" PRIu64 " CPU%s, on average)",
+                 show_share(load->runnable_sum, load->runnable_count), load->cpus,
+                 load->cpus == 1 ? "" : "s");
+    return text;
+}
+
 void report_say_elapsed(const struct report *report, const struct finding *finding,
                         struct report_content *content)
 {
@@ -238,6 +254,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     struct elapsed_row largest = *group->largest;
     char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
     char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
+    char tasks[TASKS_SIZE];
 
     did_text(report->elapsed, group, done);
     group_text(finding->elapsed.of_requests ? &report->elapsed->requests.account
@@ -258,7 +275,8 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (group->largest->pid == 0)
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_NO_CPU) /* how often, its intervals do not say */
-        say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NO_CPU]);
+        say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, did[ELAPSED_NO_CPU],
+            finding->elapsed.first ? tasks_text(report->communication, tasks) : "");
     else if (group->largest->kind == ELAPSED_NOT_STARTED)
         say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NOT_STARTED]);
     else if (group->largest->kind == ELAPSED_COMPUTES)
