@@ -111,8 +111,7 @@ void job_note_recording(struct job *job, struct job_machine *machine)
         array_reserve(&job->recordings, &job->recording_capacity, job->recording_count + 1,
                       sizeof(*job->recordings)) < 0)
         return;
-    job->recordings[job->recording_count++] =
-        (struct job_recording){.machine = machine, .flags = METER_ALL_FLAGS};
+    job->recordings[job->recording_count++] = (struct job_recording){.machine = machine};
     job->changed = true;
 }
 
@@ -130,15 +129,29 @@ static bool is_open_already(struct jobs *jobs, const struct job *job, struct job
     return active;
 }
 
+/* Processes that are created or acquired later have them from the beginning. */
+static int tell_flags(struct jobs *jobs, const struct job *job, struct job_machine *machine,
+                      struct problem *problem)
+{
+    char flags[METER_FLAGS_TEXT_SIZE];
+
+    if (job->flags == METER_ALL_FLAGS)
+        return 0;
+    meter_flags_text(job->flags, flags);
+    return jobs_ask(jobs, machine, "recording.flags",
+                    json_pack("{s:s, s:s}", "recording", job->recording, "flags", flags), NULL,
+                    problem);
+}
+
 static int open_recording(struct jobs *jobs, struct job *job, struct job_machine *machine,
                           struct problem *problem)
 {
     json_t *result = NULL;
+    struct problem untold;
 
     if (find_recording(job, machine) != NULL)
         return 0;
-    /* Analyses take what a recording begins with as what it can know; each process gets the job's flags before it
-     * begins. */
+    /* analyses take what a recording begins with as what it can know */
     int error = jobs_ask(jobs, machine, "recording.open",
                          json_pack("{s:s, s:s}", "recording", job->recording, "flags", "all"),
                          &result, problem);
@@ -147,23 +160,9 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
     say_notes(jobs, machine, result);
     json_decref(result);
     job_note_recording(job, machine);
+    if (tell_flags(jobs, job, machine, &untold) < 0)
+        jobs_error(jobs, "%s: %s", machine->name, untold.text);
     return 0;
-}
-
-/* A recording meters with the flags of its beginning; the job's are others. */
-static int inherit_flags(struct jobs *jobs, struct job *job, const struct job_process *process,
-                         struct problem *problem)
-{
-    const struct job_recording *recording = find_recording(job, process->machine);
-    char flags[METER_FLAGS_TEXT_SIZE];
-
-    if (recording == NULL || recording->flags == job->flags)
-        return 0;
-    meter_flags_text(job->flags, flags);
-    return jobs_ask(jobs, process->machine, "recording.flags",
-                    json_pack("{s:s, s:s, s:i}", "recording", job->recording, "flags", flags, "pid",
-                              process->pid),
-                    NULL, problem);
 }
 
 struct asked {
@@ -246,8 +245,6 @@ static int add_one(struct jobs *jobs, struct job *job, const char *name, char **
     process->machine = machine;
     process->pid = pid;
     process->state = JOB_NEW;
-    if (inherit_flags(jobs, job, process, &problem) < 0)
-        jobs_error(jobs, "%s", problem.text);
     jobs_print(jobs, "process %s created on %s: number %d", process->name, machine->name, pid);
     jobs_keep(jobs);
     return 0;
@@ -303,8 +300,6 @@ int command_acquire(struct jobs *jobs, const struct job_command *command)
     process->machine = machine;
     process->pid = atoi(command->words[2]);
     process->state = JOB_ACQUIRED;
-    if (inherit_flags(jobs, job, process, &problem) < 0)
-        jobs_error(jobs, "%s", problem.text);
     jobs_print(jobs, "process %d on %s acquired", process->pid, machine->name);
     return 0;
 }

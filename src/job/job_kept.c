@@ -7,7 +7,7 @@
  *                 "lines": [{"machine": "web1", "pid": 812, "err": false, "text": "aGFsZiBh"}]}
  *      job.1     {"number": 1, "name": "sort", "recording": "f1-sort", "filter": "default", "flags": "send", "flags_set": true,
  *                 "processes": [{"name": "sort", "pid": 812, "machine": "web1", "state": "running", ...}],
- *                 "recordings": [{"machine": "web1", "flags": "send"}]}
+ *                 "recordings": [{"machine": "web1"}]}
  */
 #include "job/job_private.h"
 
@@ -104,8 +104,7 @@ static json_t *job_json(const struct job *job)
     }
     for (size_t i = 0; i < job->recording_count; i++)
         json_array_append_new(recordings,
-                              json_pack("{s:s, s:o}", "machine", job->recordings[i].machine->name,
-                                        "flags", flags_json(job->recordings[i].flags)));
+                              json_pack("{s:s}", "machine", job->recordings[i].machine->name));
     return json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o}", "number", (int)job->number, "name",
                      job->name, "recording", job->recording, "filter", job->filter->name, "flags",
                      flags_json(job->flags), "flags_set", job->flags_set, "processes", processes,
@@ -276,16 +275,11 @@ static int read_process(struct jobs *jobs, struct job *job, json_t *kept, struct
 static int read_recording(struct jobs *jobs, struct job *job, json_t *kept, struct problem *problem)
 {
     struct job_machine *machine = jobs_name_machine(jobs, text_of(kept, "machine"));
-    struct problem why;
-    uint64_t flags = 0;
 
-    if (meter_flags_parse(text_of(kept, "flags"), &flags, &why) < 0)
-        return damaged(problem);
     if (machine == NULL || array_reserve(&job->recordings, &job->recording_capacity,
                                          job->recording_count + 1, sizeof(*job->recordings)) < 0)
         return problem_set(problem, -ENOMEM, "out of memory");
-    job->recordings[job->recording_count++] =
-        (struct job_recording){.machine = machine, .flags = flags};
+    job->recordings[job->recording_count++] = (struct job_recording){.machine = machine};
     return 0;
 }
 

@@ -63,7 +63,6 @@ struct job_process {
 /* A recording of a job. */
 struct job_recording {
     struct job_machine *machine;
-    uint64_t flags; /* that it was opened with */
 };
 
 struct job {

@@ -95,6 +95,26 @@ job why --json shell
 check_equal "... options of analyses are theirs" "2" $?
 job why shell --json
 check "... an analysis fetches all that was recorded" jq -e '.elapsed_ns > 150000000' out
+
+# A job's flags decide what is recorded, not only what is listed: counted in its traces.
+cat > pipeline.sh << 'END'
+for i in 1 2 3 4 5 6 7 8 9 10; do echo $i; done | while read -r x; do :; done
+END
+job newjob none && job add none localhost sh "$PWD/pipeline.sh" && job startjob none && job wait none &&
+    job newjob before && job setflags before send fork && job add before localhost sh "$PWD/pipeline.sh" && job startjob before &&
+    job wait before &&
+    job newjob after && job add after web1 sh "$PWD/pipeline.sh" && job setflags after send receive && job startjob after &&
+    job wait after && job getlog default flags.log
+check_equal "jobs without flags, with flags before and after their processes run" 0 $?
+# recorded JOB: how many of these its trace has.
+recorded() {
+    "$dpm" dump "flags.log/"*".$1" 2> err | awk '{ $0 = " " $0 " "
+        n[1] += / SEND /; n[2] += / RECEIVE /; n[3] += / CREATEPROCESS /; n[4] += / MESSAGEQUEUED /; n[5] += / BLOCK /; n[6] += / SCHEDULE / }
+        END { print n[1] + 0, (n[2] > 0), n[3] + 0, n[4] + n[5] + n[6] }'
+}
+check_equal "... nothing is recorded without flags" "0 0 0 0" "$(recorded none)"
+check_equal "... what was set before, of processes that are created" "10 0 2 0" "$(recorded before)"
+check_equal "... what was set before they start, on another machine" "10 1 0 0" "$(recorded after)"
 job die
 check_equal "... die ends it" "0 0" "$? $(left | wc -l)"
 

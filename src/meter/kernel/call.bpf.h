@@ -15,13 +15,22 @@ static __always_inline bool has_storage(struct task_struct *task)
     return task->bpf_storage != NULL;
 }
 
-static __always_inline struct stream *stored_stream(struct task_struct *task)
+/* Also one whose metering begins with its next exec. */
+static __always_inline struct stream *marked_stream(struct task_struct *task)
 {
     struct stream *stream = bpf_task_storage_get(&streams, task, NULL, 0);
 
+    /* keeps clang from turning it into a number, which verifiers before 6.2 cannot track */
+    asm volatile("" : "+r"(stream));
+    return stream;
+}
+
+static __always_inline struct stream *stored_stream(struct task_struct *task)
+{
+    struct stream *stream = marked_stream(task);
+
     if (stream != NULL && stream->from_exec)
         stream = NULL;
-    /* keeps clang from turning it into a number, which verifiers before 6.2 cannot track */
     asm volatile("" : "+r"(stream));
     return stream;
 }

@@ -180,7 +180,7 @@ SEC("iter/task")
 int change_tasks(struct bpf_iter__task *context)
 {
     struct task_struct *task = context->task;
-    struct stream *stream = task == NULL ? NULL : stream_of(task);
+    struct stream *stream = task == NULL ? NULL : marked_stream(task);
     uint32_t zero = 0;
     struct survey_change *line = bpf_map_lookup_elem(&change_line, &zero);
     uint64_t told;
