@@ -68,3 +68,20 @@ c ends
 sh ends
 $ dpm report trace
 never: Items
+
+== processes side by side to the end, as ranks that spin for each other, are not items: nobody waited for one of them alone
+| rank 1..3   == 100 ==
+| rank 4      == 101 ==
+process mpirun launched
+for N in 1 2 3
+    process rank.$N created by mpirun
+    rank.$N computes 100ms
+    rank.$N ends
+end
+process rank.4 created by mpirun
+rank.4 computes 101ms
+rank.4 ends
+mpirun waits for rank.4
+mpirun ends
+$ dpm report trace
+never: Items

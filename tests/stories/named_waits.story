@@ -180,6 +180,19 @@ client ends
 $ dpm why --json trace
 jq: [.rows[] | select(.spent_on == "connect") | "\(.time_ns) \(.kind) \(.address)"] == ["200000000 tcp 10.0.0.7:5432"]
 
+== a connect with a time limit, which the program keeps in poll: nobody answered
+| client  connect() ==|.... poll, 2 s at most ....| CONNECTFAILED == 5 ==
+process client launched
+client waits in poll for 2s at-most 2s
+client fails to connect to 10.0.0.7:5432 with 125 over 2001ms
+client computes 5ms
+client ends
+$ dpm why --json trace
+jq: [.rows[] | select(.spent_on == "connect") | .address] == ["10.0.0.7:5432"]
+jq: [.rows[] | select(.spent_on == "timer")] == []
+$ dpm report trace
+first: client[100] waited to connect (tcp 10.0.0.7:5432), 1 time.
+
 == a server that waits for a connection: from a client that is not metered
 | server |.... accept 100 ms ....| ACCEPT |.... poll 50 ms ....| ACCEPT == 5 ==
 process server launched

@@ -99,7 +99,7 @@ end
 script ends
 $ dpm report trace
 says: script[100] asked db[300] 127.0.0.1:80 200 times, one after the other: median 1.0
-says: Several at a time (one query, a batch, a pipeline), where none needs the answer to another, would save at most that.
+says: Unless it is a load generator: several at a time (one query, a batch, a pipeline), where none needs the answer to another, would save at most that.
 $ dpm report --json trace
 jq: [.findings[] | select(.kind == "round_trips")] | length == 1 and .[0].share > 0.95
 

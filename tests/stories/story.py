@@ -820,9 +820,11 @@ class Story:
                       offset=(end.connection.start[1 - end.index] + end.other().sent) % 2**32)
 
     def fails_to_connect(self, thread, words):
-        """fails to connect to ADDRESS:PORT with NUMBER after D"""
+        """fails to connect to ADDRESS:PORT with NUMBER [after D | over D]: connect() was called so long before, over: the
+        records since then are there already"""
         words.flag("connect")
         time, error = duration(words.option("after", "0")), int(words.option("with"))
+        over = duration(words.option("over", "0"))
         address, port = words.words.pop().rsplit(":", 1)
         del words.words[:]
         number = thread.machine.next("path")
@@ -830,7 +832,7 @@ class Story:
                            inode=7000 + number, network=4026531840, remotePort=port, remote=address_bytes(address),
                            local=address_bytes(thread.machine.addresses[0]), localPort=50000 + number)
         thread.now += time
-        thread.record("CONNECTFAILED", path=number, error=error, span=time)
+        thread.record("CONNECTFAILED", path=number, error=error, span=time + over)
         thread.machine.add(thread.now, "DESTROYPATH", flags=NO_STREAM, path=number)
 
     def line(self, text):

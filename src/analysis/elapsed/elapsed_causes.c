@@ -2,6 +2,8 @@
 /* elapsed_causes.c: what a thread waited for, and what ended the wait. See elapsed_private.h. */
 #include "analysis/elapsed/elapsed_private.h"
 
+#include "meter/shared/message.h"
+
 /* ns: what has ended a wait may be noted this much before the wait began. */
 #define SOON 1000000u
 
@@ -142,12 +144,15 @@ bool elapsed_is_reply_to_connect(const struct elapsed_analysis *analysis,
                                  const struct elapsed_thread *thread,
                                  const struct history_event *event)
 {
-    uint16_t id = event->event.header->id;
+    const struct record *record = (const struct record *)event->event.header;
+    uint16_t id = record->header.id;
 
+    if ((id != EVENT_CONNECT && id != EVENT_CONNECTFAILED) || thread->last == 0)
+        return false;
     /* else its connect() came after the wait, whose end made no record */
-    return (id == EVENT_CONNECT || id == EVENT_CONNECTFAILED) && thread->last != 0 &&
-           elapsed_common_time(analysis, event->event.origin, event->when) <=
-               interval_at(analysis, thread->last)->end;
+    uint64_t called = record->header.time - message_span(record);
+    return elapsed_common_time(analysis, event->event.origin, called) <=
+           interval_at(analysis, thread->last)->end;
 }
 
 /* ns: the limit counts from the beginning of the call, and a RECEIVECALL is made when its thread falls asleep. */

@@ -60,8 +60,8 @@ void report_say_one_by_one(const struct report *report, const struct finding *fi
     report_say(
         content, "Patterns",
         "%s asked %s %s, one after the other: median %s, %s in all (%s%% of the elapsed "
-        "time). Several at a time (one query, a batch, a pipeline), where none needs the answer to "
-        "another, would save at most that.",
+        "time). Unless it is a load generator: several at a time (one query, a batch, a pipeline), "
+        "where none needs the answer to another, would save at most that.",
         who, server, times, half, time, share);
 }
 
