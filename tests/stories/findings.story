@@ -79,7 +79,7 @@ end
 tsp ends
 $ dpm report --all trace
 says: Work The work (2.00 s of CPU time) was shared: the busiest of 5 processes, tsp-server[101], did 25%.
-says: P = 4.00 of 5 threads (2.00 s of CPU time, longest path t_max 500 ms): on average, this many processors are kept busy.
+says: P = 4.00 of 5 threads (2.00 s of CPU time, longest path t_max 500 ms): on average, this many processors could be kept busy.
 never: Idle
 
 == a pipeline: its slowest program carries the critical path, and the others wait for it

@@ -37,7 +37,8 @@ never: for a CPU
 == what /proc said at the beginning and at the end of a recording
 | vm  SUMMARY at 0, 1 and 2 s: 2 CPUs, 3.2 of 4 s used, a disk busy, memory short, a quarter of it swapped
 process work launched
-work computes 2s
+work computes 1900ms
+work sleeps 100ms in fdatasync uninterruptible
 work ends
 at 0s SUMMARY cpuUser=10s cpuSystem=1s cpuIdle=50s runnable=3 memory=4000000000 memoryAvailable=900000000 majorFaults=5 cpuWaited=1s memoryWaited=1s diskWaited=2s diskReads=10 diskRead=1000
 at 1s SUMMARY cpuUser=11s cpuSystem=1.5s cpuIdle=50.3s cpuDisk=0.1s cpuStolen=0.1s runnable=9 memory=4000000000 memoryAvailable=100000000 majorFaults=50 swappedIn=100000000 swappedOut=400000000 cpuWaited=1.5s memoryWaited=1.3s diskWaited=2.4s diskReads=1010 diskRead=8001000 diskBusy=0.9s

@@ -157,10 +157,20 @@ static bool swaps(const struct machine_load *load)
            in + out >= load->memory / 64;
 }
 
-static int find_loads(const struct communication *communication, uint32_t machine,
-                      struct findings *findings)
+/* Faster disks help no program that does not wait for them, however much others do. */
+static bool waits_for_disk(const struct findings_from *from)
 {
-    const struct machine_load *load = &communication->machines[machine].load;
+    if (from->elapsed == NULL)
+        return true; /* not known */
+    const struct elapsed_account *account = elapsed_is_of_requests(from->elapsed)
+                                                ? &from->elapsed->requests.account
+                                                : &from->elapsed->run;
+    return account->by_kind[ELAPSED_DISK] >= account->time / 100;
+}
+
+static int find_loads(const struct findings_from *from, uint32_t machine, struct findings *findings)
+{
+    const struct machine_load *load = &from->communication->machines[machine].load;
     int result = 0;
 
     if (load->elapsed < ELAPSED_LEAST)
@@ -170,7 +180,7 @@ static int find_loads(const struct communication *communication, uint32_t machin
     if (result == 0 && (matters(load->memory_waited, load->elapsed) || swaps(load)))
         result = add_load(machine, FINDING_MEMORY_PRESSURE, load->memory_waited, load->elapsed,
                           findings);
-    if (result == 0 && matters(load->disk_waited, load->elapsed))
+    if (result == 0 && matters(load->disk_waited, load->elapsed) && waits_for_disk(from))
         result =
             add_load(machine, FINDING_DISK_PRESSURE, load->disk_waited, load->elapsed, findings);
     return result;
@@ -184,6 +194,6 @@ int findings_of_machines(const struct findings_from *from, struct findings *find
     if (result == 0)
         result = find_cgroups(communication, FINDING_THROTTLED, throttled_of, findings);
     for (uint32_t i = 0; result == 0 && i < communication->machine_count; i++)
-        result = find_loads(communication, i, findings);
+        result = find_loads(from, i, findings);
     return result == 0 ? find_cgroups(communication, FINDING_OOM, kills_of, findings) : result;
 }

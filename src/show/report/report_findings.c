@@ -174,7 +174,7 @@ static void say_factor(const struct report *report, const struct finding *findin
             "they worked in turn, or waited: the program uses one processor at a time",
         [FACTOR_HARDLY_PARALLEL] = "the program hardly uses more than one processor at a time",
         [FACTOR_NEARLY_ALL] = "nearly all of them can work at the same time",
-        [FACTOR_ON_AVERAGE] = "on average, this many processors are kept busy",
+        [FACTOR_ON_AVERAGE] = "on average, this many processors could be kept busy",
     };
     char total[UNIT_SIZE], longest[UNIT_SIZE];
 
