@@ -595,7 +595,7 @@ static void cgroups_that_were_throttled(void **state)
         found(&scene, text),
         "Limits /docker/abc used up its CPU limit (0.50 CPUs) in 92% of its periods: "
         "its threads were stopped for 4.10 s in 10.0 s, summed over CPUs. Raise "
-        "the limit, or use fewer threads.");
+        "the limit, or use less CPU time.");
     scene.cgroups[0].throttled = S / 10; /* short stops do not matter */
     assert_string_equal(found(&scene, text), "");
     scene.cgroups[1].oom_kills = 1;

@@ -60,14 +60,15 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
                    threads);
         return;
     }
-    report_say(content, "CPU",
-               "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s More CPUs, fewer "
-               "other tasks or a higher priority would help.",
-               who, waited, elapsed, threads,
-               finding->cpu_wait.throttled
-                   ? "other tasks ran, or a CPU limit of a cgroup was used up"
-                   : "other tasks ran",
-               tasks);
+    report_say(
+        content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s", who,
+        waited, elapsed, threads,
+        finding->cpu_wait.throttled ? "other tasks ran, or a CPU limit of a cgroup was used up"
+                                    : "other tasks ran",
+        tasks,
+        finding->cpu_wait.throttled
+            ? "Raise the limit; more CPUs or a higher priority help only against other tasks."
+            : "More CPUs, fewer other tasks or a higher priority would help.");
 }
 
 void report_say_stolen(const struct report *report, const struct finding *finding,
@@ -116,7 +117,7 @@ void report_say_throttled(const struct report *report, const struct finding *fin
     show_duration(cgroup->elapsed, elapsed);
     report_say(content, "Limits",
                "%s used up its CPU limit%s in %s%% of its periods: its threads were stopped for %s "
-               "in %s, summed over CPUs. Raise the limit, or use fewer threads.",
+               "in %s, summed over CPUs. Raise the limit, or use less CPU time.",
                name, limit, share, time, elapsed);
 }
 
