@@ -161,7 +161,7 @@ static int open_recording(struct jobs *jobs, struct job *job, struct job_machine
     json_decref(result);
     job_note_recording(job, machine);
     if (tell_flags(jobs, job, machine, &untold) < 0)
-        jobs_error(jobs, "%s: %s", machine->name, untold.text);
+        jobs_print(jobs, "note: %s: %s", machine->name, untold.text);
     return 0;
 }
 
