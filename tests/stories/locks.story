@@ -155,7 +155,7 @@ for N in 1 2 3 4 5 6 7 8 9
     other idles 1ms
 end
 $ dpm report trace
-says: server[200] waited for a lock or condition (futex).
+says: server[200] waited for a lock or condition (futex), 9 times.
 
 == one lock of a service, by its name
 process server pid 200
@@ -176,4 +176,4 @@ server accepts c
     other idles 1ms
 end
 $ dpm report trace
-says: server[200] waited for a lock (futex on lock table_lock (0x400100)).
+says: server[200] waited for a lock (futex on lock table_lock (0x400100)), 3 times.

@@ -269,6 +269,47 @@ $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .event < 1e6 and (.client > 290e6)
 jq: [.requests.rows[] | select(.spent_on == "client") | "\(.pid) \(.peer) \(.kind)"] == ["201 app tcp"]
 
+== ... and two others wait for that row: its wait for its client is one, whichever requests it holds up
+process first pid 201 named postgres
+process app pid 300
+tcp a: app > first ports 40001,5432
+app connects a
+first accepts a
+for N in 2 3
+    process session.$N pid 20$N named postgres
+    process other.$N pid 30$N
+    tcp b$N: other.$N > session.$N ports 4000$N,5432
+    other.$N connects b$N
+    session.$N accepts b$N
+end
+app computes 1ms
+app sends 40 on a
+first receives on a in epoll_wait
+first computes 1ms
+first sends 10 on a
+app receives on a
+for N in 2 3
+    other.$N idles until 5ms
+    other.$N sends 40 on b$N
+    session.$N receives on b$N in epoll_wait
+end
+app sleeps 300ms in clock_nanosleep
+app sends 20 on a
+first receives on a in epoll_wait
+first computes 1ms
+for N in 2 3
+    session.$N waits in epoll_wait until first
+end
+first sends 10 on a
+for N in 2 3
+    session.$N computes 1ms
+    session.$N sends 10 on b$N
+    other.$N receives on b$N
+end
+app receives on a
+$ dpm why --json trace
+jq: .requests | near(.spent_on_ns.client; 590e6) and ([.rows[] | select(.spent_on == "client") | "\(.pid) \(.count)"] == ["201 1"])
+
 == ... also if an alarm interrupts that wait
 | first    o answer |... epoll_wait ...| alarm |....... epoll_wait .......| COMMIT, wakes the second
 process first pid 201 named postgres

@@ -207,6 +207,25 @@ jq: [.findings[] | select(.kind == "stopped")] | length == 1 and near(.[0].ns; 3
 $ dpm report trace
 says: python3[101] was stopped by SIGSTOP for 300 ms (60% of the elapsed time), 1 time, sent by python3[100].
 
+== ... its share is of the command's time, though the recording goes on
+process parent launched named python3
+process other
+process child created by parent named python3
+parent sleeps 100ms in clock_nanosleep
+parent signals child with 19
+child is stopped for 300ms
+parent sleeps 300ms in clock_nanosleep
+parent signals child with 18
+parent sleeps 100ms in clock_nanosleep
+parent signals child with 9
+child ends with signal 9
+parent waits for child
+parent ends
+other computes 1s
+other ends
+$ dpm report trace
+says: python3[102] was stopped by SIGSTOP for 300 ms (60% of the elapsed time), 1 time, sent by python3[100].
+
 # ---- the picture: the same waits, in read, epoll, poll and select ----
 
 == waits for a message are drawn, in whichever call

@@ -451,3 +451,17 @@ worker waits for log
 worker ends
 $ dpm report trace
 never: polls
+
+== a thread that wakes another one after each sleep does not poll
+| tick   sleeps 100 ms --.  sleeps 100 ms --.
+| app    .. futex .......'  .. futex .......'
+process app launched
+thread tick of app created by app
+6 times
+    tick sleeps 100ms in clock_nanosleep
+    app sleeps in futex until tick
+end
+tick ends
+app ends
+$ dpm report trace
+never: polls

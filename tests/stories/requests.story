@@ -328,7 +328,7 @@ jq: .requests.slowest | . as $slowest | reduce .hops[] as $hop (0; if . == $hop.
     else -1 end) | . == $slowest.time_ns
 $ dpm report trace
 first: Time 96% of the time of 20 requests (median
-first: ): python3 back.py 8002 0.03[400] slept until a timer ended (clock_nanosleep).
+first: ): python3 back.py 8002 0.03[400] slept until a timer ended (clock_nanosleep), 10 times.
 
 == a database that waits for its disk: each transaction of five statements ends with fdatasync
 | pgbench (not metered)   BEGIN UPDATE SELECT UPDATE END
@@ -362,7 +362,7 @@ jq: [.requests.rows[] | select(.spent_on == "disk" and .system_call == "fdatasyn
     ([.[].count] | add) == 24
 $ dpm report trace
 first: of the time of 120 requests (median
-first: ): 2 postgres processes waited for the disk (fdatasync).
+first: ): 2 postgres processes waited for the disk (fdatasync), 24 times.
 $ dpm why --waits trace
 like: postgres.* disk +fdatasync
 

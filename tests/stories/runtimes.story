@@ -21,7 +21,7 @@ client sends 10 on c
     client sends 10 on c
 end
 $ dpm report trace
-first: srv[200] had no goroutine to run (no record shows what these wait for) (futex in runtime.futexsleep (srv)).
+first: srv[200] had no goroutine to run (no record shows what these wait for) (futex in runtime.futexsleep (srv)), 10 times
 never: waited for a lock
 $ dpm why --waits trace
 like: work \(idle thread\) +futex in runtime.futexsleep \(srv\) +srv
@@ -76,7 +76,7 @@ server sends 100 on c
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .interpreter_lock > 10.8e6 and .lock == 0 and .time_limit == 0 and .timer == 0
 $ dpm report trace
-first: server[200] waited for Python's interpreter lock (GIL) (futex in take_gil (python3.11)).
+first: server[200] waited for Python's interpreter lock (GIL) (futex in take_gil (python3.11)), 3 times.
 says: Patterns Threads of server[200] waited for Python's interpreter lock (GIL) for
 says: of the time of the requests, while another one of its threads had it. Its thread 201 released it after 100% of these waits. Processes instead of threads would save at most that, and what other messages waited meanwhile.
 
@@ -249,7 +249,7 @@ client sends 10 on c
     client sends 10 on c
 end
 $ dpm report trace
-first: java[200] was stopped by its JVM, to collect garbage or for another safepoint (futex)
+first: java[200] was stopped by its JVM, to collect garbage or for another safepoint (futex), 10 times
 says: it collected garbage, or did something else that needs a safepoint (java -Xlog:gc,safepoint shows which)
 never: waited for a lock
 $ dpm why --requests --json trace

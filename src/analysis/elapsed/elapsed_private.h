@@ -48,6 +48,7 @@ struct interval {
         within : 1; /* it is part of a wait that goes on: the next interval of the thread covers it, too */
     uint8_t
         waited_for; /* enum elapsed_kind of the wait, whether or not a record shows what ended it */
+    uint32_t counted; /* bits of the kinds for which the account of requests has counted it */
 };
 
 /* ---- requests ---- */

@@ -64,7 +64,10 @@ struct walk {
     struct holds *holds; /* NULL: not asked for */
     struct locks *locks; /* likewise */
     bool tells;          /* whoever watches gets its pieces */
-    uint32_t without;    /* detail of a lock whose holders are not followed; 0: none */
+    /* of requests: an interval that several of them went through counts once for a kind */
+    bool counts_once;
+    uint32_t at;      /* the interval that is accounted for; 0: none */
+    uint32_t without; /* detail of a lock whose holders are not followed; 0: none */
     /* The request that is followed waited for a thread that waited for its own client: the interval that received that
      * client's message; 0: none. */
     uint32_t idle;
@@ -116,6 +119,19 @@ static void note_releaser(struct walk *walk, uint64_t time, uint32_t detail)
         walk->failed = true;
 }
 
+_Static_assert(ELAPSED_KIND_COUNT <= 32, "interval.counted has a bit for each kind");
+
+static bool counts(const struct walk *walk, enum elapsed_kind kind)
+{
+    struct interval *interval =
+        walk->counts_once && walk->at != 0 ? interval_at(walk->analysis, walk->at) : NULL;
+    bool again = interval != NULL && (interval->counted & 1u << kind) != 0;
+
+    if (interval != NULL)
+        interval->counted |= 1u << kind;
+    return !again;
+}
+
 static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uint32_t detail)
 {
     kind = elapsed_kind_in_runtime(walk->analysis, kind, detail);
@@ -134,7 +150,7 @@ static void charge(struct walk *walk, uint64_t from, enum elapsed_kind kind, uin
     part->detail = detail;
     part->kind = kind;
     part->time += time;
-    part->count++;
+    part->count += counts(walk, kind) || part->count == 0;
     walk->account->by_kind[kind] += time;
     note_hold(walk, from, kind, detail);
     if (walk->tells)
@@ -628,8 +644,10 @@ static uint32_t step_of_request(struct walk *walk, uint32_t index, bool first)
 {
     const struct interval *interval = interval_at(walk->analysis, index);
 
+    walk->at = index;
     if (has_come_to_request(walk)) {
-        interval = interval_at(walk->analysis, walk->received[--walk->depth]);
+        walk->at = walk->received[--walk->depth];
+        interval = interval_at(walk->analysis, walk->at);
         if (interval->arrival == 0 && interval->source == 0)
             return 0;
         index = step_to_sender(walk, interval);
@@ -665,6 +683,7 @@ static void walk_part(struct walk *walk, uint32_t index, uint64_t floor)
         index = step_of_request(walk, index, i == 0);
         walk->account->intervals++;
     }
+    walk->at = 0;
     charge(walk, floor, ELAPSED_UNKNOWN, 0);
 }
 
@@ -786,6 +805,7 @@ static int walk_requests(struct elapsed_analysis *analysis, struct elapsed_reque
         .account = &requests->account,
         .releasers = &releasers,
         .tells = analysis->root_end == 0,
+        .counts_once = true,
     };
     uint32_t count = analysis->requests.count, stride = count / REQUESTS_MOST + 1;
     struct length *lengths = calloc(count / stride + 1, sizeof(*lengths));

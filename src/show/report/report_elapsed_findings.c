@@ -231,23 +231,6 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
     }
 }
 
-#define OFTEN_SIZE (UNIT_SIZE + 16)
-
-/* ", 12 times". Of requests only for what each does by itself: another wait counts once for each of those that it holds up. */
-static void often_text(const struct finding *finding, char text[OFTEN_SIZE])
-{
-    const struct elapsed_group *group = &finding->elapsed.group;
-    enum elapsed_kind kind = group->largest->kind;
-    char times[UNIT_SIZE];
-
-    text[0] = '\0';
-    if (finding->elapsed.of_requests && kind != ELAPSED_CONNECT && kind != ELAPSED_NO_ANSWER &&
-        kind != ELAPSED_RESENT_SYN)
-        return;
-    show_count(group->count, times);
-    snprintf(text, OFTEN_SIZE, ", %s time%s", times, group->count == 1 ? "" : "s");
-}
-
 #define TASKS_SIZE 80
 
 /* " (17.7 tasks for 2 CPUs, on average)": who else wanted them. Nothing if it is not known, or of which machine. */
@@ -270,7 +253,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     const struct elapsed_group *group = &finding->elapsed.group;
     struct elapsed_row largest = *group->largest;
     char who[WHO_SIZE], what[ELAPSED_TEXT_SIZE], share[UNIT_SIZE];
-    char of[ACCOUNT_SIZE] = "", often[OFTEN_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
+    char of[ACCOUNT_SIZE] = "", times[UNIT_SIZE], lock[LOCK_SIZE], done[DID_SIZE];
     char tasks[TASKS_SIZE];
 
     did_text(report->elapsed, group, done);
@@ -286,7 +269,7 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
     if (largest.kind == ELAPSED_IDLE && largest.count != group->count)
         what[0] = '\0'; /* perhaps in another call */
     show_percent(group->time, finding->elapsed.of, share);
-    often_text(finding, often);
+    show_count(group->count, times);
     if (finding->elapsed.first)
         time_of_account(report, finding, of);
     if (group->largest->pid == 0)
@@ -303,8 +286,9 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
                                              : ", the largest part ",
             what, lock);
     else
-        say(content, "Time", "%s%%%s: %s %s%s%s%s%s%s.", share, of, who, done,
-            what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", often, lock);
+        say(content, "Time", "%s%%%s: %s %s%s%s%s, %s time%s%s.", share, of, who, done,
+            what[0] == '\0' ? "" : " (", what, what[0] == '\0' ? "" : ")", times,
+            group->count == 1 ? "" : "s", lock);
 }
 
 /* ---- locks ---- */
