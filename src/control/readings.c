@@ -37,8 +37,8 @@ enum {
 };
 
 /*
- * Two readings of the traces, side by side, share nothing: each has a history of its own. Reading a history takes about a
- * sixth of the time of all analyses, so to do it twice is cheap. The first one is repeated for the path.
+ * Two readings of the traces, side by side, share nothing: each has a history of its own. The history is a small part of
+ * the work, so to read it twice is cheap. The first one is repeated for the path.
  */
 #define TEAMS     2
 #define ALL_PARTS ((1u << PART_COUNT) - 1)

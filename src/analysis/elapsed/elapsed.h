@@ -79,8 +79,8 @@ enum elapsed_runtime {
     RUNTIME_JVM,
 };
 
-/* Of threads of a JVM: whether this one stops the others and does what the VM needs then; whether it collects garbage
- * while these are stopped; whether it does, at least for a part, while they go on. */
+/* By the names of a JVM's threads: whether this one stops the others and does what the VM needs then; whether it collects
+ * garbage while these are stopped; whether it does, at least in part, while they go on. */
 bool elapsed_is_vm_thread(const char *thread);
 bool elapsed_is_collector(const char *thread);
 bool elapsed_collects_beside(const char *thread);

@@ -436,7 +436,7 @@ void elapsed_forget_locks(struct locks *locks);
 
 /* ---- elapsed_pieces.c ---- */
 
-/* A piece of the account, for whoever watches. Returns 0 or a negative errno. */
+/* A piece of the account, for elapsed_watch. Returns 0 or a negative errno. */
 int elapsed_tell_piece(const struct elapsed_analysis *analysis, const struct part *part,
                        uint64_t begin);
 

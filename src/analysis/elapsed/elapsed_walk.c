@@ -63,7 +63,7 @@ struct walk {
     uint32_t lock;       /* ... and the detail of that one */
     struct holds *holds; /* NULL: not asked for */
     struct locks *locks; /* likewise */
-    bool tells;          /* whoever watches gets its pieces */
+    bool tells;          /* elapsed_watch gets its pieces */
     /* of requests: an interval that several of them went through counts once for a kind */
     bool counts_once;
     uint32_t at;      /* the interval that is accounted for; 0: none */

@@ -147,7 +147,7 @@ static int add_of_thread(struct patterns_analysis *analysis, const struct histor
     }
 }
 
-/* Of an end, and of no thread. */
+/* A record that belongs to an end, not to a thread. */
 static int add_of_place(struct patterns_analysis *analysis, const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;

@@ -270,7 +270,7 @@ static __always_inline int survey_listener(struct seq_file *file, struct path *p
     return list_path(file, listener, &facts, holder);
 }
 
-/* Of a connection that is older: an accepted socket has its listener's limit for connections that wait for accept(), and
+/* The role of a connection that is older than the metering: an accepted socket has its listener's limit for connections that wait for accept(), and
  * connect() marks the port that it chose itself. Not known: a client that chose its port, or a listener with the limit 0. */
 static __always_inline uint8_t role_of(struct sock *sk)
 {

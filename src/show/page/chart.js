@@ -425,7 +425,7 @@ class Chart {
         return kindOrder.filter((key) => bins[key]?.[at] > 0).map((key) => [key, bins[key][at] * most]);
     }
 
-    /* Of the run a share, of requests how many. */
+    /* A share of the run, or a number of requests. */
     accountText(bins, bin) {
         const ofRun = this.page.time.account_of === "run";
         const list = this.parts(bins, bin, 1).map(([key, value]) => `${kindName(this.page, key)} ${ofRun ? percent(value) : threeDigits(value)}`);

@@ -69,7 +69,7 @@ static void pack(const float *bins, unsigned step, double most, char text[PACKED
     *text = '\0';
 }
 
-/* Of the bins of all kinds together, ns. */
+/* The largest sum of all kinds in a bin, ns. */
 static double most_of(float *const bins[ELAPSED_KIND_COUNT])
 {
     double most = 0;

@@ -63,10 +63,48 @@ void report_say_own_connections(const struct report *report, const struct findin
 }
 
 /* The end at this address, with its process if that is metered. */
+/* The first process at the other end of a path to this address; NO_PROCESS: it is another address, or not metered. */
+static uint32_t process_at(const struct communication_path *path, const char *address)
+{
+    return strcmp(path->remote, address) == 0 && path->ends[1].count > 0
+               ? path->ends[1].processes[0]
+               : NO_PROCESS;
+}
+
+/* The first process that has connections at this address; how many of its name have (postgres has one for each). */
+static size_t processes_at(const struct communication *communication, const char *address,
+                           uint32_t *ret_process)
+{
+    const struct communication_process *processes = communication->processes;
+    size_t count = 0;
+
+    for (size_t i = 0; i < communication->path_count; i++) {
+        uint32_t process = process_at(&communication->paths[i], address);
+        bool known = process == NO_PROCESS;
+        for (size_t k = 0; k < i && !known; k++)
+            known = process_at(&communication->paths[k], address) == process;
+        if (known)
+            continue;
+        *ret_process = count == 0 ? process : *ret_process;
+        count +=
+            strncmp(processes[process].name, processes[*ret_process].name, STREAM_NAME_SIZE) == 0;
+    }
+    return count;
+}
+
 void report_back_end(const struct communication *communication, const char *address, char *text)
 {
     const struct party nobody = {.address = address};
+    char name[STREAM_NAME_SIZE + 1], at[ENDPOINT_SIZE];
+    uint32_t process = NO_PROCESS;
+    size_t count = processes_at(communication, address, &process);
 
+    if (count > 1) {
+        show_text(communication->processes[process].name, STREAM_NAME_SIZE, name);
+        show_text(address, ENDPOINT_SIZE - 1, at);
+        snprintf(text, END_TEXT_SIZE, "%zu %s processes %s", count, name, at);
+        return;
+    }
     for (size_t i = 0; i < communication->path_count; i++)
         if (strcmp(communication->paths[i].remote, address) == 0) {
             end_text(communication, &communication->paths[i].ends[1], address, text);

@@ -65,7 +65,7 @@ void report_say_one_by_one(const struct report *report, const struct finding *fi
         who, server, times, half, time, share);
 }
 
-/* Of a connection within the machine no packet is lost on the way. */
+/* Within the machine no packet is lost on the way. */
 static bool is_loopback(const char *address)
 {
     return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]", 5) == 0;

@@ -55,9 +55,8 @@ void report_say_busy(const struct report *report, const struct finding *finding,
     show_text(row->procedure, PROCEDURE_NAME_SIZE, name);
     report_say(content, "Busy",
                "%s computed up to %s at a stretch%s%s%s while up to %s came and had to wait, %s on "
-               "average: "
-               "%s, %s (%s%% of the elapsed time). Shorter pieces, or another thread for them, "
-               "would help.",
+               "average: %s, %s of CPU time (%s%% of the elapsed time). Shorter pieces, or another "
+               "thread for them, would help.",
                who, longest, away, name[0] == '\0' ? "" : ", up to a call from ", name, messages,
                delay, times, time, share);
 }
