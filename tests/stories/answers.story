@@ -369,3 +369,63 @@ $ dpm graph --most 10000 -o inside.svg trace && grep -c 'answer from outside, to
 exits: 1
 $ grep -c '<path class="arc exact' inside.svg
 is: 10
+
+== a pool of two connections to two processes at one address, of which a third one answers somebody else
+process back.1 pid 51
+process back.2 pid 52
+process back.3 pid 53
+process front pid 60
+process client pid 70
+process other pid 80
+for i in 1 2
+    tcp p$i: front > back.$i older ports 4000$i,81
+end
+tcp o: other > back.3 older ports 40003,81
+for i in 1 2 3 4
+    thread ask.$i of client
+    tcp f$i: client > front older
+end
+other sends 1 on o
+back.3 receives on o
+back.3 sends 1 on o
+other receives on o
+for i in 1 2
+    ask.$i sends 1 on f$i
+    front receives on f$i in epoll_wait
+    front sends 1 on p$i
+end
+for i in 3 4
+    ask.$i idles 1ms
+    ask.$i sends 1 on f$i
+    front receives on f$i in epoll_wait
+end
+9 times
+    for i in 1 2
+        back.$i receives on p$i
+        back.$i sleeps 5ms in clock_nanosleep
+        back.$i sends 1 on p$i
+        front receives on p$i in epoll_wait
+        front sends 1 on f$i
+        front sends 1 on p$i
+        ask.$i receives on f$i
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+    end
+    for i in 1 2
+        back.$i receives on p$i
+        back.$i sleeps 5ms in clock_nanosleep
+        back.$i sends 1 on p$i
+        front receives on p$i in epoll_wait
+    end
+    front sends 1 on f3
+    front sends 1 on p1
+    front sends 1 on f4
+    front sends 1 on p2
+    for i in 3 4
+        ask.$i receives on f$i
+        ask.$i sends 1 on f$i
+        front receives on f$i in epoll_wait
+    end
+end
+$ dpm report trace
+says: in front[60] waited for its 2 connections to 2 back processes 127.0.0.1:81, which were busy

@@ -63,54 +63,75 @@ void report_say_own_connections(const struct report *report, const struct findin
 }
 
 /* The end at this address, with its process if that is metered. */
-/* The first process at the other end of a path to this address; NO_PROCESS: it is another address, or not metered. */
-static uint32_t process_at(const struct communication_path *path, const char *address)
+static bool has_process(const struct party *party, uint32_t process)
 {
-    return strcmp(path->remote, address) == 0 && path->ends[1].count > 0
+    for (uint32_t i = 0; i < party->count; i++)
+        if (party->processes[i] == process)
+            return true;
+    return process == NO_PROCESS;
+}
+
+/* The process that answers `asker` on this path, if it leads to the address; NO_PROCESS: it does not, or none is metered. */
+static uint32_t answers_on(const struct communication_path *path, uint32_t asker,
+                           const char *address)
+{
+    return strcmp(path->remote, address) == 0 && has_process(&path->ends[0], asker) &&
+                   path->ends[1].count > 0
                ? path->ends[1].processes[0]
                : NO_PROCESS;
 }
 
-/* The first process that has connections at this address; how many of its name have (postgres has one for each). */
-static size_t processes_at(const struct communication *communication, const char *address,
-                           uint32_t *ret_process)
+/* The first path to the address; NULL: none. How many processes of one name answer there (postgres has one for each
+ * connection). */
+static const struct communication_path *path_to(const struct communication *communication,
+                                                uint32_t asker, const char *address,
+                                                size_t *ret_processes)
 {
     const struct communication_process *processes = communication->processes;
-    size_t count = 0;
+    const struct communication_path *first = NULL;
 
+    *ret_processes = 0;
     for (size_t i = 0; i < communication->path_count; i++) {
-        uint32_t process = process_at(&communication->paths[i], address);
-        bool known = process == NO_PROCESS;
-        for (size_t k = 0; k < i && !known; k++)
-            known = process_at(&communication->paths[k], address) == process;
-        if (known)
+        const struct communication_path *path = &communication->paths[i];
+        uint32_t process = answers_on(path, asker, address);
+        bool counted = process == NO_PROCESS;
+        for (size_t k = 0; k < i && !counted; k++)
+            counted = answers_on(&communication->paths[k], asker, address) == process;
+        if (counted)
             continue;
-        *ret_process = count == 0 ? process : *ret_process;
-        count +=
-            strncmp(processes[process].name, processes[*ret_process].name, STREAM_NAME_SIZE) == 0;
+        first = first == NULL ? path : first;
+        *ret_processes +=
+            strncmp(processes[process].name, processes[first->ends[1].processes[0]].name,
+                    STREAM_NAME_SIZE) == 0;
     }
-    return count;
+    return first;
 }
 
-void report_back_end(const struct communication *communication, const char *address, char *text)
+void report_back_end(const struct communication *communication, uint32_t asker, const char *address,
+                     char *text)
 {
     const struct party nobody = {.address = address};
     char name[STREAM_NAME_SIZE + 1], at[ENDPOINT_SIZE];
-    uint32_t process = NO_PROCESS;
-    size_t count = processes_at(communication, address, &process);
+    size_t count;
+    const struct communication_path *path = path_to(communication, asker, address, &count);
 
-    if (count > 1) {
-        show_text(communication->processes[process].name, STREAM_NAME_SIZE, name);
-        show_text(address, ENDPOINT_SIZE - 1, at);
-        snprintf(text, END_TEXT_SIZE, "%zu %s processes %s", count, name, at);
+    if (count < 2) {
+        end_text(communication, path == NULL ? &nobody : &path->ends[1], address, text);
         return;
     }
-    for (size_t i = 0; i < communication->path_count; i++)
-        if (strcmp(communication->paths[i].remote, address) == 0) {
-            end_text(communication, &communication->paths[i].ends[1], address, text);
-            return;
-        }
-    end_text(communication, &nobody, address, text);
+    show_text(communication->processes[path->ends[1].processes[0]].name, STREAM_NAME_SIZE, name);
+    show_text(address, ENDPOINT_SIZE - 1, at);
+    snprintf(text, END_TEXT_SIZE, "%zu %s processes %s", count, name, at);
+}
+
+static uint32_t process_of_pool(const struct communication *communication,
+                                const struct causality_pool *pool)
+{
+    for (uint32_t i = 0; i < communication->process_count; i++)
+        if (communication->processes[i].origin == pool->origin &&
+            communication->processes[i].pid == pool->pid)
+            return i;
+    return NO_PROCESS;
 }
 
 void report_say_pool(const struct report *report, const struct finding *finding,
@@ -122,7 +143,8 @@ void report_say_pool(const struct report *report, const struct finding *finding,
     char all[UNIT_SIZE];
 
     show_process(pool->name, pool->pid, who);
-    report_back_end(report->communication, pool->address, server);
+    report_back_end(report->communication, process_of_pool(report->communication, pool),
+                    pool->address, server);
     show_count(histogram_count(&pool->waits), count);
     show_counted(pool->requests, "request", requests);
     show_counted(pool->connections, "connection", connections);

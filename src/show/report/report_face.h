@@ -113,8 +113,10 @@ report_say_function report_say_cpu_wait, report_say_throttled, report_say_stolen
 /* report_connection_findings.c: how programs use connections */
 report_say_function report_say_nagle, report_say_own_connections, report_say_pool;
 
-/* The end at this address, with its process if that is metered; `text` has END_TEXT_SIZE bytes. */
-void report_back_end(const struct communication *communication, const char *address, char *text);
+/* The end at this address, with the process that answers `asker` there, or how many do, as far as they are metered. `asker`:
+ * index of a process, or NO_PROCESS: any. `text` has END_TEXT_SIZE bytes. */
+void report_back_end(const struct communication *communication, uint32_t asker, const char *address,
+                     char *text);
 
 /* Whether a row adds information. Without delays, step delay equals step max, and max is the same for every
  * assignment. */

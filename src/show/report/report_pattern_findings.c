@@ -28,7 +28,7 @@ void report_say_round_trips(const struct report *report, const struct finding *f
     char trips[UNIT_SIZE], all[UNIT_SIZE], saved[UNIT_SIZE], share[UNIT_SIZE];
 
     process_of(report, finding->exchanges.process, who);
-    report_back_end(report->communication, row->address, server);
+    report_back_end(report->communication, finding->exchanges.process, row->address, server);
     show_counted(row->requests, "request", requests);
     show_counted(histogram_quantile(&row->each, 0.5), "time", each);
     show_duration(row->trip_time / row->requests, trips);
@@ -51,7 +51,7 @@ void report_say_one_by_one(const struct report *report, const struct finding *fi
     char time[UNIT_SIZE], share[UNIT_SIZE];
 
     process_of(report, finding->exchanges.process, who);
-    report_back_end(report->communication, row->address, server);
+    report_back_end(report->communication, finding->exchanges.process, row->address, server);
     show_counted(histogram_count(&row->trips), "time", times);
     show_duration(histogram_quantile(&row->trips, 0.5), half);
     show_duration(finding->exchanges.time, time);
@@ -79,7 +79,7 @@ void report_say_resent(const struct report *report, const struct finding *findin
     char half[UNIT_SIZE], most[UNIT_SIZE], time[UNIT_SIZE], share[UNIT_SIZE];
 
     process_of(report, finding->exchanges.process, who);
-    report_back_end(report->communication, row->address, server);
+    report_back_end(report->communication, finding->exchanges.process, row->address, server);
     show_count(row->resent, count);
     show_counted(row->connects, "connection", of);
     show_duration(histogram_quantile(&row->resent_times, 0.5), half);
