@@ -372,3 +372,47 @@ $ dpm why --requests --json trace
 jq: .requests | .count == 3 and .unanswered == 0 and near(.median_ns; 20e6)
 $ dpm stats --json trace
 jq: .processes[] | select(.name == "client") | .request_ns.count == 3
+
+== one of many questions was under way when its client ended: that is no failure
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+60 times
+    client sends 10 on c
+    server receives on c
+    server computes 10ms
+    server sends 10 on c
+    client receives on c in poll
+end
+client sends 10 on c
+server receives on c
+client waits in poll for 9ms at-most 9ms only c
+client closes c
+client ends
+$ dpm report trace
+never: had no answer
+$ dpm stats --json trace
+jq: .processes[] | select(.name == "client") | .requests.unanswered == 1
+
+== ... but it is if that was waited for longer than any answer
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+60 times
+    client sends 10 on c
+    server receives on c
+    server computes 10ms
+    server sends 10 on c
+    client receives on c in poll
+end
+client sends 10 on c
+server receives on c
+client waits in poll for 90ms at-most 90ms only c
+client closes c
+client ends
+$ dpm report trace
+says: Answers 1 of 61 questions from client[100] to server[200] 127.0.0.1:80 had no answer: it waited 90.0 ms

@@ -31,7 +31,7 @@ end
 tsp ends
 $ dpm report --all trace
 says: Time 95% of 956 ms: tsp-server[101] computed. 5.2%: tsp[100] computed.
-says: tsp-server[101] carries 94% of the critical path. If it ran twice as fast, the run would take 47% less.
+says: tsp-server[101] carries 94% of the critical path. If it ran twice as fast, the same work would take 47% less.
 says: Idle 3 of 4 tsp-server did next to nothing: tsp-server[102], tsp-server[103], tsp-server[104]. Together they have 3.00 ms of
     CPU time and 9 messages; tsp-server[101] has 901 ms and 123 messages.
 says: Work 1 of 5 processes did 94% of the work (954 ms of CPU time): tsp-server[101].
@@ -109,7 +109,7 @@ sh waits for head
 sh waits for wc
 sh ends
 $ dpm report --all trace
-says: gzip[102] carries 99% of the critical path. If it ran twice as fast, the run would take 50% less.
+says: gzip[102] carries 99% of the critical path. If it ran twice as fast, the same work would take 50% less.
 says: Messages from head[101] waited in the receive queue of gzip[102]: median 180 ms; for 445 ms at least one was there.
 says: Silent 1 of 4 processes sent and received nothing: sh[100].
 

@@ -75,7 +75,7 @@ process work launched
 end
 work ends
 $ dpm report trace
-says: If it ran twice as fast, the run would take 5.6% less, or more if that also shortens waits for a CPU.
+says: If it ran twice as fast, the same work would take 5.6% less, or more if that also shortens waits for a CPU.
 
 == ... which does not matter where hardly anything else runs
 process work launched
@@ -85,7 +85,7 @@ process work launched
 end
 work ends
 $ dpm report trace
-says: If it ran twice as fast, the run would take 50% less.
+says: If it ran twice as fast, the same work would take 50% less.
 
 == ... and so is what a process and those that it created would take
 process sh launched command "sh -c seq 2 | xargs ./item.sh"
@@ -109,7 +109,7 @@ sh waits for xargs
 sh ends
 $ dpm report trace
 says: and the processes that it created carry 89% of the critical path
-says: If all of them ran twice as fast, the run would take 7.0% less, or more if that also shortens waits for a CPU.
+says: If all of them ran twice as fast, the same work would take 7.0% less, or more if that also shortens waits for a CPU.
 
 == dump says when more threads are runnable than there are CPUs, and only then
 process nap pid 100

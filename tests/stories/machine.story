@@ -20,8 +20,23 @@ jq: .processes[0] | near(.waited_for_cpu_ns; 600e6) and near(.waited_for_cpu_ns 
 jq: .processes[1] | near(.waited_for_cpu_ns; 300e6)
 $ dpm report trace
 says: CPU busy[100] waited 600 ms of 900 ms for a CPU: it was runnable, but other tasks ran. More CPUs, fewer other tasks or a higher
-    priority would help.
+    priority would save at most 67% of the time above.
 says: busy[101] waited 300 ms of 600 ms for a CPU.
+
+== waits for a CPU that nothing waited for are shown only with --all
+process main launched
+process helper created by main
+20 times
+    helper lacks a CPU for 20ms
+    helper computes 1ms
+end
+main waits in poll for 2s at-most 2s
+helper ends
+main ends
+$ dpm report trace
+never: CPU helper
+$ dpm report --all trace
+says: CPU helper[101] waited 400 ms
 
 == one that sleeps waits for no CPU
 process nap launched
@@ -116,8 +131,8 @@ says: 0.20
 $ dpm report trace
 says: Limits /batch used up its CPU limit (0.20 CPUs) in 90% of its periods: its threads were stopped for 1.50 s in 2.00 s, summed over
     CPUs. Raise the limit, or use less CPU time.
-says: CPU spin[100] waited 1.60 s of 2.00 s for a CPU: it was runnable, but other tasks ran, or a CPU limit of a cgroup was used up. Raise the limit;
-    more CPUs or a higher priority help only against other tasks.
+says: CPU spin[100] waited 1.60 s of 2.00 s for a CPU: it was runnable, but other tasks ran, or a CPU limit of a cgroup was used up. A higher limit,
+    and against other tasks more CPUs or a higher priority, would save at most 80% of the time above.
 
 == a cgroup that was out of memory
 process web launched cgroup 7

@@ -23,7 +23,15 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
 #define ELAPSED_SMALL 0.05
 #define ELAPSED_MOST  4
 
-static int add_elapsed(const struct elapsed_account *account, bool of_requests,
+static bool any_is_throttled(const struct communication *communication)
+{
+    for (uint32_t i = 0; i < communication->machine_count; i++)
+        if (findings_throttled(communication, i))
+            return true;
+    return false;
+}
+
+static int add_elapsed(const struct findings_from *from, const struct elapsed_account *account,
                        struct findings *findings)
 {
     struct elapsed_group *groups = NULL;
@@ -41,8 +49,9 @@ static int add_elapsed(const struct elapsed_account *account, bool of_requests,
         }
         finding->elapsed.group = groups[i];
         finding->elapsed.of = account->time;
-        finding->elapsed.of_requests = of_requests;
+        finding->elapsed.of_requests = !from->elapsed->from_start;
         finding->elapsed.first = i == 0;
+        finding->elapsed.throttled = any_is_throttled(from->communication);
     }
     free(groups);
     return result;
@@ -63,21 +72,24 @@ static int add_item(const struct elapsed *elapsed, struct findings *findings)
     return 0;
 }
 
-/* The account of the command, if its beginning and end were recorded; otherwise that of requests: a service's waits
- * between them explain nothing. */
-int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
+const struct elapsed_account *findings_account(const struct elapsed *elapsed)
 {
-    const struct elapsed *elapsed = from->elapsed;
+    const struct elapsed_account *account;
 
     if (elapsed == NULL)
-        return 0;
-    if (elapsed->from_start) {
-        int result = elapsed->run.time == 0 ? 0 : add_elapsed(&elapsed->run, false, findings);
-        return result < 0 ? result : add_item(elapsed, findings);
-    }
-    return elapsed->requests.account.time == 0
-               ? 0
-               : add_elapsed(&elapsed->requests.account, true, findings);
+        return NULL;
+    account = elapsed->from_start ? &elapsed->run : &elapsed->requests.account;
+    return account->time == 0 ? NULL : account;
+}
+
+int findings_of_elapsed(const struct findings_from *from, struct findings *findings)
+{
+    const struct elapsed_account *account = findings_account(from->elapsed);
+    int result = account == NULL ? 0 : add_elapsed(from, account, findings);
+
+    return result < 0 || from->elapsed == NULL || !from->elapsed->from_start
+               ? result
+               : add_item(from->elapsed, findings);
 }
 
 double finding_share(const struct finding *finding)

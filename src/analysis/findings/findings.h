@@ -120,6 +120,7 @@ struct finding {
             uint64_t of;                /* ns: the elapsed time, or that of all requests */
             bool of_requests;           /* which of the two */
             bool first;                 /* the largest */
+            bool throttled;             /* as cpu_wait.throttled, on any machine */
         } elapsed;
         struct {
             struct finding_processes who; /* busiest first */
@@ -273,6 +274,9 @@ struct finding {
             uint32_t process;
             bool first;     /* of these findings: the longest wait */
             bool throttled; /* a cgroup of its machine was throttled, so that may be why */
+            /* what is saved without any wait for a CPU, at most: of the account that the findings begin with, 0 to 1 */
+            double saves;
+            bool is_accounted; /* there is such an account */
         } cpu_wait;
         const struct communication_cgroup *cgroup;
         struct {

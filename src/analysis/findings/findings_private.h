@@ -12,11 +12,18 @@ struct finding *findings_add(struct findings *findings, enum finding_kind kind, 
 
 double findings_share(uint64_t part, uint64_t whole); /* 0 to 1; 0 if `whole` is 0 */
 
+/* The account of the command, if its beginning and end were recorded; otherwise that of requests: a service's waits
+ * between them explain nothing. NULL: neither is there. */
+const struct elapsed_account *findings_account(const struct elapsed *elapsed);
+
 double finding_share(const struct finding *finding); /* of the elapsed time, 0 to 1; 0: none */
 
 /* The row of the process whose first stream has this number; NO_PROCESS: it has none of its own. */
 uint32_t findings_row_of(const struct communication *communication, uint32_t origin,
                          uint32_t stream);
+
+/* Whether a cgroup of this machine used up its CPU limit often. */
+bool findings_throttled(const struct communication *communication, uint32_t machine);
 
 /* Each adds the findings of its topics. Returns 0 or -ENOMEM. */
 int findings_of_elapsed(const struct findings_from *from, struct findings *findings);

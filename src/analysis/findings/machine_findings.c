@@ -27,7 +27,7 @@ static bool is_throttled(const struct communication_cgroup *cgroup)
            matters(cgroup->throttled_periods, cgroup->periods);
 }
 
-static bool some_is_throttled(const struct communication *communication, uint32_t machine)
+bool findings_throttled(const struct communication *communication, uint32_t machine)
 {
     for (size_t i = 0; i < communication->cgroup_count; i++)
         if (communication->cgroups[i].machine == machine &&
@@ -53,8 +53,10 @@ static const struct communication_process *next_longest(const struct communicati
     return longest;
 }
 
-static int find_cpu_waits(const struct communication *communication, struct findings *findings)
+static int find_cpu_waits(const struct findings_from *from, struct findings *findings)
 {
+    const struct communication *communication = from->communication;
+    const struct elapsed_account *account = findings_account(from->elapsed);
     const struct communication_process *row = NULL;
 
     for (int found = 0; found < FINDINGS_FEW; found++) {
@@ -69,7 +71,11 @@ static int find_cpu_waits(const struct communication *communication, struct find
             return -ENOMEM;
         finding->cpu_wait.process = (uint32_t)(row - communication->processes);
         finding->cpu_wait.first = found == 0;
-        finding->cpu_wait.throttled = some_is_throttled(communication, row->machine);
+        finding->cpu_wait.throttled = findings_throttled(communication, row->machine);
+        finding->cpu_wait.is_accounted = account != NULL;
+        if (account != NULL)
+            finding->cpu_wait.saves =
+                findings_share(account->by_kind[ELAPSED_NO_CPU], account->time);
     }
     return 0;
 }
@@ -189,7 +195,7 @@ static int find_loads(const struct findings_from *from, uint32_t machine, struct
 int findings_of_machines(const struct findings_from *from, struct findings *findings)
 {
     const struct communication *communication = from->communication;
-    int result = find_cpu_waits(communication, findings);
+    int result = find_cpu_waits(from, findings);
 
     if (result == 0)
         result = find_cgroups(communication, FINDING_THROTTLED, throttled_of, findings);

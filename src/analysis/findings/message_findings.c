@@ -216,6 +216,17 @@ static const struct communication_path *next_unanswered(const struct communicati
     return most;
 }
 
+#define FEW_QUESTIONS 0.02
+
+/* Whether these are only what was under way when clients ended: few, and waited for no longer than others. */
+static bool were_under_way(const struct communication_path *path)
+{
+    const struct histogram *times = &path->times.of[TIME_REQUEST_WHOLE];
+
+    return (double)path->asked.unanswered <= FEW_QUESTIONS * (double)histogram_count(times) &&
+           path->asked.unanswered_most <= histogram_max(times);
+}
+
 static int find_unanswered(const struct communication *communication, struct findings *findings)
 {
     const struct communication_path *path;
@@ -228,7 +239,8 @@ static int find_unanswered(const struct communication *communication, struct fin
             (double)path->asked.unanswered_time <= FINDING_SMALL * (double)communication->duration)
             return 0;
         below = path->asked.unanswered_time;
-        result = add_unanswered(communication, path, findings);
+        if (!were_under_way(path))
+            result = add_unanswered(communication, path, findings);
     }
     return result;
 }

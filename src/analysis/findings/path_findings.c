@@ -246,6 +246,8 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
         return finding->wait.pair->from.count == 1 &&
                is_accounted(from, findings, finding->wait.pair->from.processes[0], ANY_KIND);
     case FINDING_CPU_WAIT:
+        if (finding->cpu_wait.is_accounted && finding->cpu_wait.saves < FINDING_SMALL)
+            return true;                   /* nothing waited for it */
         return !finding->cpu_wait.first && /* which says what would help */
                is_accounted(from, findings, finding->cpu_wait.process, HAS_NO_CPU);
     case FINDING_FACTOR:

@@ -231,19 +231,20 @@ static void did_text(const struct elapsed *elapsed, const struct elapsed_group *
     }
 }
 
-#define TASKS_SIZE 80
+#define TASKS_SIZE 120
 
 /* " (17.7 tasks for 2 CPUs, on average)": who else wanted them. Nothing if it is not known, or of which machine. */
-static const char *tasks_text(const struct communication *communication, char text[TASKS_SIZE])
+static const char *tasks_text(const struct communication *communication, bool throttled,
+                              char text[TASKS_SIZE])
 {
     const struct machine_load *load =
         communication->machine_count == 1 ? &communication->machines[0].load : NULL;
 
     text[0] = '\0';
     if (load != NULL && load->elapsed != 0 && load->runnable_count != 0 && load->cpus != NOT_KNOWN)
-        snprintf(text, TASKS_SIZE, " (%.1f tasks for %" PRIu64 " CPU%s, on average)",
+        snprintf(text, TASKS_SIZE, " (%.1f tasks for %" PRIu64 " CPU%s, on average%s)",
                  show_share(load->runnable_sum, load->runnable_count), load->cpus,
-                 load->cpus == 1 ? "" : "s");
+                 load->cpus == 1 ? "" : "s", throttled ? "; or a CPU limit was used up" : "");
     return text;
 }
 
@@ -276,7 +277,9 @@ void report_say_elapsed(const struct report *report, const struct finding *findi
         say(content, "Time", "%s%%%s: no record says what was waited for.", share, of);
     else if (group->largest->kind == ELAPSED_NO_CPU) /* how often, its intervals do not say */
         say(content, "Time", "%s%%%s: %s %s%s.", share, of, who, did[ELAPSED_NO_CPU],
-            finding->elapsed.first ? tasks_text(report->communication, tasks) : "");
+            finding->elapsed.first
+                ? tasks_text(report->communication, finding->elapsed.throttled, tasks)
+                : "");
     else if (group->largest->kind == ELAPSED_NOT_STARTED)
         say(content, "Time", "%s%%%s: %s %s.", share, of, who, did[ELAPSED_NOT_STARTED]);
     else if (group->largest->kind == ELAPSED_COMPUTES)

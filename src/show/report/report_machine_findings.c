@@ -46,8 +46,8 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
     const struct communication_process *process =
         &communication->processes[finding->cpu_wait.process];
     const struct scheduled *scheduled = &process->scheduled;
-    char who[PROCESS_TEXT_SIZE], waited[UNIT_SIZE], elapsed[UNIT_SIZE], tasks[RUNNABLE_SIZE];
-    char threads[COUNTED_SIZE + 8] = "";
+    char who[PROCESS_TEXT_SIZE], waited[UNIT_SIZE], elapsed[UNIT_SIZE], share[UNIT_SIZE];
+    char tasks[RUNNABLE_SIZE], threads[COUNTED_SIZE + 8] = "", most[UNIT_SIZE + 24] = "";
 
     process_text(communication, finding->cpu_wait.process, who);
     show_duration(scheduled->runnable, waited);
@@ -55,20 +55,25 @@ void report_say_cpu_wait(const struct report *report, const struct finding *find
     runnable_text(communication, process->machine, tasks);
     if (scheduled->threads > 1)
         snprintf(threads, sizeof(threads), " of its %" PRIu32 " threads", scheduled->threads);
+    if (finding->cpu_wait.is_accounted) {
+        show_percent((uint64_t)(finding->cpu_wait.saves * 1e6), 1000000, share);
+        snprintf(most, sizeof(most), "%s%% of the time above", share);
+    }
     if (!finding->cpu_wait.first) {
         report_say(content, "CPU", "%s waited %s of %s%s for a CPU.", who, waited, elapsed,
                    threads);
         return;
     }
     report_say(
-        content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s", who,
+        content, "CPU", "%s waited %s of %s%s for a CPU: it was runnable, but %s.%s %s%s%s.", who,
         waited, elapsed, threads,
         finding->cpu_wait.throttled ? "other tasks ran, or a CPU limit of a cgroup was used up"
                                     : "other tasks ran",
         tasks,
-        finding->cpu_wait.throttled
-            ? "Raise the limit; more CPUs or a higher priority help only against other tasks."
-            : "More CPUs, fewer other tasks or a higher priority would help.");
+        finding->cpu_wait.throttled ? "A higher limit, and against other tasks more CPUs or a "
+                                      "higher priority,"
+                                    : "More CPUs, fewer other tasks or a higher priority",
+        finding->cpu_wait.is_accounted ? " would save at most " : " may help", most);
 }
 
 void report_say_stolen(const struct report *report, const struct finding *finding,

@@ -161,15 +161,15 @@ void report_say_critical(const struct report *report, const struct finding *find
     if (several)
         report_say(content, "Path",
                    "%s%zu %s processes are on the critical path and carry %s%% of it%s; "
-                   "%s has most, %s%%. If all of them ran twice as fast, the run would take %s%% "
-                   "less%s.",
+                   "%s has most, %s%%. If all of them ran twice as fast, the same work would "
+                   "take %s%% less%s.",
                    all, finding->critical.named, name, share, part, who, most, less,
                    queue_text(finding));
     else
         report_say(
             content, "Path",
-            "%s %s %s%% of the critical path%s. If %s ran twice as fast, the run would take "
-            "%s%% less%s.",
+            "%s %s %s%% of the critical path%s. If %s ran twice as fast, the same work would "
+            "take %s%% less%s.",
             who, finding->critical.tree ? "and the processes that it created carry" : "carries",
             share, part, finding->critical.tree ? "all of them" : "it", less, queue_text(finding));
 }
