@@ -422,6 +422,7 @@ process sh launched
 2 times
     3 times
         process sleep.$N created by sh
+        sh sleeps 20ms in vfork uninterruptible
         sleep.$N execs /usr/bin/sleep
         sleep.$N sleeps 500ms in clock_nanosleep
         sleep.$N ends

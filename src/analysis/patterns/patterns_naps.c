@@ -12,6 +12,7 @@
 
 #define CALL_NANOSLEEP       35u
 #define CALL_CLOCK_NANOSLEEP 230u
+#define CALL_VFORK           58u
 #define CALL_WAIT4           61u
 #define CALL_WAITID          247u
 
@@ -111,7 +112,8 @@ static bool is_for_nap(const struct record *record)
     case EVENT_WAKEUP:
         return true; /* see naps_note for one that sleeps itself */
     case EVENT_BLOCK:
-        return record->block.system_call == CALL_WAIT4 ||
+        return record->block.system_call == CALL_VFORK ||
+               record->block.system_call == CALL_WAIT4 ||
                record->block.system_call == CALL_WAITID || record->block.duration < NAP_SHORT;
     default:
         return false;
