@@ -213,3 +213,16 @@ $ sed 's/<[^>]*>/ /g' page.html | grep -A 12 'Parallelism *$'
 like: one-each +max +1.33 .* one-machine +sharing +1.00
 $ grep -c -e '<b>' -e 'https\?://' page.html
 exits: 1
+
+== who did the work is not said of a run that hardly computed
+process main launched
+process helper created by main
+main computes 10ms
+helper computes 15ms
+main sleeps 1s in clock_nanosleep
+helper ends
+main ends
+$ dpm report trace
+never: Work
+$ dpm report --all trace
+says: Work The work (25.0 ms of CPU time) was shared: the busiest of 2 processes, helper[101], did 60%.

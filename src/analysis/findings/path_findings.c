@@ -231,7 +231,9 @@ static bool is_accounted(const struct findings_from *from, const struct findings
 #define COMPUTES   (1u << ELAPSED_COMPUTES)
 #define HAS_NO_CPU (1u << ELAPSED_NO_CPU)
 
-/* Whether a finding repeats in other words what the time was spent on. */
+#define LITTLE_WORK 0.1 /* of the elapsed time: who did it explains nothing */
+
+/* Whether a finding repeats in other words what the time was spent on, or has nothing to do with that. */
 static bool repeats(const struct findings_from *from, const struct findings *findings,
                     const struct finding *finding)
 {
@@ -240,6 +242,9 @@ static bool repeats(const struct findings_from *from, const struct findings *fin
         return findings->list[0].kind == FINDING_ELAPSED;
     case FINDING_WORK_OF_FEW:
     case FINDING_WORK_SHARED:
+        if (findings->list[0].kind == FINDING_ELAPSED &&
+            findings_share(finding->work.total_cpu, from->communication->duration) < LITTLE_WORK)
+            return true;
         return finding->work.who.count == 1 &&
                is_accounted(from, findings, finding->work.who.at[0], COMPUTES);
     case FINDING_LATE_SENDER:
