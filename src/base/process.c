@@ -52,6 +52,26 @@ size_t process_read(pid_t pid, const char *name, char *text, size_t size)
     return length;
 }
 
+size_t process_name(pid_t pid, char *text, size_t size)
+{
+    size_t length = process_read(pid, "comm", text, size);
+
+    if (length > 0 && text[length - 1] == '\n') /* others belong to the name */
+        text[--length] = '\0';
+    return length;
+}
+
+void process_shown(pid_t pid, char text[PROCESS_SHOWN_SIZE])
+{
+    char name[17];
+
+    process_name(pid, name, sizeof(name));
+    for (char *at = name; *at != '\0'; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+    snprintf(text, PROCESS_SHOWN_SIZE, "%s[%d]", name, pid);
+}
+
 #define PERFMON_BIT (1u << CAP_PERFMON % 32)
 
 /* Takes CAP_PERFMON from this thread's effective capabilities, or gives it back. Returns whether it had it. */

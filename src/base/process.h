@@ -24,6 +24,14 @@ int process_each(int (*found)(pid_t pid, void *context), void *context, struct p
  * read, returns 0 and the text is empty. */
 size_t process_read(pid_t pid, const char *name, char *text, size_t size);
 
+/* Reads the name of a process or thread, as ps(1) shows it: any byte may be in it. The same. */
+size_t process_name(pid_t pid, char *text, size_t size);
+
+#define PROCESS_SHOWN_SIZE 32
+
+/* "nginx[812]", for messages: with '?' for what is not printable ASCII. */
+void process_shown(pid_t pid, char text[PROCESS_SHOWN_SIZE]);
+
 /* Opens /proc/PID/maps. Since Linux 6.14 the kernel shows it to CAP_PERFMON, too, which dpm may have and its user not: so
  * it is opened without. The caller closes it. NULL: see errno. */
 FILE *process_maps(pid_t pid);

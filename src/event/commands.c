@@ -38,22 +38,18 @@ struct command {
 static void join_arguments(char *text, size_t length)
 {
     while (length > 0 && (text[length - 1] == '\0' || text[length - 1] == ' '))
-        length--;
+        text[--length] = '\0';
     for (size_t i = 0; i < length; i++)
         if (text[i] == '\0')
             text[i] = ' ';
-    text[length] = '\0';
 }
 
-bool command_line_read(pid_t pid, char name[NAME_SIZE])
+bool command_line_read(pid_t pid, char *text, size_t size)
 {
-    char text[NAME_SIZE];
-    size_t length = process_read(pid, "cmdline", text, sizeof(text));
+    size_t length = process_read(pid, "cmdline", text, size);
 
     join_arguments(text, length);
-    memset(name, 0, NAME_SIZE);
-    memcpy(name, text, strlen(text));
-    return name[0] != '\0';
+    return text[0] != '\0';
 }
 
 /* Whether the process with this pid began when the one meant did. */
@@ -126,7 +122,7 @@ static bool look(struct command *command, uint64_t time, struct name_record *ret
         .number = command->process,
         .kind = NAME_COMMAND,
     };
-    if (!command_line_read((pid_t)command->pid, ret_name->name) || !is_same(command) ||
+    if (!command_line_read((pid_t)command->pid, ret_name->name, NAME_SIZE) || !is_same(command) ||
         hash_of(ret_name->name) == command->known)
         return false;
     command->known = hash_of(ret_name->name);

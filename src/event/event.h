@@ -441,9 +441,9 @@ void commands_done(struct commands *commands);
  * password in scheme://user:X@host ... One that has an unknown form stays. */
 void command_hide_secrets(char command[NAME_SIZE]);
 
-/* The command line of a running process: its arguments, separated by blanks, cut to NAME_SIZE - 1 bytes. Returns false
- * if it has none, or it cannot be read. */
-bool command_line_read(pid_t pid, char name[NAME_SIZE]);
+/* The command line of a running process: its arguments, separated by blanks, cut to `size` - 1 bytes. Returns false if it
+ * has none, or it cannot be read. */
+bool command_line_read(pid_t pid, char *text, size_t size);
 
 /* ---- printing ---- */
 

@@ -240,19 +240,9 @@ uint64_t tracee_preempted(const struct tracee *tracee)
                : 0;
 }
 
-void tracee_name(const struct tracee *tracee, char text[32])
+void tracee_name(const struct tracee *tracee, char text[PROCESS_SHOWN_SIZE])
 {
-    char name[STREAM_NAME_SIZE + 1];
-
-    if (!process_read(tracee->process != NULL ? tracee->process->pid : tracee->tid, "comm", name,
-                      sizeof(name)))
-        name[0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-    for (char *at = name; *at != '\0'; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
-    snprintf(text, 32, "%s[%d]", name,
-             tracee->process != NULL ? tracee->process->pid : tracee->tid);
+    process_shown(tracee->process != NULL ? tracee->process->pid : tracee->tid, text);
 }
 
 void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall)
@@ -268,8 +258,7 @@ static void read_name(const struct tracee *tracee, char name[STREAM_NAME_SIZE])
 {
     char text[64];
 
-    process_read(tracee->tid, "comm", text, sizeof(text));
-    text[strcspn(text, "\n")] = '\0';
+    process_name(tracee->tid, text, sizeof(text));
     memset(name, 0, STREAM_NAME_SIZE);
     memcpy(name, text, strnlen(text, STREAM_NAME_SIZE));
 }
@@ -318,7 +307,7 @@ static void tell_command(struct ptracemeter *meter, const struct tracee *tracee)
         .kind = NAME_COMMAND,
     };
 
-    if (!command_line_read(tracee->tid, record.name))
+    if (!command_line_read(tracee->tid, record.name, sizeof(record.name)))
         return;
     record.header.time = tell_time(meter);
     tell(meter, &record.header);
@@ -713,10 +702,10 @@ static void note_left(struct ptracemeter *meter, const struct tracee *tracee)
     if (array_reserve(&meter->left, &meter->left_capacity, meter->left_count + 1,
                       sizeof(meter->left[0])) < 0)
         return;
-    process_read(pid, "comm", name, sizeof(name));
+    process_name(pid, name, sizeof(name));
     struct meter_process *left = &meter->left[meter->left_count++];
     left->pid = pid;
-    memcpy(left->name, name, strcspn(name, "\n"));
+    memcpy(left->name, name, strlen(name));
 }
 
 void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee)

@@ -26,7 +26,7 @@ void tracee_leaves(struct ptracemeter *meter, struct tracee *tracee);
 void tracee_look(struct ptracemeter *meter, struct tracee *tracee);
 /* How often the stream has been preempted since it began. */
 uint64_t tracee_preempted(const struct tracee *tracee);
-void tracee_name(const struct tracee *tracee, char text[32]);
+void tracee_name(const struct tracee *tracee, char text[PROCESS_SHOWN_SIZE]);
 void tracee_falls_short(const struct tracee *tracee, struct shortfall *shortfall);
 
 /* The stream may have another name than its STREAM record says: repeats that. */

@@ -103,11 +103,9 @@ static void names_of(const uint64_t *pids, size_t count, char *text, size_t size
 
     text[0] = '\0';
     for (size_t i = 0; i < count && i < NAMED_MOST && length < size; i++) {
-        char name[32];
-        process_read((pid_t)pids[i], "comm", name, sizeof(name));
-        name[strcspn(name, "\n")] = '\0';
-        length += (size_t)snprintf(text + length, size - length, "%s%s[%" PRIu64 "]",
-                                   i == 0 ? "" : ", ", name, pids[i]);
+        char name[PROCESS_SHOWN_SIZE];
+        process_shown((pid_t)pids[i], name);
+        length += (size_t)snprintf(text + length, size - length, "%s%s", i == 0 ? "" : ", ", name);
     }
     if (count > NAMED_MOST && length < size)
         snprintf(text + length, size - length, " ...");
@@ -133,19 +131,21 @@ static void name_more(const struct acquiring *acquiring, pid_t pid, char text[64
                  children == count ? "children" : "descendants");
 }
 
-#define MASTERS_NAMED 3
+#define CHOSEN_NAMED 3
 
+/* Who gave a pid knows what it is; of a name or a group, what was found is said. */
 void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_SIZE])
 {
     size_t length = 0, named = 0;
 
     text[0] = '\0';
-    for (uint32_t i = 0; acquiring->more.count > 0 && i < acquiring->chosen.count; i++) {
+    for (uint32_t i = 0; i < acquiring->chosen.count; i++) {
         char name[64], more[64];
-        name_more(acquiring, (pid_t)acquiring->chosen.keys[i], more);
-        if (more[0] == '\0')
+        pid_t pid = (pid_t)acquiring->chosen.keys[i];
+        name_more(acquiring, pid, more);
+        if (more[0] == '\0' && process_choice_has_pid(acquiring->choice, pid))
             continue;
-        if (named++ == MASTERS_NAMED) {
+        if (named++ == CHOSEN_NAMED) {
             snprintf(text + length, ACQUIRED_TEXT_SIZE - length, " ...");
             return;
         }

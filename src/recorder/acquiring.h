@@ -50,7 +50,7 @@ int acquiring_begin(struct acquiring *acquiring, struct meter_interface *meter,
 #define SINCE_TEXT_SIZE 16
 void acquiring_since(struct meter_begun *begun, char text[SINCE_TEXT_SIZE]);
 
-/* After acquiring_begin. Which descendants were taken without being chosen: "nginx[812] and its 4 children, ..."; "": none. */
+/* After acquiring_begin. What was taken without having been named by pid: "nginx[812] and its 4 children, redis-server[900]"; "": nothing. */
 void acquiring_text(const struct acquiring *acquiring, char text[ACQUIRED_TEXT_SIZE]);
 
 /* Looks for processes that have started since, about once a second. Says which it takes. Returns 0, or a negative errno

@@ -207,21 +207,51 @@ static bool has_folder(const char *path, const char *name)
     return false;
 }
 
+#define COMMAND_MOST 131072 /* those of Java programs have some 10,000 letters */
+
 /* The properties by which a process may be chosen. */
 struct traits {
-    char name[64];           /* as ps(1) shows it */
-    char file[PATH_MAX];     /* the program file */
-    char command[NAME_SIZE]; /* line */
-    char cgroups[8192];      /* lines "0::/system.slice/redis.service", one for each hierarchy */
+    char name[64];              /* as ps(1) shows it */
+    char file[PATH_MAX];        /* the program file */
+    char command[COMMAND_MOST]; /* line */
+    char cgroups[8192];         /* lines "0::/system.slice/redis.service", one for each hierarchy */
 };
+
+#define ANCESTORS_MOST 64
+
+struct search {
+    struct process_choice *choice;
+    int (*found)(pid_t pid, void *context);
+    void *context;
+    struct traits traits; /* of the process that is looked at */
+    /* our own: `sudo dpm acquire --name X` has X in its command line, too */
+    pid_t ancestors[ANCESTORS_MOST];
+    size_t ancestor_count;
+};
+
+static void find_ancestors(struct search *search)
+{
+    pid_t pid = getppid();
+
+    while (pid > 0 && search->ancestor_count < ANCESTORS_MOST) {
+        search->ancestors[search->ancestor_count++] = pid;
+        pid = process_parent(pid);
+    }
+}
+
+static bool is_ancestor(const struct search *search, pid_t pid)
+{
+    for (size_t i = 0; i < search->ancestor_count; i++)
+        if (search->ancestors[i] == pid)
+            return true;
+    return false;
+}
 
 static void read_traits(pid_t pid, struct traits *traits)
 {
-    process_read(pid, "comm", traits->name, sizeof(traits->name));
-    traits->name[strcspn(traits->name, "\n")] = '\0';
+    process_name(pid, traits->name, sizeof(traits->name));
     process_program(pid, traits->file, sizeof(traits->file));
-    if (!command_line_read(pid, traits->command))
-        traits->command[0] = '\0';
+    command_line_read(pid, traits->command, sizeof(traits->command));
     process_read(pid, "cgroup", traits->cgroups, sizeof(traits->cgroups));
 }
 
@@ -250,44 +280,54 @@ static bool fits_cgroup(const struct chosen_word *word, const struct traits *tra
     return false;
 }
 
-static bool is_chosen(struct process_choice *choice, pid_t pid)
+static bool is_chosen(struct search *search, pid_t pid)
 {
-    struct traits traits;
     bool chosen = false;
 
-    read_traits(pid, &traits);
-    for (size_t i = 0; i < choice->word_count; i++) {
-        struct chosen_word *word = &choice->words[i];
-        if (word->by == CHOSEN_BY_NAME ? fits_name(word->text, &traits)
-                                       : fits_cgroup(word, &traits))
+    read_traits(pid, &search->traits);
+    for (size_t i = 0; i < search->choice->word_count; i++) {
+        struct chosen_word *word = &search->choice->words[i];
+        if (word->by == CHOSEN_BY_NAME
+                ? fits_name(word->text, &search->traits) && !is_ancestor(search, pid)
+                : fits_cgroup(word, &search->traits))
             chosen = word->fits = true;
     }
     return chosen;
 }
 
-struct search {
-    struct process_choice *choice;
-    int (*found)(pid_t pid, void *context);
-    void *context;
-};
-
 static int look_at(pid_t pid, void *context)
 {
     struct search *search = context;
 
-    return is_chosen(search->choice, pid) ? search->found(pid, search->context) : 0;
+    return is_chosen(search, pid) ? search->found(pid, search->context) : 0;
+}
+
+static int find_by_words(struct process_choice *choice, int (*found)(pid_t pid, void *context),
+                         void *context, struct problem *problem)
+{
+    struct search *search = calloc(1, sizeof(*search));
+    int result;
+
+    if (search == NULL)
+        return problem_set(problem, -ENOMEM, "out of memory");
+    search->choice = choice;
+    search->found = found;
+    search->context = context;
+    find_ancestors(search);
+    result = process_each(look_at, search, problem);
+    free(search);
+    return result;
 }
 
 int process_choice_find(struct process_choice *choice, int (*found)(pid_t pid, void *context),
                         void *context, struct problem *problem)
 {
-    struct search search = {choice, found, context};
     int result = 0;
 
     for (size_t i = 0; i < choice->pid_count && result >= 0; i++)
         result = found(choice->pids[i], context);
     if (result >= 0 && choice->word_count > 0)
-        result = process_each(look_at, &search, problem);
+        result = find_by_words(choice, found, context, problem);
     return result < 0 ? result : 0;
 }
 

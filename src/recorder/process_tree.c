@@ -47,8 +47,7 @@ static void read_names(struct tree_process *process)
     const char *slash = process_program(process->pid, path, sizeof(path)) ? strrchr(path, '/') : "";
 
     snprintf(process->program, sizeof(process->program), "%s", *slash == '\0' ? "" : slash + 1);
-    process_read(process->pid, "comm", process->name, sizeof(process->name));
-    process->name[strcspn(process->name, "\n")] = '\0';
+    process_name(process->pid, process->name, sizeof(process->name));
 }
 
 static int add(pid_t pid, void *context)

@@ -154,7 +154,7 @@ reports() {
 }
 for signal in $signals; do
     take_over --interval 200ms -o $signal.trace --name "${crowd##*/}" --name no-such-name -p $parent
-    check "it meters the processes of that name, and those of these numbers" grep -q '^dpm: metering 3 processes since [0-9:.]*$' err
+    check "it meters the processes of that name, and those of these numbers" grep -q "^dpm: metering 3 processes since [0-9:.]*: ${crowd##*/}\[[0-9]*\], ${crowd##*/}\[[0-9]*\]$" err
     check_equal "... a name without a process is then a note" "dpm: note: no process is named no-such-name" \
         "$(grep 'note: no process' err)"
     check_equal "... so are descendants that are left out, which are named" \
@@ -252,10 +252,15 @@ while not os.path.exists('over'):
     time.sleep(0.01)
 EOF
 rm -f over
-python3 talker-$$.py early 10 &
+# the name comes later than a NAME record has room for
+python3 -W "ignore:$(printf '%01000d' 0)" talker-$$.py early 10 &
 early=$!
 wait_for 30 test -e early.here
 take_over -o later.trace --kinds unix --name talker-$$.py
+check "a process is found by the name of its script, and named" \
+    grep -q "^dpm: metering 1 process since [0-9:.]*: python3.*\[$early\]$" err
+check_equal "a process that runs dpm with the name is none of that name" "dpm: no process is named no such-$$" \
+    "$(timeout 60 "$dpm" acquire --name "no such-$$" --duration 100ms 2>&1)"
 python3 ./talker-$$.py late 20 &
 late=$!
 check "a process of the chosen name that starts later is taken" \

@@ -100,7 +100,8 @@ iperf_agrees "--unit"
 
 long_ones || finish
 repeat recorded both --unit ${unit%.service} --cgroup "$container"
-check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes since TIME" "$(first_line err)"
+check_equal "both together, the cgroup by its folder" "dpm: metering 2 processes since TIME" "$(first_line err | sed 's/: [^:]*$//')"
+check "... which are named" grep -q "^dpm: metering.*: .*\[$iperf\]" err
 redis_agrees "both"
 iperf_agrees "both"
 
@@ -118,9 +119,9 @@ under_names() {
         exec timeout 60 '$dpm' acquire -o alias.trace --duration 100ms --unit $1" 2>&1 | first_line
     rm -rf alias.trace
 }
-check_equal "--unit follows an alias" "dpm: metering 1 process since TIME" "$(under_names "other-$unit")"
-check_equal "... its type need not be named" "dpm: metering 1 process since TIME" "$(under_names "other-${unit%.service}")"
-check_equal "... an alias of an alias" "dpm: metering 1 process since TIME" "$(under_names "third-$unit")"
+check_equal "--unit follows an alias" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "other-$unit")"
+check_equal "... its type need not be named" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "other-${unit%.service}")"
+check_equal "... an alias of an alias" "dpm: metering 1 process since TIME: iperf3[$iperf]" "$(under_names "third-$unit")"
 check_equal "... not in circles" 1 "$(under_names "ring-$unit" | grep -c "^dpm: no process is of the unit r[a-z]*-$unit$")"
 check_equal "... a unit of this name in an earlier folder is none" "dpm: no process is of the unit overridden-$unit" \
     "$(under_names "overridden-$unit")"

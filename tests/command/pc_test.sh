@@ -118,7 +118,7 @@ wait_for 30 sh -c "readlink /proc/$pid/exe | grep -q '/a-program-of-a-long-name$
 cp /bin/true new
 mv new a-program-of-a-long-name
 take_over -o upgraded.trace --name a-program-of-a-long-name
-check_equal "a program replaced before is found by its name" "dpm: metering 1 process since TIME" "$(first_line err)"
+check_equal "a program replaced before is found by its name" "dpm: metering 1 process since TIME: a-program-of-a-[$pid]" "$(first_line err)"
 echo >&3
 exec 3>&-
 wait $pid $acquirer
