@@ -415,6 +415,7 @@ int main(int argc, char **argv)
      * the threshold after the first such free and takes later tables from the heap, where they leave holes that are
      * often useless. */
     mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
+    launch_below_first_process();
     launch_settle();
     /* Characters in the user's encoding; numbers as in the C locale. */
     setlocale(LC_CTYPE, "");

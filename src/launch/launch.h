@@ -14,8 +14,12 @@
 #include <signal.h>
 #include <sys/types.h>
 
+/* As the first process of a container: returns in a new process, and the first one reaps orphans, hands signals on and
+ * exits as that one does. Otherwise it does nothing. Call it first in main. */
+void launch_below_first_process(void);
+
 /*
- * Call it first in main. It makes our own process independent of inherited settings; launched programs still get these
+ * Call it next in main. It makes our own process independent of inherited settings; launched programs still get these
  * unchanged.
  *   - A write beyond the file size limit (ulimit -f) fails, as on a full disk. It no longer raises SIGXFSZ, which would
  *     kill us and all processes traced by ptrace.

@@ -92,6 +92,29 @@ for shift in 100000 -300; do
     at_the_right_time shifted.trace
 done
 
+# As the first process of a container it has to reap what others leave.
+cat > orphans.sh <<'EOF'
+i=0
+while [ $i -lt 20 ]; do
+    (sleep 0.01 &)
+    i=$((i + 1))
+done
+left=20
+for i in $(seq 100); do
+    left=$(ps -A -o comm= | grep -c '^sleep')
+    [ "$left" != 0 ] || break
+    sleep 0.1
+done
+echo "$left"
+exit 3
+EOF
+unshare -pf --mount-proc true 2> /dev/null && for meter in kernel ptrace; do
+    status=0
+    timeout 100 unshare -pf --kill-child --mount-proc "$dpm" run --meter $meter -o orphans-$meter.trace --report report -- \
+        sh orphans.sh > orphans 2>&1 || status=$?
+    check_equal "as process 1, $meter meter: no orphan is left, and the program's status" "0, 3" "$(head -n 1 orphans), $status"
+done
+
 # pids are those that the user sees there, of all that is metered: of a namespace below it, too
 cat > numbers.sh << 'END'
     sleep 300 &
