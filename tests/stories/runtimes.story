@@ -148,6 +148,27 @@ client receives on c
 $ dpm why --requests --json trace
 jq: .requests.spent_on_ns | .interpreter_lock == 0 and near(.time_limit; 102e6)
 
+== Python in a shared library: a wait of another length before one that a thread ends is for a lock of the program
+process server pid 200 program /usr/local/bin/python3.12
+thread other of server
+outside client at 10.0.0.9
+tcp c: client > server ports 40001,80
+server accepts c
+client sends 10 on c
+server receives on c
+server sleeps 20ms in futex limit
+other idles until 25ms
+other computes 1ms
+server sleeps in futex until other
+server computes 1ms
+server sends 100 on c
+client receives on c
+client sends 10 on c
+server receives on c
+server sends 100 on c
+$ dpm why --requests --json trace
+jq: .requests.spent_on_ns | .interpreter_lock == 0 and near(.lock; 25.9e6)
+
 == Python: the next question waits while the server, which has answered, waits for the interpreter lock in its send
 | client  ask -- answered, ask . . . . . . . . . . . .  answered
 | server  o == SEND o |- take_gil 5 ms -|- 5 ms -|  o RECEIVE o SEND
