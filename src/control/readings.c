@@ -311,6 +311,7 @@ void found_done(struct analyses_found *found)
     causality_free(found->causality);
     elapsed_free(found->elapsed);
     lanes_free(found->lanes);
+    whatif_model_free(found->whatif);
     pauses_free(found->pauses);
     patterns_free(found->patterns);
 }

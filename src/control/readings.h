@@ -39,7 +39,8 @@ struct analyses_wanted {
     const struct critical_path_options *path;
     const struct causality_options *causality;
     bool elapsed;
-    bool lanes; /* needs `elapsed` */
+    bool lanes;  /* needs `elapsed` */
+    bool whatif; /* likewise */
     bool pauses;
     bool patterns;
     /* Draws the history and marks the path; needs `path`. `busiest`: if not all events fit, begin at the interval with
@@ -61,6 +62,7 @@ struct analyses_found {
     struct causality *causality;
     struct elapsed *elapsed;
     struct lanes *lanes;
+    struct whatif_model *whatif;
     struct pauses *pauses;
     struct patterns *patterns;
     uint64_t records;

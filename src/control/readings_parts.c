@@ -242,8 +242,11 @@ static int finish_requests(struct readings *readings, struct problem *problem)
 
 static int finish_elapsed(struct readings *readings, struct problem *problem)
 {
-    return elapsed_finish(readings->elapsed, &readings->found->elapsed) < 0 ? out_of_memory(problem)
-                                                                            : 0;
+    int result = elapsed_finish(readings->elapsed, &readings->found->elapsed);
+
+    if (result == 0 && readings->wanted->whatif)
+        result = whatif_model_new(readings->elapsed, &readings->found->whatif);
+    return result < 0 ? out_of_memory(problem) : 0;
 }
 
 static int finish_lanes(struct readings *readings, struct problem *problem)

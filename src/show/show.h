@@ -26,6 +26,7 @@
 #include "analysis/patterns/patterns.h"
 #include "analysis/pauses/pauses.h"
 #include "analysis/statistics/statistics.h"
+#include "analysis/whatif/whatif.h"
 #include "event/event.h"
 #include "history/history.h"
 
@@ -170,6 +171,13 @@ int show_elapsed(const struct elapsed *elapsed, const struct recorded *recorded,
 
 /* Prints all time of all threads as folded stacks, "machine;program;thread;kind;procedure MICROSECONDS", for flame graphs. */
 void show_profile_folded(const struct lanes *lanes, FILE *file);
+
+/* ---- what-ifs for requests ---- */
+
+/* Prints what was recorded, what the model makes of it, and what it would be then. `cpus`: of each machine; 0: not known.
+ * Returns 0 or -ENOMEM; write errors stay in the file. */
+int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,
+                FILE *file, const struct show_options *options);
 
 /* ---- the critical path (Miller: longest path) ---- */
 

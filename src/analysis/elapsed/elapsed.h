@@ -301,6 +301,35 @@ int elapsed_each_piece(const struct elapsed_analysis *analysis, elapsed_take_pie
 /* The same as rows, most time first; only `time`, `rows` and `by_kind` are filled. Free its rows. Returns 0 or -ENOMEM. */
 int elapsed_profile(const struct elapsed_analysis *analysis, struct elapsed_account *ret_account);
 
+/* ---- requests, each by itself: for models ---- */
+
+/* A part of a request. */
+struct elapsed_step {
+    uint64_t begin, end; /* by the first origin's clock */
+    enum elapsed_kind kind;
+    uint32_t detail; /* what, by whom: elapsed_step_row */
+};
+
+struct elapsed_followed {
+    uint64_t begin, end;
+    uint32_t client;                  /* a detail of the thread that asks; 0: it is not metered */
+    const struct elapsed_step *steps; /* in order of time, without gaps */
+    size_t step_count;
+};
+
+typedef int elapsed_take_request(void *context, const struct elapsed_followed *request);
+
+/* After elapsed_finish: the first `most` requests, by their beginning. Returns 0, -ENOMEM or what `take` returned. */
+int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed_take_request *take,
+                         void *context);
+
+/* The process and thread of a step's detail, and what it waits for. */
+struct elapsed_row elapsed_step_row(const struct elapsed_analysis *analysis, uint32_t detail);
+
+/* How many requests that thread received, and how many of them while it had not answered an earlier one. */
+void elapsed_step_received(const struct elapsed_analysis *analysis, uint32_t detail,
+                           uint32_t *ret_received, uint32_t *ret_beside);
+
 /* Processes the next event. Returns 0 or -ENOMEM, -ENOSPC, -EFBIG. */
 int elapsed_add(struct elapsed_analysis *analysis, const struct history_event *event);
 struct analysis elapsed_analysis(struct elapsed_analysis *analysis);

@@ -138,6 +138,8 @@ struct elapsed_thread {
     uint64_t before;       /* ... and before its first event, perhaps also before the recording */
     uint64_t unwalked;     /* ... and at most at the time that the walk has come to */
     uint32_t requests;     /* received by it and not answered yet */
+    uint32_t received;     /* requests, in all ... */
+    uint32_t beside;       /* ... while it had another one that was not answered yet */
     struct request closed; /* what it asked in vain at an end that is closed */
 };
 

@@ -239,6 +239,8 @@ static int note_request(struct elapsed_analysis *analysis, const struct history_
     exchange->received = index;
     exchange->is_received = true;
     exchange->thread = number_of_thread(analysis, event);
+    thread->received++;
+    thread->beside += thread->requests > 0;
     thread->requests++;
     /* that of a metered client was sent before the recording */
     if (!is_from_metered(event) && !event->joined)

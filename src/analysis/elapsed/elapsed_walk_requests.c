@@ -369,3 +369,80 @@ int elapsed_walk_requests(struct elapsed_analysis *analysis, struct elapsed_requ
     free(lengths);
     return result;
 }
+
+/* ---- each by itself ---- */
+
+/* The hops were found from the end backwards. */
+static int make_steps(const struct walk *walk, struct elapsed_step **ret_steps)
+{
+    struct elapsed_step *steps = calloc(walk->hop_count + 1, sizeof(*steps));
+
+    *ret_steps = steps;
+    for (size_t i = 0; steps != NULL && i < walk->hop_count; i++) {
+        const struct hop *hop = &walk->hops[walk->hop_count - 1 - i];
+        steps[i] = (struct elapsed_step){hop->begin, hop->end, hop->kind, hop->detail};
+    }
+    return steps == NULL ? -ENOMEM : 0;
+}
+
+static int give_request(struct elapsed_analysis *analysis, const struct request *request,
+                        elapsed_take_request *take, void *context)
+{
+    struct elapsed_account account = {0};
+    struct walk walk = {.analysis = analysis, .account = &account, .keeps_hops = true};
+    struct elapsed_step *steps = NULL;
+    const struct interval *first =
+        request->first == 0 ? NULL : interval_at(analysis, request->first);
+
+    walk_request(&walk, request);
+    int result = walk.failed ? -ENOMEM : make_steps(&walk, &steps);
+    if (result == 0) {
+        const struct elapsed_followed followed = {
+            .begin = walk.floor,
+            .end = walk.floor + account.time,
+            .client = first == NULL ? 0 : first->computes,
+            .steps = steps,
+            .step_count = walk.hop_count,
+        };
+        result = take(context, &followed);
+    }
+    free(steps);
+    int ended = walk_end(&walk);
+    free(account.rows);
+    return result != 0 ? result : ended;
+}
+
+int elapsed_each_request(struct elapsed_analysis *analysis, size_t most, elapsed_take_request *take,
+                         void *context)
+{
+    uint32_t count = analysis->requests.count;
+    struct length *order = calloc((size_t)count + 1, sizeof(*order));
+    int result = order == NULL ? -ENOMEM : 0;
+
+    for (uint32_t i = 0; i < count && order != NULL; i++)
+        order[i] = (struct length){request_at(analysis, i)->begin, i};
+    if (order != NULL)
+        qsort(order, count, sizeof(*order), by_length); /* of their beginnings */
+    for (uint32_t i = 0; i < count && i < most && result == 0; i++)
+        result = give_request(analysis, request_at(analysis, order[i].request), take, context);
+    free(order);
+    return result;
+}
+
+struct elapsed_row elapsed_step_row(const struct elapsed_analysis *analysis, uint32_t detail)
+{
+    const struct part part = {detail, ELAPSED_UNKNOWN, 0, 0};
+
+    return elapsed_row_of(analysis, &part);
+}
+
+void elapsed_step_received(const struct elapsed_analysis *analysis, uint32_t detail,
+                           uint32_t *ret_received, uint32_t *ret_beside)
+{
+    const struct detail *of = detail == 0 ? NULL : &analysis->details[detail - 1];
+    const struct elapsed_thread *thread =
+        of == NULL ? NULL : elapsed_find_thread(analysis, of->origin, of->stream);
+
+    *ret_received = thread == NULL ? 0 : thread->received;
+    *ret_beside = thread == NULL ? 0 : thread->beside;
+}

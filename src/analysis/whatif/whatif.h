@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whatif.h: what requests would take after a change, by simulating them.
+ *
+ *      recorded   client |--flight--|queued: 5 of 5 workers busy|==computes==|..timer..|--flight--|    think    |next ...
+ *      program    client  delay      ENTER php-fpm                CPU          delay     LEAVE delay
+ *      --replicas php-fpm=20: the same programs, but ENTER finds a free worker
+ *
+ * A request becomes a program: what it waited for keeps its length (delay), computing takes a CPU of its machine, and each
+ * process that it enters is a worker of a pool. Time in a queue is not kept: it comes out of the simulation. Clients are
+ * closed loops, as many as had requests in progress: each asks again as long after its answer as it did.
+ *
+ *      a pool    threads of one name, in processes of one name and command line
+ *      blocking  they have one request at a time: a worker is held from its first to its last step for it
+ *      a loop    they have several: a worker is held only while it computes, or waits for what is no message
+ *
+ * The requests without a change are simulated first, and must come out as recorded: `base`. How much of the time without a CPU
+ * is due to the program itself is chosen so that they do. What changes predict is scaled by recorded / base.
+ *
+ * The idea of asking a model of a recorded run is Miller's (what-ifs, 1984); closed queueing networks with recorded demands
+ * are those of Lazowska et al., Quantitative System Performance (1984), simulated instead of solved.
+ */
+#ifndef DPM_WHATIF_H
+#define DPM_WHATIF_H
+
+#include "analysis/elapsed/elapsed.h"
+
+/* ---- the model ---- */
+
+#define WHATIF_REQUESTS_MOST 50000u /* the first ones */
+
+struct whatif_party {
+    uint32_t origin, pid;
+    char name[STREAM_NAME_SIZE + 1];
+    char label[PROCESS_LABEL_SIZE]; /* as in struct elapsed_row */
+};
+
+struct whatif_pool {
+    uint32_t party; /* one of its processes */
+    char kind[STREAM_NAME_SIZE +
+              1];     /* of its threads: "worker"; "": they have no name of their own */
+    uint32_t workers; /* threads that did something for a request */
+    bool blocking;    /* each had one request at a time */
+    uint64_t visits;
+};
+
+struct whatif_model;
+
+/* After elapsed_finish. It needs the analysis no longer. Returns 0 or -ENOMEM. */
+int whatif_model_new(struct elapsed_analysis *analysis, struct whatif_model **ret_model);
+void whatif_model_free(struct whatif_model *model); /* NULL is allowed */
+
+/* ---- changes ---- */
+
+enum whatif_kind {
+    WHATIF_REPLICAS, /* a pool has `amount` workers */
+    WHATIF_WAIT,     /* waits of one kind, in processes of this name, take `amount` of their time */
+    WHATIF_SPEED,    /* processes of this name compute `amount` times as fast */
+    WHATIF_NO_HOLDBACK, /* no message waits for an acknowledgement (Nagle's algorithm) */
+    WHATIF_KEEP,        /* processes of this name connect no more to those of the second one */
+    WHATIF_MERGE, /* of the questions of one to the other in a request, only the first takes a round trip */
+};
+
+struct whatif_change {
+    enum whatif_kind kind;
+    const char *name; /* of a process, a script, or a part of a command line with a blank in it */
+    const char *to;   /* KEEP, MERGE */
+    double amount;
+    enum elapsed_kind wait;
+};
+
+/* ---- the answer ---- */
+
+struct whatif_figures {
+    uint64_t requests;
+    double per_second;
+    uint64_t median, p99; /* ns */
+    /* The pool or the CPUs that were busy for the largest share of the time; pool 0: CPUs. */
+    uint32_t busiest; /* index + 1 */
+    double busy;      /* 0 to 1 */
+    double waiting;   /* part of all requests' time that they waited for workers of pools, 0 to 1 */
+};
+
+struct whatif_answer {
+    struct whatif_figures recorded, base,
+        then;          /* `then` is scaled; what is busy and waits is not known of `recorded` */
+    double off;        /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
+    uint64_t left_out; /* requests beyond WHATIF_REQUESTS_MOST */
+    uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
+};
+
+/* `cpus`: of each machine. Errors: -ENOMEM; -EINVAL, with a line in `problem`: the trace cannot judge the change. */
+int whatif_ask(const struct whatif_model *model, const struct whatif_change *changes, size_t count,
+               uint32_t cpus, struct whatif_answer *ret_answer, struct problem *problem);
+
+size_t whatif_pools(const struct whatif_model *model, const struct whatif_pool **ret_pools);
+const struct whatif_party *whatif_party(const struct whatif_model *model, uint32_t party);
+
+#endif

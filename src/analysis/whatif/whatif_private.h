@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* whatif_private.h: the programs of requests. Private to whatif/. */
+#ifndef DPM_WHATIF_PRIVATE_H
+#define DPM_WHATIF_PRIVATE_H
+
+#include "analysis/whatif/whatif.h"
+
+/* A part of a request, as recorded. */
+struct whatif_step {
+    uint64_t time;
+    uint32_t party;  /* who computes or waits; in flight, queued: the receiver */
+    uint32_t thread; /* ... in which thread: index + 1; 0: not known, or on the way */
+    uint64_t queued; /* of `time`: in a queue, which the simulation makes anew */
+    bool polls;      /* a time limit of poll, epoll_wait ... */
+    uint8_t kind;    /* enum elapsed_kind */
+};
+
+enum whatif_op_type { OP_DELAY, OP_CPU, OP_NO_CPU, OP_ENTER, OP_LEAVE };
+
+struct whatif_op {
+    uint64_t time;
+    uint32_t of; /* DELAY, CPU, NO_CPU: party; ENTER, LEAVE: pool */
+    uint8_t type, kind;
+    uint8_t is_held; /* a message that waited for an acknowledgement, as it seems */
+};
+
+struct whatif_request {
+    uint64_t begin, end;
+    uint64_t think;  /* between the answer before, of the same slot, and this question */
+    uint32_t client; /* party */
+    uint32_t slot;
+    uint32_t next; /* of the slot: index + 1 */
+    uint32_t first_op, op_count, first_step, step_count;
+};
+
+/* One of as many as asked at the same time. */
+struct whatif_slot {
+    uint32_t client;      /* party */
+    uint32_t first, last; /* request: index + 1 */
+};
+
+struct whatif_thread {
+    uint32_t party;
+    char kind[STREAM_NAME_SIZE +
+              1]; /* its name without a number at its end; "": that of the process */
+    bool is_loop; /* it had several requests at a time */
+    bool works;   /* it did something for a request */
+    uint32_t pool;
+};
+
+struct whatif_model {
+    struct whatif_party *parties;
+    size_t party_count, party_room;
+    struct whatif_pool *pools;
+    size_t pool_count, pool_room;
+    struct whatif_thread *threads;
+    size_t thread_count, thread_room;
+    struct whatif_step *steps;
+    size_t step_count, step_room;
+    struct whatif_op *ops;
+    size_t op_count, op_room;
+    struct whatif_request *requests;
+    size_t request_count, request_room;
+    struct whatif_slot *slots;
+    size_t slot_count, slot_room;
+    uint64_t left_out;
+    uint32_t machines; /* highest origin + 1 */
+};
+
+/* What is simulated. The ops are as many as the model's, in the same places. */
+struct whatif_run {
+    const struct whatif_model *model;
+    const struct whatif_op *ops;
+    const uint32_t *workers; /* of each pool */
+    uint32_t cpus;           /* of each machine */
+    double no_cpu;           /* how much of the time without a CPU other programs caused, 0 to 1 */
+};
+
+/* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */
+int whatif_simulate(const struct whatif_run *run, uint64_t *latencies,
+                    struct whatif_figures *ret_figures);
+
+/* Median and 99th percentile (nearest ranks). Sorts the latencies. */
+void whatif_ranks(uint64_t *latencies, size_t count, struct whatif_figures *figures);
+
+#endif

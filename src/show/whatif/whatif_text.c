@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* whatif_text.c: what requests would take after a change: a table of now and then, or JSON. See show.h. */
+#include "show/show.h"
+#include "show/text/json.h"
+#include "show/text/table.h"
+#include "show/text/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- text ---- */
+
+static const struct table_column columns[] = {
+    {"", false, 0, false},    {"RECORDED", true, 0, false}, {"MODEL OF IT", true, 1, false},
+    {"THEN", true, 0, false}, {"CHANGE", true, 0, false},
+};
+
+/* "-75%", "x4.00": what is more than doubled is a factor. */
+static void change_text(double from, double to, char text[UNIT_SIZE])
+{
+    if (from <= 0)
+        snprintf(text, UNIT_SIZE, "-");
+    else if (to > 2 * from)
+        snprintf(text, UNIT_SIZE, "x%.2f", to / from);
+    else
+        snprintf(text, UNIT_SIZE, "%+.0f%%", 100 * (to / from - 1));
+}
+
+static int add_rate(struct table *table, const struct whatif_answer *answer)
+{
+    char cells[4][UNIT_SIZE];
+
+    snprintf(cells[0], UNIT_SIZE, "%.1f", answer->recorded.per_second);
+    snprintf(cells[1], UNIT_SIZE, "%.1f", answer->base.per_second);
+    snprintf(cells[2], UNIT_SIZE, "%.1f", answer->then.per_second);
+    change_text(answer->recorded.per_second, answer->then.per_second, cells[3]);
+    return table_add(table,
+                     (const char *const[]){"requests/s", cells[0], cells[1], cells[2], cells[3]});
+}
+
+static int add_latency(struct table *table, const char *name, uint64_t recorded, uint64_t base,
+                       uint64_t then)
+{
+    char cells[4][UNIT_SIZE];
+
+    show_duration(recorded, cells[0]);
+    show_duration(base, cells[1]);
+    show_duration(then, cells[2]);
+    change_text((double)recorded, (double)then, cells[3]);
+    return table_add(table, (const char *const[]){name, cells[0], cells[1], cells[2], cells[3]});
+}
+
+static int print_table(const struct whatif_answer *answer, FILE *file)
+{
+    struct table table;
+    int result = table_init(&table, file, columns, ARRAY_SIZE(columns));
+
+    if (result == 0)
+        result = add_rate(&table, answer);
+    if (result == 0)
+        result = add_latency(&table, "latency P50", answer->recorded.median, answer->base.median,
+                             answer->then.median);
+    if (result == 0)
+        result = add_latency(&table, "latency P99", answer->recorded.p99, answer->base.p99,
+                             answer->then.p99);
+    if (result == 0)
+        result = table_print(&table, file);
+    table_done(&table);
+    return result;
+}
+
+static void pool_text(const struct whatif_model *model, uint32_t pool, char text[PROCESS_NAME_SIZE])
+{
+    const struct whatif_pool *pools;
+
+    whatif_pools(model, &pools);
+    const struct whatif_party *party = whatif_party(model, pools[pool - 1].party);
+    if (party->label[0] != '\0')
+        show_text(party->label, PROCESS_NAME_SIZE - 1, text);
+    else
+        show_text(party->name, STREAM_NAME_SIZE, text);
+}
+
+static void print_busiest(const struct whatif_model *model, const struct whatif_figures *figures,
+                          const char *when, FILE *file)
+{
+    char name[PROCESS_NAME_SIZE] = "the CPUs", busy[UNIT_SIZE];
+
+    if (figures->busiest != 0)
+        pool_text(model, figures->busiest, name);
+    show_percent((uint64_t)(figures->busy * 1e6), 1000000, busy);
+    fprintf(file, "%s, %s%s %s busy for %s%% of the time", when,
+            figures->busiest == 0 ? "" : "the workers of ", name, "are", busy);
+    if (figures->waiting >= 0.01) {
+        show_percent((uint64_t)(figures->waiting * 1e6), 1000000, busy);
+        fprintf(file, ", and requests wait for a free worker for %s%% of theirs", busy);
+    }
+    fputs(". ", file);
+}
+
+static void print_pools(const struct whatif_model *model, const struct whatif_answer *answer,
+                        FILE *file)
+{
+    const struct whatif_pool *pools;
+    char name[PROCESS_NAME_SIZE];
+
+    whatif_pools(model, &pools);
+    if (answer->pool == 0)
+        return;
+    const struct whatif_pool *pool = &pools[answer->pool - 1];
+    pool_text(model, answer->pool, name);
+    fprintf(file, "%s has %u worker%s in the recording%s. ", name, pool->workers,
+            pool->workers == 1 ? "" : "s",
+            pool->blocking ? "" : ", each of which had several requests at a time");
+}
+
+#define OFF_MUCH 0.1
+
+static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
+{
+    char off[UNIT_SIZE], count[UNIT_SIZE];
+
+    show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
+    fprintf(file,
+            "Without a change the model is %s%% off what was recorded%s. It assumes that clients "
+            "ask again as soon as they did, that what is not changed takes as long as it did, and ",
+            off,
+            answer->off > OFF_MUCH ? ": do not rely on it, the figures are scaled by that" : "");
+    if (cpus == 0)
+        fputs("enough CPUs (how many there were was not recorded).", file);
+    else
+        fprintf(file, "%u CPU%s.", cpus, cpus == 1 ? "" : "s");
+    if (answer->left_out > 0) {
+        show_count(answer->left_out, count);
+        fprintf(file, " %s later requests are left out.", count);
+    }
+    fputs("\n", file);
+}
+
+static int print_text(const struct whatif_model *model, const struct whatif_answer *answer,
+                      uint32_t cpus, FILE *file)
+{
+    char count[COUNTED_SIZE];
+    struct folding folding;
+
+    show_counted(answer->recorded.requests, "request", count);
+    fprintf(file, "%s\n\n", count);
+    int result = print_table(answer, file);
+    fputs("\n", file);
+    FILE *into = folding_begin(&folding, file);
+    print_pools(model, answer, into);
+    print_busiest(model, &answer->base, "As recorded", into);
+    print_busiest(model, &answer->then, "Then", into);
+    print_trust(answer, cpus, into);
+    folding_end(&folding);
+    return result;
+}
+
+/* ---- JSON ---- */
+
+static json_t *figures_json(const struct whatif_model *model, const struct whatif_figures *figures,
+                            bool is_simulated)
+{
+    char name[PROCESS_NAME_SIZE] = "";
+    json_t *object =
+        json_pack("{s:f,s:o,s:o}", "requests_per_second", figures->per_second, "latency_p50_ns",
+                  json_count(figures->median), "latency_p99_ns", json_count(figures->p99));
+
+    if (!is_simulated || object == NULL)
+        return object;
+    if (figures->busiest != 0)
+        pool_text(model, figures->busiest, name);
+    if (json_object_set_new(object, "busiest",
+                            figures->busiest == 0 ? json_string("cpus") : json_string(name)) < 0 ||
+        json_object_set_new(object, "busy", json_real(figures->busy)) < 0 ||
+        json_object_set_new(object, "waiting_for_workers", json_real(figures->waiting)) < 0) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+static json_t *pool_json(const void *context, size_t index)
+{
+    const struct whatif_model *model = context;
+    const struct whatif_pool *pools;
+    char name[PROCESS_NAME_SIZE];
+
+    whatif_pools(model, &pools);
+    pool_text(model, (uint32_t)index + 1, name);
+    return json_pack("{s:s,s:o,s:b,s:o}", "name", name, "workers", json_count(pools[index].workers),
+                     "one_request_at_a_time", pools[index].blocking, "visits",
+                     json_count(pools[index].visits));
+}
+
+static int print_json(const struct whatif_model *model, const struct whatif_answer *answer,
+                      uint32_t cpus, FILE *file)
+{
+    const struct whatif_pool *pools;
+    size_t count = whatif_pools(model, &pools);
+
+    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:o,s:o,s:o}", "requests",
+                                json_count(answer->recorded.requests), "recorded",
+                                figures_json(model, &answer->recorded, false), "model",
+                                figures_json(model, &answer->base, true), "then",
+                                figures_json(model, &answer->then, true), "off", answer->off,
+                                "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                                json_count(answer->left_out), "pools",
+                                json_array_of(model, count, pool_json)),
+                      JSON_INDENT(1) | JSON_ENCODE_ANY, file);
+}
+
+int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,
+                FILE *file, const struct show_options *options)
+{
+    return options->json ? print_json(model, answer, cpus, file)
+                         : print_text(model, answer, cpus, file);
+}
