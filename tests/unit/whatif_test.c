@@ -247,7 +247,7 @@ struct naive_client {
     double left;          /* of what it does; computing: work */
     double began, ready;
     bool computes, thinks;
-    int queue;   /* pool; -1: none */
+    int queue; /* pool; -1: none */
     double since;
 };
 
@@ -391,8 +391,8 @@ static void random_programs_end_as_naively_evaluated(void **state)
     for (int round = 0; round < 200; round++) {
         struct world world;
         struct naive naive = {.world = &world, .cpus = 1 + (double)random_below(&seed, 3)};
-        make_world(&world, 1 + (uint32_t)random_below(&seed, 8), 1 + (uint32_t)random_below(&seed, 6),
-                   3);
+        make_world(&world, 1 + (uint32_t)random_below(&seed, 8),
+                   1 + (uint32_t)random_below(&seed, 6), 3);
         for (uint32_t i = 0; i < world.model.request_count; i++) {
             world.model.requests[i].think = random_below(&seed, 1000000007);
             add_program(&world, i, &seed);

@@ -18,6 +18,7 @@ static bool is_named(const struct whatif_party *party, const char *name)
 
 struct changing {
     const struct whatif_model *model;
+    bool *is_one, *is_other; /* [party]: whether the change names it; the second name of two */
     struct whatif_op *ops;
     uint32_t *workers;
     struct problem *problem;
@@ -35,7 +36,7 @@ static int change_replicas(struct changing *changing, const struct whatif_change
     bool found = false;
 
     for (size_t i = 0; i < model->pool_count; i++) {
-        if (!is_named(&model->parties[model->pools[i].party], change->name))
+        if (!changing->is_one[model->pools[i].party])
             continue;
         changing->workers[i] = (uint32_t)change->amount;
         if (!found)
@@ -47,6 +48,16 @@ static int change_replicas(struct changing *changing, const struct whatif_change
                            change->name);
 }
 
+/* Who does not sleep needs no CPU to wake up. */
+static void drop_awakening(struct changing *changing, size_t at)
+{
+    size_t next = at + 1;
+
+    if (next < changing->model->op_count && changing->ops[next].type == OP_NO_CPU &&
+        changing->ops[next].of == changing->ops[at].of)
+        changing->ops[next].time = 0;
+}
+
 static int change_wait(struct changing *changing, const struct whatif_change *change)
 {
     const struct whatif_model *model = changing->model;
@@ -54,13 +65,15 @@ static int change_wait(struct changing *changing, const struct whatif_change *ch
 
     for (size_t i = 0; i < model->op_count; i++) {
         struct whatif_op *op = &changing->ops[i];
-        if (op->type != OP_DELAY || !is_named(&model->parties[op->of], change->name))
+        if (op->type != OP_DELAY || !changing->is_one[op->of])
             continue;
         named = true;
         if (op->kind != change->wait)
             continue;
         found = true;
         op->time = (uint64_t)((double)op->time * change->amount);
+        if (change->amount == 0)
+            drop_awakening(changing, i);
     }
     if (found)
         return 0;
@@ -77,7 +90,7 @@ static int change_speed(struct changing *changing, const struct whatif_change *c
 
     for (size_t i = 0; i < model->op_count; i++) {
         struct whatif_op *op = &changing->ops[i];
-        if (op->type != OP_CPU || !is_named(&model->parties[op->of], change->name))
+        if (op->type != OP_CPU || !changing->is_one[op->of])
             continue;
         found = true;
         op->time = (uint64_t)((double)op->time / change->amount);
@@ -138,16 +151,16 @@ static bool is_connecting(const struct whatif_op *op)
     return op->kind == ELAPSED_CONNECT || op->kind == ELAPSED_RESENT_SYN;
 }
 
-/* The pool that is entered next in the request; NULL: none. */
-static const struct whatif_party *next_entered(const struct changing *changing,
-                                               const struct whatif_request *request, uint32_t at)
+/* Whether the pool that is entered next in the request is one that the change names. */
+static bool enters_other(const struct changing *changing, const struct whatif_request *request,
+                         uint32_t at)
 {
     const struct whatif_model *model = changing->model;
 
     for (; at < request->op_count; at++)
         if (model->ops[request->first_op + at].type == OP_ENTER)
-            return &model->parties[model->pools[model->ops[request->first_op + at].of].party];
-    return NULL;
+            return changing->is_other[model->pools[model->ops[request->first_op + at].of].party];
+    return false;
 }
 
 static int change_connections(struct changing *changing, const struct whatif_change *change)
@@ -159,10 +172,8 @@ static int change_connections(struct changing *changing, const struct whatif_cha
         const struct whatif_request *request = &model->requests[i];
         for (uint32_t k = 0; k < request->op_count; k++) {
             struct whatif_op *op = &changing->ops[request->first_op + k];
-            const struct whatif_party *to =
-                is_connecting(op) ? next_entered(changing, request, k) : NULL;
-            if (to == NULL || !is_named(&model->parties[op->of], change->name) ||
-                !is_named(to, change->to))
+            if (!is_connecting(op) || !changing->is_one[op->of] ||
+                !enters_other(changing, request, k))
                 continue;
             op->time = 0;
             found = true;
@@ -180,22 +191,17 @@ static bool is_of_trip(const struct whatif_op *op)
 }
 
 /* The trips of `name` to `to` in one request: all but the first lose what the way takes. */
-static bool merge_trips(struct changing *changing, const struct whatif_request *request,
-                        const struct whatif_change *change)
+static bool merge_trips(struct changing *changing, const struct whatif_request *request)
 {
-    const struct whatif_model *model = changing->model;
     unsigned trips = 0;
     bool found = false;
 
     for (uint32_t k = 0; k < request->op_count; k++) {
         struct whatif_op *op = &changing->ops[request->first_op + k];
         bool is_there = op->type != OP_ENTER && op->type != OP_LEAVE && is_of_trip(op);
-        if (is_there && op->kind == ELAPSED_IN_FLIGHT &&
-            is_named(&model->parties[op->of], change->to))
+        if (is_there && op->kind == ELAPSED_IN_FLIGHT && changing->is_other[op->of])
             trips++;
-        if (!is_there || trips < 2 ||
-            (!is_named(&model->parties[op->of], change->to) &&
-             !is_named(&model->parties[op->of], change->name)))
+        if (!is_there || trips < 2 || (!changing->is_other[op->of] && !changing->is_one[op->of]))
             continue;
         op->time = 0;
         found = true;
@@ -208,7 +214,7 @@ static int change_trips(struct changing *changing, const struct whatif_change *c
     bool found = false;
 
     for (size_t i = 0; i < changing->model->request_count; i++)
-        found = merge_trips(changing, &changing->model->requests[i], change) || found;
+        found = merge_trips(changing, &changing->model->requests[i]) || found;
     return found ? 0
                  : nothing(changing,
                            "no request had two questions of %s to that process, one after the "
@@ -218,6 +224,11 @@ static int change_trips(struct changing *changing, const struct whatif_change *c
 
 static int apply(struct changing *changing, const struct whatif_change *change)
 {
+    for (size_t i = 0; i < changing->model->party_count; i++) {
+        const struct whatif_party *party = &changing->model->parties[i];
+        changing->is_one[i] = change->name != NULL && is_named(party, change->name);
+        changing->is_other[i] = change->to != NULL && is_named(party, change->to);
+    }
     switch (change->kind) {
     case WHATIF_REPLICAS:
         return change_replicas(changing, change);
@@ -355,13 +366,16 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
         .model = model,
         .ops = calloc(model->op_count + 1, sizeof(*changing.ops)),
         .workers = calloc(model->pool_count + 1, sizeof(*changing.workers)),
+        .is_one = calloc(model->party_count + 1, sizeof(*changing.is_one)),
+        .is_other = calloc(model->party_count + 1, sizeof(*changing.is_other)),
         .problem = problem,
         .answer = ret_answer,
     };
-    int result =
-        latencies == NULL || before == NULL || changing.ops == NULL || changing.workers == NULL
-            ? -ENOMEM
-            : 0;
+    int result = latencies == NULL || before == NULL || changing.ops == NULL ||
+                         changing.workers == NULL || changing.is_one == NULL ||
+                         changing.is_other == NULL
+                     ? -ENOMEM
+                     : 0;
 
     *ret_answer = (struct whatif_answer){.left_out = model->left_out};
     if (result == 0 && model->request_count == 0)
@@ -384,5 +398,7 @@ int whatif_ask(const struct whatif_model *model, const struct whatif_change *cha
     free(before);
     free(changing.ops);
     free(changing.workers);
+    free(changing.is_one);
+    free(changing.is_other);
     return result;
 }

@@ -188,9 +188,10 @@ static json_t *pool_json(const void *context, size_t index)
 
     whatif_pools(model, &pools);
     pool_text(model, (uint32_t)index + 1, name);
-    return json_pack("{s:s,s:o,s:b,s:o}", "name", name, "workers", json_count(pools[index].workers),
-                     "one_request_at_a_time", pools[index].blocking, "visits",
-                     json_count(pools[index].visits));
+    return json_pack("{s:s,s:o,s:o,s:b,s:o}", "name", name, "threads",
+                     json_text(pools[index].kind, STREAM_NAME_SIZE), "workers",
+                     json_count(pools[index].workers), "one_request_at_a_time",
+                     pools[index].blocking, "visits", json_count(pools[index].visits));
 }
 
 static int print_json(const struct whatif_model *model, const struct whatif_answer *answer,

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+# What requests would take after a change: dpm whatif. The simulation itself is held against theory in tests/unit/whatif_test.c.
+
+== two clients share one worker; two workers would have each of them at once
+| one     ask --- 20 ms ---. ask ...
+| two     ask ............. --- 20 ms ---
+| server      == for one ===== for two ===
+process one launched
+process two created by one
+process server pid 200
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+one sends 10 on c1
+two sends 10 on c2
+20 times
+    server receives on c1
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c1
+    one receives on c1
+    one sends 10 on c1
+    server receives on c2
+    server sleeps 20ms in clock_nanosleep
+    server sends 10 on c2
+    two receives on c2
+    two sends 10 on c2
+end
+one ends
+two ends
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and .off < 0.03 and near(.then.latency_p50_ns; 20e6) and
+    .then.requests_per_second > 1.9 * .recorded.requests_per_second and .pools[0].workers == 1 and .pools[0].one_request_at_a_time
+$ dpm whatif --replicas server=2 trace
+says: server has 1 worker in the recording. As recorded, the workers of server are busy for
+$ dpm whatif --json --wait server,timer=0.5 trace
+jq: near(.then.latency_p50_ns; 20e6)
+$ dpm whatif --replicas nobody=2 trace
+exits: 1
+says: no process named nobody answered a request in this recording
+$ dpm whatif --wait server,disk=0.5 trace
+exits: 1
+says: no request waited for that in a process named server
+
+== threads of a pool behind one that receives: what the others are at work on is the queue
+process one launched
+process two created by one
+process server pid 200
+thread worker of server
+tcp c1: one > server ports 40001,80
+tcp c2: two > server ports 40002,80
+one connects c1
+server accepts c1
+two connects c2
+server accepts c2
+10 times
+    one sends 10 on c1
+    two sends 10 on c2
+    server receives on c1
+    worker sleeps in futex until server
+    server receives on c2
+    worker sleeps 20ms in clock_nanosleep
+    worker sends 10 on c1
+    one receives on c1
+    one idles 25ms
+    worker sleeps 20ms in clock_nanosleep
+    worker sends 10 on c2
+    two receives on c2
+    two idles 5ms
+    server idles 45ms
+end
+one ends
+two ends
+$ dpm whatif --json --replicas server=2 trace
+jq: near(.recorded.latency_p99_ns; 40e6) and near(.model.latency_p99_ns; 40e6) and
+    near(.then.latency_p99_ns; 20e6)
+jq: any(.pools[]; .workers == 1 and .one_request_at_a_time)
+
+== Nagle's algorithm holds back the second of two sends
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+15 times
+    client sends 70 on c
+    server receives on c
+    server sends 150 on c
+    server sends 1000 on c held 40ms
+    client receives 150 on c
+    client receives 1000 on c
+    client idles 10ms
+end
+client ends
+$ dpm whatif --json --no-holdback trace
+jq: near(.recorded.latency_p50_ns; 40e6) and .then.latency_p50_ns < 1e6 and .off < 0.02
+
+== a server that computes, and one that waits for the disk
+process client launched
+process server pid 200
+tcp c: client > server
+client connects c
+server accepts c
+10 times
+    client sends 70 on c
+    server receives on c
+    server computes 30ms
+    server sleeps 10ms in fdatasync uninterruptible
+    server sends 150 on c
+    client receives on c
+end
+client ends
+$ dpm whatif --json --speed server=3 trace
+jq: near(.recorded.latency_p50_ns; 40e6) and near(.then.latency_p50_ns; 20e6) and .then.busiest == "server"
+$ dpm whatif --json --wait server,disk=0 --speed server=3 trace
+jq: near(.then.latency_p50_ns; 10e6)
+$ dpm whatif --no-holdback trace
+exits: 1
+says: no message of a request was in flight for as long as an acknowledgement is delayed
+
+== five questions in each request, one after the other
+process client launched
+process front pid 200
+process back pid 300
+tcp c: client > front ports 40001,80
+tcp d: front > back ports 50001,5432 latency 1ms
+client connects c
+front accepts c
+front connects d
+back accepts d
+10 times
+    client sends 70 on c
+    front receives on c
+    5 times
+        front sends 20 on d
+        back receives on d
+        back computes 2ms
+        back sends 50 on d
+        front receives on d
+    end
+    front sends 150 on c
+    client receives on c
+end
+client ends
+$ dpm whatif --json --merge 'front>back' trace
+jq: near(.recorded.latency_p50_ns; 20e6) and near(.then.latency_p50_ns; 12e6) and .off < 0.02
