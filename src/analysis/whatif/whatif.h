@@ -15,7 +15,8 @@
  *      a loop    they have several: a worker is held only while it computes, or waits for what is no message
  *
  * The requests without a change are simulated first, and must come out as recorded: `base`. How much of the time without a CPU
- * is due to the program itself is chosen so that they do. What changes predict is scaled by recorded / base.
+ * is due to the program itself is chosen so that they do, or how much of the time in queues is due to work that is part of no
+ * request. What changes predict is scaled by recorded / base.
  *
  * The idea of asking a model of a recorded run is Miller's (what-ifs, 1984); closed queueing networks with recorded demands
  * are those of Lazowska et al., Quantitative System Performance (1984), simulated instead of solved.
@@ -83,8 +84,10 @@ struct whatif_figures {
 
 struct whatif_answer {
     struct whatif_figures recorded, base,
-        then;          /* `then` is scaled; what is busy and waits is not known of `recorded` */
-    double off;        /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
+        then;   /* `then` is scaled; what is busy and waits is not known of `recorded` */
+    double off; /* by how much `base` differs from what was recorded, at most: 0.1 is 10 % */
+    double
+        kept; /* part of the time in queues that is due to work for no request of the recording, and stays */
     uint64_t left_out; /* requests beyond WHATIF_REQUESTS_MOST */
     uint32_t pool;     /* REPLICAS: index + 1 of the first one that was changed */
 };

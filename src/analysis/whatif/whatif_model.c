@@ -591,6 +591,14 @@ static void add_time(struct programming *programming, const struct whatif_step *
     add_op(programming, op);
 }
 
+static void add_queue(struct programming *programming, const struct whatif_step *step)
+{
+    end_loop(programming, 0);
+    add_op(programming,
+           (struct whatif_op){
+               .type = OP_QUEUED, .time = step->queued, .of = step->party, .kind = ELAPSED_QUEUED});
+}
+
 /* What the thread of the loop does for this request; before it, whatever it does for others comes to its end. */
 static void add_loop_step(struct programming *programming, const struct whatif_step *step)
 {
@@ -626,6 +634,8 @@ static void make_program(struct programming *programming, struct whatif_request 
     find_extents(model, request, programming->extents);
     for (uint32_t i = 0; i < request->step_count && !programming->failed; i++) {
         const struct whatif_step *step = &model->steps[request->first_step + i];
+        if (step->queued > 0)
+            add_queue(programming, step);
         if (step->queued == step->time)
             continue;
         if (!is_own(request, step)) {

@@ -15,11 +15,18 @@ struct whatif_step {
     uint8_t kind;    /* enum elapsed_kind */
 };
 
-enum whatif_op_type { OP_DELAY, OP_CPU, OP_NO_CPU, OP_ENTER, OP_LEAVE };
+enum whatif_op_type {
+    OP_DELAY,
+    OP_CPU,
+    OP_NO_CPU,
+    OP_QUEUED, /* as recorded: mostly replaced by what the simulation makes of ENTER */
+    OP_ENTER,
+    OP_LEAVE,
+};
 
 struct whatif_op {
     uint64_t time;
-    uint32_t of; /* DELAY, CPU, NO_CPU: party; ENTER, LEAVE: pool */
+    uint32_t of; /* DELAY, CPU, NO_CPU, QUEUED: party; ENTER, LEAVE: pool */
     uint8_t type, kind;
     uint8_t is_held; /* a message that waited for an acknowledgement, as it seems */
 };
@@ -74,6 +81,7 @@ struct whatif_run {
     const uint32_t *workers; /* of each pool */
     uint32_t cpus;           /* of each machine */
     double no_cpu;           /* how much of the time without a CPU other programs caused, 0 to 1 */
+    double queued; /* how much of the time in queues is due to what no request shows, 0 to 1 */
 };
 
 /* `latencies`: [request]. Returns 0, -ENOMEM, or -EDEADLK: workers wait for each other. */

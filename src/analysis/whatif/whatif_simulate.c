@@ -240,6 +240,9 @@ static void go_on(struct simulation *simulation, uint32_t slot)
         case OP_NO_CPU:
             time *= simulation->run->no_cpu;
             break;
+        case OP_QUEUED:
+            time *= simulation->run->queued;
+            break;
         case OP_DELAY:
             break;
         }

@@ -114,7 +114,8 @@ static void print_pools(const struct whatif_model *model, const struct whatif_an
             pool->blocking ? "" : ", each of which had several requests at a time");
 }
 
-#define OFF_MUCH 0.1
+#define OFF_MUCH    0.1
+#define KEPT_LITTLE 0.01
 
 static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE *file)
 {
@@ -123,13 +124,21 @@ static void print_trust(const struct whatif_answer *answer, uint32_t cpus, FILE 
     show_percent((uint64_t)(answer->off * 1e6), 1000000, off);
     fprintf(file,
             "Without a change the model is %s%% off what was recorded%s. It assumes that clients "
-            "ask again as soon as they did, that what is not changed takes as long as it did, and ",
+            "ask again as soon as they did, that what is not changed takes as long as it did, ",
             off,
             answer->off > OFF_MUCH ? ": do not rely on it, the figures are scaled by that" : "");
+    if (answer->kept > KEPT_LITTLE) {
+        show_percent((uint64_t)(answer->kept * 1e6), 1000000, off);
+        fprintf(file,
+                "that the %s%% of the time in queues that no recorded request explains stay (so "
+                "the gain may "
+                "be larger), ",
+                off);
+    }
     if (cpus == 0)
-        fputs("enough CPUs (how many there were was not recorded).", file);
+        fputs("and enough CPUs (how many there were was not recorded).", file);
     else
-        fprintf(file, "%u CPU%s.", cpus, cpus == 1 ? "" : "s");
+        fprintf(file, "and %u CPU%s.", cpus, cpus == 1 ? "" : "s");
     if (answer->left_out > 0) {
         show_count(answer->left_out, count);
         fprintf(file, " %s later requests are left out.", count);
@@ -200,15 +209,15 @@ static int print_json(const struct whatif_model *model, const struct whatif_answ
     const struct whatif_pool *pools;
     size_t count = whatif_pools(model, &pools);
 
-    return json_print(json_pack("{s:o,s:o,s:o,s:o,s:f,s:o,s:o,s:o}", "requests",
-                                json_count(answer->recorded.requests), "recorded",
-                                figures_json(model, &answer->recorded, false), "model",
-                                figures_json(model, &answer->base, true), "then",
-                                figures_json(model, &answer->then, true), "off", answer->off,
-                                "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
-                                json_count(answer->left_out), "pools",
-                                json_array_of(model, count, pool_json)),
-                      JSON_INDENT(1) | JSON_ENCODE_ANY, file);
+    return json_print(
+        json_pack("{s:o,s:o,s:o,s:o,s:f,s:f,s:o,s:o,s:o}", "requests",
+                  json_count(answer->recorded.requests), "recorded",
+                  figures_json(model, &answer->recorded, false), "model",
+                  figures_json(model, &answer->base, true), "then",
+                  figures_json(model, &answer->then, true), "off", answer->off, "queues_kept",
+                  answer->kept, "cpus", cpus == 0 ? json_null() : json_count(cpus), "left_out",
+                  json_count(answer->left_out), "pools", json_array_of(model, count, pool_json)),
+        JSON_INDENT(1) | JSON_ENCODE_ANY, file);
 }
 
 int show_whatif(const struct whatif_model *model, const struct whatif_answer *answer, uint32_t cpus,
