@@ -13,6 +13,7 @@
 #ifndef DPM_HOSTS_H
 #define DPM_HOSTS_H
 
+#include "conduct/conduct.h"
 #include "control/hosts_copies.h"
 #include "control/hosts_live.h"
 #include "control/hosts_options.h"
@@ -26,19 +27,22 @@
 
 #define HOSTS_RECORDING FILTER_MAIN
 
-#define CALL_MS 60000 /* time for an answer: loading the meter may take seconds */
-
 /* One host. */
 struct metered_host {
     struct remote_host *remote;
     bool opened;     /* it has a recording */
+    bool leaves;     /* it refuses what it was asked for: its agent ends */
+    bool refused;    /* it had one, of which nothing came: it may not meter what was asked for */
     bool idle;       /* no metered process lives there */
     bool settled;    /* it has said what it recorded, at the end */
     bool ended;      /* its recording */
     bool cut;        /* its recording ended by itself, or out of reach: records may be missing */
     bool agent_died; /* another one goes on with what it left, but knows nothing of its processes */
     bool stored;     /* what it recorded is waited for, or has come */
+    bool arrived;    /* all of it is stored, as far as it was sent */
+    uint64_t until;  /* what is stored goes up to here, ns since 1970; 0: not known */
     json_t *notes;   /* on its recording, not said yet; or NULL */
+    json_t *said;    /* those that were, as keys: each is said once */
     /* the version of the rules that it has, and that was sent last ... */
     uint32_t rules_told, rules_sent;
     bool rules_asked;  /* ... whose answer is to come */
@@ -55,7 +59,7 @@ struct hosts {
     unsigned interrupts;
     int last_signal;
     bool all_or_none; /* one host that fails ends everything */
-    struct remote *remote;
+    struct conduct *conduct;
     struct metered_host *list; /* in the order of the command line */
     size_t count;
     struct hosts_copies *copies;
@@ -71,8 +75,8 @@ struct hosts {
     bool broken;   /* the server has not answered for so long that the hosts were left out */
     void *context; /* the command's */
     /* what `dpm run` does with notices and output; NULL: nothing */
-    void (*message)(struct hosts *hosts, struct metered_host *host,
-                    const struct fabric_message *message);
+    void (*happens)(struct hosts *hosts, struct metered_host *host,
+                    const struct conduct_event *event);
     /* what it does with the first signals; NULL: any signal ends the recording */
     void (*interrupted)(struct hosts *hosts, int signal);
 };
@@ -111,8 +115,8 @@ void hosts_rules_end(struct hosts *hosts);
 /* Waits for what happens, `timeout_ms` at most. */
 void hosts_poll(struct hosts *hosts, int timeout_ms);
 
-/* hosts_server.c. Every few seconds, `passed` ns after the last time: makes space in the server's store; leaves all hosts out
- * if it has answered nothing for too long. */
+/* hosts_server.c. Every few seconds, `passed` ns after the last time: leaves all hosts out if the server has answered nothing
+ * for too long. */
 void hosts_look_at_server(struct hosts *hosts, uint64_t passed);
 
 /* How many hosts record, and how many of them have no metered process any more. */
@@ -124,11 +128,17 @@ uint64_t hosts_processes(const struct hosts *hosts);
 /* Prints a line about a host. */
 void hosts_say(struct hosts *hosts, const struct remote_host *host, const char *line);
 
-/* hosts_notes.c. Prints the `notes` of an answer. */
+/* hosts_notes.c. Prints a note, unless it was printed. */
+void hosts_say_note(struct hosts *hosts, const struct metered_host *host, const char *text);
+
+/* Prints the `notes` of an answer. */
 void hosts_say_notes(struct hosts *hosts, const struct metered_host *host, json_t *result);
 
 /* Prints the notes that the hosts have, and forgets them. A note that all hosts have is printed once. */
 void hosts_say_common_notes(struct hosts *hosts);
+
+/* Whether it is known how many records of the host are lost, once hosts_end has returned. */
+bool hosts_loss_known(const struct metered_host *host);
 
 /* Ends the recordings, and waits for all packets. Ends the agents. Returns 0, or -EIO: something is missing, and was
  * reported. */

@@ -17,17 +17,13 @@
 
 /* ---- recordings ---- */
 
-static void take_end(void *context, struct remote_host *remote, int error, int code, json_t *result,
-                     const char *line)
+static void take_end(void *context, struct remote_host *remote, const struct conduct_answer *answer)
 {
-    size_t *waiting = context;
     struct metered_host *host = remote->context;
-    json_t *trace = json_object_get(result, "trace");
+    json_t *trace = json_object_get(answer->result, "trace");
 
-    (void)code;
-    (void)line;
-    (*waiting)--;
-    if (error < 0)
+    (void)context;
+    if (answer->error < 0)
         return;
     host->ended = host->settled = true;
     host->records = (uint64_t)json_integer_value(json_object_get(trace, "records"));
@@ -35,47 +31,51 @@ static void take_end(void *context, struct remote_host *remote, int error, int c
     host->stored = json_is_true(json_object_get(trace, "begun"));
 }
 
-/* Waits for answers, at most until the user is tired of it. */
-static void await(struct hosts *hosts, const size_t *waiting)
+static bool is_recorded(void *context, struct remote_host *remote)
 {
-    unsigned interrupts = hosts->interrupts;
+    const struct metered_host *host = remote->context;
 
-    while (*waiting > 0 && hosts->interrupts < interrupts + 2)
-        hosts_poll(hosts, 100);
-    if (*waiting > 0)
-        remote_drop_calls(hosts->remote);
+    (void)context;
+    return host->opened && remote->state != REMOTE_OUT;
 }
 
+static json_t *name_recording(void *context, struct remote_host *remote)
+{
+    (void)context;
+    (void)remote;
+    return json_pack("{s:s}", "recording", HOSTS_RECORDING);
+}
+
+/* Waits at most until the user is tired of it. */
 static void end_recordings(struct hosts *hosts)
 {
-    size_t waiting = 0;
-
-    for (size_t i = 0; i < hosts->count; i++) {
-        struct metered_host *host = &hosts->list[i];
-        if (!host->opened || host->remote->state == REMOTE_OUT)
-            continue;
-        waiting++;
-        remote_call(hosts->remote, host->remote, "recording.end",
-                    json_pack("{s:s}", "recording", HOSTS_RECORDING), CALL_MS, take_end, &waiting);
-    }
-    await(hosts, &waiting);
+    conduct_set_patience(hosts->conduct, 2);
+    conduct_ask_all(hosts->conduct, &(struct conduct_question){.method = "recording.end",
+                                                               .asks = is_recorded,
+                                                               .params = name_recording,
+                                                               .took = take_end});
 }
 
-/* Whether each host has said what it recorded. */
-static bool all_whole(struct hosts *hosts)
+/* Names those that did not say what they recorded. */
+static void say_cut(struct hosts *hosts)
 {
-    bool all = true;
-
     for (size_t i = 0; i < hosts->count; i++) {
         struct metered_host *host = &hosts->list[i];
-        if (host->opened && !host->settled) {
-            hosts_say(hosts, host->remote,
-                      "its recording could not be ended from here; its last records are missing");
-            host->cut = true;
-        }
-        all = all && !host->cut;
+        if (!host->opened || host->settled)
+            continue;
+        hosts_say(hosts, host->remote,
+                  "its recording could not be ended from here; its last records are missing");
+        host->cut = true;
     }
-    return all;
+}
+
+/* Whether it is known of each host what was lost, which may be nothing. */
+static bool all_known(const struct hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->list[i].refused || !hosts_loss_known(&hosts->list[i]))
+            return false;
+    return true;
 }
 
 /* ---- packets ---- */
@@ -102,17 +102,46 @@ static bool await_copies(struct hosts *hosts)
     }
 }
 
+/* Notes of each host what is stored of it. `all`: nothing that was sent is missing. */
+static void note_stored(struct hosts *hosts, bool all)
+{
+    const struct filter *filter = hosts_copies_stop(hosts->copies);
+    struct filter_copy copy;
+    bool some = false; /* END may have come, and packets of before not */
+
+    for (size_t i = 0; i < hosts->count; i++)
+        hosts->list[i].arrived = all || !hosts->list[i].stored;
+    for (size_t i = 0; i < filter_count(filter); i++) {
+        filter_look(filter, i, &copy);
+        for (size_t j = 0; j < hosts->count; j++)
+            if (strcmp(copy.machine, hosts->list[j].remote->machine) == 0) {
+                hosts->list[j].until = copy.until;
+                hosts->list[j].arrived |= copy.ended && copy.refused == 0;
+            }
+    }
+    for (size_t i = 0; i < hosts->count; i++)
+        some |= !hosts->list[i].arrived;
+    for (size_t i = 0; !all && !some && i < hosts->count; i++)
+        hosts->list[i].arrived = !hosts->list[i].stored;
+}
+
+bool hosts_loss_known(const struct metered_host *host)
+{
+    return !host->cut && (!host->opened || (host->settled && host->arrived));
+}
+
 /* What filters in other processes have not stored yet is kept by the server: more than the last packet of each part. */
 static uint64_t others_left(struct hosts *hosts)
 {
-    struct fabric *fabric = remote_fabric(hosts->remote);
+    struct fabric *fabric = conduct_fabric(hosts->conduct);
     struct fabric_usage usage;
     struct problem problem;
     uint64_t last = 0;
 
     for (size_t i = 0; i < hosts->count; i++)
         last += hosts->list[i].opened ? FABRIC_PARTS : 0;
-    if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0)
+    if (fabric_trim(fabric, &problem) < 0 || fabric_usage(fabric, &usage, &problem) < 0 ||
+        usage.consumers <= 1) /* our own */
         return 0;
     return usage.packets > last ? usage.packets - last : 0;
 }
@@ -154,44 +183,22 @@ static void tell_filters(struct hosts *hosts)
                                   json_pack("{s:s, s:s}", "machine", hosts->list[i].remote->machine,
                                             "recording", HOSTS_RECORDING));
     json_t *params = json_pack("{s:o}", "recordings", recordings);
-    if (remote_tell_filters(hosts->remote, "session.ended", params, &problem) < 0)
+    if (remote_tell_filters(conduct_remote(hosts->conduct), "session.ended", params, &problem) < 0)
         hosts_say(hosts, NULL, problem.text);
     json_decref(params);
 }
 
 /* ---- everything ---- */
 
-static void take_nothing(void *context, struct remote_host *remote, int error, int code,
-                         json_t *result, const char *line)
-{
-    size_t *waiting = context;
-
-    (void)remote;
-    (void)error;
-    (void)code;
-    (void)result;
-    (void)line;
-    (*waiting)--;
-}
-
 static void end_agents(struct hosts *hosts)
 {
-    size_t waiting = 0;
-
-    for (size_t i = 0; i < hosts->count; i++) {
-        struct remote_host *remote = hosts->list[i].remote;
-        if (remote->state != REMOTE_READY)
-            continue;
-        waiting++;
-        remote->ends = true;
-        remote_call(hosts->remote, remote, "agent.end", NULL, 5000, take_nothing, &waiting);
-    }
-    await(hosts, &waiting);
+    conduct_set_patience(hosts->conduct, 2);
+    conduct_end_agents(hosts->conduct, NULL, NULL);
 }
 
 void hosts_abandon(struct hosts *hosts)
 {
-    if (hosts->remote != NULL)
+    if (hosts->conduct != NULL)
         end_agents(hosts);
     hosts_copies_close(hosts->copies, NULL);
     hosts->copies = NULL;
@@ -224,8 +231,9 @@ int hosts_end(struct hosts *hosts)
         await_others(hosts);
     }
     end_agents(hosts);
-    hosts_copies_stop(hosts->copies);
-    return all_whole(hosts) && all ? 0 : -EIO;
+    note_stored(hosts, all);
+    say_cut(hosts);
+    return all_known(hosts) ? 0 : -EIO;
 }
 
 void hosts_done(struct hosts *hosts)
@@ -240,6 +248,8 @@ void hosts_done(struct hosts *hosts)
         folder_remove(hosts->folder);
     else if (hosts->folder[0] != '\0')
         rmdir(hosts->folder); /* only if nothing was recorded */
-    remote_free(hosts->remote);
+    conduct_close(hosts->conduct);
+    for (size_t i = 0; i < hosts->count; i++)
+        json_decref(hosts->list[i].said);
     free(hosts->list);
 }

@@ -7,8 +7,6 @@
  */
 #include "job/job_private.h"
 
-#define LISTING_MS 10000
-
 static struct job *job_of_recording(const struct jobs *jobs, const char *recording)
 {
     for (size_t i = 0; i < jobs->count; i++)
@@ -31,9 +29,9 @@ struct job_process *jobs_find_process(const struct jobs *jobs, const struct job_
 
 /* One that was created just before a controller died is part of its job, too. Others were removed. */
 static struct job_process *adopt(struct job *job, struct job_machine *machine,
-                                 const struct job_listed *listed)
+                                 const struct listed_process *listed)
 {
-    if (listed->state != JOB_SAID_NEW || listed->name[0] == '\0')
+    if (listed->state != LISTED_NEW || listed->name[0] == '\0')
         return NULL;
     struct job_process *process = job_new_process(job, listed->name);
     if (process == NULL)
@@ -47,7 +45,7 @@ static struct job_process *adopt(struct job *job, struct job_machine *machine,
 }
 
 static void take_listed(struct jobs *jobs, struct job_machine *machine,
-                        const struct job_listed *listed)
+                        const struct listed_process *listed)
 {
     struct job *job = job_of_recording(jobs, listed->recording);
     struct job_process *process = jobs_find_process(jobs, machine, listed->pid);
@@ -59,15 +57,15 @@ static void take_listed(struct jobs *jobs, struct job_machine *machine,
     process->listed = true;
     if (process->state == JOB_KILLED || process->state == JOB_ACQUIRED)
         return;
-    if (listed->state == JOB_SAID_RUNNING)
+    if (listed->state == LISTED_RUNNING)
         process->state = JOB_RUNNING;
-    else if (listed->state == JOB_SAID_STOPPED)
+    else if (listed->state == LISTED_STOPPED)
         process->state = JOB_STOPPED;
-    else if (listed->state == JOB_SAID_NEW && process->state == JOB_RUNNING)
+    else if (listed->state == LISTED_NEW && process->state == JOB_RUNNING)
         process->state = JOB_NEW;
-    else if (listed->state == JOB_SAID_ENDED)
+    else if (listed->state == LISTED_ENDED)
         jobs_take_end(jobs, process, &listed->end);
-    process->begun = listed->state != JOB_SAID_NEW;
+    process->begun = listed->state != LISTED_NEW;
     job->changed = true;
 }
 
@@ -85,7 +83,7 @@ static void take_missing(struct jobs *jobs, struct job_process *process)
 
 static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t *list)
 {
-    struct job_listed listed;
+    struct listed_process listed;
     struct problem problem;
     json_t *one;
     size_t i;
@@ -95,7 +93,7 @@ static void take_listing(struct jobs *jobs, struct job_machine *machine, json_t 
             jobs->list[i]->processes[j]->listed = false;
     json_array_foreach(list, i, one)
     {
-        if (job_said_listed(one, &listed, &problem) == 0)
+        if (notice_listed(one, &listed, &problem) == 0)
             take_listed(jobs, machine, &listed);
         else
             jobs_distrust(jobs, machine, problem.text);
@@ -116,31 +114,34 @@ static void set_flags_of_adopted(struct jobs *jobs)
     }
 }
 
+static bool is_unsure(void *context, struct remote_host *host)
+{
+    const struct job_machine *machine = jobs_machine_of(context, host);
+
+    return machine != NULL && machine->unsure && host->state == REMOTE_READY;
+}
+
+static void take_answer(void *context, struct remote_host *host,
+                        const struct conduct_answer *answer)
+{
+    struct job_machine *machine = jobs_machine_of(context, host);
+    json_t *list = json_object_get(answer->result, "processes");
+
+    if (json_is_array(list)) {
+        machine->unsure = false;
+        take_listing(context, machine, list);
+    } else if (answer->result != NULL) {
+        jobs_distrust(context, machine, "process.list: \"processes\" is not an array");
+    }
+}
+
 void jobs_look_again(struct jobs *jobs)
 {
-    struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
-
-    if (answers == NULL)
-        return;
-    for (size_t i = 0; i < jobs->machine_count; i++) {
-        struct job_machine *machine = jobs->machines[i];
-        answers[i].came = true; /* nothing is asked */
-        if (!machine->unsure || machine->host == NULL || machine->host->state != REMOTE_READY)
-            continue;
-        answers[i].came = false;
-        jobs_ask_within(jobs, machine, "process.list", NULL, LISTING_MS, &answers[i]);
-    }
-    jobs_await(jobs, answers, jobs->machine_count);
-    for (size_t i = 0; i < jobs->machine_count; i++) {
-        json_t *list = json_object_get(answers[i].result, "processes");
-        if (json_is_array(list)) {
-            jobs->machines[i]->unsure = false;
-            take_listing(jobs, jobs->machines[i], list);
-        } else if (answers[i].result != NULL) {
-            jobs_distrust(jobs, jobs->machines[i], "process.list: \"processes\" is not an array");
-        }
-        json_decref(answers[i].result);
-    }
-    free(answers);
+    conduct_ask_all(jobs->conduct, &(struct conduct_question){.method = "process.list",
+                                                              .asks = is_unsure,
+                                                              .took = take_answer,
+                                                              .context = jobs,
+                                                              .timeout_ms = 10000});
+    jobs_doubt(jobs);
     set_flags_of_adopted(jobs);
 }

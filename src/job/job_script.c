@@ -40,33 +40,25 @@ static size_t count_active(const struct jobs *jobs)
     return active;
 }
 
+static void took_end(void *context, struct remote_host *host, const struct conduct_answer *answer)
+{
+    if (answer->error < 0)
+        jobs_error(context, "%s: %s; its agent may stay there for 24 h", host->name, answer->why);
+}
+
 /* Nothing is left to control: machines, server and session end. */
 static void end_session(struct jobs *jobs)
 {
-    struct job_answer *answers = calloc(jobs->machine_count + 1, sizeof(*answers));
-
-    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
-        struct job_machine *machine = jobs->machines[i];
-        answers[i].came = machine->host == NULL || machine->host->state != REMOTE_READY;
-        if (answers[i].came) {
-            if (machine->has_agent)
-                jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
-                           machine->name);
-            continue;
-        }
-        machine->host->ends = true;
-        jobs_ask_later(jobs, machine, "agent.end", NULL, &answers[i]);
+    for (size_t i = 0; i < jobs->machine_count; i++) {
+        const struct job_machine *machine = jobs->machines[i];
+        if (machine->has_agent && (machine->host == NULL || machine->host->state != REMOTE_READY))
+            jobs_error(jobs, "%s is not connected: an agent there ends by itself within 24 h",
+                       machine->name);
     }
-    jobs->interrupted = false; /* an interrupted wait for filters must not leave agents behind */
-    if (answers != NULL)
-        jobs_await(jobs, answers, jobs->machine_count);
-    for (size_t i = 0; answers != NULL && i < jobs->machine_count; i++) {
-        if (answers[i].error < 0)
-            jobs_error(jobs, "%s; its agent may stay there for 24 h", answers[i].line);
-        json_decref(answers[i].result);
-    }
-    free(answers);
-    remote_end(jobs->remote);
+    /* an interrupted wait for filters must not leave agents behind */
+    conduct_set_patience(jobs->conduct, 1);
+    conduct_end_agents(jobs->conduct, took_end, jobs);
+    remote_end(conduct_remote(jobs->conduct));
     jobs->ended = true;
 }
 
@@ -219,8 +211,9 @@ int jobs_line(struct jobs *jobs, const char *line, const struct job_reader *read
     struct job_command command;
     struct problem problem;
 
-    jobs->interrupted = false; /* a signal interrupts one command, at each of its steps */
-    jobs_poll(jobs, 0);        /* states as they are now */
+    conduct_set_patience(jobs->conduct,
+                         1); /* a signal interrupts one command, at each of its steps */
+    jobs_poll(jobs, 0);      /* states as they are now */
     jobs_look_again(jobs);
     if (job_parse(line, &command, &problem) < 0)
         return jobs_error(jobs, "%s", problem.text);

@@ -19,6 +19,12 @@
 #define IDLE_MORE    300 /* after the agents, which end by themselves */
 #define SITE_BYTES   (2ull << 30)
 
+static void happens(struct remote *remote, enum remote_kind kind, struct remote_host *host,
+                    const char *line)
+{
+    remote->options.happens(remote->options.context, kind, host, line, NULL);
+}
+
 /* ---- begin and end ---- */
 
 /* Without a controller the server ends after a while: not before the agents do. */
@@ -50,6 +56,8 @@ static int join_site(struct remote *remote, struct problem *problem)
 {
     int result = remote_site_new(&remote->options, &remote->site, problem);
 
+    if (result == 0)
+        result = relay_check_scheme(remote->site->url, problem);
     if (result == 0)
         result = remote_site_open(remote->site, remote->session, NULL, &remote->fabric, problem);
     if (result == 0)
@@ -158,7 +166,7 @@ static void remove_session(struct remote *remote)
     if (remote->site != NULL && remote->has_streams) {
         result = fabric_remove_streams(remote->fabric, &problem);
         if (result < 0)
-            remote->options.callbacks->trouble(remote->options.context, problem.text);
+            happens(remote, REMOTE_TROUBLE, NULL, problem.text);
     } else if (remote->site == NULL) {
         fabric_server_detach(remote->server);
         remote->server = NULL;
@@ -301,6 +309,33 @@ int remote_add(struct remote *remote, const char *name, struct remote_host **ret
     return 0;
 }
 
+int remote_reach(struct remote *remote, const char *rsh, const char *dpm, struct problem *problem)
+{
+    const char *new[] = {rsh, dpm};
+    char **places[] = {&remote->rsh, &remote->dpm};
+
+    for (size_t i = 0; i < ARRAY_SIZE(new); i++) {
+        char *copy = new[i] == NULL ? NULL : strdup(new[i]);
+        if (new[i] != NULL && copy == NULL)
+            return problem_set(problem, -ENOMEM, "out of memory");
+        if (copy == NULL)
+            continue;
+        free(*places[i]);
+        *places[i] = copy;
+    }
+    return 0;
+}
+
+size_t remote_count(const struct remote *remote)
+{
+    return remote->count;
+}
+
+struct remote_host *remote_at(const struct remote *remote, size_t index)
+{
+    return remote->hosts[index];
+}
+
 size_t remote_count_in(const struct remote *remote, enum remote_state state)
 {
     size_t count = 0;
@@ -319,7 +354,6 @@ void remote_leave_out(struct remote *remote, struct remote_host *host, const cha
 
 static void take_message(struct remote *remote, const struct fabric_message *message)
 {
-    const struct remote_callbacks *callbacks = remote->options.callbacks;
     struct remote_host *host;
 
     switch (message->kind) {
@@ -330,14 +364,14 @@ static void take_message(struct remote *remote, const struct fabric_message *mes
     case FABRIC_OUTPUT:
         host = find_machine(remote, message->machine);
         if (host != NULL)
-            callbacks->message(remote->options.context, host, message);
+            remote->options.happens(remote->options.context, REMOTE_MESSAGE, host, NULL, message);
         break;
     case FABRIC_STATE:
         if (message->state != FABRIC_CONNECTED)
-            callbacks->trouble(remote->options.context, message->text);
+            happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     case FABRIC_TROUBLE:
-        callbacks->trouble(remote->options.context, message->text);
+        happens(remote, REMOTE_TROUBLE, NULL, message->text);
         break;
     default:
         break;
@@ -372,7 +406,7 @@ void remote_poll(struct remote *remote, int timeout_ms)
         count += link_files(remote->hosts[i], remote->files + count);
     poll(remote->files, count, timeout_ms < SOON ? timeout_ms : SOON);
     if (remote->files[0].revents & POLLIN)
-        remote->options.callbacks->readable(remote->options.context);
+        happens(remote, REMOTE_READABLE, NULL, NULL);
     take_messages(remote);
     for (size_t i = 0; i < remote->count; i++)
         link_step(remote, remote->hosts[i]);

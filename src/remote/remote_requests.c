@@ -32,11 +32,6 @@ void remote_call(struct remote *remote, struct remote_host *host, const char *me
     };
 }
 
-size_t remote_calls(const struct remote *remote)
-{
-    return remote->calls.count;
-}
-
 /* The list may change while the answer is taken: it may call again. */
 static void finish(struct remote *remote, size_t index, int error, int code, json_t *result,
                    const char *text)
@@ -64,9 +59,8 @@ static bool unheard(int error)
 static void send(struct remote *remote, struct remote_call *call, uint64_t now)
 {
     struct problem problem = {""};
-    int timeout_ms = (int)((call->deadline - now) / 1000000) + 1;
     int64_t number = fabric_call_begin(remote->fabric, call->host->machine, call->method,
-                                       call->params, timeout_ms, &problem);
+                                       call->params, &problem);
 
     call->number = number > 0 ? number : 0;
     call->due = now + AGAIN_AFTER;
@@ -96,29 +90,25 @@ void remote_calls_step(struct remote *remote)
         if (i >= remote->calls.count)
             continue; /* others ended, too */
         struct remote_call *call = &remote->calls.list[i];
-        if (call->number != 0)
-            continue;
-        if (call->host->state == REMOTE_OUT)
-            finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
-        else if (now >= call->deadline)
+        if (now >= call->deadline)
             finish(remote, i, -ETIMEDOUT, 0, NULL, "its agent does not answer");
-        else if (now >= call->due &&
+        else if (call->number == 0 && call->host->state == REMOTE_OUT)
+            finish(remote, i, -ENOTCONN, 0, NULL, "it cannot be reached any more");
+        else if (call->number == 0 && now >= call->due &&
                  (call->host->state == REMOTE_READY || call->host->state == REMOTE_LINKED))
             send(remote, call, now);
     }
 }
 
-void remote_drop_calls(struct remote *remote)
+void remote_drop_call(struct remote *remote, const void *context)
 {
     struct remote_calls *calls = &remote->calls;
-    size_t kept = 0;
 
-    for (size_t i = 0; i < calls->count; i++)
-        if (calls->list[i].context == remote)
-            calls->list[kept++] = calls->list[i];
-        else
+    for (size_t i = calls->count; i-- > 0;)
+        if (calls->list[i].context == context) {
             json_decref(calls->list[i].params);
-    calls->count = kept;
+            calls->list[i] = calls->list[--calls->count];
+        }
 }
 
 void remote_calls_done(struct remote_calls *calls)

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* conduct_ask.c: questions to one machine or to several, and their answers. See conduct.h. */
+#include "conduct/conduct_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define END_MS 5000
+
+static void take_answer(void *context, struct remote_host *host, int error, int code,
+                        json_t *result, const char *line)
+{
+    struct conduct_answer *answer = context;
+    size_t length = strlen(host->name);
+
+    answer->came = true;
+    answer->error = error;
+    answer->code = code;
+    answer->result = error == 0 ? json_incref(result) : NULL;
+    if (line != NULL && strncmp(line, host->name, length) == 0 &&
+        strncmp(line + length, ": ", 2) == 0)
+        line += length + 2;
+    snprintf(answer->why, sizeof(answer->why), "%s", line == NULL ? "" : line);
+}
+
+void conduct_ask_later(struct conduct *conduct, struct remote_host *host, const char *method,
+                       json_t *params, int timeout_ms, struct conduct_answer *answer)
+{
+    *answer = (struct conduct_answer){.host = host};
+    remote_call(conduct->remote, host, method, params, timeout_ms, take_answer, answer);
+}
+
+/* They would be answered to a caller that has gone. */
+static void give_up(struct conduct *conduct, struct conduct_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (answers[i].host == NULL || answers[i].came)
+            continue;
+        remote_drop_call(conduct->remote, &answers[i]);
+        answers[i].error = -EINTR;
+        snprintf(answers[i].why, sizeof(answers[i].why), "interrupted");
+    }
+}
+
+int conduct_await(struct conduct *conduct, struct conduct_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        while (answers[i].host != NULL && !answers[i].came) {
+            if (conduct_is_interrupted(conduct)) {
+                give_up(conduct, answers, count);
+                return -EINTR;
+            }
+            conduct_step(conduct, 50);
+        }
+    return 0;
+}
+
+void conduct_answers_done(struct conduct_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_decref(answers[i].result);
+        answers[i].result = NULL;
+    }
+}
+
+int conduct_ask(struct conduct *conduct, struct remote_host *host, const char *method,
+                json_t *params, json_t **ret_result, struct problem *problem)
+{
+    struct conduct_answer answer;
+
+    conduct_ask_later(conduct, host, method, params, CONDUCT_CALL_MS, &answer);
+    conduct_await(conduct, &answer, 1);
+    if (answer.error < 0)
+        return problem_set(problem, answer.error, "%s: %s", host->name, answer.why);
+    if (ret_result != NULL)
+        *ret_result = answer.result;
+    else
+        json_decref(answer.result);
+    return 0;
+}
+
+/* ---- all ---- */
+
+int conduct_ask_all(struct conduct *conduct, const struct conduct_question *question)
+{
+    int timeout_ms = question->timeout_ms != 0 ? question->timeout_ms : CONDUCT_CALL_MS;
+    size_t count = remote_count(conduct->remote);
+    struct conduct_answer *answers = calloc(count + 1, sizeof(*answers));
+
+    if (answers == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct remote_host *host = remote_at(conduct->remote, i);
+        if (question->asks == NULL ? host->state == REMOTE_OUT
+                                   : !question->asks(question->context, host))
+            continue;
+        json_t *params =
+            question->params == NULL ? NULL : question->params(question->context, host);
+        conduct_ask_later(conduct, host, question->method, params, timeout_ms, &answers[i]);
+    }
+    int result = conduct_await(conduct, answers, count);
+    for (size_t i = 0; question->took != NULL && i < count; i++)
+        if (answers[i].host != NULL)
+            question->took(question->context, answers[i].host, &answers[i]);
+    conduct_answers_done(answers, count);
+    free(answers);
+    return result;
+}
+
+static bool ends(void *context, struct remote_host *host)
+{
+    bool ready = host->state == REMOTE_READY;
+
+    (void)context;
+    host->ends = host->ends || ready;
+    return ready;
+}
+
+int conduct_end_agents(struct conduct *conduct,
+                       void (*took)(void *context, struct remote_host *host,
+                                    const struct conduct_answer *answer),
+                       void *context)
+{
+    return conduct_ask_all(conduct, &(struct conduct_question){.method = "agent.end",
+                                                               .asks = ends,
+                                                               .took = took,
+                                                               .context = context,
+                                                               .timeout_ms = END_MS});
+}
