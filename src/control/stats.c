@@ -111,6 +111,13 @@ static int show_traces(const char *const *traces, size_t count, struct stats_opt
                      ? traces_follow(traces, &opened, &problem)
                      : traces_open(traces, count, &options->selection, &opened, &problem);
 
+    if (result == 0 && options->interval > 0 && options->show.json) {
+        result = stats_follow_lines(&opened, options->interval, &problem);
+        if (result == 0)
+            traces_report_losses(&opened);
+        traces_close(&opened);
+        return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+    }
     if (result == 0)
         result = read_traces(&opened, options, &communication, &problem);
     if (result == 0)
@@ -244,7 +251,7 @@ static const struct command_option stats_options[] = {
     {"interval",
      OPTION_INTERVAL,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "with --follow: also report every TIME: 10s, 5m"},
+     "with --follow: also report every TIME: 10s, 5m; with --json a line of JSON"},
     {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
@@ -269,9 +276,14 @@ static int check_follow(const struct stats_options *asked, int traces)
     if (asked->follow && selection_restricts(&asked->selection))
         return command_usage_error(
             "stats", "--follow reads the whole trace: it does not go with --path, --from or --to");
-    if (asked->interval > 0 && (asked->show.json || asked->show.csv))
-        return command_usage_error("stats",
-                                   "--interval prints tables: it does not go with --json or --csv");
+    if (asked->interval > 0 && asked->show.csv)
+        return command_usage_error("stats", "--interval does not go with --csv");
+    if (asked->interval > 0 && asked->show.json &&
+        (asked->by != BY_PROCESS || asked->every > 0 || asked->each || asked->resolve ||
+         asked->show.histogram || asked->selection.choice.processes.count > 0))
+        return command_usage_error(
+            "stats", "--interval --json prints all processes, programs, containers and machines: "
+                     "it goes with no other option");
     return -1;
 }
 

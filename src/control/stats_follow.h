@@ -13,4 +13,7 @@
 int stats_follow(const struct traces *traces, struct statistics *statistics, uint64_t interval,
                  struct problem *problem);
 
+/* The same as lines of JSON: one every `interval` ns, and one at the end. */
+int stats_follow_lines(const struct traces *traces, uint64_t interval, struct problem *problem);
+
 #endif
