@@ -74,6 +74,12 @@ void json_lines_flush(struct json_lines *lines)
         ;
 }
 
+void json_lines_wait(struct json_lines *lines)
+{
+    while (lines->begin < lines->end && !lines->gone)
+        write_some(lines, -1);
+}
+
 static int enqueue(struct json_lines *lines, const char *text, size_t size)
 {
     size_t waiting = lines->end - lines->begin;

@@ -31,6 +31,9 @@ int json_lines_add(struct json_lines *lines, const struct live_snapshot *snapsho
 /* Writes what the reader takes now. */
 void json_lines_flush(struct json_lines *lines);
 
+/* Writes all that waits, however long the reader takes: where nothing else goes on meanwhile. */
+void json_lines_wait(struct json_lines *lines);
+
 /* Writes the rest, but waits at most so many ns for the reader, and says how many lines it has missed. */
 void json_lines_close(struct json_lines *lines, uint64_t patience);
 

@@ -3,6 +3,7 @@
 #include "control/stats_follow.h"
 
 #include "control/json_lines.h"
+#include "control/live_feed.h"
 #include "control/report_so_far.h"
 #include "show/show.h"
 
@@ -116,5 +117,27 @@ int stats_follow_lines(const struct traces *traces, uint64_t interval, struct pr
     }
     json_lines_close(&following.lines, READER_PATIENCE);
     live_free(following.live);
+    return result < 0 ? result : 0;
+}
+
+int stats_lines(const char *const *names, size_t count, uint64_t interval, struct problem *problem)
+{
+    const struct live_feed_options options = {
+        .interval = interval, .traces = names, .trace_count = count};
+    struct live_feed feed;
+    struct json_lines lines;
+    int result = json_lines_open(&lines, NULL, problem), opened = result;
+
+    if (result == 0)
+        opened = result = live_feed_open(&feed, &options, problem);
+    while (result >= 0 && !feed.ended && !lines.gone) {
+        result = live_feed_step(&feed, problem);
+        if (result > 0 && json_lines_add(&lines, live_snapshot(feed.live, 0)) < 0)
+            result = problem_set(problem, -ENOMEM, "out of memory for the lines of JSON");
+        json_lines_wait(&lines);
+    }
+    json_lines_close(&lines, 0);
+    if (opened == 0)
+        live_feed_close(&feed);
     return result < 0 ? result : 0;
 }
