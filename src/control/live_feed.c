@@ -151,15 +151,13 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     *feed = (struct live_feed){.options = *options};
     feed->moved = clock_now(CLOCK_MONOTONIC);
     feed->due = feed->moved;
-    if (options->trace_count == 0) {
-        int result = open_meter(feed, problem);
-        if (result == 0 && options->counts)
-            live_count(feed->live);
-        return result;
-    }
-    int result = open_feed_of_traces(feed, problem);
-    if (result == 0 && live_new(feed->history, &feed->live) < 0)
+    int result = options->trace_count == 0 ? open_meter(feed, problem)
+                                           : open_feed_of_traces(feed, problem);
+    if (result == 0 && feed->live == NULL && live_new(feed->history, &feed->live) < 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
+    /* others may look at the screen, or read the metrics */
+    if (result == 0)
+        identities_hide_secrets(history_share_identities(feed->history));
     if (result == 0 && options->counts)
         live_count(feed->live);
     return result;

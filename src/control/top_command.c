@@ -113,7 +113,7 @@ static int print(const struct live_feed *feed, const struct top_look *look, cons
 
     top_head(snapshot, subject, "", width, line);
     puts(line);
-    top_costs(snapshot, before, feed->options.trace_count == 0, width, line);
+    top_costs(snapshot, feed->options.trace_count == 0, width, line);
     puts(line);
     top_heading(look, width, line);
     puts(line);

@@ -228,7 +228,7 @@ void top_screen_draw(struct top_screen *screen)
     state_of(screen, state);
     top_head(snapshot, screen->subject, state, width, line);
     put(0, line, A_BOLD, width);
-    top_costs(snapshot, before, screen->feed->options.trace_count == 0, width, line);
+    top_costs(snapshot, screen->feed->options.trace_count == 0, width, line);
     put(1, line, A_NORMAL, width);
     draw_views(screen, width);
     draw_rows(screen, snapshot, before, width);

@@ -432,18 +432,19 @@ static void add_machine(struct line *line, const struct live_machine *machine)
     }
 }
 
-void top_costs(const struct live_snapshot *snapshot, const struct live_snapshot *before,
-               bool records, size_t width, char text[TOP_LINE_SIZE])
+void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
+               char text[TOP_LINE_SIZE])
 {
     struct line line = line_begin(text, width);
-    uint64_t hook = snapshot->own.hook - (before == NULL ? 0 : before->own.hook);
 
     add_cost(&line, records ? "DPM itself: " : "dpm top: ", snapshot->reader_new, snapshot->real);
     add(&line, " of a CPU");
     if (!records)
         add_cost(&line, ", recorder ", snapshot->own_new, snapshot->length);
     if (snapshot->own.hook_records > 0)
-        add_cost(&line, ", hooks ", hook, snapshot->length);
+        add_cost(&line, ", hooks ",
+                 snapshot->records * (snapshot->own.hook / snapshot->own.hook_records),
+                 snapshot->length);
     for (size_t i = 0; i < snapshot->machine_count; i++)
         add_machine(&line, &snapshot->machines[i]);
 }

@@ -73,8 +73,8 @@ void top_head(const struct live_snapshot *snapshot, const char *subject, const c
               size_t width, char line[TOP_LINE_SIZE]);
 
 /* The cost of DPM itself, and how busy the machines are. `records`: this program is the recorder, too. */
-void top_costs(const struct live_snapshot *snapshot, const struct live_snapshot *before,
-               bool records, size_t width, char line[TOP_LINE_SIZE]);
+void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
+               char line[TOP_LINE_SIZE]);
 
 /* All that the threads of a row waited for in the interval. */
 void top_details(const struct live_snapshot *snapshot, const struct live_row *row, size_t width,

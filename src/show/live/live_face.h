@@ -23,8 +23,9 @@ struct live_served {
     uint64_t dropped; /* readers that were too slow, or too many */
 };
 
-/* Prints all metrics of an engine that counts (live_count), as OpenMetrics 1.0. Returns 0 or -ENOMEM; write errors stay in the file. */
-int show_live_metrics(const struct live *live, const struct live_served *served,
+/* Prints all metrics of an engine that counts (live_count), as OpenMetrics 1.0 (`open`), or in the text format 0.0.4 of
+ * Prometheus, which has the same names. Returns 0 or -ENOMEM; write errors stay in the file. */
+int show_live_metrics(const struct live *live, const struct live_served *served, bool open,
                       FILE *file);
 
 #define LIVE_WAIT_SIZE 128
