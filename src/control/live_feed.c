@@ -155,8 +155,7 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
                                            : open_feed_of_traces(feed, problem);
     if (result == 0 && feed->live == NULL && live_new(feed->history, &feed->live) < 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
-    /* others may look at the screen, or read the metrics */
-    if (result == 0)
+    if (result == 0 && options->hides)
         identities_hide_secrets(history_share_identities(feed->history));
     if (result == 0 && options->counts)
         live_count(feed->live);

@@ -28,6 +28,7 @@ struct live_feed_options {
     size_t trace_count;
     struct acquiring acquiring;
     bool counts; /* live_count */
+    bool hides;  /* others see it: passwords in command lines are hidden */
 };
 
 enum live_feed_kind { FEED_METER, FEED_GROWING, FEED_FINISHED };

@@ -71,7 +71,7 @@ static int show(struct top_screen *screen, struct live_feed *feed, int signals,
 
 static int top_on_terminal(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .pace = options->pace};
+    struct live_feed_options wish = {.interval = options->interval, .pace = options->pace, .hides = true};
     struct live_feed feed = {0};
     struct top_screen screen;
     struct problem problem;
@@ -154,9 +154,10 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
     return 0;
 }
 
+/* Nobody watches a finished trace being played: a picture for each interval of its time. */
 static int top_as_text(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .pace = options->pace};
+    struct live_feed_options wish = {.interval = options->interval, .hides = true};
     struct live_feed feed;
     struct problem problem;
 
@@ -186,7 +187,7 @@ static const struct command_option top_options[] = {
      {"WHAT", ARGUMENT_WORD, view_word},
      "rows at first: processes (default), pairs, connections, requests, programs,\ncontainers, "
      "machines"},
-    {"interval", OPTION_INTERVAL, {"TIME"}, "a new picture every TIME, at least 100ms (1s)"},
+    {"interval", OPTION_INTERVAL, {"TIME"}, "a new picture every TIME, at least 10ms (1s)"},
     {"pace", OPTION_PACE, {"N"}, "play a finished trace N times as fast, 1 to 100 (1)"},
     {"count", 'n', {"N"}, "without a terminal: end after N pictures"},
     {0},
@@ -194,9 +195,9 @@ static const struct command_option top_options[] = {
 
 static int read_interval(struct top_options *options)
 {
-    if (parse_duration(optarg, &options->interval) == 0 && options->interval >= 100000000u)
+    if (parse_duration(optarg, &options->interval) == 0 && options->interval >= 10000000u)
         return -1;
-    return command_usage_error("top", "--interval '%s': give a time of at least 100ms, e.g. 2s",
+    return command_usage_error("top", "--interval '%s': give a time of at least 10ms, e.g. 2s",
                                optarg);
 }
 

@@ -335,7 +335,11 @@ static void cell_text(const struct top_look *look, unsigned value,
     else if (look->changes && row->key != 0)
         change_text(value, snapshot, before, row, table, text);
     else
-        show_live_value(value, values[value], look->so_far ? 0 : snapshot->length, text);
+        show_live_value(value,
+                        value == LIVE_CPU && !look->so_far
+                            ? row->interval[LIVE_CPU] - row->interval[LIVE_CPU_EARLIER]
+                            : values[value],
+                        look->so_far ? 0 : snapshot->length, text);
 }
 
 static void make_row(const struct top_look *look, const struct live_snapshot *snapshot,
@@ -470,7 +474,8 @@ void top_details(const struct live_snapshot *snapshot, const struct live_row *ro
             break;
         told[most] = true;
         const struct live_wait wait = {
-            .kind = (enum elapsed_kind)most, .time = 1, .call = NO_SYSTEM_CALL};
+            
+            .kind = (enum elapsed_kind)most, .time = UINT64_MAX, .call = NO_SYSTEM_CALL};
         char named[LIVE_WAIT_SIZE];
         show_live_wait(&wait, named);
         show_live_value(LIVE_WAITS + most, row->interval[LIVE_WAITS + most], snapshot->length,

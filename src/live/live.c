@@ -15,6 +15,7 @@ int live_new(struct history *history, struct live **ret_live)
     live->history = history;
     live->waits.processes.size = sizeof(struct live_process);
     live->taken_at = clock_now(CLOCK_MONOTONIC);
+    live->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     live_default_choice(&live->choice);
     if (statistics_new(history, 0, &live->statistics) < 0) {
         free(live);
@@ -246,7 +247,7 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->own = now->matching.own_cost;
     snapshot->own_new = snapshot->own.cpu - (before == NULL ? 0 : before->own.cpu);
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
-    snapshot->reader_new = snapshot->reader - (before == NULL ? 0 : before->reader);
+    snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
     snapshot->real = real - live->taken_at;
     snapshot->communication = now;
     live->taken_at = real;

@@ -42,7 +42,10 @@ const char *live_table_name(unsigned table);
 
 enum live_value {
     LIVE_CPU,            /* ns */
-    LIVE_WAITED_FOR,     /* ns that others waited for it: see live_values */
+    LIVE_CPU_EARLIER,    /* ns: of these, used before the interval, as a later record said */
+    /* ns that others waited for its messages or for buffer space at it, and that requests of unmonitored clients were open;
+     * not while a server waits for requests */
+    LIVE_WAITED_FOR,
     LIVE_SENT,           /* messages. Of a connection: from the end that connected */
     LIVE_SENT_BYTES,     /* ... */
     LIVE_RECEIVED,       /* messages. Of a connection: to the end that connected */
@@ -95,6 +98,7 @@ const struct live_value_kind *live_value_kind(unsigned value);
 
 /* What the threads of a process waited for, mostly, in this interval. Names are as the programs gave them: any bytes. */
 struct live_wait {
+    bool is_silent; /* its only thread made no record for most of the interval: the rest of this is of a smaller part */
     enum elapsed_kind kind; /* ELAPSED_UNKNOWN: of nothing that is known */
     uint64_t time;          /* ns, of all its threads in the interval */
     uint64_t since; /* ns that a wait of this kind, which goes on, has lasted; 0: none does */

@@ -20,8 +20,9 @@ enum live_sleep { AWAKE, IN_RECEIVE, IN_SEND, FOR_ANY, IN_STOP };
 struct live_about {
     uint32_t origin;
     uint32_t path;   /* number; 0: none */
-    uint32_t peer;   /* stream at the other end, of ... */
-    uint32_t peer_origin;
+    uint32_t partner; /* place of the other end ... */
+    uint32_t partner_path; /* ... and its number: another end may have the place later */
+    bool is_idle;    /* it is the side that serves, and waits for a request */
     uint32_t object; /* as in a BLOCK */
     uint32_t call;
 };
@@ -46,17 +47,25 @@ struct live_process {
     bool ended;
     uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
     int64_t correction;                       /* of this interval */
+    uint64_t cpu_earlier;  /* ns of CPU time of which it became known in this interval, and which was used before */
+    uint64_t waited_ended; /* ns that others waited for it */
+    uint64_t waited_now;
     uint64_t now[ELAPSED_KIND_COUNT];         /* ns in this interval */
     /* made for a snapshot: */
     uint64_t open[ELAPSED_KIND_COUNT];  /* ns of waits that go on */
     uint64_t since[ELAPSED_KIND_COUNT]; /* ns: the longest of them */
     uint64_t silent;
+    uint64_t waited_open;
     struct live_about about[ELAPSED_KIND_COUNT]; /* the latest wait of this kind */
 };
 
-/* Who used an end last. */
+/* An end of a path, and who used it last. */
 struct live_end {
-    uint32_t origin, stream, path;
+    uint32_t origin, path;
+    uint32_t stream;  /* 0: nobody yet */
+    uint32_t process; /* index + 1 of its process; 0: not known */
+    bool serves;      /* requests come there */
+    uint64_t asked;   /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
 };
 
 struct live_origin {
@@ -69,7 +78,7 @@ struct live_waits {
     struct live_thread *threads; /* [stream_place - 1] */
     size_t thread_room, thread_count;
     struct live_end *ends; /* [end_place - 1] */
-    size_t end_room;
+    size_t end_room, end_count;
     struct lookup numbers; /* of processes: indexes into the pool */
     struct pool processes;
     struct recorded_types recorded;
@@ -108,6 +117,7 @@ struct live {
     size_t kept_count, kept_bytes;
     uint64_t latest; /* by the first origin's clock: of the latest event */
     uint64_t records, taken_records;
+    uint64_t reader; /* ns of CPU time of this program, when it began */
     uint64_t taken_at; /* CLOCK_MONOTONIC */
     uint64_t number;
 };

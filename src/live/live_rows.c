@@ -6,8 +6,6 @@
  */
 #include "live/live_private.h"
 
-#include "analysis/statistics/statistics_figures.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +137,8 @@ static void subtract(struct live_row *row, const struct live_row *before)
 {
     for (unsigned i = 0; i < LIVE_WAITS; i++) {
         uint64_t was = before == NULL ? 0 : before->so_far[i];
-        if (i == LIVE_CORRECTION || i == LIVE_SILENT)
+        if (i == LIVE_CORRECTION || i == LIVE_SILENT || i == LIVE_CPU_EARLIER ||
+            i == LIVE_WAITED_FOR) /* live_waits.c has made them */
             continue;
         if (live_value_kind(i)->is_moment)
             row->interval[i] = row->so_far[i];
@@ -201,10 +200,14 @@ static void describe_wait(const struct live *live, const struct live_process *wa
     row->wait.time = waits->now[most];
     row->wait.since = waits->since[most];
     row->wait.call = waits->about[most].call;
+    row->wait.is_silent = waits->threads == 1 && waits->silent > row->wait.time;
     if (waits->now[most] > 0)
         live_waits_name(live, &waits->about[most], row->wait.what);
     row->so_far[LIVE_SILENT] = row->interval[LIVE_SILENT] = waits->silent;
     row->interval[LIVE_CORRECTION] = (uint64_t)waits->correction;
+    row->interval[LIVE_CPU_EARLIER] = waits->cpu_earlier;
+    row->interval[LIVE_WAITED_FOR] = waits->waited_now;
+    row->so_far[LIVE_WAITED_FOR] = waits->waited_ended + waits->waited_open;
     row->so_far[LIVE_THREADS] = row->interval[LIVE_THREADS] = waits->threads;
 }
 
@@ -259,27 +262,6 @@ static int make_process(struct live *live, uint32_t index)
 
 /* ---- pairs ---- */
 
-static struct live_row *row_of_process(struct live *live, uint32_t index)
-{
-    return &live->all[LIVE_PROCESSES].at[index];
-}
-
-/* What others waited for `party`: each of several gets its part. */
-static void add_waited_for(struct live *live, const struct party *party, uint64_t time)
-{
-    for (uint32_t i = 0; i < party->count; i++)
-        row_of_process(live, party->processes[i])->so_far[LIVE_WAITED_FOR] += time / party->count;
-}
-
-static void note_waited_for(struct live *live, const struct communication_pair *pair)
-{
-    if (pair_is_to_itself(pair))
-        return;
-    if (!receiver_is_idle(live->now, pair))
-        add_waited_for(live, &pair->from, histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]));
-    add_waited_for(live, &pair->to, histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]));
-}
-
 static int make_pair(struct live *live, uint32_t index)
 {
     const struct communication_pair *pair = &live->now->pairs[index];
@@ -300,7 +282,6 @@ static int make_pair(struct live *live, uint32_t index)
     row->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&of[TIME_SENDER_BLOCKED]);
     row->so_far[LIVE_DELIVERY] += histogram_sum(&of[TIME_DELIVERY]);
     row->so_far[LIVE_DELIVERED] += histogram_count(&of[TIME_DELIVERY]);
-    note_waited_for(live, pair);
     return 0;
 }
 
@@ -348,9 +329,6 @@ static int make_connection(struct live *live, uint32_t index)
     row->so_far[LIVE_QUEUE] += path->queue.messages;
     row->so_far[LIVE_QUEUE_BYTES] += path->queue.bytes;
     row->so_far[LIVE_LIVING] += path->connections - path->ended;
-    /* of unmonitored clients it is only known how long their requests took */
-    if (path->ends[0].count == 0)
-        add_waited_for(live, &path->ends[1], histogram_sum(&of[TIME_RESPONSE_WHOLE]));
     const struct live_row *before = find_before(live, LIVE_CONNECTIONS, row, &source);
     return subtract_times(&of[kind],
                           before == NULL ? NULL : &live->before->paths[source].times.of[kind], row);
@@ -362,7 +340,7 @@ static void add_failures(struct live *live)
 {
     for (size_t i = 0; i < live->now->failure_count; i++)
         if (live->now->failures[i].process != NO_PROCESS)
-            row_of_process(live, live->now->failures[i].process)->so_far[LIVE_FAILED] +=
+            live->all[LIVE_PROCESSES].at[live->now->failures[i].process].so_far[LIVE_FAILED] +=
                 live->now->failures[i].count;
 }
 

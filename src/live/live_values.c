@@ -9,6 +9,8 @@
 
 static const struct live_value_kind kinds[LIVE_WAITS] = {
     [LIVE_CPU] = {"cpu_ns", "CPU", LIVE_NS, false, PROCESSES, "CPU time used"},
+    [LIVE_CPU_EARLIER] = {"cpu_earlier_ns", NULL, LIVE_NS, false, PROCESSES,
+                          "of the CPU time, what was used before the interval"},
     [LIVE_WAITED_FOR] = {"waited_for_ns", "WAITED", LIVE_NS, false, PROCESSES,
                          "time that other processes and unmonitored clients waited for it"},
     [LIVE_SENT] = {"sent.messages", "SENT", LIVE_COUNT, false, PROCESSES | ENDS, "messages sent"},

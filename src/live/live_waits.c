@@ -199,30 +199,51 @@ static uint32_t path_of(const struct history_event *event)
     return with_path >> record->header.id & 1 ? record->message.path : 0;
 }
 
-/* Who uses the other end, as far as it has used it. */
-static void find_peer(const struct live_waits *waits, const struct history_event *event,
-                      struct live_about *about)
+static struct live_end *end_at(const struct live_waits *waits, uint32_t place)
 {
-    if (event->partner_place == 0 || event->partner_place > waits->end_room)
-        return;
-    const struct live_end *end = &waits->ends[event->partner_place - 1];
-    about->peer = end->stream;
-    about->peer_origin = end->origin;
+    return place == 0 || place > waits->end_count ? NULL : &waits->ends[place - 1];
 }
 
 static struct live_about about_event(const struct live_waits *waits,
                                      const struct history_event *event)
 {
+    const struct live_end *own = end_at(waits, event->end_place);
+    const struct live_end *partner = end_at(waits, event->partner_place);
     struct live_about about = {
         .origin = event->event.origin, .path = path_of(event), .call = NO_SYSTEM_CALL};
 
-    if (event->edge_count > 0 && is_message(&event->edges[0])) {
-        about.peer = event->edges[0].stream;
-        about.peer_origin = event->edges[0].origin;
-    } else if (about.path != 0) {
-        find_peer(waits, event, &about);
+    if (about.path != 0 && partner != NULL) {
+        about.partner = event->partner_place;
+        about.partner_path = partner->path;
     }
+    about.is_idle = own != NULL && own->serves && !is_send(event);
     return about;
+}
+
+/* The end at the other side, if it is still the same. */
+static const struct live_end *partner_of(const struct live_waits *waits,
+                                         const struct live_about *about)
+{
+    const struct live_end *partner = end_at(waits, about->partner);
+
+    return partner != NULL && partner->path == about->partner_path && partner->path != 0 ? partner
+                                                                                        : NULL;
+}
+
+/* The process that uses the other end, which is waited for; NULL: none that is known. */
+static struct live_process *waited_for(const struct live_waits *waits,
+                                       const struct live_about *about)
+{
+    const struct live_end *partner = about->is_idle ? NULL : partner_of(waits, about);
+
+    return partner == NULL || partner->process == 0
+               ? NULL
+               : pool_at(&waits->processes, partner->process - 1);
+}
+
+static bool is_of_other_end(enum elapsed_kind kind)
+{
+    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_SPACE;
 }
 
 /* ---- events ---- */
@@ -248,6 +269,19 @@ static bool is_within(const struct live_thread *thread, const struct history_eve
     }
 }
 
+/* A wait for the other end is over. */
+static void count_waited_for(const struct live_waits *waits, const struct live_about *about,
+                             uint64_t end, uint64_t length)
+{
+    struct live_process *process = waited_for(waits, about);
+    uint64_t boundary = boundary_of(waits, about->origin);
+
+    if (process == NULL)
+        return;
+    process->waited_now += end > boundary ? least(length, end - boundary) : 0;
+    process->waited_ended += length;
+}
+
 /* The wait that began with the thread's latest event is over at `end`. Returns how long it was. */
 static uint64_t end_sleep(struct live *live, struct live_thread *thread,
                           const struct history_event *event, uint64_t end, uint64_t cpu,
@@ -264,6 +298,8 @@ static uint64_t end_sleep(struct live *live, struct live_thread *thread,
     about.call = thread->about.call;
     count(waits, thread, kind, thread->last + wait, wait, thread->counted);
     note_about(waits, thread, kind, &about);
+    if (is_of_other_end(kind))
+        count_waited_for(waits, &about, thread->last + wait, wait);
     return wait;
 }
 
@@ -284,6 +320,17 @@ static void end_block(struct live *live, struct live_thread *thread,
     note_about(&live->waits, thread, kind, &about);
 }
 
+/* CPU time is known with the next event: some of it may be of before this interval. */
+static void note_cpu(struct live_waits *waits, const struct live_thread *thread, uint64_t time,
+                     uint64_t cpu)
+{
+    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
+    uint64_t boundary = boundary_of(waits, thread->origin);
+    uint64_t inside = time > boundary ? least(cpu, time - boundary) : 0;
+
+    process->cpu_earlier += cpu - inside;
+}
+
 /* The time since the thread's event before. */
 static void count_time(struct live *live, struct live_thread *thread,
                        const struct history_event *event)
@@ -298,6 +345,7 @@ static void count_time(struct live *live, struct live_thread *thread,
     if (event->proc_time > thread->cpu)
         cpu = least(event->proc_time - thread->cpu, length);
     uint64_t rest = length - cpu;
+    note_cpu(&live->waits, thread, time, cpu);
     if (thread->sleep == AWAKE) {
         if (blocks)
             end_block(live, thread, event, rest);
@@ -355,6 +403,39 @@ static void begin_sleep(struct live_waits *waits, struct live_thread *thread,
     }
 }
 
+static void note_path(struct live_end *end, const struct event *event)
+{
+    const struct path_record *path = (const struct path_record *)event->header;
+    bool guessed;
+
+    if (end->path == path->path && end->origin == event->origin)
+        return; /* more is known of it now */
+    *end = (struct live_end){.origin = event->origin,
+                             .path = path->path,
+                             .serves = path_side(path, &guessed) == PATH_SIDE_SERVES};
+}
+
+/* A request of an unmonitored client comes, or is answered. */
+static void note_request(struct live_waits *waits, struct live_end *end,
+                         const struct history_event *event)
+{
+    uint64_t time = event->event.header->time, boundary = boundary_of(waits, end->origin);
+    struct live_process *process =
+        end->process == 0 ? NULL : pool_at(&waits->processes, end->process - 1);
+
+    if (!end->serves || event->joined || process == NULL)
+        return;
+    if (event->event.header->id == EVENT_RECEIVE) {
+        if (end->asked == 0 && !(event->event.header->flags & RECORD_END_OF_FILE))
+            end->asked = time;
+        return;
+    }
+    uint64_t length = end->asked == 0 || time < end->asked ? 0 : time - end->asked;
+    process->waited_now += time > boundary ? least(length, time - boundary) : 0;
+    process->waited_ended += length;
+    end->asked = 0;
+}
+
 static int note_end(struct live_waits *waits, const struct history_event *event)
 {
     uint8_t id = event->event.header->id;
@@ -363,12 +444,31 @@ static int note_end(struct live_waits *waits, const struct history_event *event)
         return 0;
     if (array_reserve(&waits->ends, &waits->end_room, event->end_place, sizeof(*waits->ends)) < 0)
         return -ENOMEM;
+    if (event->end_place > waits->end_count)
+        waits->end_count = event->end_place;
     struct live_end *end = &waits->ends[event->end_place - 1];
-    if (id == EVENT_PATH || id == EVENT_DESTROYPATH)
+    if (id == EVENT_PATH)
+        note_path(end, &event->event);
+    else if (id == EVENT_DESTROYPATH)
         *end = (struct live_end){0};
-    else if (id == EVENT_SEND || id == EVENT_RECEIVE || id == EVENT_RECEIVECALL)
-        *end = (struct live_end){event->event.origin, event->event.header->stream, path_of(event)};
     return 0;
+}
+
+/* A thread uses an end. */
+static void use_end(struct live_waits *waits, const struct live_thread *thread,
+                    const struct history_event *event)
+{
+    struct live_end *end = end_at(waits, event->end_place);
+    uint8_t id = event->event.header->id;
+
+    if (end == NULL || (id != EVENT_SEND && id != EVENT_RECEIVE && id != EVENT_RECEIVECALL))
+        return;
+    end->origin = event->event.origin;
+    end->path = path_of(event);
+    end->stream = thread->number;
+    end->process = thread->process;
+    if (id != EVENT_RECEIVECALL)
+        note_request(waits, end, event);
 }
 
 static int note_time(struct live *live, const struct event *event)
@@ -417,6 +517,7 @@ int live_waits_add(struct live *live, const struct history_event *event)
         return 0;
     }
     count_time(live, thread, event);
+    use_end(waits, thread, event);
     thread->last = record->header.time;
     thread->cpu = event->proc_time;
     thread->runs = true;
@@ -456,6 +557,23 @@ static void look_at_thread(struct live *live, struct live_thread *thread, uint64
         if (thread->sleep != IN_STOP)
             process->about[thread->kind] = thread->about;
     }
+    struct live_process *other =
+        is_of_other_end(thread->kind) ? waited_for(&live->waits, &thread->about) : NULL;
+    if (other != NULL) {
+        other->waited_now += inside;
+        other->waited_open += since;
+    }
+}
+
+/* A request of an unmonitored client that is not answered yet. */
+static void look_at_end(struct live *live, const struct live_end *end, uint64_t time)
+{
+    uint64_t boundary = boundary_of(&live->waits, end->origin);
+    struct live_process *process = pool_at(&live->waits.processes, end->process - 1);
+    uint64_t since = time > end->asked ? time - end->asked : 0;
+
+    process->waited_now += least(since, time > boundary ? time - boundary : 0);
+    process->waited_open += since;
 }
 
 void live_waits_look(struct live *live, uint64_t time)
@@ -466,6 +584,9 @@ void live_waits_look(struct live *live, uint64_t time)
         if (waits->threads[i].number != 0)
             look_at_thread(live, &waits->threads[i],
                            own_time(live, waits->threads[i].origin, time));
+    for (size_t i = 0; i < waits->end_count; i++)
+        if (waits->ends[i].asked != 0 && waits->ends[i].process != 0)
+            look_at_end(live, &waits->ends[i], own_time(live, waits->ends[i].origin, time));
 }
 
 void live_waits_next(struct live *live, uint64_t time)
@@ -478,7 +599,7 @@ void live_waits_next(struct live *live, uint64_t time)
         memset(process->open, 0, sizeof(process->open));
         memset(process->since, 0, sizeof(process->since));
         process->correction = 0;
-        process->silent = 0;
+        process->silent = process->waited_now = process->waited_open = process->cpu_earlier = 0;
     }
     for (uint32_t i = 0; i < waits->origin_count; i++)
         if (waits->origins[i].seen)
@@ -496,8 +617,11 @@ void live_waits_name(const struct live *live, const struct live_about *about,
                      char what[LIVE_WHAT_SIZE])
 {
     const struct identities *identities = history_identities(live->history);
+    const struct live_end *partner = partner_of(&live->waits, about);
     const struct stream_record *peer =
-        about->peer == 0 ? NULL : identities_stream(identities, about->peer_origin, about->peer);
+        partner == NULL || partner->stream == 0
+            ? NULL
+            : identities_stream(identities, partner->origin, partner->stream);
     const struct path_record *path =
         about->path == 0 ? NULL : identities_path(identities, about->origin, about->path);
     char address[ENDPOINT_SIZE];
@@ -506,7 +630,7 @@ void live_waits_name(const struct live *live, const struct live_about *about,
     what[0] = '\0';
     if (peer != NULL) {
         const struct stream_record *first =
-            identities_first_stream(identities, about->peer_origin, peer);
+            identities_first_stream(identities, partner->origin, peer);
         snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, peer->pid);
     } else if (path != NULL) {
         endpoint_remote(path, address);

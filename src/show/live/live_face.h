@@ -30,7 +30,7 @@ int show_live_metrics(const struct live *live, const struct live_served *served,
 
 #define LIVE_WAIT_SIZE 128
 
-/* "message of redis-benchmark[4720]", "disk: /var/lib/x", "lock or condition", "no CPU", "-": nothing that is known.
+/* "message of redis-benchmark[4720]", "disk: /var/lib/x", "lock or condition", "no CPU"; "-": next to nothing; "(silent)": nothing that is known yet.
  * Safe to print. */
 void show_live_wait(const struct live_wait *wait, char text[LIVE_WAIT_SIZE]);
 

@@ -32,7 +32,7 @@ static bool is_known(const struct live_row *row, const uint64_t *values, unsigne
            (row->rows == 1 && (values[value] > 0 || values[LIVE_REQUESTS] > 0));
 }
 
-static int set_waits(json_t *object, const uint64_t *values)
+static int set_waits(json_t *object, const char *key, const uint64_t *values)
 {
     json_t *waits = json_object();
 
@@ -40,7 +40,7 @@ static int set_waits(json_t *object, const uint64_t *values)
         if (values[LIVE_WAITS + kind] > 0)
             json_object_set_new(waits, elapsed_kind_key((enum elapsed_kind)kind),
                                 json_count(values[LIVE_WAITS + kind]));
-    return json_object_set_new(object, "waits_ns", waits);
+    return json_object_set_new(object, key, waits);
 }
 
 static int set_values(json_t *object, const struct live_row *row, enum live_table table)
@@ -57,7 +57,8 @@ static int set_values(json_t *object, const struct live_row *row, enum live_tabl
         result |= set(object, kind->key, value);
     }
     if ((live_value_kind(LIVE_WAITS)->tables >> table & 1) != 0)
-        result |= set_waits(object, row->interval);
+        result |= set_waits(object, "waits_ns", row->interval) |
+                  set_waits(object, "waits_so_far_ns", row->so_far);
     return result;
 }
 
@@ -141,8 +142,9 @@ static json_t *machine_json(const struct live_machine *machine)
 static int print_interval(const struct live_snapshot *snapshot, FILE *file)
 {
     json_t *whole = json_pack(
-        "{s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns", json_count(snapshot->length), "events",
-        json_count(snapshot->new_events), "records", json_count(snapshot->records), "lost",
+        "{s: o, s: o, s: o, s: o, s: o, s: o, s: o}", "length_ns", json_count(snapshot->length),
+        "events", json_count(snapshot->new_events), "not_known_yet",
+        json_count(snapshot->not_known_yet), "records", json_count(snapshot->records), "lost",
         json_count(snapshot->new_lost), "recorder_cpu_ns", json_count(snapshot->own_new),
         "reader_cpu_ns", json_count(snapshot->reader_new));
     char *text = whole == NULL ? NULL : json_dumps(whole, JSON_COMPACT);

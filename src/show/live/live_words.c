@@ -14,12 +14,14 @@ static bool is_of_peer(enum elapsed_kind kind)
            kind == ELAPSED_CONNECT;
 }
 
+#define LEAST_WAIT 1000000u /* ns */
+
 void show_live_wait(const struct live_wait *wait, char text[LIVE_WAIT_SIZE])
 {
     char what[LIVE_WHAT_SIZE + 1], call[UNIT_SIZE] = "";
 
-    if (wait->time == 0) {
-        strcpy(text, "-");
+    if (wait->is_silent || wait->time < LEAST_WAIT) {
+        strcpy(text, wait->is_silent ? "(silent)" : "-");
         return;
     }
     show_text(wait->what, strnlen(wait->what, LIVE_WHAT_SIZE), what);
