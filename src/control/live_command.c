@@ -52,9 +52,8 @@ static int parse_address(const struct live_command_options *options, union addre
 
 static bool is_loopback(const union address *address)
 {
-    return address->any.sa_family == AF_INET
-               ? ntohl(address->four.sin_addr.s_addr) >> 24 == 127
-               : IN6_IS_ADDR_LOOPBACK(&address->six.sin6_addr);
+    return address->any.sa_family == AF_INET ? ntohl(address->four.sin_addr.s_addr) >> 24 == 127
+                                             : IN6_IS_ADDR_LOOPBACK(&address->six.sin6_addr);
 }
 
 /* ---- serving ---- */
@@ -144,7 +143,8 @@ static int start(const struct live_command_options *options, struct live_server 
 
 static int live(const struct live_command_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .pace = 1, .counts = true, .hides = true};
+    struct live_feed_options wish = {
+        .interval = options->interval, .pace = 1, .counts = true, .hides = true};
     struct live_feed feed = {0};
     struct live_server *server = NULL;
     struct problem problem;

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #define SECOND     1000000000u
-#define STEP_MOST  100000000u /* ns that one step takes, about */
-#define SLICE      250000000u /* ns of a trace that are read at a time while it catches up */
-#define LOOK_EACH  100000000u /* ns: how often a trace that grows is looked at */
+#define STEP_MOST  100000000u  /* ns that one step takes, about */
+#define SLICE      250000000u  /* ns of a trace that are read at a time while it catches up */
+#define LOOK_EACH  100000000u  /* ns: how often a trace that grows is looked at */
 #define PATIENCE   3000000000u /* ns, with a machine of which nothing comes */
-#define FIRST_SOON 300000000u /* ns until the first snapshot of processes */
+#define FIRST_SOON 300000000u  /* ns until the first snapshot of processes */
 
 /* ---- processes ---- */
 
@@ -39,8 +39,8 @@ static int open_meter(struct live_feed *feed, struct problem *problem)
     if (result == 0)
         result = live_new(feed->history, &feed->live);
     if (result == 0)
-        result = acquiring_begin(&feed->options.acquiring, feed->recording.meter, &feed->begun,
-                                 problem);
+        result =
+            acquiring_begin(&feed->options.acquiring, feed->recording.meter, &feed->begun, problem);
     if (result < 0)
         return result;
     recording_begin(&feed->recording);
@@ -151,8 +151,8 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     *feed = (struct live_feed){.options = *options};
     feed->moved = clock_now(CLOCK_MONOTONIC);
     feed->due = feed->moved;
-    int result = options->trace_count == 0 ? open_meter(feed, problem)
-                                           : open_feed_of_traces(feed, problem);
+    int result =
+        options->trace_count == 0 ? open_meter(feed, problem) : open_feed_of_traces(feed, problem);
     if (result == 0 && feed->live == NULL && live_new(feed->history, &feed->live) < 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0 && options->hides)
@@ -250,7 +250,7 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
     if (result == SOURCE_END)
         return take_last(feed, problem);
     return is_due(feed, now) && live_time(feed->live) > 0 ? take(feed, INT64_MAX, false, problem)
-                                                           : 0;
+                                                          : 0;
 }
 
 /* As fast as it can be read: a snapshot for each interval of the trace's time. */
@@ -295,9 +295,9 @@ int live_feed_step(struct live_feed *feed, struct problem *problem)
 void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, uint64_t until)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
-    uint64_t look = feed->ended ? UINT64_MAX : feed->catches_up && feed->kind == FEED_GROWING
-                        ? now
-                        : now + LOOK_EACH;
+    uint64_t look = feed->ended                                      ? UINT64_MAX
+                    : feed->catches_up && feed->kind == FEED_GROWING ? now
+                                                                     : now + LOOK_EACH;
 
     if (feed->options.trace_count == 0 && !feed->ended) {
         if (feed->due < until)

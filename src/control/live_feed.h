@@ -52,10 +52,10 @@ struct live_feed {
     struct recording_options recording_options;
     struct recording recording;
     struct meter_begun begun;
-    bool looks; /* for new processes */
-    uint64_t due;      /* CLOCK_MONOTONIC: the next snapshot */
-    bool held;         /* no snapshots, and no playback */
-    bool ended;        /* the last snapshot was made */
+    bool looks;   /* for new processes */
+    uint64_t due; /* CLOCK_MONOTONIC: the next snapshot */
+    bool held;    /* no snapshots, and no playback */
+    bool ended;   /* the last snapshot was made */
 };
 
 /* Opens it; `options` need not outlive it, but what it refers to must. With processes this takes a second. Returns 0, or a

@@ -132,9 +132,9 @@ static int take_operand(const char *name, struct live_operand *operand)
     else if (is_trace(name))
         result = add_trace(operand, name);
     else if ((result = add_all_in(operand, name, "")) == 0)
-        result = problem_set(&problem, -ENOENT,
-                             "%s: has no traces; name a trace, or a directory that holds some",
-                             name);
+        result =
+            problem_set(&problem, -ENOENT,
+                        "%s: has no traces; name a trace, or a directory that holds some", name);
     else if (result < 0)
         problem_set(&problem, result, "%s: cannot be listed: %s", name, strerror(-result));
     if (result == -ENOMEM)

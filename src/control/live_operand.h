@@ -10,7 +10,7 @@
 
 struct live_operand {
     struct process_choice choice;
-    bool all;     /* the whole machine: nothing was named */
+    bool all;      /* the whole machine: nothing was named */
     char **traces; /* [trace_count] */
     size_t trace_count, trace_room;
     char subject[128]; /* in words: "redis.trace", "redis-server", "all processes" */

@@ -59,7 +59,7 @@ struct page {
 
 struct live_server {
     struct MHD_Daemon *daemon;
-    pthread_mutex_t mutex; /* of the rest */
+    pthread_mutex_t mutex;            /* of the rest */
     struct page *pages[LIVE_FORMATS]; /* NULL: there is none yet */
     char token[LIVE_TOKEN_SIZE];
     struct live_served served;
@@ -116,8 +116,8 @@ static void end_answer(void *context)
 static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status,
                                  const char *text)
 {
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
 
     if (response == NULL)
         return MHD_NO;

@@ -30,8 +30,7 @@ int live_server_read_token(const char *path, char token[LIVE_TOKEN_SIZE], struct
 /* Listens at this address. `token`: what readers must show; NULL: nothing. Returns 0, or a negative errno with a line in
  * `problem`. *ret_port: where it listens. */
 int live_server_start(const struct sockaddr *address, const char *token,
-                      struct live_server **ret_server, uint16_t *ret_port,
-                      struct problem *problem);
+                      struct live_server **ret_server, uint16_t *ret_port, struct problem *problem);
 
 /* The formats of a page: readers ask for OpenMetrics by its name (Accept); others get the older text format. */
 enum live_format { LIVE_OPENMETRICS, LIVE_TEXT, LIVE_FORMATS };

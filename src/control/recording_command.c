@@ -297,9 +297,8 @@ static void say_stopped(const struct recording_command *command, const struct pr
 void recording_command_wait(struct recording_command *command, struct pollfd *files, size_t count,
                             uint64_t until)
 {
-    uint64_t report = reports_intervals(command)
-                          ? command->last_report + command->options->interval
-                          : UINT64_MAX;
+    uint64_t report =
+        reports_intervals(command) ? command->last_report + command->options->interval : UINT64_MAX;
 
     (void)recording_wait(&command->recording, files, count, report < until ? report : until);
 }

@@ -311,8 +311,8 @@ static int check_json(const char *command, const struct recording_command_option
     if (options->json && options->views != NULL)
         return command_usage_error(command, "--json and --views: give only one");
     if (options->json && options->report == NULL && strcmp(command, "run") == 0)
-        return command_usage_error(
-            command, "--json: give --report FILE: standard output is the command's");
+        return command_usage_error(command,
+                                   "--json: give --report FILE: standard output is the command's");
     return -1;
 }
 

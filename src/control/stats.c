@@ -259,7 +259,8 @@ static const struct command_option stats_options[] = {
     {"interval",
      OPTION_INTERVAL,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "with --follow: also report every TIME: 10s, 5m; with --json a line of JSON,\nalso of each TIME of finished traces"},
+     "with --follow: also report every TIME: 10s, 5m; with --json a line of JSON,\nalso of each "
+     "TIME of finished traces"},
     {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},

@@ -71,7 +71,8 @@ static int show(struct top_screen *screen, struct live_feed *feed, int signals,
 
 static int top_on_terminal(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .pace = options->pace, .hides = true};
+    struct live_feed_options wish = {
+        .interval = options->interval, .pace = options->pace, .hides = true};
     struct live_feed feed = {0};
     struct top_screen screen;
     struct problem problem;
@@ -80,9 +81,8 @@ static int top_on_terminal(struct top_options *options, int signals)
     if (result < 0)
         return command_error("%s", problem.text);
     screen.look.view = options->view;
-    top_screen_say(&screen, options->operand.trace_count > 0
-                                ? "dpm top: opening ..."
-                                : "dpm top: loading the meter ...");
+    top_screen_say(&screen, options->operand.trace_count > 0 ? "dpm top: opening ..."
+                                                             : "dpm top: loading the meter ...");
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_nothing;
     result = live_feed_open(&feed, &wish, &problem);
@@ -244,12 +244,12 @@ static int command_top(int argc, char **argv)
     if (status < 0) {
         bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && top_screen_is_there();
         int signals = recording_signals(&old_mask);
-        signal(SIGPIPE, SIG_IGN);
+        if (terminal)
+            signal(SIGPIPE, SIG_IGN);
         if (signals < 0)
             status = command_error("cannot watch signals: %s", strerror(-signals));
         else
-            status = terminal ? top_on_terminal(&options, signals)
-                              : top_as_text(&options, signals);
+            status = terminal ? top_on_terminal(&options, signals) : top_as_text(&options, signals);
         close(signals);
     }
     live_operand_free(&options.operand);

@@ -27,7 +27,8 @@ int top_screen_begin(struct top_screen *screen, struct live_feed *feed, const ch
     *screen = (struct top_screen){.feed = feed, .subject = subject, .changed = true};
     top_look_init(&screen->look);
     if (newterm(NULL, stdout, stdin) == NULL)
-        return problem_set(problem, -ENOTTY, "this terminal cannot be used: TERM names no known kind");
+        return problem_set(problem, -ENOTTY,
+                           "this terminal cannot be used: TERM names no known kind");
     cbreak();
     noecho();
     keypad(stdscr, TRUE);
@@ -117,7 +118,10 @@ static void draw_views(const struct top_screen *screen, size_t width)
         at += strlen(name) + 1;
     }
     show_text(look->filter, strnlen(look->filter, LIVE_NAME_SIZE - 1), filter);
-    snprintf(text, sizeof(text), " %s%s%s%s%s", look->changes ? "changes" : look->so_far ? "so far" : "",
+    snprintf(text, sizeof(text), " %s%s%s%s%s",
+             look->changes  ? "changes"
+             : look->so_far ? "so far"
+                            : "",
              filter[0] != '\0' ? " /" : "", filter, heading == NULL ? "" : "",
              screen->follows ? " F" : "");
     if (at < width)
@@ -125,7 +129,8 @@ static void draw_views(const struct top_screen *screen, size_t width)
 }
 
 /* Where the chosen row is now. */
-static void find_chosen(struct top_screen *screen, const struct live_row *const *rows, size_t count)
+static void find_chosen(struct top_screen *screen, const struct live_row *const *rows, size_t count,
+                        bool others)
 {
     for (size_t i = 0; screen->follows && i < count; i++)
         if (rows[i]->key == screen->chosen)
@@ -138,6 +143,9 @@ static void find_chosen(struct top_screen *screen, const struct live_row *const 
         screen->first = screen->at;
     if (screen->shown > 0 && screen->at >= screen->first + screen->shown)
         screen->first = screen->at - screen->shown + 1;
+    if (others && screen->shown > 1 && screen->at + 1 == count &&
+        count + 1 > screen->first + screen->shown)
+        screen->first = count + 1 - screen->shown; /* what is below it can be seen, too */
 }
 
 static void state_of(const struct top_screen *screen, char state[64])
@@ -166,9 +174,9 @@ static void draw_lowest(const struct top_screen *screen, int row, size_t width)
         put(row, text, A_BOLD, width);
     } else {
         put(row,
-            screen->said[0] != '\0'
-                ? screen->said
-                : "q quit  h help  Tab view  / filter  < > sort  F follow  d change  c so far  p hold",
+            screen->said[0] != '\0' ? screen->said
+                                    : "q quit  h help  Tab view  / filter  < > sort  F follow  d "
+                                      "change  c so far  p hold",
             A_REVERSE, width);
     }
 }
@@ -182,7 +190,7 @@ static void draw_rows(struct top_screen *screen, const struct live_snapshot *sna
     int lines = LINES > 6 ? LINES - 6 : 1; /* 3 of the head, the heading, details, keys */
 
     screen->shown = (size_t)lines;
-    find_chosen(screen, rows, count);
+    find_chosen(screen, rows, count, top_others(&screen->look, snapshot, width, line));
     top_heading(&screen->look, width, line);
     put(3, line, A_REVERSE, width);
     sorted = top_sorted_column(&screen->look, width, &columns);

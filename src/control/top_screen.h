@@ -14,13 +14,13 @@ struct top_screen {
     struct live_feed *feed;
     const char *subject; /* of what: "redis.trace" */
     struct top_look look;
-    bool active;  /* the terminal is ours */
-    bool helps;   /* the keys are shown */
-    bool asks;    /* a filter is being typed */
-    bool ends;    /* q, or the terminal is gone */
-    bool changed; /* it must be drawn */
-    uint64_t chosen; /* key of the row that is chosen; 0: the first one */
-    bool follows;    /* ... which stays chosen wherever it goes */
+    bool active;      /* the terminal is ours */
+    bool helps;       /* the keys are shown */
+    bool asks;        /* a filter is being typed */
+    bool ends;        /* q, or the terminal is gone */
+    bool changed;     /* it must be drawn */
+    uint64_t chosen;  /* key of the row that is chosen; 0: the first one */
+    bool follows;     /* ... which stays chosen wherever it goes */
     size_t at, first; /* row that is chosen; first one on the screen */
     size_t shown;     /* rows on the screen */
     uint64_t skipped; /* pictures that the terminal was too slow for */

@@ -474,7 +474,7 @@ void top_details(const struct live_snapshot *snapshot, const struct live_row *ro
             break;
         told[most] = true;
         const struct live_wait wait = {
-            
+
             .kind = (enum elapsed_kind)most, .time = UINT64_MAX, .call = NO_SYSTEM_CALL};
         char named[LIVE_WAIT_SIZE];
         show_live_wait(&wait, named);

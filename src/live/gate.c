@@ -45,8 +45,8 @@ static int descriptor(const struct source *source)
 
 void gate_init(struct gate *gate, struct source *of)
 {
-    *gate = (struct gate){
-        .source = {next, 1, of->states, descriptor}, .of = of, .until = INT64_MIN};
+    *gate =
+        (struct gate){.source = {next, 1, of->states, descriptor}, .of = of, .until = INT64_MIN};
 }
 
 void gate_open(struct gate *gate, int64_t until)

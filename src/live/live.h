@@ -41,8 +41,8 @@ enum live_table {
 const char *live_table_name(unsigned table);
 
 enum live_value {
-    LIVE_CPU,            /* ns */
-    LIVE_CPU_EARLIER,    /* ns: of these, used before the interval, as a later record said */
+    LIVE_CPU,         /* ns */
+    LIVE_CPU_EARLIER, /* ns: of these, used before the interval, as a later record said */
     /* ns that others waited for its messages or for buffer space at it, and that requests of unmonitored clients were open;
      * not while a server waits for requests */
     LIVE_WAITED_FOR,
@@ -80,7 +80,7 @@ enum live_value {
 enum live_unit { LIVE_COUNT, LIVE_BYTES, LIVE_NS };
 
 struct live_value_kind {
-    const char *key; /* "sent.messages": JSON, in the object `sent`; "waits.lock" */
+    const char *key;     /* "sent.messages": JSON, in the object `sent`; "waits.lock" */
     const char *heading; /* of a column, at most 8 characters; NULL: never one */
     enum live_unit unit;
     bool is_moment;  /* no sum: what it is now */
@@ -98,23 +98,26 @@ const struct live_value_kind *live_value_kind(unsigned value);
 
 /* What the threads of a process waited for, mostly, in this interval. Names are as the programs gave them: any bytes. */
 struct live_wait {
-    bool is_silent; /* its only thread made no record for most of the interval: the rest of this is of a smaller part */
+    bool
+        is_silent; /* its only thread made no record for most of the interval: the rest of this is of a smaller part */
     enum elapsed_kind kind; /* ELAPSED_UNKNOWN: of nothing that is known */
     uint64_t time;          /* ns, of all its threads in the interval */
     uint64_t since; /* ns that a wait of this kind, which goes on, has lasted; 0: none does */
     uint32_t call;  /* system call; NO_SYSTEM_CALL: not known */
-    char what[LIVE_WHAT_SIZE]; /* the peer "redis-server[4711]", an address, a file; "": not known */
+    char
+        what[LIVE_WHAT_SIZE]; /* the peer "redis-server[4711]", an address, a file; "": not known */
 };
 
 struct live_row {
-    uint64_t key;             /* the same row in other snapshots; 0: others */
-    uint32_t rows;            /* 1; `others`: of so many */
-    uint32_t machine;         /* index; NO_MACHINE: several */
-    uint32_t pid;             /* 0: not one process */
+    uint64_t key;     /* the same row in other snapshots; 0: others */
+    uint32_t rows;    /* 1; `others`: of so many */
+    uint32_t machine; /* index; NO_MACHINE: several */
+    uint32_t pid;     /* 0: not one process */
     bool ended;
-    uint8_t kind;             /* enum path_kind, of connections */
-    char name[LIVE_NAME_SIZE];  /* of the process, the sender, the end that connected, or the group */
-    char other[LIVE_NAME_SIZE]; /* the receiver; the end that serves; "" else */
+    uint8_t kind; /* enum path_kind, of connections */
+    char
+        name[LIVE_NAME_SIZE]; /* of the process, the sender, the end that connected, or the group */
+    char other[LIVE_NAME_SIZE];   /* the receiver; the end that serves; "" else */
     char address[LIVE_NAME_SIZE]; /* of the service, of connections */
     struct live_wait wait;        /* of processes and groups */
     uint64_t so_far[LIVE_VALUES];
@@ -131,38 +134,40 @@ struct live_rows {
 
 struct live_machine {
     char name[MACHINE_NAME_SIZE + 16];
-    uint64_t last;  /* ns since its latest record, by the snapshot's time */
-    bool ended;     /* its recording has ended ... */
-    bool complete;  /* ... in order */
-    uint64_t cpus;  /* 0: not known */
-    uint64_t cpu;   /* ns that all its CPUs worked in the interval; NOT_KNOWN ... */
+    uint64_t last;    /* ns since its latest record, by the snapshot's time */
+    bool ended;       /* its recording has ended ... */
+    bool complete;    /* ... in order */
+    uint64_t cpus;    /* 0: not known */
+    uint64_t cpu;     /* ns that all its CPUs worked in the interval; NOT_KNOWN ... */
     uint64_t elapsed; /* ... in so many ns; 0: not known */
 };
 
 struct live_snapshot {
-    uint64_t number;   /* 1, 2, 3 ... */
-    uint64_t time;     /* ns since the first record, by the first machine's clock */
-    int64_t wall;      /* ns since 1970 */
-    uint64_t length;   /* ns since the snapshot before, or since the first record */
-    bool last;         /* all recordings have ended */
-    uint64_t events, new_events;     /* so far, and in this interval */
-    uint64_t records;                /* read in this interval */
-    uint64_t not_known_yet;          /* events that wait for others */
+    uint64_t number;             /* 1, 2, 3 ... */
+    uint64_t time;               /* ns since the first record, by the first machine's clock */
+    int64_t wall;                /* ns since 1970 */
+    uint64_t length;             /* ns since the snapshot before, or since the first record */
+    bool last;                   /* all recordings have ended */
+    uint64_t events, new_events; /* so far, and in this interval */
+    uint64_t records;            /* read in this interval */
+    uint64_t not_known_yet;      /* events that wait for others */
     uint64_t lost, new_lost, late, dropped;
-    struct own_cost own;             /* of the recordings */
-    uint64_t own_new;                /* ns of CPU time, of the recordings, in this interval */
-    uint64_t reader, reader_new;     /* ns of CPU time of this program, which may be the recording, too */
-    uint64_t real;                   /* ns that passed here since the snapshot before */
+    struct own_cost own; /* of the recordings */
+    uint64_t own_new;    /* ns of CPU time, of the recordings, in this interval */
+    uint64_t reader,
+        reader_new; /* ns of CPU time of this program, which may be the recording, too */
+    uint64_t real;  /* ns that passed here since the snapshot before */
     struct live_rows tables[LIVE_TABLES];
     struct live_machine *machines;
     size_t machine_count;
-    const struct communication *communication; /* of the latest snapshot only: what the statistics say; else NULL */
+    const struct communication
+        *communication; /* of the latest snapshot only: what the statistics say; else NULL */
 };
 
 /* ---- the engine ---- */
 
-#define LIVE_ROWS_MOST 200
-#define LIVE_KEPT_MOST 600
+#define LIVE_ROWS_MOST  200
+#define LIVE_KEPT_MOST  600
 #define LIVE_KEPT_BYTES (64u << 20)
 
 /* `history` must be unread, and outlive it. Returns 0 or -ENOMEM. */
@@ -218,13 +223,15 @@ enum live_counted {
 extern const uint64_t live_bounds[LIVE_BOUNDS];
 
 struct live_times {
-    uint64_t count, sum;              /* ns */
-    uint64_t up_to[LIVE_BOUNDS];      /* of the values, those of at most live_bounds[i] */
+    uint64_t count, sum;         /* ns */
+    uint64_t up_to[LIVE_BOUNDS]; /* of the values, those of at most live_bounds[i] */
 };
 
 struct live_counter {
-    char name[LIVE_NAME_SIZE];  /* of the program ...; of pairs and calls, the sender's or client's */
-    char other[LIVE_NAME_SIZE]; /* the receiver's or server's: a program, or an address that is not monitored */
+    char
+        name[LIVE_NAME_SIZE]; /* of the program ...; of pairs and calls, the sender's or client's */
+    char other
+        [LIVE_NAME_SIZE]; /* the receiver's or server's: a program, or an address that is not monitored */
     uint64_t so_far[LIVE_VALUES];
     struct live_times served, asked; /* of calls: as the server and as the client has timed them */
 };

@@ -14,8 +14,8 @@
 #define MS 1000000ull
 
 const uint64_t live_bounds[LIVE_BOUNDS] = {
-    MS / 10,  MS / 4,    MS / 2,    MS,        5 * MS / 2, 5 * MS,     10 * MS,    25 * MS,
-    50 * MS,  100 * MS,  250 * MS,  500 * MS,  1000 * MS,  2500 * MS,  5000 * MS,  10000 * MS,
+    MS / 10, MS / 4,   MS / 2,   MS,       5 * MS / 2, 5 * MS,    10 * MS,   25 * MS,
+    50 * MS, 100 * MS, 250 * MS, 500 * MS, 1000 * MS,  2500 * MS, 5000 * MS, 10000 * MS,
 };
 
 void live_count(struct live *live)
@@ -53,7 +53,8 @@ static struct live_counter *sum_of(struct live_set *set, const char *name, const
     if (index < 0) {
         uint32_t before = set->keys.count;
         index = intern_add(&set->keys, key);
-        if (index < 0 || array_reserve(&set->at, &set->room, (size_t)index + 1, sizeof(*set->at)) < 0 ||
+        if (index < 0 ||
+            array_reserve(&set->at, &set->room, (size_t)index + 1, sizeof(*set->at)) < 0 ||
             array_reserve(&set->sum, &set->sum_room, (size_t)index + 1, sizeof(*set->sum)) < 0)
             return NULL;
         if (index == before) {
@@ -136,7 +137,8 @@ static int add_calls(struct live *live)
         const struct histogram *of = path->times.of;
         char client[NAME_SIZE], server[NAME_SIZE];
         if (histogram_count(&of[TIME_RESPONSE_WHOLE]) + histogram_count(&of[TIME_REQUEST_WHOLE]) +
-                path->asked.unanswered == 0)
+                path->asked.unanswered ==
+            0)
             continue;
         name_party(live->now, &path->ends[0], true, client);
         name_party(live->now, &path->ends[1], false, server);

@@ -19,11 +19,11 @@ enum live_sleep { AWAKE, IN_RECEIVE, IN_SEND, FOR_ANY, IN_STOP };
 /* What a wait was for, to be named when a snapshot is made. */
 struct live_about {
     uint32_t origin;
-    uint32_t path;   /* number; 0: none */
-    uint32_t partner; /* place of the other end ... */
+    uint32_t path;         /* number; 0: none */
+    uint32_t partner;      /* place of the other end ... */
     uint32_t partner_path; /* ... and its number: another end may have the place later */
-    bool is_idle;    /* it is the side that serves, and waits for a request */
-    uint32_t object; /* as in a BLOCK */
+    bool is_idle;          /* it is the side that serves, and waits for a request */
+    uint32_t object;       /* as in a BLOCK */
     uint32_t call;
 };
 
@@ -47,10 +47,11 @@ struct live_process {
     bool ended;
     uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
     int64_t correction;                       /* of this interval */
-    uint64_t cpu_earlier;  /* ns of CPU time of which it became known in this interval, and which was used before */
+    uint64_t
+        cpu_earlier; /* ns of CPU time of which it became known in this interval, and which was used before */
     uint64_t waited_ended; /* ns that others waited for it */
     uint64_t waited_now;
-    uint64_t now[ELAPSED_KIND_COUNT];         /* ns in this interval */
+    uint64_t now[ELAPSED_KIND_COUNT]; /* ns in this interval */
     /* made for a snapshot: */
     uint64_t open[ELAPSED_KIND_COUNT];  /* ns of waits that go on */
     uint64_t since[ELAPSED_KIND_COUNT]; /* ns: the longest of them */
@@ -65,7 +66,8 @@ struct live_end {
     uint32_t stream;  /* 0: nobody yet */
     uint32_t process; /* index + 1 of its process; 0: not known */
     bool serves;      /* requests come there */
-    uint64_t asked;   /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
+    uint64_t
+        asked; /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
 };
 
 struct live_origin {
@@ -117,7 +119,7 @@ struct live {
     size_t kept_count, kept_bytes;
     uint64_t latest; /* by the first origin's clock: of the latest event */
     uint64_t records, taken_records;
-    uint64_t reader; /* ns of CPU time of this program, when it began */
+    uint64_t reader;   /* ns of CPU time of this program, when it began */
     uint64_t taken_at; /* CLOCK_MONOTONIC */
     uint64_t number;
 };

@@ -19,8 +19,8 @@ struct live_row *live_all_add(struct live_all *all, uint64_t key, uint32_t sourc
     int64_t index = intern_add(&all->keys, key);
 
     if (index < 0 || array_reserve(&all->at, &all->room, (size_t)index + 1, sizeof(*all->at)) < 0 ||
-        array_reserve(&all->sources, &all->source_room, (size_t)index + 1,
-                      sizeof(*all->sources)) < 0)
+        array_reserve(&all->sources, &all->source_room, (size_t)index + 1, sizeof(*all->sources)) <
+            0)
         return NULL;
     if (index == before) {
         all->at[index] = (struct live_row){.key = key, .wait = {.kind = ELAPSED_UNKNOWN}};
@@ -97,8 +97,8 @@ static void name_process(const struct communication *all,
     else
         memcpy(label, plain, sizeof(plain));
     if (process->group != NULL)
-        snprintf(name, LIVE_NAME_SIZE, "%.30s (%u)%s%.16s", process->group, process->group_size,
-                 at, machine == NULL ? "" : machine);
+        snprintf(name, LIVE_NAME_SIZE, "%.30s (%u)%s%.16s", process->group, process->group_size, at,
+                 machine == NULL ? "" : machine);
     else
         snprintf(name, LIVE_NAME_SIZE, "%s[%u]%s%.16s", label[0] == '\0' ? "unknown" : label,
                  process->pid, at, machine == NULL ? "" : machine);
@@ -255,9 +255,8 @@ static int make_process(struct live *live, uint32_t index)
     if (waits != NULL)
         describe_wait(live, waits, row);
     const struct live_row *before = find_before(live, LIVE_PROCESSES, row, &source);
-    return subtract_times(&of[kind],
-                          before == NULL ? NULL : &live->before->processes[source].times.of[kind],
-                          row);
+    return subtract_times(
+        &of[kind], before == NULL ? NULL : &live->before->processes[source].times.of[kind], row);
 }
 
 /* ---- pairs ---- */

@@ -19,11 +19,12 @@ static const struct live_value_kind kinds[LIVE_WAITS] = {
                        PROCESSES | IN(CONNECTIONS), "messages received"},
     [LIVE_RECEIVED_BYTES] = {"received.bytes", "RECV B", LIVE_BYTES, false,
                              PROCESSES | IN(CONNECTIONS), "bytes received"},
-    [LIVE_REQUESTS] = {"requests.count", "REQUESTS", LIVE_COUNT, false,
-                       PROCESSES | IN(CONNECTIONS), "requests answered"},
+    [LIVE_REQUESTS] = {"requests.count", "REQUESTS", LIVE_COUNT, false, PROCESSES | IN(CONNECTIONS),
+                       "requests answered"},
     [LIVE_REQUEST_TIME] = {"requests.time_ns", NULL, LIVE_NS, false, PROCESSES | IN(CONNECTIONS),
                            "time from requests to the last byte of their answers"},
-    [LIVE_ASKED] = {"asked.count", "ASKED", LIVE_COUNT, false, PROCESSES, "answers got as a client"},
+    [LIVE_ASKED] = {"asked.count", "ASKED", LIVE_COUNT, false, PROCESSES,
+                    "answers got as a client"},
     [LIVE_ASKED_TIME] = {"asked.time_ns", NULL, LIVE_NS, false, PROCESSES,
                          "time that answers took, as a client"},
     [LIVE_UNANSWERED] = {"asked.unanswered", NULL, LIVE_COUNT, false, PROCESSES,
@@ -67,21 +68,18 @@ const struct live_value_kind *live_value_kind(unsigned value)
     if (value < LIVE_WAITS)
         return &kinds[value];
     struct live_value_kind *wait = &waits[value - LIVE_WAITS];
-    *wait = (struct live_value_kind){elapsed_kind_key((enum elapsed_kind)(value - LIVE_WAITS)),
-                                     NULL,
-                                     LIVE_NS,
-                                     false,
-                                     PROCESSES,
-                                     elapsed_kind_name((enum elapsed_kind)(value - LIVE_WAITS))};
+    *wait = (struct live_value_kind){
+        elapsed_kind_key((enum elapsed_kind)(value - LIVE_WAITS)), NULL, LIVE_NS, false, PROCESSES,
+        elapsed_kind_name((enum elapsed_kind)(value - LIVE_WAITS))};
     return wait;
 }
 
 const char *live_table_name(unsigned table)
 {
     static const char *const names[LIVE_TABLES] = {
-        [LIVE_PROCESSES] = "processes",   [LIVE_PAIRS] = "pairs",
+        [LIVE_PROCESSES] = "processes",     [LIVE_PAIRS] = "pairs",
         [LIVE_CONNECTIONS] = "connections", [LIVE_PROGRAMS] = "programs",
-        [LIVE_CONTAINERS] = "containers", [LIVE_MACHINES] = "machines",
+        [LIVE_CONTAINERS] = "containers",   [LIVE_MACHINES] = "machines",
     };
 
     return table < LIVE_TABLES ? names[table] : NULL;

@@ -51,8 +51,8 @@ static int begin_thread(struct live *live, struct live_thread *thread, uint32_t 
     const struct stream_record *identity =
         identities_stream(history_identities(live->history), origin, number);
     uint32_t index;
-    struct live_process *process = process_of(
-        &live->waits, origin, identity == NULL ? number : identity->process, &index);
+    struct live_process *process =
+        process_of(&live->waits, origin, identity == NULL ? number : identity->process, &index);
 
     if (process == NULL)
         return -ENOMEM;
@@ -227,7 +227,7 @@ static const struct live_end *partner_of(const struct live_waits *waits,
     const struct live_end *partner = end_at(waits, about->partner);
 
     return partner != NULL && partner->path == about->partner_path && partner->path != 0 ? partner
-                                                                                        : NULL;
+                                                                                         : NULL;
 }
 
 /* The process that uses the other end, which is waited for; NULL: none that is known. */

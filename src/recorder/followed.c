@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 static int followed_next(struct source *source, struct event *ret_event, uint64_t *ret_complete,
-                     struct problem *problem)
+                         struct problem *problem)
 {
     struct followed *followed = (struct followed *)source;
     const struct record_header *record = record_queue_peek(&followed->queue);
@@ -64,7 +64,8 @@ void followed_free(struct followed *followed)
     free(followed);
 }
 
-void followed_add(struct followed *followed, const struct record_header *record, int64_t wall_offset)
+void followed_add(struct followed *followed, const struct record_header *record,
+                  int64_t wall_offset)
 {
     if (followed == NULL || followed->error < 0)
         return;
@@ -110,7 +111,7 @@ void followed_end(struct followed *followed, const struct record *cost, enum end
 }
 
 int followed_read(struct followed *followed, const struct analysis *analyses, size_t count,
-              struct problem *problem)
+                  struct problem *problem)
 {
     if (followed->error < 0)
         return problem_set(problem, followed->error, "out of memory for interval reports");

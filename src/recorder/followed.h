@@ -35,7 +35,8 @@ void followed_free(struct followed *followed);
 
 /* Adds a record that is no older than the last. If memory runs out, the next followed_read fails. `followed` NULL: does
  * nothing. */
-void followed_add(struct followed *followed, const struct record_header *record, int64_t wall_offset);
+void followed_add(struct followed *followed, const struct record_header *record,
+                  int64_t wall_offset);
 
 /* The same for an event whose record may lack fields. */
 void followed_add_event(struct followed *followed, const struct event *event);
@@ -49,6 +50,6 @@ void followed_end(struct followed *followed, const struct record *cost, enum end
 /* Feeds the analyses with the records that were added, at most FOLLOWED_MOST per call. Returns as analyses_read does. */
 #define FOLLOWED_MOST 20000
 int followed_read(struct followed *followed, const struct analysis *analyses, size_t count,
-              struct problem *problem);
+                  struct problem *problem);
 
 #endif

@@ -52,8 +52,8 @@ static int set_values(json_t *object, const struct live_row *row, enum live_tabl
         if ((kind->tables >> table & 1) == 0)
             continue;
         json_t *value = !is_known(row, row->interval, i) ? json_null()
-                        : i == LIVE_CORRECTION ? json_integer((int64_t)row->interval[i])
-                                               : json_count(row->interval[i]);
+                        : i == LIVE_CORRECTION           ? json_integer((int64_t)row->interval[i])
+                                                         : json_count(row->interval[i]);
         result |= set(object, kind->key, value);
     }
     if ((live_value_kind(LIVE_WAITS)->tables >> table & 1) != 0)
@@ -85,11 +85,12 @@ static json_t *row_json(const struct live_row *row, enum live_table table, const
             result |= json_object_set_new(object, "to", json_text(row->other, LIVE_NAME_SIZE));
         if (table == LIVE_CONNECTIONS) {
             result |= json_object_set_new(object, "kind", json_string(path_kind_name(row->kind)));
-            result |= json_object_set_new(object, "address", json_text(row->address, LIVE_NAME_SIZE));
+            result |=
+                json_object_set_new(object, "address", json_text(row->address, LIVE_NAME_SIZE));
         }
         if (!ends && machine != NULL)
-            result |= json_object_set_new(object, "machine",
-                                          json_text(machine, sizeof(((struct live_machine *)0)->name)));
+            result |= json_object_set_new(
+                object, "machine", json_text(machine, sizeof(((struct live_machine *)0)->name)));
         if (row->pid != 0)
             result |= json_object_set_new(object, "pid", json_count(row->pid));
         if (!ends)
@@ -168,10 +169,10 @@ static int print_interval(const struct live_snapshot *snapshot, FILE *file)
 
 int show_live_json(const struct live_snapshot *snapshot, uint64_t dropped, FILE *file)
 {
-    json_t *time = json_pack("{s: o, s: o, s: I, s: b, s: o}", "number",
-                             json_count(snapshot->number), "elapsed_ns", json_count(snapshot->time),
-                             "wall_ns", (json_int_t)snapshot->wall, "last", snapshot->last,
-                             "lines_dropped", json_count(dropped));
+    json_t *time =
+        json_pack("{s: o, s: o, s: I, s: b, s: o}", "number", json_count(snapshot->number),
+                  "elapsed_ns", json_count(snapshot->time), "wall_ns", (json_int_t)snapshot->wall,
+                  "last", snapshot->last, "lines_dropped", json_count(dropped));
 
     fputs("{\"time\": ", file);
     int result = json_print(time, JSON_COMPACT, file);

@@ -13,7 +13,8 @@
 
 struct output {
     FILE *file;
-    bool open; /* OpenMetrics; else the text format 0.0.4 of Prometheus, where names of counters end in _total */
+    bool
+        open; /* OpenMetrics; else the text format 0.0.4 of Prometheus, where names of counters end in _total */
 };
 
 /* A label's value: what show_text leaves, with its quotes and backslashes escaped. */
@@ -99,9 +100,7 @@ static void print_value(const struct live *live, enum live_counted set, enum liv
     char full[64];
     size_t count;
     const struct live_counter *counters = live_counters(live, set, &count);
-    const char *unit = kind->unit == LIVE_NS      ? "seconds"
-                       : kind->unit == LIVE_BYTES ? "bytes"
-                                                  : "";
+    const char *unit = kind->unit == LIVE_NS ? "seconds" : kind->unit == LIVE_BYTES ? "bytes" : "";
 
     snprintf(full, sizeof(full), "%s_%s", sets[set].prefix, name);
     print_head(full, kind->is_moment ? "gauge" : "counter", unit, kind->meaning, out);
@@ -156,7 +155,7 @@ static void print_calls(const struct live *live, const char *name, const char *h
     print_head(name, "counter", "", help, out);
     for (size_t i = 0; i < count; i++) {
         uint64_t answered = calls[i].asked.count > calls[i].served.count ? calls[i].asked.count
-                                                                          : calls[i].served.count;
+                                                                         : calls[i].served.count;
         fprintf(out->file, "%s_total{", name);
         print_labels(&calls[i], "client", "server", out);
         fprintf(out->file, "} %" PRIu64 "\n",
@@ -223,7 +222,8 @@ static void print_service_graph(const struct live *live, const struct output *ou
 
 /* ---- the recording, and this program ---- */
 
-static void print_count(const char *name, const char *help, uint64_t value, const struct output *out)
+static void print_count(const char *name, const char *help, uint64_t value,
+                        const struct output *out)
 {
     print_head(name, "counter", "", help, out);
     fprintf(out->file, "%s_total %" PRIu64 "\n", name, value);
@@ -266,8 +266,8 @@ static void print_recording(const struct live_snapshot *snapshot, const struct l
                 snapshot->late, out);
     print_count("dpm_recording_dropped_datagrams", "Datagrams dropped by full receive queues",
                 snapshot->dropped, out);
-    print_time("dpm_recording_cpu_seconds", "CPU time of the recorders, without hooks in the kernel",
-               snapshot->own.cpu, out);
+    print_time("dpm_recording_cpu_seconds",
+               "CPU time of the recorders, without hooks in the kernel", snapshot->own.cpu, out);
     print_time("dpm_recording_hook_seconds",
                "CPU time of hooks in the kernel, as far as it is known", snapshot->own.hook, out);
     print_states(snapshot, out);

@@ -29,8 +29,8 @@ void show_live_wait(const struct live_wait *wait, char text[LIVE_WAIT_SIZE])
         system_call_text(wait->call, call);
     const char *name = wait->kind == ELAPSED_NO_CPU ? "no CPU" : elapsed_wait_name(wait->kind);
     if (what[0] != '\0' && is_of_peer(wait->kind))
-        snprintf(text, LIVE_WAIT_SIZE, "%s %s %s", name,
-                 wait->kind == ELAPSED_SPACE ? "at" : "of", what);
+        snprintf(text, LIVE_WAIT_SIZE, "%s %s %s", name, wait->kind == ELAPSED_SPACE ? "at" : "of",
+                 what);
     else if (what[0] != '\0')
         snprintf(text, LIVE_WAIT_SIZE, "%s: %s", name, what);
     else if (call[0] != '\0')
@@ -56,7 +56,10 @@ static void short_number(double value, double step, char text[LIVE_CELL_SIZE])
     if (unit == 0)
         snprintf(text, LIVE_CELL_SIZE, "%.0f", value);
     else
-        snprintf(text, LIVE_CELL_SIZE, value < 10 ? "%.2f%c" : value < 100 ? "%.1f%c" : "%.0f%c",
+        snprintf(text, LIVE_CELL_SIZE,
+                 value < 10    ? "%.2f%c"
+                 : value < 100 ? "%.1f%c"
+                               : "%.0f%c",
                  value, units[unit]);
 }
 
@@ -72,7 +75,11 @@ static void short_time(double ns, char text[LIVE_CELL_SIZE])
     if (unit == 3 && ns >= 600)
         snprintf(text, LIVE_CELL_SIZE, "%.0fmin", ns / 60);
     else
-        snprintf(text, LIVE_CELL_SIZE, ns == 0 ? "0" : ns < 10 ? "%.2f%s" : ns < 100 ? "%.1f%s" : "%.0f%s",
+        snprintf(text, LIVE_CELL_SIZE,
+                 ns == 0    ? "0"
+                 : ns < 10  ? "%.2f%s"
+                 : ns < 100 ? "%.1f%s"
+                            : "%.0f%s",
                  ns, units[unit]);
 }
 
@@ -114,7 +121,10 @@ void show_live_change(enum live_value value, double change, char text[LIVE_CELL_
         short_time(amount, size);
     else
         short_number(amount, kind->unit == LIVE_BYTES ? 1024 : 1000, size);
-    snprintf(text, LIVE_CELL_SIZE, "%s%.*s", change < 0 ? "-" : amount == 0 ? "" : "+",
+    snprintf(text, LIVE_CELL_SIZE, "%s%.*s",
+             change < 0    ? "-"
+             : amount == 0 ? ""
+                           : "+",
              LIVE_CELL_SIZE - 2, size);
 }
 
@@ -156,7 +166,7 @@ void show_live_name(const char *name, size_t width, char text[LIVE_NAME_SIZE])
         snprintf(text, LIVE_NAME_SIZE, "%.*s..%s", (int)bytes_of(safe, width - tail - 2), safe,
                  end);
     } else {
-        snprintf(text, LIVE_NAME_SIZE, "%.*s%s",
-                 (int)bytes_of(safe, width > 2 ? width - 2 : width), safe, width > 2 ? ".." : "");
+        snprintf(text, LIVE_NAME_SIZE, "%.*s%s", (int)bytes_of(safe, width > 2 ? width - 2 : width),
+                 safe, width > 2 ? ".." : "");
     }
 }

@@ -100,8 +100,7 @@ static int print_histograms(const struct communication *communication, FILE *fil
 
     for (size_t i = 0; i < RESULT_KINDS && result == 0; i++)
         if (result_kinds[i].histograms != NULL)
-            result =
-                print_list(&result_kinds[i], result_kinds[i].histograms, true, communication,
+            result = print_list(&result_kinds[i], result_kinds[i].histograms, true, communication,
                                 &whole, file);
     return result;
 }
