@@ -99,22 +99,24 @@ static bool told_to_end(int signals)
     return read(signals, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD;
 }
 
-/* After the recording has ended its last figures stay. */
+/* After the recording has ended its last figures stay, but for what the server counts. */
 static int serve(struct live_feed *feed, struct live_server *server, int signals,
                  struct problem *problem)
 {
     struct pollfd file = {.fd = signals, .events = POLLIN};
+    int result = 0;
 
-    for (;;) {
-        live_feed_wait(feed, &file, 1, UINT64_MAX);
+    while (result >= 0) {
+        bool ended = feed->ended;
+        live_feed_wait(feed, &file, 1,
+                       ended ? clock_now(CLOCK_MONOTONIC) + feed->options.interval : UINT64_MAX);
         if ((file.revents & POLLIN) != 0 && told_to_end(signals))
             return 0;
-        int result = live_feed_step(feed, problem);
-        if (result < 0)
-            return result;
-        if (result > 0 && publish(feed, server) < 0)
-            return problem_set(problem, -ENOMEM, "out of memory for the metrics");
+        result = live_feed_step(feed, problem);
+        if ((result > 0 || ended) && publish(feed, server) < 0)
+            result = problem_set(problem, -ENOMEM, "out of memory for the metrics");
     }
+    return result;
 }
 
 static int start(const struct live_command_options *options, struct live_server **ret_server,

@@ -229,7 +229,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
         return MHD_YES;
     }
     *upload_size = 0;
-    if (server->token[0] != '\0' ? !has_token(server, connection) : false)
+    if (server->token[0] != '\0' && !has_token(server, connection))
         return send_text(connection, MHD_HTTP_UNAUTHORIZED, "A token is needed.\n");
     if (server->token[0] == '\0' && !names_this_host(connection))
         return send_text(connection, MHD_HTTP_FORBIDDEN, "Ask for localhost.\n");
@@ -240,18 +240,53 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return send_metrics(server, connection);
 }
 
-static void completed(void *context, struct MHD_Connection *connection, void **state,
-                      enum MHD_RequestTerminationCode code)
+static void count_dropped(struct live_server *server)
 {
-    struct live_server *server = context;
-
-    (void)connection, (void)state;
-    if (code == MHD_REQUEST_TERMINATED_COMPLETED_OK ||
-        code == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
-        return;
     pthread_mutex_lock(&server->mutex);
     server->served.dropped++;
     pthread_mutex_unlock(&server->mutex);
+}
+
+/* A connection, which is dropped if it ends without an answer. */
+struct reader {
+    bool was_answered;
+};
+
+static struct reader *reader_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info == NULL ? NULL : info->socket_context;
+}
+
+static void completed(void *context, struct MHD_Connection *connection, void **state,
+                      enum MHD_RequestTerminationCode code)
+{
+    struct reader *reader = reader_of(connection);
+
+    (void)state;
+    if (code != MHD_REQUEST_TERMINATED_COMPLETED_OK &&
+        code != MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
+        count_dropped(context);
+    if (reader != NULL)
+        reader->was_answered = true;
+}
+
+static void connected(void *context, struct MHD_Connection *connection, void **socket_context,
+                      enum MHD_ConnectionNotificationCode code)
+{
+    struct reader *reader = *socket_context;
+
+    (void)connection;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        *socket_context = calloc(1, sizeof(struct reader));
+        return;
+    }
+    if (reader != NULL && !reader->was_answered)
+        count_dropped(context);
+    free(reader);
+    *socket_context = NULL;
 }
 
 /* ---- begin and end ---- */
@@ -281,7 +316,8 @@ int live_server_start(const struct sockaddr *address, const char *token,
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MOST, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)PATIENCE, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768,
-        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server, MHD_OPTION_NOTIFY_CONNECTION, connected,
+        server, MHD_OPTION_END);
     if (server->daemon == NULL) {
         int error = errno == 0 ? EIO : errno;
         live_server_stop(server);

@@ -13,7 +13,8 @@ mkfifo lines
 
 sh -c 'while :; do "$0" 1000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 &
 load=$!
-trap 'kill $load 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
+service=''
+trap 'kill $load $service 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
 
 pane 80 24 "$dpm" top --name load
 check "processes that run are shown" shows '^load\[[0-9]*\] '
@@ -81,4 +82,24 @@ kill $live
 wait $live
 check_equal "a signal ends it in order" 0 $?
 check "... and nothing stays in the kernel" wait_for 30 are_freed programs
+
+# ---- metrics of a service, by a child without capabilities ----
+
+port=$(free_port)
+cat > config.json << END
+{ "records": "$scratch/records", "kinds": "unix", "max_size": "16M", "interval": "1s", "metrics_port": $port }
+END
+"$dpm" agent --service --config config.json > service.out 2>&1 &
+service=$!
+url=http://127.0.0.1:$port/metrics
+check "dpm agent --service serves metrics" wait_for 60 has_metrics
+child=$(pgrep -P $service -x dpm)
+check_equal "... by a child" 1 "$(echo "$child" | wc -w)"
+check_equal "... that has no capability" "CapPrm: 0000000000000000 CapEff: 0000000000000000" \
+    "$(grep -E '^Cap(Prm|Eff):' "/proc/$child/status" | tr '\t\n' '  ' | sed 's/ *$//; s/:  */: /g')"
+kill "$child"
+check "... if it ends, there is another one" wait_for 60 has_metrics
+child=$(pgrep -P $service -x dpm)
+kill -9 $service
+check "... which ends with the service, also if that is killed" wait_for 30 has_gone "$child"
 finish
