@@ -63,16 +63,16 @@ static int read_values(struct service *service, json_t *all, struct problem *pro
     json_int_t port = 0;
     json_error_t error;
 
-    if (json_unpack_ex(all, &error, JSON_STRICT,
-                       "{s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, "
-                       "s?:s}",
-                       "records", &service->records, "flags", &service->options.flags, "kinds",
-                       &service->options.kinds, "max_size", &max_size, "max_age", &max_age,
-                       "interval", &interval, "keep", &service->keep, "fabric", &service->to.url,
-                       "credentials", &service->to.credentials, "authorities",
-                       &service->to.authorities, "session", &service->to.session,
-                       "metrics_port", &port, "metrics_listen", &service->metrics.listen,
-                       "metrics_token", &service->metrics.token) < 0)
+    if (json_unpack_ex(
+            all, &error, JSON_STRICT,
+            "{s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, "
+            "s?:s}",
+            "records", &service->records, "flags", &service->options.flags, "kinds",
+            &service->options.kinds, "max_size", &max_size, "max_age", &max_age, "interval",
+            &interval, "keep", &service->keep, "fabric", &service->to.url, "credentials",
+            &service->to.credentials, "authorities", &service->to.authorities, "session",
+            &service->to.session, "metrics_port", &port, "metrics_listen", &service->metrics.listen,
+            "metrics_token", &service->metrics.token) < 0)
         return problem_set(problem, -EINVAL, "%s", error.text);
     if (port < 0 || port > UINT16_MAX)
         return problem_set(problem, -EINVAL, "metrics_port must be 1 to 65535");

@@ -5,6 +5,7 @@
 #include "control/command.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -50,7 +51,10 @@ static void be_the_child(const struct service_metrics *metrics, pid_t parent)
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     int result = getppid() != parent ? -ESRCH : drop_capabilities();
     if (result == 0) {
-        execv("/proc/self/exe", (char *const *)(uintptr_t)arguments);
+        char self[PATH_MAX] = ""; /* its name is what ps shows */
+        if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0)
+            execv(self, (char *const *)(uintptr_t)arguments);
+        execv("/proc/self/exe", (char *const *)(uintptr_t)arguments); /* it was replaced */
         result = -errno;
     }
     command_say("metrics: cannot start dpm live: %s", strerror(-result));

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct service_metrics {
-    uint16_t port; /* 0: no metrics */
+    uint16_t port;              /* 0: no metrics */
     const char *listen, *token; /* as options of dpm live; NULL: not given */
     const char *trace;
     pid_t pid; /* of the child; 0: there is none */
