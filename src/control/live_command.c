@@ -146,7 +146,7 @@ static int start(const struct live_command_options *options, struct live_server 
 static int live(const struct live_command_options *options, int signals)
 {
     struct live_feed_options wish = {
-        .interval = options->interval, .pace = 1, .counts = true, .hides = true};
+        .interval = options->interval, .pace = 1, .stop = signals, .counts = true, .hides = true};
     struct live_feed feed = {0};
     struct live_server *server = NULL;
     struct problem problem;
@@ -251,7 +251,7 @@ static int command_live(int argc, char **argv)
 const struct command live_command = {
     .name = "live",
     .description = "serve metrics of what is recorded, for Prometheus",
-    .usage = "[OPTION]... [TRACE | SESSION]...",
+    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION]",
     .function = command_live,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = live_options,

@@ -5,9 +5,13 @@
 #include "analysis/analysis.h"
 #include "trace/trace.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND     1000000000u
@@ -75,25 +79,121 @@ static bool is_being_recorded(const char *name, struct problem *problem, int *re
     return written;
 }
 
+/* Opens the next trace, as the next origin. */
+static int open_trace(struct live_feed *feed, const char *name, struct problem *problem)
+{
+    size_t count = feed->origins;
+    struct source **sources = realloc(feed->sources, (count + 1) * sizeof(*sources));
+
+    if (sources != NULL)
+        feed->sources = sources;
+    struct gate **gates = realloc(feed->gates, (count + 1) * sizeof(*gates));
+    if (gates != NULL)
+        feed->gates = gates;
+    char **names = realloc(feed->names, (count + 1) * sizeof(*names));
+    if (names != NULL)
+        feed->names = names;
+    struct gate *gate = calloc(1, sizeof(*gate));
+    char *copy = strdup(name);
+    if (sources == NULL || gates == NULL || names == NULL || gate == NULL || copy == NULL) {
+        free(gate);
+        free(copy);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    bool copied = feed->options.folder != NULL || feed->options.trace_count > 1;
+    int result = feed->kind == FEED_FINISHED ? trace_open(&name, 1, &sources[count], problem)
+                 : copied                    ? trace_follow_copy(name, &sources[count], problem)
+                                             : trace_follow(name, &sources[count], problem);
+    if (result < 0) {
+        free(gate);
+        free(copy);
+        return result;
+    }
+    gate_init(gate, sources[count]);
+    gates[count] = gate;
+    names[count] = copy;
+    feed->origins++;
+    return 0;
+}
+
 /* One that is still recorded is followed, and then all are. Copies may come packet by packet. */
 static int open_traces(struct live_feed *feed, struct problem *problem)
 {
     size_t count = feed->options.trace_count;
-    bool grows = false;
+    bool grows = count == 0;
     int result = 0;
 
     for (size_t i = 0; result == 0 && i < count; i++)
         grows |= is_being_recorded(feed->options.traces[i], problem, &result);
     feed->kind = grows ? FEED_GROWING : FEED_FINISHED;
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        const char *const *name = &feed->options.traces[i];
-        result = !grows      ? trace_open(name, 1, &feed->sources[i], problem)
-                 : count > 1 ? trace_follow_copy(*name, &feed->sources[i], problem)
-                             : trace_follow(*name, &feed->sources[i], problem);
-        if (result == 0) {
-            gate_init(&feed->gates[i], feed->sources[i]);
-            feed->gated[i] = &feed->gates[i].source;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = open_trace(feed, feed->options.traces[i], problem);
+    return result;
+}
+
+/* ---- machines that join later ---- */
+
+static bool is_open(const struct live_feed *feed, const char *path)
+{
+    for (uint32_t i = 0; i < feed->origins; i++)
+        if (strcmp(feed->names[i], path) == 0)
+            return true;
+    return false;
+}
+
+static bool has_records(const char *path)
+{
+    char file[PATH_MAX];
+    struct stat status;
+
+    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
+    bool described = stat(file, &status) == 0;
+    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
+    return described && stat(file, &status) == 0 && status.st_size > 0;
+}
+
+/* Opens the copies in the folder that have begun since. With a history, they become origins of it. */
+static int look_for_others(struct live_feed *feed, struct problem *problem)
+{
+    struct dirent **list;
+    char path[PATH_MAX];
+    int count = scandir(feed->options.folder, &list, NULL, alphasort), result = 0;
+
+    feed->looked = clock_now(CLOCK_MONOTONIC);
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
+                 list[i]->d_name);
+        if (result == 0 && list[i]->d_name[0] != '.' && has_records(path) && !is_open(feed, path)) {
+            result = open_trace(feed, path, problem);
+            feed->joined = feed->looked;
+            if (result == 0 && feed->history != NULL)
+                result =
+                    history_add(feed->history, &feed->gates[feed->origins - 1]->source, problem);
         }
+        free(list[i]);
+    }
+    if (count >= 0)
+        free(list);
+    return result;
+}
+
+#define FIRST_MOST 30000000000u /* ns */
+
+/* Until the first of them has begun. */
+static int wait_for_first(struct live_feed *feed, struct problem *problem)
+{
+    struct pollfd file = {.fd = feed->options.stop, .events = POLLIN};
+    uint64_t end = clock_now(CLOCK_MONOTONIC) + FIRST_MOST;
+    int result = 0;
+
+    while (result == 0 && feed->origins == 0) {
+        result = look_for_others(feed, problem);
+        if (result == 0 && feed->origins == 0 && poll(&file, 1, 200) > 0)
+            return problem_set(problem, -EINTR, "ended before anything was recorded");
+        if (feed->origins == 0 && clock_now(CLOCK_MONOTONIC) > end)
+            return problem_set(problem, -ENOENT,
+                               "%s: has no traces; name a trace, or a folder that holds some",
+                               feed->options.folder);
     }
     return result;
 }
@@ -105,7 +205,7 @@ static int find_begin(struct live_feed *feed, struct problem *problem)
     feed->begin = INT64_MAX;
     for (uint32_t i = 0; result == 0 && i < feed->origins; i++) {
         int64_t time;
-        result = gate_next_time(&feed->gates[i], &time, problem);
+        result = gate_next_time(feed->gates[i], &time, problem);
         if (result == 0 && time < feed->begin)
             feed->begin = time;
     }
@@ -115,32 +215,44 @@ static int find_begin(struct live_feed *feed, struct problem *problem)
     return result;
 }
 
-static int open_feed_of_traces(struct live_feed *feed, struct problem *problem)
+static int begin_history(struct live_feed *feed, struct problem *problem)
 {
-    size_t count = feed->options.trace_count;
+    struct source **gated = calloc(feed->origins, sizeof(*gated));
 
-    feed->sources = calloc(count, sizeof(*feed->sources));
-    feed->gates = calloc(count, sizeof(*feed->gates));
-    feed->gated = calloc(count, sizeof(*feed->gated));
-    if (feed->sources == NULL || feed->gates == NULL || feed->gated == NULL)
-        return problem_set(problem, -ENOMEM, "out of memory");
-    int result = open_traces(feed, problem);
-    feed->origins = (uint32_t)count;
-    if (result == 0)
-        result = find_begin(feed, problem);
-    if (result == 0)
-        result = history_new(feed->gated, count, &feed->history, problem);
+    for (uint32_t i = 0; gated != NULL && i < feed->origins; i++)
+        gated[i] = &feed->gates[i]->source;
+    int result = gated == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                               : history_new(gated, feed->origins, &feed->history, problem);
+    free(gated);
     if (result == 0 && feed->kind == FEED_GROWING)
         history_be_patient(feed->history, PATIENCE, clock_now);
-    feed->catches_up = true;
+    if (result == 0 && feed->kind == FEED_GROWING && feed->options.folder != NULL)
+        history_expect_more(feed->history, true);
     return result;
+}
+
+static int open_feed_of_traces(struct live_feed *feed, struct problem *problem)
+{
+    int result = open_traces(feed, problem);
+
+    if (result == 0 && feed->options.folder != NULL)
+        result = wait_for_first(feed, problem);
+    if (result == 0)
+        result = find_begin(feed, problem);
+    feed->catches_up = true;
+    return result == 0 ? begin_history(feed, problem) : result;
+}
+
+static bool reads_traces(const struct live_feed *feed)
+{
+    return feed->options.trace_count > 0 || feed->options.folder != NULL;
 }
 
 static void open_gates(struct live_feed *feed, int64_t position)
 {
     feed->position = position;
     for (uint32_t i = 0; i < feed->origins; i++)
-        gate_open(&feed->gates[i], position);
+        gate_open(feed->gates[i], position);
 }
 
 /* ---- reading ---- */
@@ -152,7 +264,7 @@ int live_feed_open(struct live_feed *feed, const struct live_feed_options *optio
     feed->moved = clock_now(CLOCK_MONOTONIC);
     feed->due = feed->moved;
     int result =
-        options->trace_count == 0 ? open_meter(feed, problem) : open_feed_of_traces(feed, problem);
+        reads_traces(feed) ? open_feed_of_traces(feed, problem) : open_meter(feed, problem);
     if (result == 0 && feed->live == NULL && live_new(feed->history, &feed->live) < 0)
         result = problem_set(problem, -ENOMEM, "out of memory");
     if (result == 0 && options->hides)
@@ -222,11 +334,21 @@ static int next_time(struct live_feed *feed, int64_t *ret_time, struct problem *
     *ret_time = INT64_MAX;
     for (uint32_t i = 0; result == 0 && i < feed->origins; i++) {
         int64_t time;
-        result = gate_next_time(&feed->gates[i], &time, problem);
+        result = gate_next_time(feed->gates[i], &time, problem);
         if (result == 0 && time < *ret_time)
             *ret_time = time;
     }
     return result;
+}
+
+#define JOINING 5000000000u /* ns: after the last one has ended, others may still join */
+
+static bool have_ended(const struct live_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->origins; i++)
+        if (!feed->gates[i]->ended)
+            return false;
+    return true;
 }
 
 /* Slice by slice, as long as one step may take; then whatever comes. */
@@ -234,8 +356,15 @@ static int step_growing(struct live_feed *feed, struct problem *problem)
 {
     uint64_t begin = clock_now(CLOCK_MONOTONIC), now = begin;
     int64_t next = 0;
-    int result;
+    int result = 0;
 
+    if (feed->options.folder != NULL && begin - feed->looked >= SECOND) {
+        result = look_for_others(feed, problem);
+        if (have_ended(feed) && begin - feed->joined > JOINING)
+            history_expect_more(feed->history, false);
+    }
+    if (result < 0)
+        return result;
     do {
         result = next_time(feed, &next, problem);
         if (result < 0)
@@ -285,7 +414,7 @@ int live_feed_step(struct live_feed *feed, struct problem *problem)
 {
     if (feed->ended)
         return 0;
-    if (feed->options.trace_count == 0)
+    if (!reads_traces(feed))
         return step_meter(feed, problem);
     if (feed->kind == FEED_GROWING)
         return step_growing(feed, problem);
@@ -299,7 +428,7 @@ void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, 
                     : feed->catches_up && feed->kind == FEED_GROWING ? now
                                                                      : now + LOOK_EACH;
 
-    if (feed->options.trace_count == 0 && !feed->ended) {
+    if (!reads_traces(feed) && !feed->ended) {
         if (feed->due < until)
             until = feed->due;
         (void)recording_wait(&feed->recording, files, count, until);
@@ -325,17 +454,25 @@ void live_feed_set_pace(struct live_feed *feed, double pace)
     feed->options.pace = pace;
 }
 
+bool live_feed_records(const struct live_feed *feed)
+{
+    return !reads_traces(feed);
+}
+
 void live_feed_close(struct live_feed *feed)
 {
     live_free(feed->live);
-    if (feed->options.trace_count == 0) {
+    if (!reads_traces(feed)) {
         close_meter(feed); /* with its history */
         return;
     }
     history_free(feed->history);
-    for (size_t i = 0; feed->sources != NULL && i < feed->options.trace_count; i++)
+    for (uint32_t i = 0; i < feed->origins; i++) {
         trace_close(feed->sources[i]);
+        free(feed->gates[i]);
+        free(feed->names[i]);
+    }
     free(feed->sources);
     free(feed->gates);
-    free(feed->gated);
+    free(feed->names);
 }

@@ -26,6 +26,9 @@ struct live_feed_options {
     double pace;
     const char *const *traces; /* [trace_count]; 0: the processes of `acquiring` */
     size_t trace_count;
+    const char
+        *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
+    int stop;    /* descriptor that is readable when opening is to end; -1: none */
     struct acquiring acquiring;
     bool counts; /* live_count */
     bool hides;  /* others see it: passwords in command lines are hidden */
@@ -40,9 +43,11 @@ struct live_feed {
     struct live *live;
     uint32_t origins;
     /* traces */
-    struct source **sources;
-    struct gate *gates;
-    struct source **gated;
+    struct source **sources; /* [origins] */
+    struct gate **gates;
+    char **names;
+    uint64_t looked;  /* CLOCK_MONOTONIC: when others were looked for in the folder ... */
+    uint64_t joined;  /* ... and when the latest was found */
     int64_t begin;    /* wall clock, ns: of the first record */
     int64_t position; /* ... up to which gates are open */
     int64_t taken;    /* ... of the latest snapshot */
@@ -75,6 +80,9 @@ void live_feed_hold(struct live_feed *feed, bool held);
 
 /* Of a finished trace. */
 void live_feed_set_pace(struct live_feed *feed, double pace);
+
+/* Whether it meters processes. */
+bool live_feed_records(const struct live_feed *feed);
 
 /* Nothing stays attached to any process. */
 void live_feed_close(struct live_feed *feed);

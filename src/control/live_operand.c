@@ -47,8 +47,8 @@ static int add_trace(struct live_operand *operand, const char *path)
     return operand->traces[operand->trace_count] == NULL ? -ENOMEM : (int)++operand->trace_count;
 }
 
-/* All traces in a folder; with `ending` those whose names end so. Returns how many, or a negative errno. */
-static int add_all_in(struct live_operand *operand, const char *folder, const char *ending)
+/* All traces in a folder. Returns how many, or a negative errno. */
+static int add_all_in(struct live_operand *operand, const char *folder)
 {
     struct dirent **list;
     int count = scandir(folder, &list, NULL, alphasort), found = 0;
@@ -57,68 +57,49 @@ static int add_all_in(struct live_operand *operand, const char *folder, const ch
     if (count < 0)
         return -errno;
     for (int i = 0; i < count; i++) {
-        const char *name = list[i]->d_name;
-        size_t length = strlen(name);
-        snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, name);
-        bool fits = name[0] != '.' && length >= strlen(ending) &&
-                    strcmp(name + length - strlen(ending), ending) == 0;
-        if (found >= 0 && fits && is_trace(path)) {
+        snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, folder, list[i]->d_name);
+        if (found >= 0 && list[i]->d_name[0] != '.' && is_trace(path)) {
             int result = add_trace(operand, path);
             found = result < 0 ? result : found + 1;
         }
         free(list[i]);
     }
     free(list);
+    snprintf(operand->folder, sizeof(operand->folder), "%s", folder);
     return found;
 }
 
-/* ---- sessions and jobs of this user ---- */
+/* ---- sessions of this user ---- */
 
-/* The folders in which a session's controller, or the filters of its jobs, store. */
-static int add_of_session(struct live_operand *operand, const struct remote_session *session,
-                          const char *ending)
+/* Where a session's controller stores what comes from its machines. Returns whether it says so. */
+static bool folder_of(const struct remote_session *session, char folder[PATH_MAX])
 {
     char file[PATH_MAX + 32];
-    size_t index;
-    json_t *filter;
-    int found = 0;
 
     snprintf(file, sizeof(file), "%s/hosts.json", session->folder);
     json_t *hosts = json_load_file(file, 0, NULL);
-    const char *folder = json_string_value(json_object_get(hosts, "folder"));
-    if (folder != NULL && ending[0] == '\0')
-        found = add_all_in(operand, folder, ending);
+    const char *text = json_string_value(json_object_get(hosts, "folder"));
+    if (text != NULL)
+        snprintf(folder, PATH_MAX, "%s", text);
     json_decref(hosts);
-    snprintf(file, sizeof(file), "%s/jobs.json", session->folder);
-    json_t *jobs = json_load_file(file, 0, NULL);
-    json_array_foreach(json_object_get(jobs, "filters"), index, filter)
-    {
-        folder = json_string_value(json_object_get(filter, "folder"));
-        int result = folder == NULL ? 0 : add_all_in(operand, folder, ending);
-        found += result > 0 ? result : 0;
-    }
-    json_decref(jobs);
-    return found;
+    return text != NULL;
 }
 
-/* A session of this name; else the copies of a job of this name in any session. */
-static int add_named(struct live_operand *operand, const char *name, struct problem *problem)
+static int add_session(struct live_operand *operand, const char *name, struct problem *problem)
 {
     struct remote_session *list = NULL;
     ssize_t count = remote_sessions(&list, problem);
-    char ending[NAME_SIZE];
-    int found = 0;
+    char folder[PATH_MAX];
+    int result = -ENOENT;
 
-    for (ssize_t i = 0; i < count && found == 0; i++)
-        if (strcmp(list[i].name, name) == 0)
-            found = add_of_session(operand, &list[i], "");
-    snprintf(ending, sizeof(ending), ".%.200s", name);
-    for (ssize_t i = 0; i < count && found == 0; i++)
-        found = add_of_session(operand, &list[i], ending);
+    for (ssize_t i = 0; i < count && result < 0; i++)
+        if (strcmp(list[i].name, name) == 0 && folder_of(&list[i], folder))
+            result = add_all_in(operand, folder);
     free(list);
-    return found > 0 ? 0
-                     : problem_set(problem, -ENOENT,
-                                   "%s: there is no such trace, session or job with records", name);
+    return result >= 0 || result == -ENOMEM
+               ? result
+               : problem_set(problem, result, "%s: there is no such trace, folder or session",
+                             name);
 }
 
 static int take_operand(const char *name, struct live_operand *operand)
@@ -128,14 +109,10 @@ static int take_operand(const char *name, struct live_operand *operand)
     int result;
 
     if (stat(name, &status) < 0)
-        result = add_named(operand, name, &problem);
+        result = add_session(operand, name, &problem);
     else if (is_trace(name))
         result = add_trace(operand, name);
-    else if ((result = add_all_in(operand, name, "")) == 0)
-        result =
-            problem_set(&problem, -ENOENT,
-                        "%s: has no traces; name a trace, or a directory that holds some", name);
-    else if (result < 0)
+    else if ((result = add_all_in(operand, name)) < 0)
         problem_set(&problem, result, "%s: cannot be listed: %s", name, strerror(-result));
     if (result == -ENOMEM)
         return command_error("out of memory");
@@ -156,7 +133,10 @@ int live_operand_done(const char *command, int argc, char **argv, int first,
         return command_usage_error(command, "name processes, or traces: not both");
     for (int i = first; status < 0 && i < argc; i++)
         status = take_operand(argv[i], operand);
+    operand->reads_traces = first < argc;
     operand->all = !chosen && first == argc;
+    if (status < 0 && operand->folder[0] != '\0' && argc - first > 1)
+        return command_usage_error(command, "name one folder or session, or traces: not both");
     if (operand->all)
         strcpy(operand->subject, "all processes");
     return status;
@@ -166,6 +146,7 @@ void live_operand_feed(const struct live_operand *operand, struct live_feed_opti
 {
     options->traces = (const char *const *)operand->traces;
     options->trace_count = operand->trace_count;
+    options->folder = operand->folder[0] == '\0' ? NULL : operand->folder;
     options->acquiring = (struct acquiring){.choice = (struct process_choice *)&operand->choice,
                                             .all = operand->all,
                                             .below = BELOW_MASTERS};

@@ -8,11 +8,15 @@
 
 #include "control/live_feed.h"
 
+#include <limits.h>
+
 struct live_operand {
     struct process_choice choice;
     bool all;      /* the whole machine: nothing was named */
     char **traces; /* [trace_count] */
     size_t trace_count, trace_room;
+    char folder[PATH_MAX]; /* of the copies of a session, or other traces; "": none was named */
+    bool reads_traces;
     char subject[128]; /* in words: "redis.trace", "redis-server", "all processes" */
 };
 

@@ -123,7 +123,7 @@ int stats_follow_lines(const struct traces *traces, uint64_t interval, struct pr
 int stats_lines(const char *const *names, size_t count, uint64_t interval, struct problem *problem)
 {
     const struct live_feed_options options = {
-        .interval = interval, .traces = names, .trace_count = count};
+        .interval = interval, .traces = names, .trace_count = count, .stop = -1};
     struct live_feed feed;
     struct json_lines lines;
     int result = json_lines_open(&lines, NULL, problem), opened = result;

@@ -72,7 +72,7 @@ static int show(struct top_screen *screen, struct live_feed *feed, int signals,
 static int top_on_terminal(struct top_options *options, int signals)
 {
     struct live_feed_options wish = {
-        .interval = options->interval, .pace = options->pace, .hides = true};
+        .interval = options->interval, .pace = options->pace, .stop = signals, .hides = true};
     struct live_feed feed = {0};
     struct top_screen screen;
     struct problem problem;
@@ -81,8 +81,8 @@ static int top_on_terminal(struct top_options *options, int signals)
     if (result < 0)
         return command_error("%s", problem.text);
     screen.look.view = options->view;
-    top_screen_say(&screen, options->operand.trace_count > 0 ? "dpm top: opening ..."
-                                                             : "dpm top: loading the meter ...");
+    top_screen_say(&screen, options->operand.reads_traces ? "dpm top: waiting for records ..."
+                                                          : "dpm top: loading the meter ...");
     live_operand_feed(&options->operand, &wish);
     wish.acquiring.say = say_nothing;
     result = live_feed_open(&feed, &wish, &problem);
@@ -113,7 +113,7 @@ static int print(const struct live_feed *feed, const struct top_look *look, cons
 
     top_head(snapshot, subject, "", width, line);
     puts(line);
-    top_costs(snapshot, feed->options.trace_count == 0, width, line);
+    top_costs(snapshot, live_feed_records(feed), width, line);
     puts(line);
     top_heading(look, width, line);
     puts(line);
@@ -157,7 +157,7 @@ static int print_all(struct live_feed *feed, const struct top_options *options, 
 /* Nobody watches a finished trace being played: a picture for each interval of its time. */
 static int top_as_text(struct top_options *options, int signals)
 {
-    struct live_feed_options wish = {.interval = options->interval, .hides = true};
+    struct live_feed_options wish = {.interval = options->interval, .stop = signals, .hides = true};
     struct live_feed feed;
     struct problem problem;
 
@@ -259,7 +259,7 @@ static int command_top(int argc, char **argv)
 const struct command top_command = {
     .name = "top",
     .description = "what processes do and wait for, while they run",
-    .usage = "[OPTION]... [TRACE | SESSION | JOB]...",
+    .usage = "[OPTION]... [TRACE... | FOLDER | SESSION]",
     .function = command_top,
     .operand = {"TRACE", ARGUMENT_TRACE},
     .options = top_options,

@@ -151,7 +151,7 @@ static void find_chosen(struct top_screen *screen, const struct live_row *const 
 static void state_of(const struct top_screen *screen, char state[64])
 {
     const struct live_feed *feed = screen->feed;
-    bool plays = feed->kind == FEED_FINISHED && feed->options.trace_count > 0 && !feed->ended;
+    bool plays = feed->kind == FEED_FINISHED && !live_feed_records(feed) && !feed->ended;
 
     state[0] = '\0';
     if (feed->held && screen->look.back > 0)
@@ -236,7 +236,7 @@ void top_screen_draw(struct top_screen *screen)
     state_of(screen, state);
     top_head(snapshot, screen->subject, state, width, line);
     put(0, line, A_BOLD, width);
-    top_costs(snapshot, screen->feed->options.trace_count == 0, width, line);
+    top_costs(snapshot, live_feed_records(screen->feed), width, line);
     put(1, line, A_NORMAL, width);
     draw_views(screen, width);
     draw_rows(screen, snapshot, before, width);
@@ -292,7 +292,7 @@ static void change_pace(struct top_screen *screen, double factor)
 {
     double pace = screen->feed->options.pace * factor;
 
-    if (screen->feed->kind != FEED_FINISHED || screen->feed->options.trace_count == 0) {
+    if (screen->feed->kind != FEED_FINISHED || live_feed_records(screen->feed)) {
         snprintf(screen->said, sizeof(screen->said), "Only a finished trace can be played faster.");
         return;
     }

@@ -443,7 +443,7 @@ void top_costs(const struct live_snapshot *snapshot, bool records, size_t width,
 
     add_cost(&line, records ? "DPM itself: " : "dpm top: ", snapshot->reader_new, snapshot->real);
     add(&line, " of a CPU");
-    if (!records)
+    if (!records && snapshot->own_new > 0) /* else no record says it */
         add_cost(&line, ", recorder ", snapshot->own_new, snapshot->length);
     if (snapshot->own.hook_records > 0)
         add_cost(&line, ", hooks ",

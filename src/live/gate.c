@@ -2,6 +2,8 @@
 /* gate.c: see gate.h. */
 #include "live/gate.h"
 
+#include <string.h>
+
 static int64_t wall_of(const struct event *event)
 {
     return (int64_t)event->header->time + event->wall_offset;
@@ -15,6 +17,10 @@ static int fill(struct gate *gate, uint64_t *ret_complete, struct problem *probl
         return SOURCE_END;
     int result = gate->of->next(gate->of, &gate->held, ret_complete, problem);
     gate->holds = result == SOURCE_RECORD;
+    if (gate->holds) {
+        memcpy(gate->record, gate->held.header, event_size(gate->held.header->id));
+        gate->held.header = (const struct record_header *)gate->record;
+    }
     gate->ended = result == SOURCE_END;
     return result;
 }

@@ -13,7 +13,9 @@
 struct gate {
     struct source source; /* must be first */
     struct source *of;
-    struct event held; /* read already, of a later time */
+    struct event
+        held; /* read already, of a later time: a copy, since it may have to wait for long */
+    _Alignas(8) char record[RECORD_SIZE_MOST];
     bool holds;
     bool ended;
     int64_t until; /* wall clock, ns since 1970 */

@@ -226,6 +226,12 @@ static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
     return 0;
 }
 
+/* Without what it took to load the meter, before anything was recorded. */
+static uint64_t running_cost(const struct own_cost *own)
+{
+    return own->cpu > own->load ? own->cpu - own->load : 0;
+}
+
 static void describe_whole(struct live *live, uint64_t time, struct live_snapshot *snapshot)
 {
     const struct communication *now = live->now;
@@ -245,7 +251,8 @@ static void describe_whole(struct live *live, uint64_t time, struct live_snapsho
     snapshot->late = now->matching.late;
     snapshot->dropped = now->dropped;
     snapshot->own = now->matching.own_cost;
-    snapshot->own_new = snapshot->own.cpu - (before == NULL ? 0 : before->own.cpu);
+    snapshot->own_new =
+        running_cost(&snapshot->own) - (before == NULL ? 0 : running_cost(&before->own));
     snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
     snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
     snapshot->real = real - live->taken_at;

@@ -24,8 +24,8 @@ check "... COLUMNS sets the width" grep -q 'RECV/S' wide
 check_equal "-n ends it earlier" 2 "$("$dpm" top --interval 10ms -n 2 alpha | grep -c '^dpm top  ')"
 check "--view chooses the rows" sh -c '"$1" top --view pairs --interval 1s alpha | grep -q "^FROM > TO"' - "$dpm"
 check "of 5,000 processes 20 are printed" sh -c '"$1" top --interval 1h many | grep -qE "^and 180 more$"' - "$dpm"
-check_not "a name that is no trace, session or job" "$dpm" top nothing
-check "... is said to be none" sh -c '"$1" top nothing 2>&1 | grep -q "nothing: there is no such trace, session or job"' - "$dpm"
+check_not "a name that is no trace, folder or session" "$dpm" top nothing
+check "... is said to be none" sh -c '"$1" top nothing 2>&1 | grep -q "nothing: there is no such trace, folder or session"' - "$dpm"
 "$dpm" top --interval 10ms alpha 2> err | head -n 1 > /dev/null
 check_equal "a reader that goes away is no error" "" "$(cat err)"
 
