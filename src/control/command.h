@@ -76,7 +76,8 @@ struct command {
 extern const struct command run_command, acquire_command, report_command, dump_command,
     stats_command, why_command, whatif_command, parallelism_command, path_command,
     causality_command, graph_command, repair_command, view_command, filter_command, rules_command,
-    job_command, check_command, calibrate_command, agent_command, completion_command;
+    job_command, check_command, calibrate_command, agent_command, completion_command, top_command,
+    live_command;
 
 /* The commands, in the order of help; NULL after the last. */
 const struct command *command_at(size_t index);

@@ -39,8 +39,9 @@ static int begin_analyses(struct hosts *hosts, struct problem *problem)
 
     history_be_patient(history, hosts_only_reports(hosts) ? PATIENCE_OF_ALL : PATIENCE, clock_now);
     command->last_report = clock_now(CLOCK_MONOTONIC);
-    if (command->options->interval != 0 && statistics_new(history, 0, &command->statistics) < 0)
-        return problem_set(problem, -ENOMEM, "out of memory for interval reports");
+    if (command->options->interval != 0 &&
+        recording_command_begin_intervals(command, history, problem) < 0)
+        return -ENOMEM;
     return hosts_only_reports(hosts) ? recording_command_begin_whole(command, history, problem) : 0;
 }
 
@@ -135,13 +136,10 @@ static int read_on(struct hosts *hosts, struct problem *problem)
 static int read_and_report(struct hosts *hosts, struct problem *problem)
 {
     struct recording_command *command = &hosts->recorder;
-    uint64_t now = clock_now(CLOCK_MONOTONIC);
     int result = read_on(hosts, problem);
 
-    if (result < 0 || command->statistics == NULL ||
-        now - command->last_report < command->options->interval)
+    if (result < 0 || !recording_command_is_due(command))
         return result;
-    command->last_report = now;
     progress_clear(&hosts->progress);
     return recording_command_report_so_far(command, problem);
 }

@@ -36,9 +36,16 @@ int recording_command_init(struct recording_command *command,
         .recording.options = &options->recording,
         .origins = 1,
         .messages = stderr,
+        .lines.file = -1,
     };
+    struct problem problem;
     rules_file_init(&command->rules_file, options->rules_file);
-    if (options->report != NULL && (command->messages = fopen(options->report, "we")) == NULL) {
+    if (options->json && json_lines_open(&command->lines, options->report, &problem) < 0) {
+        command_error("%s", problem.text);
+        return -1;
+    }
+    if (!options->json && options->report != NULL &&
+        (command->messages = fopen(options->report, "we")) == NULL) {
         command_error("cannot write the report to %s: %s", options->report, strerror(errno));
         return -1;
     }
@@ -52,9 +59,11 @@ int recording_command_init(struct recording_command *command,
     return 0;
 }
 
-static int begin_intervals(struct recording_command *command, struct problem *problem)
+int recording_command_begin_intervals(struct recording_command *command, struct history *history,
+                                      struct problem *problem)
 {
-    int result = statistics_new(command->history, 0, &command->statistics);
+    int result = command->options->json ? live_new(history, &command->live)
+                                        : statistics_new(history, 0, &command->statistics);
 
     return result < 0 ? problem_set(problem, result, "out of memory for reports while it goes on")
                       : 0;
@@ -80,7 +89,7 @@ static int follow(struct recording_command *command, struct problem *problem)
     int result = recording_follow(&command->recording, &command->history, problem);
 
     if (result == 0 && command->options->interval != 0)
-        result = begin_intervals(command, problem);
+        result = recording_command_begin_intervals(command, command->history, problem);
     if (result == 0 && command->options->recording.store == STORE_NONE)
         result = recording_command_begin_whole(command, command->history, problem);
     return result;
@@ -137,6 +146,8 @@ void recording_command_stop_intervals(struct recording_command *command)
 {
     statistics_free(command->statistics);
     command->statistics = NULL;
+    live_free(command->live);
+    command->live = NULL;
     communication_free(command->before);
     command->before = NULL;
     view_display_free(command->views);
@@ -209,8 +220,19 @@ static int summarize_so_far(struct recording_command *command, struct problem *p
     return result < 0 ? problem_set(problem, result, "out of memory for the summary") : 0;
 }
 
+static int print_line(struct recording_command *command, bool last, struct problem *problem)
+{
+    int result = live_take(command->live, command->origins, 0, last);
+
+    if (result == 0)
+        result = json_lines_add(&command->lines, live_snapshot(command->live, 0));
+    return result < 0 ? problem_set(problem, result, "out of memory for the lines of JSON") : 0;
+}
+
 int recording_command_report_so_far(struct recording_command *command, struct problem *problem)
 {
+    if (command->live != NULL)
+        return print_line(command, false, problem);
     if (command->options->views != NULL)
         return report_views_so_far(command, problem);
     if (command->summarize != NULL)
@@ -226,6 +248,8 @@ size_t recording_command_analyses(const struct recording_command *command,
 
     if (command->statistics != NULL)
         ret_analyses[count++] = statistics_analysis(command->statistics);
+    if (command->live != NULL)
+        ret_analyses[count++] = live_analysis(command->live);
     if (command->whole != NULL)
         count += readings_analyses(command->whole->readings, ret_analyses + count);
     return count;
@@ -240,16 +264,29 @@ static int analyse(struct recording_command *command, struct problem *problem)
     return recording_analyse(&command->recording, analyses, count, problem);
 }
 
-static int analyse_so_far(struct recording_command *command, struct problem *problem)
+static bool reports_intervals(const struct recording_command *command)
+{
+    return command->statistics != NULL || command->live != NULL;
+}
+
+bool recording_command_is_due(struct recording_command *command)
 {
     uint64_t now = clock_now(CLOCK_MONOTONIC);
+
+    json_lines_flush(&command->lines);
+    if (!reports_intervals(command) || now - command->last_report < command->options->interval)
+        return false;
+    command->last_report = now;
+    return true;
+}
+
+static int analyse_so_far(struct recording_command *command, struct problem *problem)
+{
     int result = analyse(command, problem);
 
-    if (result < 0 || command->statistics == NULL ||
-        now - command->last_report < command->options->interval)
-        return result;
-    command->last_report = now;
-    return recording_command_report_so_far(command, problem);
+    return result < 0 || !recording_command_is_due(command)
+               ? result
+               : recording_command_report_so_far(command, problem);
 }
 
 static void say_stopped(const struct recording_command *command, const struct problem *problem)
@@ -260,9 +297,8 @@ static void say_stopped(const struct recording_command *command, const struct pr
 void recording_command_wait(struct recording_command *command, struct pollfd *files, size_t count,
                             uint64_t until)
 {
-    uint64_t report = command->statistics == NULL
-                          ? UINT64_MAX
-                          : command->last_report + command->options->interval;
+    uint64_t report =
+        reports_intervals(command) ? command->last_report + command->options->interval : UINT64_MAX;
 
     (void)recording_wait(&command->recording, files, count, report < until ? report : until);
 }
@@ -300,7 +336,7 @@ void recording_command_step(struct recording_command *command)
     look_at_rules(command);
     if (recording_step(&command->recording, &problem) < 0)
         say_stopped(command, &problem);
-    if (!command->recording.active || command->recording.live == NULL)
+    if (!command->recording.active || command->recording.followed == NULL)
         return;
     if (analyse_so_far(command, &problem) < 0) {
         command_say_to(command->messages, "no more reports: %s", problem.text);
@@ -347,18 +383,41 @@ static void end_filter(struct recording_command *command)
     command->filter = NULL;
 }
 
+#define READER_PATIENCE 2000000000u /* ns */
+
+/* The line of the whole recording. */
+static void print_last_line(struct recording_command *command)
+{
+    struct problem problem;
+    int result = SOURCE_NONE_YET;
+
+    while (result == SOURCE_NONE_YET)
+        result = analyse(command, &problem);
+    if (result >= 0)
+        result = print_line(command, true, &problem);
+    if (result < 0)
+        command_say_to(command->messages, "there is no last line: %s", problem.text);
+    json_lines_close(&command->lines, READER_PATIENCE);
+    live_free(command->live);
+    command->live = NULL;
+    if (command->whole == NULL)
+        recording_command_stop_following(command);
+}
+
 int recording_command_end(struct recording_command *command, const char *name_the_rest)
 {
     struct problem problem;
 
     if (command->recording.active && name_the_rest != NULL)
         name_the_living(command, name_the_rest);
-    if (command->whole == NULL)
+    if (command->whole == NULL && command->live == NULL)
         recording_command_stop_following(
             command); /* the report on the trace covers what comes now */
     int result = recording_end(&command->recording, &problem);
     if (result < 0)
         say_stopped(command, &problem);
+    if (command->live != NULL)
+        print_last_line(command);
     end_filter(command);
     return result;
 }
@@ -378,6 +437,7 @@ int recording_command_finish_report(struct recording_command *command, struct pr
 void recording_command_close(struct recording_command *command)
 {
     recording_command_stop_following(command);
+    json_lines_close(&command->lines, 0);
     end_filter(command); /* the command was not started */
     recording_close(&command->recording);
     rules_file_done(&command->rules_file);

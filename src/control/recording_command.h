@@ -15,6 +15,7 @@
 #ifndef DPM_RECORDING_COMMAND_H
 #define DPM_RECORDING_COMMAND_H
 
+#include "control/json_lines.h"
 #include "control/recording_options.h"
 #include "control/rules_file.h"
 #include "control/whole_report.h"
@@ -35,6 +36,8 @@ struct recording_command {
     /* analyses that follow the recording; NULL: none */
     struct history *history;
     struct statistics *statistics; /* for interval reports */
+    struct live *live;             /* ... as lines of JSON */
+    struct json_lines lines;       /* that they go to */
     uint32_t origins;              /* traces that these see */
     struct communication *before;  /* what the last interval report said; NULL: there was none */
     struct view_display *views;    /* instead of these reports; NULL: none, or not begun */
@@ -81,6 +84,14 @@ int recording_command_end(struct recording_command *command, const char *name_th
  * negative errno with a line in `problem`. */
 int recording_command_begin_whole(struct recording_command *command, struct history *history,
                                   struct problem *problem);
+
+/* Begins reports while it goes on, from this history, which is unread. Returns 0, or a negative errno with a line in
+ * `problem`. */
+int recording_command_begin_intervals(struct recording_command *command, struct history *history,
+                                      struct problem *problem);
+
+/* Whether it is time for such a report. From then on the next one is waited for. */
+bool recording_command_is_due(struct recording_command *command);
 
 /* The analyses that are to be fed while recording. */
 #define RECORDING_ANALYSES_MOST (1 + READINGS_MOST)

@@ -63,6 +63,10 @@ const struct command_option recording_options[] = {
      {"COMMAND"},
      "a shell command that gets the packets of the trace while it is recorded"},
     {"interval", RECORDING_INTERVAL_OPTION, {"TIME"}, "also report every TIME: 10s, 5m"},
+    {"json",
+     RECORDING_JSON,
+     {0},
+     "with --interval: a line of JSON every TIME, to standard output or the file of --report"},
     {"views",
      RECORDING_VIEWS,
      {"FILE", ARGUMENT_FILE},
@@ -238,6 +242,9 @@ int recording_option(const char *command, int option, struct recording_command_o
             return command_usage_error(
                 command, "--interval '%s': give a time, e.g. 500ms, 10s or 5m", optarg);
         return -1;
+    case RECORDING_JSON:
+        options->json = true;
+        return -1;
     case RECORDING_LATENCY:
         return read_latency(command, options);
     case RECORDING_CPU_TIME:
@@ -296,11 +303,26 @@ static int check_views(struct recording_command_options *options)
     return result < 0 ? command_error("%s", problem.text) : -1;
 }
 
+/* The lines of a command's output and ours must not mix. */
+static int check_json(const char *command, const struct recording_command_options *options)
+{
+    if (options->json && options->interval == 0)
+        return command_usage_error(command, "--json needs --interval");
+    if (options->json && options->views != NULL)
+        return command_usage_error(command, "--json and --views: give only one");
+    if (options->json && options->report == NULL && strcmp(command, "run") == 0)
+        return command_usage_error(command,
+                                   "--json: give --report FILE: standard output is the command's");
+    return -1;
+}
+
 int recording_options_done(const char *command, struct recording_command_options *options)
 {
     struct problem problem;
     int result = check_store(command, options);
 
+    if (result < 0)
+        result = check_json(command, options);
     if (result < 0)
         result = check_views(options);
     if (result >= 0)

@@ -17,6 +17,7 @@ struct recording_command_options {
     bool store_given; /* --store */
     bool bounded;     /* one of --max-size, --max-files, --max-age */
     uint64_t interval;  /* ns between interval reports; 0: none */
+    bool json;          /* these are lines of JSON */
     const char *filter; /* command that gets the packets of the trace; NULL: none */
     const char *views;  /* file of views, which interval reports evaluate; NULL: they are tables */
 };
@@ -33,6 +34,7 @@ enum recording_option_value {
     RECORDING_MAX_AGE,
     RECORDING_STORE,
     RECORDING_INTERVAL_OPTION,
+    RECORDING_JSON,
     RECORDING_CPU_TIME,
     RECORDING_LATENCY,
     RECORDING_VIEWS,

@@ -4,6 +4,7 @@
 
 #include "base/folder.h"
 #include "control/acquired_recording.h"
+#include "control/service_metrics.h"
 #include "fabric/fabric.h"
 #include "show/show.h"
 
@@ -33,6 +34,7 @@ struct service {
     struct service_destination to; /* url NULL: summaries stay here */
     struct service_sender *sender;
     json_int_t keep; /* traces of earlier runs, with this one */
+    struct service_metrics metrics;
 };
 
 /* ---- the configuration ---- */
@@ -58,16 +60,23 @@ static int read_values(struct service *service, json_t *all, struct problem *pro
 {
     struct recording_options *recording = &service->options.recording;
     const char *max_size = NULL, *max_age = NULL, *interval = NULL;
+    json_int_t port = 0;
     json_error_t error;
 
-    if (json_unpack_ex(all, &error, JSON_STRICT,
-                       "{s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, s?:s, s?:s, s?:s}",
-                       "records", &service->records, "flags", &service->options.flags, "kinds",
-                       &service->options.kinds, "max_size", &max_size, "max_age", &max_age,
-                       "interval", &interval, "keep", &service->keep, "fabric", &service->to.url,
-                       "credentials", &service->to.credentials, "authorities",
-                       &service->to.authorities, "session", &service->to.session) < 0)
+    if (json_unpack_ex(
+            all, &error, JSON_STRICT,
+            "{s?:s, s?:s, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, s?:s, s?:s, s?:s, s?:I, s?:s, "
+            "s?:s}",
+            "records", &service->records, "flags", &service->options.flags, "kinds",
+            &service->options.kinds, "max_size", &max_size, "max_age", &max_age, "interval",
+            &interval, "keep", &service->keep, "fabric", &service->to.url, "credentials",
+            &service->to.credentials, "authorities", &service->to.authorities, "session",
+            &service->to.session, "metrics_port", &port, "metrics_listen", &service->metrics.listen,
+            "metrics_token", &service->metrics.token) < 0)
         return problem_set(problem, -EINVAL, "%s", error.text);
+    if (port < 0 || port > UINT16_MAX)
+        return problem_set(problem, -EINVAL, "metrics_port must be 1 to 65535");
+    service->metrics.port = (uint16_t)port;
     if ((service->to.url == NULL) != (service->to.credentials == NULL))
         return problem_set(problem, -EINVAL, "\"fabric\" and \"credentials\" go together");
     if (!fabric_name_valid(service->to.session))
@@ -222,6 +231,7 @@ static int summarize(struct recording_command *command, const struct communicati
 
     if (summary == NULL)
         return -ENOMEM;
+    service_metrics_keep(&service->metrics);
     keep_here(service, summary);
     if (service->sender != NULL)
         service_sender_put(service->sender, summary);
@@ -243,8 +253,11 @@ static int measure(struct service *service)
     if (result != 0)
         return result;
     command_say("measuring %zu processes of this machine into %s", begun.processes, service->trace);
+    service->metrics.trace = service->trace;
+    service_metrics_keep(&service->metrics);
     acquired_recording_run(command, &acquiring, UINT64_MAX, false);
     acquiring_done(&acquiring);
+    service_metrics_stop(&service->metrics);
     bool told = command->recording.active;
     return recording_command_end(command, NULL) < 0 || !told ? EXIT_FAILURE : EXIT_SUCCESS;
 }

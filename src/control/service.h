@@ -4,6 +4,7 @@
  * control/.
  *
  *      all processes --> kernel meter --> RECORDS/NAME: the newest records, kept here
+ *                                     |         '--> dpm live, a child without capabilities: /metrics (service_metrics.h)
  *                                     '-> statistics --every interval--> RECORDS/summaries.jsonl
  *                                                                    '-> a NATS server of the site: notice "summary"
  */

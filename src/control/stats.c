@@ -102,6 +102,14 @@ static int read_traces(const struct traces *traces, const struct stats_options *
     return result;
 }
 
+static int show_lines(const char *const *traces, size_t count, const struct stats_options *options)
+{
+    struct problem problem;
+    int result = stats_lines(traces, count, options->interval, &problem);
+
+    return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+}
+
 static int show_traces(const char *const *traces, size_t count, struct stats_options *options)
 {
     struct communication *communication = NULL;
@@ -111,6 +119,13 @@ static int show_traces(const char *const *traces, size_t count, struct stats_opt
                      ? traces_follow(traces, &opened, &problem)
                      : traces_open(traces, count, &options->selection, &opened, &problem);
 
+    if (result == 0 && options->interval > 0 && options->show.json) {
+        result = stats_follow_lines(&opened, options->interval, &problem);
+        if (result == 0)
+            traces_report_losses(&opened);
+        traces_close(&opened);
+        return result < 0 ? command_error("%s", problem.text) : EXIT_SUCCESS;
+    }
     if (result == 0)
         result = read_traces(&opened, options, &communication, &problem);
     if (result == 0)
@@ -244,7 +259,8 @@ static const struct command_option stats_options[] = {
     {"interval",
      OPTION_INTERVAL,
      {"TIME", ARGUMENT_OTHER, NULL},
-     "with --follow: also report every TIME: 10s, 5m"},
+     "with --follow: also report every TIME: 10s, 5m; with --json a line of JSON,\nalso of each "
+     "TIME of finished traces"},
     {"histogram", OPTION_HISTOGRAM, {0}, "also histograms of sizes and times"},
     {"resolve", OPTION_RESOLVE, {0}, "show host names instead of addresses"},
     {"json", OPTION_JSON, {0}, "print a JSON object, with all rows"},
@@ -262,16 +278,24 @@ static int read_interval(struct stats_options *options)
 
 static int check_follow(const struct stats_options *asked, int traces)
 {
-    if (asked->interval > 0 && !asked->follow)
-        return command_usage_error("stats", "--interval needs --follow");
+    if (asked->interval > 0 && !asked->follow && !asked->show.json)
+        return command_usage_error("stats", "--interval needs --follow, or --json");
+    if (asked->interval > 0 && !asked->follow && selection_restricts(&asked->selection))
+        return command_usage_error(
+            "stats", "--interval reads whole traces: it does not go with --path, --from or --to");
     if (asked->follow && traces > 1)
         return command_usage_error("stats", "--follow reads one trace");
     if (asked->follow && selection_restricts(&asked->selection))
         return command_usage_error(
             "stats", "--follow reads the whole trace: it does not go with --path, --from or --to");
-    if (asked->interval > 0 && (asked->show.json || asked->show.csv))
-        return command_usage_error("stats",
-                                   "--interval prints tables: it does not go with --json or --csv");
+    if (asked->interval > 0 && asked->show.csv)
+        return command_usage_error("stats", "--interval does not go with --csv");
+    if (asked->interval > 0 && asked->show.json &&
+        (asked->by != BY_PROCESS || asked->every > 0 || asked->each || asked->resolve ||
+         asked->show.histogram || asked->selection.choice.processes.count > 0))
+        return command_usage_error(
+            "stats", "--interval --json prints all processes, programs, containers and machines: "
+                     "it goes with no other option");
     return -1;
 }
 
@@ -341,6 +365,8 @@ static int command_stats(int argc, char **argv)
         status = command_take_traces("stats", &argc, &argv, optind);
     if (status < 0)
         status = check_follow(&asked, argc - optind);
+    if (status < 0 && asked.interval > 0 && !asked.follow)
+        status = show_lines((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     if (status < 0)
         status = show_traces((const char *const *)argv + optind, (size_t)(argc - optind), &asked);
     selection_done(&asked.selection);

@@ -13,4 +13,10 @@
 int stats_follow(const struct traces *traces, struct statistics *statistics, uint64_t interval,
                  struct problem *problem);
 
+/* The same as lines of JSON: one every `interval` ns, and one at the end. */
+int stats_follow_lines(const struct traces *traces, uint64_t interval, struct problem *problem);
+
+/* The same of finished traces: a line for every `interval` ns of their time. */
+int stats_lines(const char *const *names, size_t count, uint64_t interval, struct problem *problem);
+
 #endif

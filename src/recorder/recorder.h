@@ -78,7 +78,7 @@ struct recording_options {
     const struct rules *rules;
 };
 
-struct live;
+struct followed;
 struct host;
 struct host_cgroups;
 
@@ -104,7 +104,7 @@ struct recording {
     uint32_t files;            /* of the trace, when they were reported */
     struct symbols *symbols;   /* names of program counters; NULL without the flag pc */
     bool names_cut;            /* not all of these are in the trace */
-    struct live *live;         /* NULL: no analyses follow it */
+    struct followed *followed; /* NULL: no analyses follow it */
     struct rules_stage *stage; /* NULL: no rules */
     struct recording_state state;
     uint64_t records;      /* so far */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* recording.c: a running recording. See recorder.h. */
-#include "recorder/live.h"
+#include "recorder/followed.h"
 #include "recorder/recorder.h"
 #include "recorder/recording_state.h"
 #include "recorder/recording_wait.h"
@@ -71,7 +71,7 @@ static int store_selected(struct recording *recording, const struct record_heade
         if (event.header->id == EVENT_MACHINE) /* is in the trace already */
             continue;
         int stored = append(recording, event.header, event.absent, result < 0 ? NULL : problem);
-        live_add_event(recording->live, &event);
+        followed_add_event(recording->followed, &event);
         result = result < 0 ? result : stored;
     }
     if (removed && result >= 0 && recording->writer != NULL && rules_decide_about(record->id))
@@ -95,7 +95,7 @@ static int store_one(struct recording *recording, const struct record_header *re
         return select_one(recording, record, wall_offset, problem);
     int result = append(recording, record, 0, problem);
 
-    live_add(recording->live, record, wall_offset);
+    followed_add(recording->followed, record, wall_offset);
     return result;
 }
 
@@ -242,12 +242,12 @@ static bool only_state_is_new(const struct recording *recording)
 static int tell_titles(struct recording *recording, uint64_t age, struct problem *problem)
 {
     uint64_t time = last_control(recording);
-    int64_t wall_offset = recording->live == NULL ? 0 : recording->live->wall_offset;
+    int64_t wall_offset = recording->followed == NULL ? 0 : recording->followed->wall_offset;
     struct name_record name;
     int result = 0;
 
-    if (recording->live != NULL && recording->live->last_time > time)
-        time = recording->live->last_time;
+    if (recording->followed != NULL && recording->followed->last_time > time)
+        time = recording->followed->last_time;
     while (result >= 0 &&
            commands_changed(&recording->commands, clock_now(CLOCK_MONOTONIC), age, time, &name))
         result = store_one(recording, &name.header, wall_offset, problem);
@@ -324,47 +324,47 @@ int recording_flush(struct recording *recording, struct problem *problem)
 int recording_follow(struct recording *recording, struct history **ret_history,
                      struct problem *problem)
 {
-    int result = live_new(&recording->live, problem);
+    int result = followed_new(&recording->followed, problem);
 
     if (result < 0)
         return result;
     /* the trace writer adds this record to the trace itself */
-    live_add(recording->live, &recording->machine.header, 0);
-    *ret_history = recording->live->history;
+    followed_add(recording->followed, &recording->machine.header, 0);
+    *ret_history = recording->followed->history;
     return 0;
 }
 
 /* Adds a COST record to the history. It takes the last record's time, so that the order by time holds. */
 static void follow_cost(struct recording *recording)
 {
-    struct live *live = recording->live;
+    struct followed *followed = recording->followed;
     struct record cost = cost_so_far(recording);
     uint64_t now = cost.header.time;
 
-    if (now - live->last_cost < FOLLOW_COST_EVERY)
+    if (now - followed->last_cost < FOLLOW_COST_EVERY)
         return;
-    live->last_cost = now;
-    cost.header.time = live->last_time;
-    live_add(live, &cost.header, live->wall_offset);
+    followed->last_cost = now;
+    cost.header.time = followed->last_time;
+    followed_add(followed, &cost.header, followed->wall_offset);
 }
 
 int recording_analyse(struct recording *recording, const struct analysis *analyses, size_t count,
                       struct problem *problem)
 {
-    struct live *live = recording->live;
+    struct followed *followed = recording->followed;
 
-    if (!live->ended)
+    if (!followed->ended)
         follow_cost(recording);
-    live->complete = recording->complete;
-    live->state.lost = recording->meter->state.lost;
-    live->state.skipped = recording->meter->state.skipped;
-    return live_read(live, analyses, count, problem);
+    followed->complete = recording->complete;
+    followed->state.lost = recording->meter->state.lost;
+    followed->state.skipped = recording->meter->state.skipped;
+    return followed_read(followed, analyses, count, problem);
 }
 
 void recording_unfollow(struct recording *recording)
 {
-    live_free(recording->live);
-    recording->live = NULL;
+    followed_free(recording->followed);
+    recording->followed = NULL;
 }
 
 /* ---- before and after ---- */
@@ -568,7 +568,7 @@ int recording_end(struct recording *recording, struct problem *problem)
     if (result < 0)
         give_up(recording, result);
     const struct record cost = cost_so_far(recording);
-    live_end(recording->live, &cost, recording->reason);
+    followed_end(recording->followed, &cost, recording->reason);
     int closed = end_trace(recording, &cost, &of_end);
     if (result < 0 || closed >= 0)
         return result;

@@ -11,7 +11,7 @@
  */
 #include "recorder/recording_wait.h"
 
-#include "recorder/live.h"
+#include "recorder/followed.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool hurries(const struct recording *recording)
 {
     return source_descriptor(&recording->meter->source) < 0 ||
            recording->last_step < recording->young_until ||
-           recording->complete < recording->last_step || live_lags(recording->live);
+           recording->complete < recording->last_step || followed_lags(recording->followed);
 }
 
 /* The time of the next step, if nothing wakes us before. */

@@ -68,6 +68,11 @@ enum elapsed_kind {
 const char *elapsed_kind_name(enum elapsed_kind kind);
 const char *elapsed_kind_key(enum elapsed_kind kind);
 
+/* What the wait was for that a BLOCK ends, by its call and object alone. `recorded`: of its origins. */
+enum elapsed_kind elapsed_kind_of_block(const struct history *history,
+                                        const struct recorded_types *recorded,
+                                        const struct history_event *event);
+
 /* Runtimes of languages, whose own affairs some waits are. */
 enum elapsed_runtime {
     RUNTIME_NONE,

@@ -102,21 +102,21 @@ static bool is_poll(uint32_t call)
     return call == 7 || call == 23 || call == 270 || call == 271;
 }
 
-enum elapsed_kind kind_of_block(const struct elapsed_analysis *analysis,
-                                const struct history_event *event)
+enum elapsed_kind elapsed_kind_of_block(const struct history *history,
+                                        const struct recorded_types *recorded,
+                                        const struct history_event *event)
 {
     const struct record *record = (const struct record *)event->event.header;
     enum elapsed_kind kind = kind_of_call(record->block.system_call, record->block.state);
     const char *name;
-    enum wait_object object = identities_object(history_identities(analysis->history),
-                                                event->event.origin, record->block.object, &name);
 
     if (kind == ELAPSED_EVENT && is_poll(record->block.system_call) &&
-        recorded_always(&analysis->recorded, EVENT_RECEIVECALL))
+        recorded_always(recorded, EVENT_RECEIVECALL))
         return ELAPSED_TIMER; /* of no descriptor: else it is a RECEIVECALL */
     if (kind != ELAPSED_INPUT)
         return kind;
-    switch (object) {
+    switch (identities_object(history_identities(history), event->event.origin,
+                              record->block.object, &name)) {
     case WAIT_ON_ANONYMOUS:
         return kind_of_anonymous(name == NULL ? "" : name);
     case WAIT_ON_QUEUE: /* read as a file */
@@ -127,6 +127,12 @@ enum elapsed_kind kind_of_block(const struct elapsed_analysis *analysis,
     default:
         return ELAPSED_INPUT;
     }
+}
+
+enum elapsed_kind kind_of_block(const struct elapsed_analysis *analysis,
+                                const struct history_event *event)
+{
+    return elapsed_kind_of_block(analysis->history, &analysis->recorded, event);
 }
 
 /* ---- details ---- */

@@ -10,6 +10,8 @@ int show_statistics_tables(const struct communication *communication, FILE *file
                            const struct show_options *options);
 int show_statistics_json(const struct communication *communication, FILE *file,
                          const struct show_options *options);
+/* The members of that object, on one line: of each list at most so many rows, the first ones. */
+int print_statistics_members(const struct communication *communication, size_t most, FILE *file);
 int show_statistics_csv(const struct communication *communication, FILE *file,
                         const struct show_options *options);
 

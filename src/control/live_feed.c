@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+/* live_feed.c: see live_feed.h. */
+#include "control/live_feed.h"
+
+#include "analysis/analysis.h"
+#include "trace/trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SECOND     1000000000u
+#define STEP_MOST  100000000u  /* ns that one step takes, about */
+#define SLICE      250000000u  /* ns of a trace that are read at a time while it catches up */
+#define LOOK_EACH  100000000u  /* ns: how often a trace that grows is looked at */
+#define PATIENCE   3000000000u /* ns, with a machine of which nothing comes */
+#define FIRST_SOON 300000000u  /* ns until the first snapshot of processes */
+
+/* ---- processes ---- */
+
+#define FEED_KINDS (METER_ALL_KINDS & ~(METER_PIPE | METER_MQ)) /* as dpm acquire: these cost all */
+
+static int open_meter(struct live_feed *feed, struct problem *problem)
+{
+    struct recording_options *options = &feed->recording_options;
+
+    *options = (struct recording_options){
+        .store = STORE_NONE,
+        .meter = {.wish = WISH_KERNEL,
+                  .options = {.flags = METER_ALL_FLAGS & ~METER_FLAG_PC, .kinds = FEED_KINDS}},
+    };
+    feed->recording.options = options;
+    feed->origins = 1;
+    feed->looks = true;
+    int result = recording_open(&feed->recording, "top", getpid(), problem);
+    if (result == 0)
+        result = recording_follow(&feed->recording, &feed->history, problem);
+    if (result == 0)
+        result = live_new(feed->history, &feed->live);
+    if (result == 0)
+        result =
+            acquiring_begin(&feed->options.acquiring, feed->recording.meter, &feed->begun, problem);
+    if (result < 0)
+        return result;
+    recording_begin(&feed->recording);
+    feed->due = clock_now(CLOCK_MONOTONIC) + FIRST_SOON;
+    return 0;
+}
+
+static void close_meter(struct live_feed *feed)
+{
+    struct problem problem;
+
+    if (feed->recording.options == NULL)
+        return;
+    if (feed->recording.active)
+        (void)recording_end(&feed->recording, &problem);
+    else
+        recording_discard(&feed->recording);
+    recording_unfollow(&feed->recording);
+    acquiring_done(&feed->options.acquiring);
+    recording_close(&feed->recording);
+}
+
+/* ---- traces ---- */
+
+static bool is_being_recorded(const char *name, struct problem *problem, int *ret_error)
+{
+    struct source *source = NULL;
+
+    *ret_error = trace_open(&name, 1, &source, problem);
+    bool written = *ret_error == 0 && source->states[0].being_written;
+    trace_close(source);
+    return written;
+}
+
+/* Opens the next trace, as the next origin. */
+static int open_trace(struct live_feed *feed, const char *name, struct problem *problem)
+{
+    size_t count = feed->origins;
+    struct source **sources = realloc(feed->sources, (count + 1) * sizeof(*sources));
+
+    if (sources != NULL)
+        feed->sources = sources;
+    struct gate **gates = realloc(feed->gates, (count + 1) * sizeof(*gates));
+    if (gates != NULL)
+        feed->gates = gates;
+    char **names = realloc(feed->names, (count + 1) * sizeof(*names));
+    if (names != NULL)
+        feed->names = names;
+    struct gate *gate = calloc(1, sizeof(*gate));
+    char *copy = strdup(name);
+    if (sources == NULL || gates == NULL || names == NULL || gate == NULL || copy == NULL) {
+        free(gate);
+        free(copy);
+        return problem_set(problem, -ENOMEM, "out of memory");
+    }
+    bool copied = feed->options.folder != NULL || feed->options.trace_count > 1;
+    int result = feed->kind == FEED_FINISHED ? trace_open(&name, 1, &sources[count], problem)
+                 : copied                    ? trace_follow_copy(name, &sources[count], problem)
+                                             : trace_follow(name, &sources[count], problem);
+    if (result < 0) {
+        free(gate);
+        free(copy);
+        return result;
+    }
+    gate_init(gate, sources[count]);
+    gates[count] = gate;
+    names[count] = copy;
+    feed->origins++;
+    return 0;
+}
+
+/* One that is still recorded is followed, and then all are. Copies may come packet by packet. */
+static int open_traces(struct live_feed *feed, struct problem *problem)
+{
+    size_t count = feed->options.trace_count;
+    bool grows = count == 0;
+    int result = 0;
+
+    for (size_t i = 0; result == 0 && i < count; i++)
+        grows |= is_being_recorded(feed->options.traces[i], problem, &result);
+    feed->kind = grows ? FEED_GROWING : FEED_FINISHED;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = open_trace(feed, feed->options.traces[i], problem);
+    return result;
+}
+
+/* ---- machines that join later ---- */
+
+static bool is_open(const struct live_feed *feed, const char *path)
+{
+    for (uint32_t i = 0; i < feed->origins; i++)
+        if (strcmp(feed->names[i], path) == 0)
+            return true;
+    return false;
+}
+
+static bool has_records(const char *path)
+{
+    char file[PATH_MAX];
+    struct stat status;
+
+    snprintf(file, sizeof(file), "%.*s/metadata", PATH_MAX - 16, path);
+    bool described = stat(file, &status) == 0;
+    snprintf(file, sizeof(file), "%.*s/control", PATH_MAX - 16, path);
+    return described && stat(file, &status) == 0 && status.st_size > 0;
+}
+
+/* Opens the copies in the folder that have begun since. With a history, they become origins of it. */
+static int look_for_others(struct live_feed *feed, struct problem *problem)
+{
+    struct dirent **list;
+    char path[PATH_MAX];
+    int count = scandir(feed->options.folder, &list, NULL, alphasort), result = 0;
+
+    feed->looked = clock_now(CLOCK_MONOTONIC);
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%.*s/%.255s", PATH_MAX - 300, feed->options.folder,
+                 list[i]->d_name);
+        if (result == 0 && list[i]->d_name[0] != '.' && has_records(path) && !is_open(feed, path)) {
+            result = open_trace(feed, path, problem);
+            feed->joined = feed->looked;
+            if (result == 0 && feed->history != NULL)
+                result =
+                    history_add(feed->history, &feed->gates[feed->origins - 1]->source, problem);
+        }
+        free(list[i]);
+    }
+    if (count >= 0)
+        free(list);
+    return result;
+}
+
+#define FIRST_MOST 30000000000u /* ns */
+
+/* Until the first of them has begun. */
+static int wait_for_first(struct live_feed *feed, struct problem *problem)
+{
+    struct pollfd file = {.fd = feed->options.stop, .events = POLLIN};
+    uint64_t end = clock_now(CLOCK_MONOTONIC) + FIRST_MOST;
+    int result = 0;
+
+    while (result == 0 && feed->origins == 0) {
+        result = look_for_others(feed, problem);
+        if (result == 0 && feed->origins == 0 && poll(&file, 1, 200) > 0)
+            return problem_set(problem, -EINTR, "ended before anything was recorded");
+        if (feed->origins == 0 && clock_now(CLOCK_MONOTONIC) > end)
+            return problem_set(problem, -ENOENT,
+                               "%s: has no traces; name a trace, or a folder that holds some",
+                               feed->options.folder);
+    }
+    return result;
+}
+
+static int find_begin(struct live_feed *feed, struct problem *problem)
+{
+    int result = 0;
+
+    feed->begin = INT64_MAX;
+    for (uint32_t i = 0; result == 0 && i < feed->origins; i++) {
+        int64_t time;
+        result = gate_next_time(feed->gates[i], &time, problem);
+        if (result == 0 && time < feed->begin)
+            feed->begin = time;
+    }
+    if (feed->begin == INT64_MAX)
+        feed->begin = 0;
+    feed->position = feed->taken = feed->begin;
+    return result;
+}
+
+static int begin_history(struct live_feed *feed, struct problem *problem)
+{
+    struct source **gated = calloc(feed->origins, sizeof(*gated));
+
+    for (uint32_t i = 0; gated != NULL && i < feed->origins; i++)
+        gated[i] = &feed->gates[i]->source;
+    int result = gated == NULL ? problem_set(problem, -ENOMEM, "out of memory")
+                               : history_new(gated, feed->origins, &feed->history, problem);
+    free(gated);
+    if (result == 0 && feed->kind == FEED_GROWING)
+        history_be_patient(feed->history, PATIENCE, clock_now);
+    if (result == 0 && feed->kind == FEED_GROWING && feed->options.folder != NULL)
+        history_expect_more(feed->history, true);
+    return result;
+}
+
+static int open_feed_of_traces(struct live_feed *feed, struct problem *problem)
+{
+    int result = open_traces(feed, problem);
+
+    if (result == 0 && feed->options.folder != NULL)
+        result = wait_for_first(feed, problem);
+    if (result == 0)
+        result = find_begin(feed, problem);
+    feed->catches_up = true;
+    return result == 0 ? begin_history(feed, problem) : result;
+}
+
+static bool reads_traces(const struct live_feed *feed)
+{
+    return feed->options.trace_count > 0 || feed->options.folder != NULL;
+}
+
+static void open_gates(struct live_feed *feed, int64_t position)
+{
+    feed->position = position;
+    for (uint32_t i = 0; i < feed->origins; i++)
+        gate_open(feed->gates[i], position);
+}
+
+/* ---- reading ---- */
+
+int live_feed_open(struct live_feed *feed, const struct live_feed_options *options,
+                   struct problem *problem)
+{
+    *feed = (struct live_feed){.options = *options};
+    feed->moved = clock_now(CLOCK_MONOTONIC);
+    feed->due = feed->moved;
+    int result =
+        reads_traces(feed) ? open_feed_of_traces(feed, problem) : open_meter(feed, problem);
+    if (result == 0 && feed->live == NULL && live_new(feed->history, &feed->live) < 0)
+        result = problem_set(problem, -ENOMEM, "out of memory");
+    if (result == 0 && options->hides)
+        identities_hide_secrets(history_share_identities(feed->history));
+    if (result == 0 && options->counts)
+        live_count(feed->live);
+    return result;
+}
+
+static int take(struct live_feed *feed, int64_t wall, bool last, struct problem *problem)
+{
+    uint64_t time = 0;
+
+    if (wall != INT64_MAX && !last)
+        time = (uint64_t)(wall - history_wall_offset(feed->history, 0));
+    int result = live_take(feed->live, feed->origins, time, last);
+    if (result < 0)
+        return problem_set(problem, result, "out of memory for snapshots");
+    feed->ended = last;
+    return 1;
+}
+
+static int take_last(struct live_feed *feed, struct problem *problem)
+{
+    history_finish(feed->history);
+    return take(feed, INT64_MAX, true, problem);
+}
+
+static bool is_due(struct live_feed *feed, uint64_t now)
+{
+    if (feed->held || now < feed->due)
+        return false;
+    feed->due += feed->options.interval;
+    if (feed->due <= now)
+        feed->due = now + feed->options.interval;
+    return true;
+}
+
+static int step_meter(struct live_feed *feed, struct problem *problem)
+{
+    const struct analysis analysis = live_analysis(feed->live);
+    int result = recording_step(&feed->recording, problem);
+
+    if (result < 0)
+        return result;
+    if (feed->looks && acquiring_step(&feed->options.acquiring, problem) < 0)
+        feed->looks = false;
+    result = recording_analyse(&feed->recording, &analysis, 1, problem);
+    if (result < 0)
+        return result;
+    return is_due(feed, clock_now(CLOCK_MONOTONIC)) ? take(feed, INT64_MAX, false, problem) : 0;
+}
+
+/* Reads up to the gates. Returns as analyses_read does. */
+static int read_on(struct live_feed *feed, struct problem *problem)
+{
+    const struct analysis analysis = live_analysis(feed->live);
+
+    return analyses_read(feed->history, &analysis, 1, problem);
+}
+
+/* The time of the next record, wherever it is; INT64_MAX: there is none now. */
+static int next_time(struct live_feed *feed, int64_t *ret_time, struct problem *problem)
+{
+    int result = 0;
+
+    *ret_time = INT64_MAX;
+    for (uint32_t i = 0; result == 0 && i < feed->origins; i++) {
+        int64_t time;
+        result = gate_next_time(feed->gates[i], &time, problem);
+        if (result == 0 && time < *ret_time)
+            *ret_time = time;
+    }
+    return result;
+}
+
+#define JOINING 5000000000u /* ns: after the last one has ended, others may still join */
+
+static bool have_ended(const struct live_feed *feed)
+{
+    for (uint32_t i = 0; i < feed->origins; i++)
+        if (!feed->gates[i]->ended)
+            return false;
+    return true;
+}
+
+/* Slice by slice, as long as one step may take; then whatever comes. */
+static int step_growing(struct live_feed *feed, struct problem *problem)
+{
+    uint64_t begin = clock_now(CLOCK_MONOTONIC), now = begin;
+    int64_t next = 0;
+    int result = 0;
+
+    if (feed->options.folder != NULL && begin - feed->looked >= SECOND) {
+        result = look_for_others(feed, problem);
+        if (have_ended(feed) && begin - feed->joined > JOINING)
+            history_expect_more(feed->history, false);
+    }
+    if (result < 0)
+        return result;
+    do {
+        result = next_time(feed, &next, problem);
+        if (result < 0)
+            return result;
+        open_gates(feed, next == INT64_MAX ? INT64_MAX : next + SLICE);
+        result = read_on(feed, problem);
+        now = clock_now(CLOCK_MONOTONIC);
+    } while (result == SOURCE_NONE_YET && next != INT64_MAX && now - begin < STEP_MOST);
+    feed->catches_up = next != INT64_MAX;
+    if (result < 0)
+        return result;
+    if (result == SOURCE_END)
+        return take_last(feed, problem);
+    return is_due(feed, now) && live_time(feed->live) > 0 ? take(feed, INT64_MAX, false, problem)
+                                                          : 0;
+}
+
+/* As fast as it can be read: a snapshot for each interval of the trace's time. */
+static int step_at_once(struct live_feed *feed, struct problem *problem)
+{
+    open_gates(feed, feed->position + (int64_t)feed->options.interval);
+    int result = read_on(feed, problem);
+    if (result < 0)
+        return result;
+    return result == SOURCE_END ? take_last(feed, problem)
+                                : take(feed, feed->position, false, problem);
+}
+
+static int step_playback(struct live_feed *feed, struct problem *problem)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    double passed = feed->held ? 0 : (double)(now - feed->moved) * feed->options.pace;
+
+    feed->moved = now;
+    open_gates(feed, feed->position + (int64_t)passed);
+    int result = feed->held ? SOURCE_NONE_YET : read_on(feed, problem);
+    if (result < 0)
+        return result;
+    if (result == SOURCE_END)
+        return take_last(feed, problem);
+    return is_due(feed, now) && live_time(feed->live) > 0
+               ? take(feed, feed->position, false, problem)
+               : 0;
+}
+
+int live_feed_step(struct live_feed *feed, struct problem *problem)
+{
+    if (feed->ended)
+        return 0;
+    if (!reads_traces(feed))
+        return step_meter(feed, problem);
+    if (feed->kind == FEED_GROWING)
+        return step_growing(feed, problem);
+    return feed->options.pace == 0 ? step_at_once(feed, problem) : step_playback(feed, problem);
+}
+
+void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, uint64_t until)
+{
+    uint64_t now = clock_now(CLOCK_MONOTONIC);
+    uint64_t look = feed->ended                                      ? UINT64_MAX
+                    : feed->catches_up && feed->kind == FEED_GROWING ? now
+                                                                     : now + LOOK_EACH;
+
+    if (!reads_traces(feed) && !feed->ended) {
+        if (feed->due < until)
+            until = feed->due;
+        (void)recording_wait(&feed->recording, files, count, until);
+        return;
+    }
+    if (feed->options.pace == 0 && feed->kind == FEED_FINISHED && !feed->ended)
+        look = now;
+    if (look < until)
+        until = look;
+    for (size_t i = 0; i < count; i++)
+        files[i].revents = 0;
+    (void)poll(files, (nfds_t)count, poll_timeout(until, now));
+}
+
+void live_feed_hold(struct live_feed *feed, bool held)
+{
+    feed->held = held;
+    feed->moved = clock_now(CLOCK_MONOTONIC);
+}
+
+void live_feed_set_pace(struct live_feed *feed, double pace)
+{
+    feed->options.pace = pace;
+}
+
+bool live_feed_records(const struct live_feed *feed)
+{
+    return !reads_traces(feed);
+}
+
+void live_feed_close(struct live_feed *feed)
+{
+    live_free(feed->live);
+    if (!reads_traces(feed)) {
+        close_meter(feed); /* with its history */
+        return;
+    }
+    history_free(feed->history);
+    for (uint32_t i = 0; i < feed->origins; i++) {
+        trace_close(feed->sources[i]);
+        free(feed->gates[i]);
+        free(feed->names[i]);
+    }
+    free(feed->sources);
+    free(feed->gates);
+    free(feed->names);
+}

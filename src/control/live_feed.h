@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_feed.h: where snapshots come from: running processes, a trace that grows, or a finished one, played back. Private
+ * to control/.
+ *
+ *      processes --meter--> rings ------------------------.
+ *      TRACE, still recorded --trace_follow--> gate -------+--> history --> live --live_feed_step--> snapshot
+ *      TRACE, finished --trace_open--> gate, opened -------'
+ *                                      in steps
+ */
+#ifndef DPM_LIVE_FEED_H
+#define DPM_LIVE_FEED_H
+
+#include "control/command.h"
+
+#include "live/gate.h"
+#include "live/live.h"
+#include "recorder/acquiring.h"
+#include "recorder/recorder.h"
+
+#include <poll.h>
+
+struct live_feed_options {
+    uint64_t interval; /* ns between snapshots: of real time; of the trace's time, if `pace` is 0 */
+    /* finished traces: how many times as fast as they were recorded; 0: as fast as they can be read */
+    double pace;
+    const char *const *traces; /* [trace_count]; 0: the processes of `acquiring` */
+    size_t trace_count;
+    const char
+        *folder; /* of copies that others may join; NULL: none. Then there may be no traces yet */
+    int stop;    /* descriptor that is readable when opening is to end; -1: none */
+    struct acquiring acquiring;
+    bool counts; /* live_count */
+    bool hides;  /* others see it: passwords in command lines are hidden */
+};
+
+enum live_feed_kind { FEED_METER, FEED_GROWING, FEED_FINISHED };
+
+struct live_feed {
+    struct live_feed_options options;
+    enum live_feed_kind kind;
+    struct history *history;
+    struct live *live;
+    uint32_t origins;
+    /* traces */
+    struct source **sources; /* [origins] */
+    struct gate **gates;
+    char **names;
+    uint64_t looked;  /* CLOCK_MONOTONIC: when others were looked for in the folder ... */
+    uint64_t joined;  /* ... and when the latest was found */
+    int64_t begin;    /* wall clock, ns: of the first record */
+    int64_t position; /* ... up to which gates are open */
+    int64_t taken;    /* ... of the latest snapshot */
+    uint64_t moved;   /* CLOCK_MONOTONIC: when `position` was set */
+    bool catches_up;  /* what was recorded before is read first */
+    /* processes */
+    struct recording_options recording_options;
+    struct recording recording;
+    struct meter_begun begun;
+    bool looks;   /* for new processes */
+    uint64_t due; /* CLOCK_MONOTONIC: the next snapshot */
+    bool held;    /* no snapshots, and no playback */
+    bool ended;   /* the last snapshot was made */
+};
+
+/* Opens it; `options` need not outlive it, but what it refers to must. With processes this takes a second. Returns 0, or a
+ * negative errno with a line in `problem`. Call live_feed_close in any case. */
+int live_feed_open(struct live_feed *feed, const struct live_feed_options *options,
+                   struct problem *problem);
+
+/* Waits until there is something to do, or one of the files is ready (revents), or a time (CLOCK_MONOTONIC, ns). */
+void live_feed_wait(struct live_feed *feed, struct pollfd *files, size_t count, uint64_t until);
+
+/* Reads on, for some 100 ms at most. Returns 1 if there is a new snapshot, 0, or a negative errno with a line in
+ * `problem`. After the last one, `ended` is set. */
+int live_feed_step(struct live_feed *feed, struct problem *problem);
+
+/* No more snapshots until it is released; a meter is read on, a playback stops. */
+void live_feed_hold(struct live_feed *feed, bool held);
+
+/* Of a finished trace. */
+void live_feed_set_pace(struct live_feed *feed, double pace);
+
+/* Whether it meters processes. */
+bool live_feed_records(const struct live_feed *feed);
+
+/* Nothing stays attached to any process. */
+void live_feed_close(struct live_feed *feed);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c: snapshots: when they are made, which rows they have, how many are kept. See live.h. */
+#include "live/live_private.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int live_new(struct history *history, struct live **ret_live)
+{
+    struct live *live = calloc(1, sizeof(*live));
+
+    if (live == NULL)
+        return -ENOMEM;
+    live->history = history;
+    live->waits.processes.size = sizeof(struct live_process);
+    live->taken_at = clock_now(CLOCK_MONOTONIC);
+    live->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    live_default_choice(&live->choice);
+    if (statistics_new(history, 0, &live->statistics) < 0) {
+        free(live);
+        return -ENOMEM;
+    }
+    *ret_live = live;
+    return 0;
+}
+
+static void free_snapshot(struct live_snapshot *snapshot)
+{
+    if (snapshot == NULL)
+        return;
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        free(snapshot->tables[i].at);
+    free(snapshot->machines);
+    free(snapshot);
+}
+
+void live_free(struct live *live)
+{
+    if (live == NULL)
+        return;
+    for (unsigned i = 0; i < LIVE_TABLES; i++) {
+        live_all_done(&live->all[i]);
+        live_all_done(&live->earlier[i]);
+    }
+    for (size_t i = 0; i < live->kept_count; i++)
+        free_snapshot(live->kept[i]);
+    live_counters_done(live);
+    live_waits_done(&live->waits);
+    communication_free(live->now);
+    communication_free(live->before);
+    statistics_free(live->statistics);
+    free(live);
+}
+
+static int add(void *self, const struct history_event *event, struct problem *problem)
+{
+    struct live *live = self;
+    uint64_t time = live_common_time(live, event->event.origin, event->event.header->time);
+
+    (void)problem;
+    if (time > live->latest)
+        live->latest = time;
+    live->records++;
+    int result = statistics_add(live->statistics, event);
+    return result == 0 ? live_waits_add(live, event) : result;
+}
+
+struct analysis live_analysis(struct live *live)
+{
+    return (struct analysis){.name = "the snapshots", .self = live, .add = add};
+}
+
+uint64_t live_time(const struct live *live)
+{
+    return live->latest;
+}
+
+/* ---- which rows ---- */
+
+void live_default_choice(struct live_choice *choice)
+{
+    *choice = (struct live_choice){.sort = {
+                                       [LIVE_PROCESSES] = LIVE_WAITED_FOR,
+                                       [LIVE_PAIRS] = LIVE_SENT,
+                                       [LIVE_CONNECTIONS] = LIVE_SENT,
+                                       [LIVE_PROGRAMS] = LIVE_WAITED_FOR,
+                                       [LIVE_CONTAINERS] = LIVE_WAITED_FOR,
+                                       [LIVE_MACHINES] = LIVE_WAITED_FOR,
+                                   }};
+}
+
+struct ordered {
+    uint64_t value, next;
+    const struct live_row *row;
+};
+
+static int compare(const void *one, const void *other)
+{
+    const struct ordered *a = one, *b = other;
+
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    if (a->next != b->next)
+        return a->next > b->next ? -1 : 1;
+    int order = strcmp(a->row->name, b->row->name);
+    if (order == 0)
+        order = strcmp(a->row->other, b->row->other);
+    return order != 0 ? order : a->row->key < b->row->key ? -1 : a->row->key > b->row->key;
+}
+
+static bool is_wanted(const struct live_row *row, const char *filter)
+{
+    return filter[0] == '\0' || strcasestr(row->name, filter) != NULL ||
+           strcasestr(row->other, filter) != NULL || strcasestr(row->address, filter) != NULL;
+}
+
+static uint64_t activity(const struct live_row *row)
+{
+    return row->interval[LIVE_CPU] + row->interval[LIVE_SENT] + row->interval[LIVE_RECEIVED];
+}
+
+static int choose_rows(const struct live_all *all, const struct live_choice *choice,
+                       enum live_table table, struct live_rows *rows)
+{
+    struct ordered *order = calloc(all->count + 1, sizeof(*order));
+    size_t count = 0;
+
+    *rows = (struct live_rows){0};
+    if (order == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct live_row *row = &all->at[i];
+        const uint64_t *values = choice->so_far ? row->so_far : row->interval;
+        live_row_add(&rows->total, row);
+        if (is_wanted(row, choice->filter))
+            order[count++] = (struct ordered){values[choice->sort[table]], activity(row), row};
+    }
+    qsort(order, count, sizeof(*order), compare);
+    rows->all = count;
+    rows->count = count < LIVE_ROWS_MOST ? count : LIVE_ROWS_MOST;
+    rows->at = malloc(rows->count * sizeof(*rows->at) + 1);
+    for (size_t i = 0; rows->at != NULL && i < count; i++) {
+        if (i < rows->count)
+            rows->at[i] = *order[i].row;
+        else
+            live_row_add(&rows->others, order[i].row);
+    }
+    free(order);
+    return rows->at == NULL ? -ENOMEM : 0;
+}
+
+static int choose_all(struct live *live, struct live_snapshot *snapshot)
+{
+    int result = 0;
+
+    for (unsigned table = 0; result == 0 && table < LIVE_TABLES; table++) {
+        free(snapshot->tables[table].at);
+        result = choose_rows(&live->all[table], &live->choice, table, &snapshot->tables[table]);
+    }
+    return result;
+}
+
+static size_t size_of(const struct live_snapshot *snapshot)
+{
+    size_t size = sizeof(*snapshot) + snapshot->machine_count * sizeof(*snapshot->machines);
+
+    for (unsigned i = 0; i < LIVE_TABLES; i++)
+        size += snapshot->tables[i].count * sizeof(struct live_row);
+    return size;
+}
+
+int live_choose(struct live *live, const struct live_choice *choice)
+{
+    live->choice = *choice;
+    if (live->kept_count == 0)
+        return 0;
+    live->kept_bytes -= size_of(live->kept[0]);
+    int result = choose_all(live, live->kept[0]);
+    live->kept_bytes += size_of(live->kept[0]);
+    return result;
+}
+
+/* ---- making one ---- */
+
+static int describe_machines(struct live *live, uint32_t origins, uint64_t time,
+                             struct live_snapshot *snapshot)
+{
+    const struct communication *now = live->now, *before = live->before;
+
+    snapshot->machines = calloc(now->machine_count + 1, sizeof(*snapshot->machines));
+    if (snapshot->machines == NULL)
+        return -ENOMEM;
+    snapshot->machine_count = now->machine_count;
+    for (size_t i = 0; i < now->machine_count; i++) {
+        struct live_machine *machine = &snapshot->machines[i];
+        const struct machine_load *load = &now->machines[i].load;
+        const struct machine_load none = {0};
+        const struct machine_load *was =
+            before != NULL && i < before->machine_count ? &before->machines[i].load : &none;
+        memcpy(machine->name, now->machines[i].name, sizeof(machine->name));
+        machine->last = UINT64_MAX;
+        machine->ended = machine->complete = true;
+        machine->cpus = load->cpus == NOT_KNOWN ? 0 : load->cpus;
+        machine->elapsed = load->elapsed > was->elapsed ? load->elapsed - was->elapsed : 0;
+        if (machine->elapsed > 0 && load->cpu_all != NOT_KNOWN && load->cpu_idle != NOT_KNOWN)
+            machine->cpu = load->cpu_all - load->cpu_idle -
+                           (was->elapsed == 0 ? 0 : was->cpu_all - was->cpu_idle);
+        else
+            machine->cpu = NOT_KNOWN;
+    }
+    for (uint32_t i = 0; i < origins; i++) {
+        uint32_t index = history_machine(live->history, i);
+        if (index >= snapshot->machine_count || i >= live->waits.origin_count ||
+            !live->waits.origins[i].seen)
+            continue;
+        const struct source_state *state = history_state(live->history, i);
+        uint64_t latest = live_common_time(live, i, live->waits.origins[i].latest);
+        uint64_t ago = time > latest ? time - latest : 0;
+        struct live_machine *machine = &snapshot->machines[index];
+        if (ago < machine->last)
+            machine->last = ago;
+        machine->ended = machine->ended && state->complete;
+        machine->complete = machine->complete && source_is_whole(state);
+    }
+    return 0;
+}
+
+/* Without what it took to load the meter, before anything was recorded. */
+static uint64_t running_cost(const struct own_cost *own)
+{
+    return own->cpu > own->load ? own->cpu - own->load : 0;
+}
+
+static void describe_whole(struct live *live, uint64_t time, struct live_snapshot *snapshot)
+{
+    const struct communication *now = live->now;
+    const struct live_snapshot *before = live->kept_count == 0 ? NULL : live->kept[0];
+    uint64_t real = clock_now(CLOCK_MONOTONIC);
+
+    snapshot->number = ++live->number;
+    snapshot->time = now->duration + (time - live->latest);
+    snapshot->wall = (int64_t)time + history_wall_offset(live->history, 0);
+    snapshot->length = before == NULL ? snapshot->time : snapshot->time - before->time;
+    snapshot->events = now->events;
+    snapshot->new_events = now->events - (before == NULL ? 0 : before->events);
+    snapshot->records = live->records - live->taken_records;
+    snapshot->not_known_yet = now->not_known_yet;
+    snapshot->lost = now->lost;
+    snapshot->new_lost = now->lost - (before == NULL ? 0 : before->lost);
+    snapshot->late = now->matching.late;
+    snapshot->dropped = now->dropped;
+    snapshot->own = now->matching.own_cost;
+    snapshot->own_new =
+        running_cost(&snapshot->own) - (before == NULL ? 0 : running_cost(&before->own));
+    snapshot->reader = clock_now(CLOCK_PROCESS_CPUTIME_ID);
+    snapshot->reader_new = snapshot->reader - (before == NULL ? live->reader : before->reader);
+    snapshot->real = real - live->taken_at;
+    snapshot->communication = now;
+    live->taken_at = real;
+    live->taken_records = live->records;
+}
+
+/* The oldest ones go. */
+static void keep(struct live *live, struct live_snapshot *snapshot)
+{
+    if (live->kept_count > 0)
+        live->kept[0]->communication = NULL;
+    live->kept_bytes += size_of(snapshot);
+    while (live->kept_count > 0 &&
+           (live->kept_count == LIVE_KEPT_MOST || live->kept_bytes > LIVE_KEPT_BYTES)) {
+        live->kept_count--;
+        live->kept_bytes -= size_of(live->kept[live->kept_count]);
+        free_snapshot(live->kept[live->kept_count]);
+    }
+    memmove(live->kept + 1, live->kept, live->kept_count * sizeof(live->kept[0]));
+    live->kept[0] = snapshot;
+    live->kept_count++;
+}
+
+/* What was now is before. */
+static void shift(struct live *live, struct communication *now)
+{
+    communication_free(live->before);
+    live->before = live->now;
+    live->now = now;
+    for (unsigned i = 0; i < LIVE_TABLES; i++) {
+        struct live_all earlier = live->earlier[i];
+        live->earlier[i] = live->all[i];
+        live->all[i] = earlier;
+        live_all_clear(&live->all[i]);
+    }
+}
+
+int live_take(struct live *live, uint32_t origins, uint64_t time, bool last)
+{
+    struct communication *now;
+    struct live_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+    int result = snapshot == NULL ? -ENOMEM : statistics_finish(live->statistics, origins, &now);
+
+    if (result < 0) {
+        free(snapshot);
+        return result;
+    }
+    if (time < live->latest)
+        time = live->latest;
+    shift(live, now);
+    live_waits_look(live, time);
+    result = live_rows_make(live);
+    if (result == 0)
+        result = choose_all(live, snapshot);
+    if (result == 0)
+        result = describe_machines(live, origins, time, snapshot);
+    if (result == 0 && live->counts)
+        result = live_counters_make(live);
+    if (result < 0) {
+        free_snapshot(snapshot);
+        return result;
+    }
+    describe_whole(live, time, snapshot);
+    snapshot->last = last;
+    keep(live, snapshot);
+    live_waits_next(live, time);
+    return 0;
+}
+
+const struct live_snapshot *live_snapshot(const struct live *live, size_t back)
+{
+    return back < live->kept_count ? live->kept[back] : NULL;
+}
+
+size_t live_kept(const struct live *live)
+{
+    return live->kept_count;
+}

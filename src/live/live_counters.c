@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_counters.c: counters under few names. See live.h.
+ *
+ *      rows of nginx[12], nginx[13] --sum--> "nginx" --never less--> 1,812,003 messages
+ */
+#include "live/live_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000000ull
+
+const uint64_t live_bounds[LIVE_BOUNDS] = {
+    MS / 10, MS / 4,   MS / 2,   MS,       5 * MS / 2, 5 * MS,    10 * MS,   25 * MS,
+    50 * MS, 100 * MS, 250 * MS, 500 * MS, 1000 * MS,  2500 * MS, 5000 * MS, 10000 * MS,
+};
+
+void live_count(struct live *live)
+{
+    live->counts = true;
+}
+
+const struct live_counter *live_counters(const struct live *live, enum live_counted set,
+                                         size_t *ret_count)
+{
+    *ret_count = live->sets[set].keys.count;
+    return live->sets[set].at;
+}
+
+void live_counters_done(struct live *live)
+{
+    for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++) {
+        intern_done(&live->sets[i].keys);
+        free(live->sets[i].at);
+        free(live->sets[i].sum);
+    }
+}
+
+/* The sum of these names; NULL: out of memory. */
+static struct live_counter *sum_of(struct live_set *set, const char *name, const char *other)
+{
+    uint64_t key = hash_bytes(hash_bytes(0, name, strlen(name) + 1), other, strlen(other));
+    int64_t index = intern_find(&set->keys, key);
+
+    if (index < 0 && set->keys.count >= LIVE_COUNTED_MOST) {
+        name = "others";
+        other = other[0] == '\0' ? "" : "others";
+        key = 1;
+    }
+    if (index < 0) {
+        uint32_t before = set->keys.count;
+        index = intern_add(&set->keys, key);
+        if (index < 0 ||
+            array_reserve(&set->at, &set->room, (size_t)index + 1, sizeof(*set->at)) < 0 ||
+            array_reserve(&set->sum, &set->sum_room, (size_t)index + 1, sizeof(*set->sum)) < 0)
+            return NULL;
+        if (index == before) {
+            snprintf(set->at[index].name, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1, name);
+            snprintf(set->at[index].other, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1, other);
+        }
+    }
+    return &set->sum[index];
+}
+
+/* ---- names ---- */
+
+static void name_program(const struct communication_process *process, char name[NAME_SIZE])
+{
+    communication_group_name(process, BY_PROGRAM, name);
+}
+
+/* A program, or the address of a peer that is not monitored: a client's port says nothing. */
+static void name_party(const struct communication *all, const struct party *party, bool is_client,
+                       char name[NAME_SIZE])
+{
+    if (party->count > 0)
+        name_program(&all->processes[party->processes[0]], name);
+    else if (is_client)
+        strcpy(name, "unmonitored");
+    else
+        snprintf(name, NAME_SIZE, "%.*s", NAME_SIZE - 1,
+                 party->address == NULL ? "unmonitored" : party->address);
+}
+
+/* ---- sums ---- */
+
+static int add_rows(struct live *live, enum live_table table, enum live_counted to)
+{
+    for (size_t i = 0; i < live->all[table].count; i++) {
+        const struct live_row *row = &live->all[table].at[i];
+        struct live_counter *sum = sum_of(&live->sets[to], row->name, "");
+        if (sum == NULL)
+            return -ENOMEM;
+        for (unsigned value = 0; value < LIVE_VALUES; value++)
+            sum->so_far[value] += row->so_far[value];
+    }
+    return 0;
+}
+
+static int add_pairs(struct live *live)
+{
+    for (size_t i = 0; i < live->now->pair_count; i++) {
+        const struct communication_pair *pair = &live->now->pairs[i];
+        char from[NAME_SIZE], to[NAME_SIZE];
+        name_party(live->now, &pair->from, true, from);
+        name_party(live->now, &pair->to, true, to);
+        struct live_counter *sum = sum_of(&live->sets[LIVE_COUNTED_PAIRS], from, to);
+        if (sum == NULL)
+            return -ENOMEM;
+        sum->so_far[LIVE_SENT] += pair->sent.messages;
+        sum->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
+        sum->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&pair->times.of[TIME_RECEIVER_WAIT]);
+        sum->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&pair->times.of[TIME_SENDER_BLOCKED]);
+    }
+    return 0;
+}
+
+static void add_times(struct live_times *sum, const struct histogram *times)
+{
+    sum->count += histogram_count(times);
+    sum->sum += histogram_sum(times);
+    for (unsigned bar = 0; bar < histogram_bars(times); bar++) {
+        struct histogram_bar values = histogram_bar(times, bar);
+        for (unsigned i = 0; i < LIVE_BOUNDS; i++)
+            if (values.to <= live_bounds[i])
+                sum->up_to[i] += values.count;
+    }
+}
+
+static int add_calls(struct live *live)
+{
+    for (size_t i = 0; i < live->now->path_count; i++) {
+        const struct communication_path *path = &live->now->paths[i];
+        const struct histogram *of = path->times.of;
+        char client[NAME_SIZE], server[NAME_SIZE];
+        if (histogram_count(&of[TIME_RESPONSE_WHOLE]) + histogram_count(&of[TIME_REQUEST_WHOLE]) +
+                path->asked.unanswered ==
+            0)
+            continue;
+        name_party(live->now, &path->ends[0], true, client);
+        name_party(live->now, &path->ends[1], false, server);
+        struct live_counter *sum = sum_of(&live->sets[LIVE_COUNTED_CALLS], client, server);
+        if (sum == NULL)
+            return -ENOMEM;
+        add_times(&sum->served, &of[TIME_RESPONSE_WHOLE]);
+        add_times(&sum->asked, &of[TIME_REQUEST_WHOLE]);
+        sum->so_far[LIVE_UNANSWERED] += path->asked.unanswered;
+    }
+    return 0;
+}
+
+static void raise(uint64_t *value, uint64_t to)
+{
+    if (to > *value)
+        *value = to;
+}
+
+static void raise_times(struct live_times *times, const struct live_times *to)
+{
+    raise(&times->count, to->count);
+    raise(&times->sum, to->sum);
+    for (unsigned i = 0; i < LIVE_BOUNDS; i++)
+        raise(&times->up_to[i], to->up_to[i]);
+}
+
+static void raise_counter(struct live_counter *counter, const struct live_counter *sum)
+{
+    for (unsigned i = 0; i < LIVE_VALUES; i++)
+        if (live_value_kind(i)->is_moment)
+            counter->so_far[i] = sum->so_far[i];
+        else
+            raise(&counter->so_far[i], sum->so_far[i]);
+    raise_times(&counter->served, &sum->served);
+    raise_times(&counter->asked, &sum->asked);
+}
+
+int live_counters_make(struct live *live)
+{
+    for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
+        memset(live->sets[i].sum, 0, live->sets[i].keys.count * sizeof(*live->sets[i].sum));
+    if (add_rows(live, LIVE_PROGRAMS, LIVE_COUNTED_PROGRAMS) < 0 ||
+        add_rows(live, LIVE_CONTAINERS, LIVE_COUNTED_CONTAINERS) < 0 ||
+        add_rows(live, LIVE_MACHINES, LIVE_COUNTED_MACHINES) < 0 || add_pairs(live) < 0 ||
+        add_calls(live) < 0)
+        return -ENOMEM;
+    for (unsigned i = 0; i < LIVE_COUNTED_SETS; i++)
+        for (uint32_t k = 0; k < live->sets[i].keys.count; k++)
+            raise_counter(&live->sets[i].at[k], &live->sets[i].sum[k]);
+    return 0;
+}

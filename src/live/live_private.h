@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_private.h: the state of snapshots while they read. Private to live/.
+ *
+ *      event --live_waits_add--> threads, by stream_place --> processes: waits by kind
+ *        '--statistics_add--> statistics --live_take--> all rows of now --less those of before--> rows of the snapshot
+ */
+#ifndef DPM_LIVE_PRIVATE_H
+#define DPM_LIVE_PRIVATE_H
+
+#include "live/live.h"
+
+#include "base/lookup.h"
+
+/* ---- waits ---- */
+
+enum live_sleep { AWAKE, IN_RECEIVE, IN_SEND, FOR_ANY, IN_STOP };
+
+/* What a wait was for, to be named when a snapshot is made. */
+struct live_about {
+    uint32_t origin;
+    uint32_t path;         /* number; 0: none */
+    uint32_t partner;      /* place of the other end ... */
+    uint32_t partner_path; /* ... and its number: another end may have the place later */
+    bool is_idle;          /* it is the side that serves, and waits for a request */
+    uint32_t object;       /* as in a BLOCK */
+    uint32_t call;
+};
+
+struct live_thread {
+    uint32_t origin, number; /* number 0: free */
+    uint32_t process;        /* index + 1 in the pool */
+    uint8_t sleep;           /* enum live_sleep: since `last` */
+    uint8_t kind;            /* enum elapsed_kind of that wait, as far as it is known */
+    bool runs;               /* `last` and `cpu` are those of an event */
+    uint64_t last;           /* its clock */
+    uint64_t cpu;
+    uint64_t no_cpu;  /* ns, by events within its wait */
+    uint64_t counted; /* ns of its wait that snapshots have counted */
+    uint64_t limit;   /* ns, as any_limit() */
+    struct live_about about;
+};
+
+struct live_process {
+    uint32_t origin, number;
+    uint32_t threads; /* living */
+    bool ended;
+    uint64_t ended_waits[ELAPSED_KIND_COUNT]; /* ns */
+    int64_t correction;                       /* of this interval */
+    uint64_t
+        cpu_earlier; /* ns of CPU time of which it became known in this interval, and which was used before */
+    uint64_t waited_ended; /* ns that others waited for it */
+    uint64_t waited_now;
+    uint64_t now[ELAPSED_KIND_COUNT]; /* ns in this interval */
+    /* made for a snapshot: */
+    uint64_t open[ELAPSED_KIND_COUNT];  /* ns of waits that go on */
+    uint64_t since[ELAPSED_KIND_COUNT]; /* ns: the longest of them */
+    uint64_t silent;
+    uint64_t waited_open;
+    struct live_about about[ELAPSED_KIND_COUNT]; /* the latest wait of this kind */
+};
+
+/* An end of a path, and who used it last. */
+struct live_end {
+    uint32_t origin, path;
+    uint32_t stream;  /* 0: nobody yet */
+    uint32_t process; /* index + 1 of its process; 0: not known */
+    bool serves;      /* requests come there */
+    uint64_t
+        asked; /* when one came of an unmonitored client that is not answered yet; 0: none. Its clock */
+};
+
+struct live_origin {
+    bool seen;
+    uint64_t latest;   /* its clock, ns */
+    uint64_t boundary; /* its clock: when the interval began */
+};
+
+struct live_waits {
+    struct live_thread *threads; /* [stream_place - 1] */
+    size_t thread_room, thread_count;
+    struct live_end *ends; /* [end_place - 1] */
+    size_t end_room, end_count;
+    struct lookup numbers; /* of processes: indexes into the pool */
+    struct pool processes;
+    struct recorded_types recorded;
+    struct live_origin *origins;
+    size_t origin_room;
+    uint32_t origin_count;
+};
+
+/* ---- rows ---- */
+
+/* All rows of a table, unordered. */
+struct live_all {
+    struct live_row *at;
+    uint32_t *sources; /* index of the row in the statistics that it is made of */
+    size_t count, room, source_room;
+    struct intern keys; /* in the order of the rows */
+};
+
+struct live_set {
+    struct intern keys;
+    struct live_counter *at;  /* never less than before */
+    struct live_counter *sum; /* of this snapshot */
+    size_t room, sum_room;
+};
+
+struct live {
+    struct history *history;
+    bool counts;
+    struct live_set sets[LIVE_COUNTED_SETS];
+    struct statistics *statistics;
+    struct live_waits waits;
+    struct communication *now, *before; /* at the latest two snapshots; NULL */
+    struct live_all all[LIVE_TABLES], earlier[LIVE_TABLES];
+    struct live_choice choice;
+    struct live_snapshot *kept[LIVE_KEPT_MOST]; /* the latest first */
+    size_t kept_count, kept_bytes;
+    uint64_t latest; /* by the first origin's clock: of the latest event */
+    uint64_t records, taken_records;
+    uint64_t reader;   /* ns of CPU time of this program, when it began */
+    uint64_t taken_at; /* CLOCK_MONOTONIC */
+    uint64_t number;
+};
+
+/* ---- live_waits.c ---- */
+
+int live_waits_add(struct live *live, const struct history_event *event);
+
+/* Counts the waits that go on, up to this time of the first origin's clock. */
+void live_waits_look(struct live *live, uint64_t time);
+
+/* A new interval begins at that time. */
+void live_waits_next(struct live *live, uint64_t time);
+
+/* NULL: none is known. */
+const struct live_process *live_waits_of(const struct live *live, uint32_t origin, uint32_t number);
+
+/* What a wait was for, in words. */
+void live_waits_name(const struct live *live, const struct live_about *about,
+                     char what[LIVE_WHAT_SIZE]);
+
+void live_waits_done(struct live_waits *waits);
+
+/* By the first origin's clock. */
+uint64_t live_common_time(const struct live *live, uint32_t origin, uint64_t time);
+
+/* ---- live_rows.c ---- */
+
+/* Fills live->all from live->now, and from live->earlier what is new. Returns 0 or -ENOMEM. */
+int live_rows_make(struct live *live);
+
+/* A row of this key, which is new or had it before; NULL: out of memory. */
+struct live_row *live_all_add(struct live_all *all, uint64_t key, uint32_t source);
+const struct live_row *live_all_find(const struct live_all *all, uint64_t key);
+void live_all_clear(struct live_all *all);
+void live_all_done(struct live_all *all);
+
+/* Adds the values of a row. */
+void live_row_add(struct live_row *sum, const struct live_row *row);
+
+/* ---- live_counters.c ---- */
+
+int live_counters_make(struct live *live);
+void live_counters_done(struct live *live);
+
+/* ---- live_groups.c ---- */
+
+/* Fills the groups in live->all from its processes. Returns 0 or -ENOMEM. */
+int live_groups_make(struct live *live);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_rows.c: all rows of a snapshot, made of the statistics and the waits, and what is new in them. See live_private.h.
+ *
+ *      communication.processes[3] --key--> row, 1,700 messages so far --less the row before, 1,000--> 700 in the interval
+ */
+#include "live/live_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- tables ---- */
+
+struct live_row *live_all_add(struct live_all *all, uint64_t key, uint32_t source)
+{
+    uint32_t before = all->keys.count;
+    int64_t index = intern_add(&all->keys, key);
+
+    if (index < 0 || array_reserve(&all->at, &all->room, (size_t)index + 1, sizeof(*all->at)) < 0 ||
+        array_reserve(&all->sources, &all->source_room, (size_t)index + 1, sizeof(*all->sources)) <
+            0)
+        return NULL;
+    if (index == before) {
+        all->at[index] = (struct live_row){.key = key, .wait = {.kind = ELAPSED_UNKNOWN}};
+        all->sources[index] = source;
+        all->count++;
+    }
+    return &all->at[index];
+}
+
+const struct live_row *live_all_find(const struct live_all *all, uint64_t key)
+{
+    int64_t index = intern_find(&all->keys, key);
+
+    return index < 0 ? NULL : &all->at[index];
+}
+
+void live_all_clear(struct live_all *all)
+{
+    intern_done(&all->keys);
+    all->keys = (struct intern){0};
+    all->count = 0;
+}
+
+void live_all_done(struct live_all *all)
+{
+    intern_done(&all->keys);
+    free(all->at);
+    free(all->sources);
+    *all = (struct live_all){0};
+}
+
+void live_row_add(struct live_row *sum, const struct live_row *row)
+{
+    sum->rows += row->rows;
+    for (unsigned i = 0; i < LIVE_VALUES; i++) {
+        if (i == LIVE_MEDIAN || i == LIVE_P99) /* no sum */
+            continue;
+        sum->so_far[i] += row->so_far[i];
+        sum->interval[i] += row->interval[i];
+    }
+}
+
+/* ---- names, keys ---- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    return text == NULL ? hash_bytes(hash, "", 1) : hash_bytes(hash, text, strlen(text) + 1);
+}
+
+static uint64_t key_of_process(const struct communication_process *process)
+{
+    if (process->stream != 0)
+        return hash_bytes(process->origin + 1, &process->stream, sizeof(process->stream)) | 1;
+    uint64_t hash = hash_bytes(process->machine + 1, &process->cgroup, sizeof(process->cgroup));
+    hash = hash_bytes(hash, &process->user, sizeof(process->user));
+    hash = hash_bytes(hash, &process->pid_namespace, sizeof(process->pid_namespace));
+    hash = hash_text(hash, process->program);
+    hash = hash_bytes(hash, process->name, sizeof(process->name));
+    return hash_text(hash, process->group) | 1;
+}
+
+static void name_process(const struct communication *all,
+                         const struct communication_process *process, char name[LIVE_NAME_SIZE])
+{
+    const char *machine = all->machine_count > 1 && process->machine < all->machine_count
+                              ? all->machines[process->machine].name
+                              : NULL;
+    char label[PROCESS_LABEL_SIZE] = "", plain[STREAM_NAME_SIZE + 1] = "";
+    const char *at = machine == NULL ? "" : "@";
+
+    memcpy(plain, process->name, STREAM_NAME_SIZE);
+    if (process->named_alike && process->command != NULL)
+        process_label(plain, process->command, label);
+    else
+        memcpy(label, plain, sizeof(plain));
+    if (process->group != NULL)
+        snprintf(name, LIVE_NAME_SIZE, "%.30s (%u)%s%.16s", process->group, process->group_size, at,
+                 machine == NULL ? "" : machine);
+    else
+        snprintf(name, LIVE_NAME_SIZE, "%s[%u]%s%.16s", label[0] == '\0' ? "unknown" : label,
+                 process->pid, at, machine == NULL ? "" : machine);
+}
+
+static void name_party(const struct communication *all, const struct party *party,
+                       char name[LIVE_NAME_SIZE])
+{
+    char first[LIVE_NAME_SIZE];
+
+    if (party->count == 0) {
+        snprintf(name, LIVE_NAME_SIZE, "%.*s", LIVE_NAME_SIZE - 1,
+                 party->address == NULL ? "unknown" : party->address);
+        return;
+    }
+    name_process(all, &all->processes[party->processes[0]], first);
+    if (party->count == 1)
+        memcpy(name, first, sizeof(first));
+    else
+        snprintf(name, LIVE_NAME_SIZE, "%.48s +%u", first, party->count - 1);
+}
+
+static uint64_t hash_party(const struct communication *all, const struct party *party,
+                           uint64_t hash)
+{
+    for (uint32_t i = 0; i < party->count; i++) {
+        uint64_t key = key_of_process(&all->processes[party->processes[i]]);
+        hash = hash_bytes(hash, &key, sizeof(key));
+    }
+    return party->count == 0 ? hash_text(hash, party->address) : hash_bytes(hash, "", 1);
+}
+
+/* ---- what is new ---- */
+
+static void subtract(struct live_row *row, const struct live_row *before)
+{
+    for (unsigned i = 0; i < LIVE_WAITS; i++) {
+        uint64_t was = before == NULL ? 0 : before->so_far[i];
+        if (i == LIVE_CORRECTION || i == LIVE_SILENT || i == LIVE_CPU_EARLIER ||
+            i == LIVE_WAITED_FOR) /* live_waits.c has made them */
+            continue;
+        if (live_value_kind(i)->is_moment)
+            row->interval[i] = row->so_far[i];
+        else
+            row->interval[i] = row->so_far[i] > was ? row->so_far[i] - was : 0;
+    }
+}
+
+/* Quantiles of what came since. */
+static int subtract_times(const struct histogram *now, const struct histogram *before,
+                          struct live_row *row)
+{
+    struct histogram since = {0};
+    int result = histogram_merge(&since, now, HISTOGRAM_MOST);
+
+    if (result == 0 && before != NULL)
+        histogram_subtract(&since, before);
+    row->so_far[LIVE_MEDIAN] = histogram_quantile(now, 0.5);
+    row->so_far[LIVE_P99] = histogram_quantile(now, 0.99);
+    row->interval[LIVE_MEDIAN] = histogram_quantile(&since, 0.5);
+    row->interval[LIVE_P99] = histogram_quantile(&since, 0.99);
+    histogram_done(&since);
+    return result;
+}
+
+/* Of a process, those that it answered; of one that only asks, its own. */
+static enum time_kind kind_of_times(const struct times *times)
+{
+    return histogram_count(&times->of[TIME_RESPONSE_WHOLE]) > 0 ? TIME_RESPONSE_WHOLE
+                                                                : TIME_REQUEST_WHOLE;
+}
+
+/* The row before, and its times. */
+static const struct live_row *find_before(const struct live *live, enum live_table table,
+                                          const struct live_row *row, uint32_t *ret_source)
+{
+    const struct live_all *earlier = &live->earlier[table];
+    const struct live_row *before = live_all_find(earlier, row->key);
+
+    if (before != NULL)
+        *ret_source = earlier->sources[before - earlier->at];
+    return before;
+}
+
+/* ---- processes ---- */
+
+static void describe_wait(const struct live *live, const struct live_process *waits,
+                          struct live_row *row)
+{
+    unsigned most = ELAPSED_UNKNOWN;
+
+    for (unsigned kind = 0; kind < ELAPSED_KIND_COUNT; kind++) {
+        row->so_far[LIVE_WAITS + kind] = waits->ended_waits[kind] + waits->open[kind];
+        row->interval[LIVE_WAITS + kind] = waits->now[kind];
+        if (waits->now[kind] > waits->now[most])
+            most = kind;
+    }
+    row->wait.kind = (enum elapsed_kind)most;
+    row->wait.time = waits->now[most];
+    row->wait.since = waits->since[most];
+    row->wait.call = waits->about[most].call;
+    row->wait.is_silent = waits->threads == 1 && waits->silent > row->wait.time;
+    if (waits->now[most] > 0)
+        live_waits_name(live, &waits->about[most], row->wait.what);
+    row->so_far[LIVE_SILENT] = row->interval[LIVE_SILENT] = waits->silent;
+    row->interval[LIVE_CORRECTION] = (uint64_t)waits->correction;
+    row->interval[LIVE_CPU_EARLIER] = waits->cpu_earlier;
+    row->interval[LIVE_WAITED_FOR] = waits->waited_now;
+    row->so_far[LIVE_WAITED_FOR] = waits->waited_ended + waits->waited_open;
+    row->so_far[LIVE_THREADS] = row->interval[LIVE_THREADS] = waits->threads;
+}
+
+/* Rows stand in the order of the statistics, whose indexes parties have. */
+static struct live_row *row_for(struct live_all *all, uint64_t key, uint32_t index)
+{
+    if (intern_find(&all->keys, key) >= 0)
+        key = hash_bytes(key, &index, sizeof(index)) | 1;
+    return live_all_add(all, key, index);
+}
+
+static int make_process(struct live *live, uint32_t index)
+{
+    const struct communication_process *process = &live->now->processes[index];
+    const struct live_process *waits =
+        process->stream == 0 ? NULL : live_waits_of(live, process->origin, process->stream);
+    struct live_row *row = row_for(&live->all[LIVE_PROCESSES], key_of_process(process), index);
+    enum time_kind kind = kind_of_times(&process->times);
+    const struct histogram *of = process->times.of;
+    uint32_t source = 0;
+
+    if (row == NULL)
+        return -ENOMEM;
+    row->rows = 1;
+    row->machine = process->machine;
+    row->pid = process->group != NULL ? 0 : process->pid;
+    row->ended = process->ended;
+    name_process(live->now, process, row->name);
+    row->so_far[LIVE_CPU] = process->cpu;
+    row->so_far[LIVE_SENT] = process->sent.messages;
+    row->so_far[LIVE_SENT_BYTES] = process->sent.bytes;
+    row->so_far[LIVE_RECEIVED] = process->received.messages;
+    row->so_far[LIVE_RECEIVED_BYTES] = process->received.bytes;
+    row->so_far[LIVE_REQUESTS] = histogram_count(&of[TIME_RESPONSE_WHOLE]);
+    row->so_far[LIVE_REQUEST_TIME] = histogram_sum(&of[TIME_RESPONSE_WHOLE]);
+    row->so_far[LIVE_ASKED] = histogram_count(&of[TIME_REQUEST_WHOLE]);
+    row->so_far[LIVE_ASKED_TIME] = histogram_sum(&of[TIME_REQUEST_WHOLE]);
+    row->so_far[LIVE_UNANSWERED] = process->asked.unanswered;
+    row->so_far[LIVE_FAILED] = process->failed_sends + process->failed_receives;
+    row->so_far[LIVE_QUEUE_DELAY] = histogram_sum(&of[TIME_MESSAGE_WAIT]);
+    row->so_far[LIVE_QUEUE] = process->queue.messages;
+    row->so_far[LIVE_QUEUE_BYTES] = process->queue.bytes;
+    row->so_far[LIVE_PROCESS_COUNT] = process->group != NULL ? process->group_size : 1;
+    row->so_far[LIVE_LIVING] = process->ended ? 0 : 1;
+    if (waits != NULL)
+        describe_wait(live, waits, row);
+    const struct live_row *before = find_before(live, LIVE_PROCESSES, row, &source);
+    return subtract_times(
+        &of[kind], before == NULL ? NULL : &live->before->processes[source].times.of[kind], row);
+}
+
+/* ---- pairs ---- */
+
+static int make_pair(struct live *live, uint32_t index)
+{
+    const struct communication_pair *pair = &live->now->pairs[index];
+    const struct histogram *of = pair->times.of;
+    uint64_t key = hash_party(live->now, &pair->to, hash_party(live->now, &pair->from, 2)) | 1;
+    struct live_row *row = live_all_add(&live->all[LIVE_PAIRS], key, index);
+
+    if (row == NULL)
+        return -ENOMEM;
+    row->rows = 1;
+    row->machine = NO_MACHINE;
+    name_party(live->now, &pair->from, row->name);
+    name_party(live->now, &pair->to, row->other);
+    row->so_far[LIVE_SENT] += pair->sent.messages;
+    row->so_far[LIVE_SENT_BYTES] += pair->sent.bytes;
+    row->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&of[TIME_RECEIVER_WAIT]);
+    row->so_far[LIVE_QUEUE_DELAY] += histogram_sum(&of[TIME_MESSAGE_WAIT]);
+    row->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&of[TIME_SENDER_BLOCKED]);
+    row->so_far[LIVE_DELIVERY] += histogram_sum(&of[TIME_DELIVERY]);
+    row->so_far[LIVE_DELIVERED] += histogram_count(&of[TIME_DELIVERY]);
+    return 0;
+}
+
+/* ---- connections ---- */
+
+/* The port of a client says nothing, and changes when connections share a row. */
+static uint64_t key_of_path(const struct communication *all, const struct communication_path *path)
+{
+    uint64_t key = hash_bytes(3, &path->kind, sizeof(path->kind));
+
+    key = hash_party(all, &path->ends[0], key);
+    key = hash_party(all, &path->ends[1], key);
+    return hash_text(key, path->remote) | 1;
+}
+
+static int make_connection(struct live *live, uint32_t index)
+{
+    const struct communication_path *path = &live->now->paths[index];
+    struct live_row *row =
+        live_all_add(&live->all[LIVE_CONNECTIONS], key_of_path(live->now, path), index);
+    enum time_kind kind = kind_of_times(&path->times);
+    const struct histogram *of = path->times.of;
+    uint32_t source = 0;
+
+    if (row == NULL)
+        return -ENOMEM;
+    row->rows = 1;
+    row->machine = NO_MACHINE;
+    row->kind = (uint8_t)path->kind;
+    name_party(live->now, &path->ends[0], row->name);
+    name_party(live->now, &path->ends[1], row->other);
+    snprintf(row->address, sizeof(row->address), "%.*s", LIVE_NAME_SIZE - 1, path->remote);
+    row->so_far[LIVE_SENT] += path->sent.messages;
+    row->so_far[LIVE_SENT_BYTES] += path->sent.bytes;
+    row->so_far[LIVE_RECEIVED] += path->received.messages;
+    row->so_far[LIVE_RECEIVED_BYTES] += path->received.bytes;
+    row->so_far[LIVE_REQUESTS] += histogram_count(&of[kind]);
+    row->so_far[LIVE_REQUEST_TIME] += histogram_sum(&of[kind]);
+    row->so_far[LIVE_RECEIVER_WAIT] += histogram_sum(&of[TIME_RECEIVER_WAIT]);
+    row->so_far[LIVE_QUEUE_DELAY] += histogram_sum(&of[TIME_MESSAGE_WAIT]);
+    row->so_far[LIVE_SEND_BLOCKED] += histogram_sum(&of[TIME_SENDER_BLOCKED]);
+    row->so_far[LIVE_DELIVERY] += histogram_sum(&of[TIME_DELIVERY]);
+    row->so_far[LIVE_DELIVERED] += histogram_count(&of[TIME_DELIVERY]);
+    row->so_far[LIVE_RETRANSMITS] += path->network.known ? path->network.retransmitted : 0;
+    row->so_far[LIVE_QUEUE] += path->queue.messages;
+    row->so_far[LIVE_QUEUE_BYTES] += path->queue.bytes;
+    row->so_far[LIVE_LIVING] += path->connections - path->ended;
+    const struct live_row *before = find_before(live, LIVE_CONNECTIONS, row, &source);
+    return subtract_times(&of[kind],
+                          before == NULL ? NULL : &live->before->paths[source].times.of[kind], row);
+}
+
+/* ---- all of them ---- */
+
+static void add_failures(struct live *live)
+{
+    for (size_t i = 0; i < live->now->failure_count; i++)
+        if (live->now->failures[i].process != NO_PROCESS)
+            live->all[LIVE_PROCESSES].at[live->now->failures[i].process].so_far[LIVE_FAILED] +=
+                live->now->failures[i].count;
+}
+
+static void subtract_all(struct live *live)
+{
+    for (unsigned table = 0; table <= LIVE_CONNECTIONS; table++)
+        for (size_t i = 0; i < live->all[table].count; i++) {
+            struct live_row *row = &live->all[table].at[i];
+            uint64_t median = row->interval[LIVE_MEDIAN], p99 = row->interval[LIVE_P99];
+            subtract(row, live_all_find(&live->earlier[table], row->key));
+            row->interval[LIVE_MEDIAN] = median;
+            row->interval[LIVE_P99] = p99;
+        }
+}
+
+int live_rows_make(struct live *live)
+{
+    int result = 0;
+
+    for (uint32_t i = 0; result == 0 && i < live->now->process_count; i++)
+        result = make_process(live, i);
+    for (uint32_t i = 0; result == 0 && i < live->now->pair_count; i++)
+        result = make_pair(live, i);
+    for (uint32_t i = 0; result == 0 && i < live->now->path_count; i++)
+        result = make_connection(live, i);
+    if (result < 0)
+        return result;
+    add_failures(live);
+    subtract_all(live);
+    return live_groups_make(live);
+}

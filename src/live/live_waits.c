@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_waits.c: what threads wait for, in one pass. See live.h.
+ *
+ *      thread 7   RECEIVECALL ............................ RECEIVE     BLOCK (futex, 30 ms)
+ *                 |--- message, so far ---|                 |           |
+ *                                     snapshot          it has ended    12 ms of it in this interval, 18 ms before
+ */
+#include "live/live_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t live_common_time(const struct live *live, uint32_t origin, uint64_t time)
+{
+    int64_t offset;
+    uint64_t error;
+
+    if (origin == 0)
+        return time;
+    history_clock(live->history, origin, time, &offset, &error);
+    return time + (uint64_t)offset;
+}
+
+/* ---- threads, processes ---- */
+
+static struct live_process *process_of(struct live_waits *waits, uint32_t origin, uint32_t number,
+                                       uint32_t *ret_index)
+{
+    uint64_t key = number_key(origin, number);
+    uint32_t index = lookup_find(&waits->numbers, key);
+
+    if (index == LOOKUP_NONE) {
+        int64_t taken = pool_take(&waits->processes);
+        if (taken < 0 || lookup_set(&waits->numbers, key, (uint32_t)taken) < 0)
+            return NULL;
+        index = (uint32_t)taken;
+        struct live_process *process = pool_at(&waits->processes, index);
+        process->origin = origin;
+        process->number = number;
+    }
+    *ret_index = index;
+    return pool_at(&waits->processes, index);
+}
+
+static int begin_thread(struct live *live, struct live_thread *thread, uint32_t origin,
+                        uint32_t number)
+{
+    const struct stream_record *identity =
+        identities_stream(history_identities(live->history), origin, number);
+    uint32_t index;
+    struct live_process *process =
+        process_of(&live->waits, origin, identity == NULL ? number : identity->process, &index);
+
+    if (process == NULL)
+        return -ENOMEM;
+    process->threads++;
+    *thread = (struct live_thread){.origin = origin, .number = number, .process = index + 1};
+    return 0;
+}
+
+/* NULL: out of memory. */
+static struct live_thread *thread_of(struct live *live, const struct history_event *event)
+{
+    struct live_waits *waits = &live->waits;
+    uint32_t place = event->stream_place, number = event->event.header->stream;
+
+    if (array_reserve(&waits->threads, &waits->thread_room, place, sizeof(*waits->threads)) < 0)
+        return NULL;
+    if (place > waits->thread_count)
+        waits->thread_count = place;
+    struct live_thread *thread = &waits->threads[place - 1];
+    if ((thread->number != number || thread->origin != event->event.origin) &&
+        begin_thread(live, thread, event->event.origin, number) < 0)
+        return NULL;
+    return thread;
+}
+
+/* A process that has ended, but for those that the statistics have a row of. */
+#define PROCESSES_KEPT 8192u
+
+static void end_process(struct live_waits *waits, uint32_t index)
+{
+    struct live_process *process = pool_at(&waits->processes, index);
+
+    process->ended = true;
+    if (waits->numbers.count <= PROCESSES_KEPT)
+        return;
+    lookup_remove(&waits->numbers, number_key(process->origin, process->number));
+    pool_give(&waits->processes, index);
+}
+
+static void end_thread(struct live_waits *waits, struct live_thread *thread, bool last)
+{
+    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
+
+    if (process->threads > 0)
+        process->threads--;
+    if (last || process->threads == 0)
+        end_process(waits, thread->process - 1);
+    *thread = (struct live_thread){0};
+}
+
+/* ---- counting ---- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t boundary_of(const struct live_waits *waits, uint32_t origin)
+{
+    return origin < waits->origin_count ? waits->origins[origin].boundary : 0;
+}
+
+/* A wait has ended, or a time without a CPU. `counted`: ns of it that snapshots have counted. */
+static void count(struct live_waits *waits, struct live_thread *thread, enum elapsed_kind kind,
+                  uint64_t end, uint64_t length, uint64_t counted)
+{
+    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
+    uint64_t boundary = boundary_of(waits, thread->origin);
+    uint64_t inside = end > boundary ? least(length, end - boundary) : 0;
+
+    process->now[kind] += inside;
+    process->ended_waits[kind] += length;
+    process->correction += (int64_t)(length - inside) - (int64_t)counted;
+}
+
+static void note_about(struct live_waits *waits, struct live_thread *thread, enum elapsed_kind kind,
+                       const struct live_about *about)
+{
+    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
+
+    process->about[kind] = *about;
+}
+
+/* ---- what a wait was for ---- */
+
+static bool is_message(const struct history_edge *edge)
+{
+    return edge->kind <= EDGE_INFERRED;
+}
+
+static bool is_send(const struct history_event *event)
+{
+    return event->event.header->id == EVENT_SEND || event->event.header->id == EVENT_SENDCALL;
+}
+
+/* Much as elapsed_waited_for does, which knows more. */
+static enum elapsed_kind kind_of_sleep(const struct live_thread *thread,
+                                       const struct history_event *event, uint64_t wait)
+{
+    uint8_t id = event->event.header->id;
+
+    switch (thread->sleep) {
+    case IN_STOP:
+        return ELAPSED_STOPPED;
+    case IN_SEND:
+        return is_send(event) && !event->joined ? ELAPSED_OUTSIDE : ELAPSED_SPACE;
+    default:
+        break;
+    }
+    if (event->edge_count > 0 && (thread->sleep == IN_RECEIVE || is_message(&event->edges[0])))
+        return ELAPSED_IN_FLIGHT;
+    if (event->edge_count > 0)
+        return ELAPSED_EVENT;
+    if (id == EVENT_ACCEPT || (id == EVENT_RECEIVE && !event->joined))
+        return ELAPSED_OUTSIDE;
+    if (thread->sleep == IN_RECEIVE)
+        return ELAPSED_UNKNOWN;
+    if (id == EVENT_CONNECT || id == EVENT_CONNECTFAILED)
+        return ELAPSED_CONNECT;
+    return thread->limit != 0 && thread->limit != UINT64_MAX &&
+                   wait >= thread->limit - thread->limit / 4
+               ? ELAPSED_TIMER
+               : ELAPSED_EVENT;
+}
+
+static enum elapsed_kind kind_of_block(const struct live *live, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if ((record->header.flags & RECORD_TIME_LIMIT) != 0 && event->edge_count == 0)
+        return ELAPSED_LIMIT;
+    return elapsed_kind_of_block(live->history, &live->waits.recorded, event);
+}
+
+/* The path of a record of this event; 0: it has none. */
+static uint32_t path_of(const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    const uint64_t with_path = EVENT_FLAG(EVENT_SEND) | EVENT_FLAG(EVENT_SENDCALL) |
+                               EVENT_FLAG(EVENT_RECEIVECALL) | EVENT_FLAG(EVENT_RECEIVE) |
+                               EVENT_FLAG(EVENT_CONNECT) | EVENT_FLAG(EVENT_ACCEPT) |
+                               EVENT_FLAG(EVENT_CONNECTFAILED);
+
+    return with_path >> record->header.id & 1 ? record->message.path : 0;
+}
+
+static struct live_end *end_at(const struct live_waits *waits, uint32_t place)
+{
+    return place == 0 || place > waits->end_count ? NULL : &waits->ends[place - 1];
+}
+
+static struct live_about about_event(const struct live_waits *waits,
+                                     const struct history_event *event)
+{
+    const struct live_end *own = end_at(waits, event->end_place);
+    const struct live_end *partner = end_at(waits, event->partner_place);
+    struct live_about about = {
+        .origin = event->event.origin, .path = path_of(event), .call = NO_SYSTEM_CALL};
+
+    if (about.path != 0 && partner != NULL) {
+        about.partner = event->partner_place;
+        about.partner_path = partner->path;
+    }
+    about.is_idle = own != NULL && own->serves && !is_send(event);
+    return about;
+}
+
+/* The end at the other side, if it is still the same. */
+static const struct live_end *partner_of(const struct live_waits *waits,
+                                         const struct live_about *about)
+{
+    const struct live_end *partner = end_at(waits, about->partner);
+
+    return partner != NULL && partner->path == about->partner_path && partner->path != 0 ? partner
+                                                                                         : NULL;
+}
+
+/* The process that uses the other end, which is waited for; NULL: none that is known. */
+static struct live_process *waited_for(const struct live_waits *waits,
+                                       const struct live_about *about)
+{
+    const struct live_end *partner = about->is_idle ? NULL : partner_of(waits, about);
+
+    return partner == NULL || partner->process == 0
+               ? NULL
+               : pool_at(&waits->processes, partner->process - 1);
+}
+
+static bool is_of_other_end(enum elapsed_kind kind)
+{
+    return kind == ELAPSED_IN_FLIGHT || kind == ELAPSED_SPACE;
+}
+
+/* ---- events ---- */
+
+/* As elapsed.c: the event is inside a wait that goes on. */
+static bool is_within(const struct live_thread *thread, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    if (thread->sleep == AWAKE || thread->sleep == IN_STOP || event->edge_count > 0)
+        return false;
+    switch (record->header.id) {
+    case EVENT_CREATEPATH:
+    case EVENT_CONNECT:
+    case EVENT_ACCEPT:
+    case EVENT_WAKEUP:
+    case EVENT_SIGNAL:
+        return true;
+    case EVENT_BLOCK:
+        return (record->block.state & 1) == 0;
+    default:
+        return false;
+    }
+}
+
+/* A wait for the other end is over. */
+static void count_waited_for(const struct live_waits *waits, const struct live_about *about,
+                             uint64_t end, uint64_t length)
+{
+    struct live_process *process = waited_for(waits, about);
+    uint64_t boundary = boundary_of(waits, about->origin);
+
+    if (process == NULL)
+        return;
+    process->waited_now += end > boundary ? least(length, end - boundary) : 0;
+    process->waited_ended += length;
+}
+
+/* The wait that began with the thread's latest event is over at `end`. Returns how long it was. */
+static uint64_t end_sleep(struct live *live, struct live_thread *thread,
+                          const struct history_event *event, uint64_t end, uint64_t cpu,
+                          uint64_t no_cpu)
+{
+    struct live_waits *waits = &live->waits;
+    uint64_t rest = end - thread->last - cpu;
+    uint64_t wait = rest - least(rest, no_cpu);
+    enum elapsed_kind kind = kind_of_sleep(thread, event, wait);
+    struct live_about about = about_event(waits, event);
+
+    if (about.path == 0)
+        about.path = thread->about.path;
+    about.call = thread->about.call;
+    count(waits, thread, kind, thread->last + wait, wait, thread->counted);
+    note_about(waits, thread, kind, &about);
+    if (is_of_other_end(kind))
+        count_waited_for(waits, &about, thread->last + wait, wait);
+    return wait;
+}
+
+static void end_block(struct live *live, struct live_thread *thread,
+                      const struct history_event *event, uint64_t rest)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t time = record->header.time, whole = least(record->block.duration, rest);
+    uint64_t no_cpu = least(event->no_cpu.of_block, whole);
+    enum elapsed_kind kind = kind_of_block(live, event);
+    const struct live_about about = {.origin = event->event.origin,
+                                     .object = record->block.object,
+                                     .call = record->block.system_call};
+
+    count(&live->waits, thread, kind, time - no_cpu, whole - no_cpu, 0);
+    count(&live->waits, thread, ELAPSED_NO_CPU, time, no_cpu, 0);
+    count(&live->waits, thread, ELAPSED_NO_CPU, time - whole, rest - whole, 0);
+    note_about(&live->waits, thread, kind, &about);
+}
+
+/* CPU time is known with the next event: some of it may be of before this interval. */
+static void note_cpu(struct live_waits *waits, const struct live_thread *thread, uint64_t time,
+                     uint64_t cpu)
+{
+    struct live_process *process = pool_at(&waits->processes, thread->process - 1);
+    uint64_t boundary = boundary_of(waits, thread->origin);
+    uint64_t inside = time > boundary ? least(cpu, time - boundary) : 0;
+
+    process->cpu_earlier += cpu - inside;
+}
+
+/* The time since the thread's event before. */
+static void count_time(struct live *live, struct live_thread *thread,
+                       const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    uint64_t time = record->header.time, cpu = 0, no_cpu = thread->no_cpu + event->no_cpu.time;
+    bool blocks = record->header.id == EVENT_BLOCK;
+
+    if (!thread->runs || time < thread->last)
+        return;
+    uint64_t length = time - thread->last;
+    if (event->proc_time > thread->cpu)
+        cpu = least(event->proc_time - thread->cpu, length);
+    uint64_t rest = length - cpu;
+    note_cpu(&live->waits, thread, time, cpu);
+    if (thread->sleep == AWAKE) {
+        if (blocks)
+            end_block(live, thread, event, rest);
+        else
+            count(&live->waits, thread, ELAPSED_NO_CPU, time, rest, 0);
+        return;
+    }
+    if (blocks && thread->sleep == FOR_ANY && record->block.system_call != thread->about.call) {
+        /* the wait was over, unseen, before another one began */
+        uint64_t block = least(record->block.duration, rest);
+        rest = block;
+        end_sleep(live, thread, event, time - block, cpu,
+                  no_cpu - least(no_cpu, event->no_cpu.of_block));
+        thread->counted = 0;
+        end_block(live, thread, event, rest);
+        return;
+    }
+    uint64_t wait = end_sleep(live, thread, event, time, cpu, no_cpu);
+    count(&live->waits, thread, ELAPSED_NO_CPU, time, rest - wait, 0);
+}
+
+/* Whether the thread falls asleep with this event, and what for. */
+static void begin_sleep(struct live_waits *waits, struct live_thread *thread,
+                        const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+
+    thread->sleep = AWAKE;
+    thread->no_cpu = thread->counted = thread->limit = 0;
+    switch (record->header.id) {
+    case EVENT_STOPPROCESS:
+        thread->sleep = IN_STOP;
+        thread->kind = ELAPSED_STOPPED;
+        return;
+    case EVENT_SENDCALL:
+        if ((record->header.flags & RECORD_PREEMPTED) != 0)
+            return;
+        thread->sleep = IN_SEND;
+        thread->kind = event->joined ? ELAPSED_SPACE : ELAPSED_OUTSIDE;
+        break;
+    case EVENT_RECEIVECALL:
+        thread->sleep = record->message.path == 0 ? FOR_ANY : IN_RECEIVE;
+        thread->kind = thread->sleep == FOR_ANY ? ELAPSED_EVENT
+                       : event->joined          ? ELAPSED_IN_FLIGHT
+                                                : ELAPSED_OUTSIDE;
+        break;
+    default:
+        return;
+    }
+    thread->about = about_event(waits, event);
+    if (thread->sleep == FOR_ANY) {
+        thread->about.path = record->any.only_path;
+        thread->about.call = any_call(record);
+        thread->limit = any_limit(record);
+    }
+}
+
+static void note_path(struct live_end *end, const struct event *event)
+{
+    const struct path_record *path = (const struct path_record *)event->header;
+    bool guessed;
+
+    if (end->path == path->path && end->origin == event->origin)
+        return; /* more is known of it now */
+    *end = (struct live_end){.origin = event->origin,
+                             .path = path->path,
+                             .serves = path_side(path, &guessed) == PATH_SIDE_SERVES};
+}
+
+/* A request of an unmonitored client comes, or is answered. */
+static void note_request(struct live_waits *waits, struct live_end *end,
+                         const struct history_event *event)
+{
+    uint64_t time = event->event.header->time, boundary = boundary_of(waits, end->origin);
+    struct live_process *process =
+        end->process == 0 ? NULL : pool_at(&waits->processes, end->process - 1);
+
+    if (!end->serves || event->joined || process == NULL)
+        return;
+    if (event->event.header->id == EVENT_RECEIVE) {
+        if (end->asked == 0 && !(event->event.header->flags & RECORD_END_OF_FILE))
+            end->asked = time;
+        return;
+    }
+    uint64_t length = end->asked == 0 || time < end->asked ? 0 : time - end->asked;
+    process->waited_now += time > boundary ? least(length, time - boundary) : 0;
+    process->waited_ended += length;
+    end->asked = 0;
+}
+
+static int note_end(struct live_waits *waits, const struct history_event *event)
+{
+    uint8_t id = event->event.header->id;
+
+    if (event->end_place == 0)
+        return 0;
+    if (array_reserve(&waits->ends, &waits->end_room, event->end_place, sizeof(*waits->ends)) < 0)
+        return -ENOMEM;
+    if (event->end_place > waits->end_count)
+        waits->end_count = event->end_place;
+    struct live_end *end = &waits->ends[event->end_place - 1];
+    if (id == EVENT_PATH)
+        note_path(end, &event->event);
+    else if (id == EVENT_DESTROYPATH)
+        *end = (struct live_end){0};
+    return 0;
+}
+
+/* A thread uses an end. */
+static void use_end(struct live_waits *waits, const struct live_thread *thread,
+                    const struct history_event *event)
+{
+    struct live_end *end = end_at(waits, event->end_place);
+    uint8_t id = event->event.header->id;
+
+    if (end == NULL || (id != EVENT_SEND && id != EVENT_RECEIVE && id != EVENT_RECEIVECALL))
+        return;
+    end->origin = event->event.origin;
+    end->path = path_of(event);
+    end->stream = thread->number;
+    end->process = thread->process;
+    if (id != EVENT_RECEIVECALL)
+        note_request(waits, end, event);
+}
+
+static int note_time(struct live *live, const struct event *event)
+{
+    struct live_waits *waits = &live->waits;
+
+    if (event->origin >= waits->origin_count) {
+        if (array_reserve(&waits->origins, &waits->origin_room, event->origin + 1UL,
+                          sizeof(*waits->origins)) < 0)
+            return -ENOMEM;
+        waits->origin_count = event->origin + 1;
+    }
+    struct live_origin *origin = &waits->origins[event->origin];
+    if (!origin->seen)
+        origin->boundary = event->header->time;
+    origin->seen = true;
+    if (event->header->time > origin->latest)
+        origin->latest = event->header->time;
+    return 0;
+}
+
+int live_waits_add(struct live *live, const struct history_event *event)
+{
+    const struct record *record = (const struct record *)event->event.header;
+    struct live_waits *waits = &live->waits;
+    bool is_of_thread = event->stream_place != 0 &&
+                        (record->header.id == EVENT_STREAM ||
+                         (event_is_metered(record->header.id) && record->header.stream != 0 &&
+                          !(record->header.flags & RECORD_NO_STREAM)));
+
+    recorded_note(&waits->recorded, &record->header);
+    if (note_time(live, &event->event) < 0 || note_end(waits, event) < 0)
+        return -ENOMEM;
+    if (!is_of_thread)
+        return 0;
+    struct live_thread *thread = thread_of(live, event);
+    if (thread == NULL)
+        return -ENOMEM;
+    if (record->header.id == EVENT_STREAM) {
+        if (!thread->runs && thread->last == 0)
+            thread->last = record->header.time; /* silent from then on */
+        return 0;
+    }
+    if (is_within(thread, event)) {
+        thread->no_cpu += event->no_cpu.time;
+        return 0;
+    }
+    count_time(live, thread, event);
+    use_end(waits, thread, event);
+    thread->last = record->header.time;
+    thread->cpu = event->proc_time;
+    thread->runs = true;
+    begin_sleep(waits, thread, event);
+    if (record->header.id == EVENT_TERMINATION)
+        end_thread(waits, thread, record->termination.last != 0);
+    return 0;
+}
+
+/* ---- a snapshot ---- */
+
+/* The snapshot's time, by the clock of an origin. */
+static uint64_t own_time(const struct live *live, uint32_t origin, uint64_t time)
+{
+    uint64_t latest = live->waits.origins[origin].latest;
+    uint64_t common = live_common_time(live, origin, latest);
+
+    return latest + (time > common ? time - common : 0);
+}
+
+static void look_at_thread(struct live *live, struct live_thread *thread, uint64_t time)
+{
+    struct live_process *process = pool_at(&live->waits.processes, thread->process - 1);
+    uint64_t since = thread->last != 0 && time > thread->last ? time - thread->last : 0;
+    uint64_t boundary = boundary_of(&live->waits, thread->origin);
+    uint64_t inside = least(since, time > boundary ? time - boundary : 0);
+
+    if (thread->sleep == AWAKE) {
+        process->silent += inside;
+        return;
+    }
+    process->now[thread->kind] += inside;
+    thread->counted += inside;
+    process->open[thread->kind] += thread->counted;
+    if (since > process->since[thread->kind]) {
+        process->since[thread->kind] = since;
+        if (thread->sleep != IN_STOP)
+            process->about[thread->kind] = thread->about;
+    }
+    struct live_process *other =
+        is_of_other_end(thread->kind) ? waited_for(&live->waits, &thread->about) : NULL;
+    if (other != NULL) {
+        other->waited_now += inside;
+        other->waited_open += since;
+    }
+}
+
+/* A request of an unmonitored client that is not answered yet. */
+static void look_at_end(struct live *live, const struct live_end *end, uint64_t time)
+{
+    uint64_t boundary = boundary_of(&live->waits, end->origin);
+    struct live_process *process = pool_at(&live->waits.processes, end->process - 1);
+    uint64_t since = time > end->asked ? time - end->asked : 0;
+
+    process->waited_now += least(since, time > boundary ? time - boundary : 0);
+    process->waited_open += since;
+}
+
+void live_waits_look(struct live *live, uint64_t time)
+{
+    struct live_waits *waits = &live->waits;
+
+    for (size_t i = 0; i < waits->thread_count; i++)
+        if (waits->threads[i].number != 0)
+            look_at_thread(live, &waits->threads[i],
+                           own_time(live, waits->threads[i].origin, time));
+    for (size_t i = 0; i < waits->end_count; i++)
+        if (waits->ends[i].asked != 0 && waits->ends[i].process != 0)
+            look_at_end(live, &waits->ends[i], own_time(live, waits->ends[i].origin, time));
+}
+
+void live_waits_next(struct live *live, uint64_t time)
+{
+    struct live_waits *waits = &live->waits;
+
+    for (uint32_t i = 0; i < waits->processes.used; i++) {
+        struct live_process *process = pool_at(&waits->processes, i);
+        memset(process->now, 0, sizeof(process->now));
+        memset(process->open, 0, sizeof(process->open));
+        memset(process->since, 0, sizeof(process->since));
+        process->correction = 0;
+        process->silent = process->waited_now = process->waited_open = process->cpu_earlier = 0;
+    }
+    for (uint32_t i = 0; i < waits->origin_count; i++)
+        if (waits->origins[i].seen)
+            waits->origins[i].boundary = own_time(live, i, time);
+}
+
+const struct live_process *live_waits_of(const struct live *live, uint32_t origin, uint32_t number)
+{
+    uint32_t index = lookup_find(&live->waits.numbers, number_key(origin, number));
+
+    return index == LOOKUP_NONE ? NULL : pool_at(&live->waits.processes, index);
+}
+
+void live_waits_name(const struct live *live, const struct live_about *about,
+                     char what[LIVE_WHAT_SIZE])
+{
+    const struct identities *identities = history_identities(live->history);
+    const struct live_end *partner = partner_of(&live->waits, about);
+    const struct stream_record *peer =
+        partner == NULL || partner->stream == 0
+            ? NULL
+            : identities_stream(identities, partner->origin, partner->stream);
+    const struct path_record *path =
+        about->path == 0 ? NULL : identities_path(identities, about->origin, about->path);
+    char address[ENDPOINT_SIZE];
+    const char *name = NULL;
+
+    what[0] = '\0';
+    if (peer != NULL) {
+        const struct stream_record *first =
+            identities_first_stream(identities, partner->origin, peer);
+        snprintf(what, LIVE_WHAT_SIZE, "%.*s[%u]", STREAM_NAME_SIZE, first->name, peer->pid);
+    } else if (path != NULL) {
+        endpoint_remote(path, address);
+        snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, address);
+    } else if (about->object != 0 &&
+               identities_object(identities, about->origin, about->object, &name) !=
+                   WAIT_ON_NOT_KNOWN &&
+               name != NULL) {
+        snprintf(what, LIVE_WHAT_SIZE, "%.*s", LIVE_WHAT_SIZE - 1, name);
+    }
+}
+
+void live_waits_done(struct live_waits *waits)
+{
+    free(waits->threads);
+    free(waits->ends);
+    free(waits->origins);
+    lookup_done(&waits->numbers);
+    pool_done(&waits->processes);
+}

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# top_meter_test.sh BUILD_FOLDER: `dpm top` and `dpm live` of running processes, and `acquire --interval --json`: what they
+# show, and that nothing stays attached when they end, by whatever means.
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/tap.sh"
+. "$tests/meter.sh"
+. "$tests/terminal_pane.sh"
+need_meter
+need_programs tmux jq bpftool curl
+cd "$scratch" || exit 1
+mkfifo lines
+
+sh -c 'while :; do "$0" 1000000 64; done' "$1/tests/programs/load" > /dev/null 2>&1 &
+load=$!
+service=''
+trap 'kill $load $service 2> /dev/null; pane_end; rm -rf "$scratch"' EXIT
+
+pane 80 24 "$dpm" top --name load
+check "processes that run are shown" shows '^load\[[0-9]*\] '
+check "... what they do, and what DPM costs" shows '^DPM itself: [0-9.]*% of a CPU'
+programs_of "$pane_process" > programs
+types q
+check "q ends it" wait_for 30 is_dead
+check "... and nothing stays in the kernel" wait_for 30 are_freed programs
+pane_end
+
+pane 80 24 "$dpm" top --name load
+check "again" shows '^load\[[0-9]*\] '
+programs_of "$pane_process" > programs
+kill -9 "$pane_server"
+check "a terminal that is killed ends it" wait_for 30 has_gone "$pane_process"
+check "... and nothing stays in the kernel" wait_for 30 are_freed programs
+
+pane 80 24 "$dpm" top --name load
+check "and again" shows '^load\[[0-9]*\] '
+programs_of "$pane_process" > programs
+kill -9 "$pane_process"
+check "kill -9 of itself: nothing stays in the kernel, either" wait_for 30 are_freed programs
+pane_end
+
+"$dpm" top -n 2 --interval 300ms --name load > text 2> err
+check_equal "without a terminal" 0 $?
+check "... it prints what they do" grep -q '^load\[' text
+
+# ---- lines of JSON ----
+
+"$dpm" acquire --name load --store none --duration 1s --interval 300ms --json > json 2> err
+check_equal "acquire --interval --json" 0 $?
+check "... every line is an object" jq -es 'length >= 2 and all(.time.number >= 1)' json
+check "... the last one says so" jq -es 'last.time.last and (map(select(.time.last)) | length) == 1' json
+check "... messages of all intervals are those of the whole" jq -es \
+    '([.[].interval.processes[].sent.messages] | add) == (last.processes | map(.sent.messages) | add)' json
+check "... the report is on standard error" grep -q '^Processes' err
+
+# a reader that never reads: the recording does not wait for it
+sleep 1000 < lines &
+reader=$!
+"$dpm" acquire --name load --store none --duration 2s --interval 1ms --json > lines 2> err
+check_equal "a reader that reads nothing: the recording ends in time" 0 $?
+kill $reader
+check "... the lines that it missed are counted" grep -Eq '^dpm: ([0-9,]+ lines dropped|the last lines were dropped): ' err
+
+"$dpm" run --interval 1s --json true 2> err
+check_equal "run --json needs a file for them" 2 $?
+"$dpm" run --interval 100ms --json --report run.json --store none -- sh -c 'echo out; sleep 0.5' > out 2> err
+check "... which gets them" jq -es 'last.time.last' run.json
+check_equal "... standard output is the command's" out "$(cat out)"
+
+# ---- metrics ----
+
+"$dpm" live --port 0 --name load 2> live.err &
+live=$!
+check "dpm live says where it serves" wait_for 60 grep -q '^dpm: metrics of load: http://127.0.0.1:[0-9]*/metrics$' live.err
+url=$(sed -n 's/^dpm: metrics of load: //p' live.err)
+has_metrics() {
+    curl -sf "$url" > metrics && grep -q '^dpm_program_sent_messages_total{program="load"} [1-9]' metrics
+}
+check "... metrics of what runs" wait_for 60 has_metrics
+programs_of $live > programs
+kill $live
+wait $live
+check_equal "a signal ends it in order" 0 $?
+check "... and nothing stays in the kernel" wait_for 30 are_freed programs
+
+# ---- metrics of a service, by a child without capabilities ----
+
+port=$(free_port)
+cat > config.json << END
+{ "records": "$scratch/records", "kinds": "unix", "max_size": "16M", "interval": "1s", "metrics_port": $port }
+END
+"$dpm" agent --service --config config.json > service.out 2>&1 &
+service=$!
+url=http://127.0.0.1:$port/metrics
+check "dpm agent --service serves metrics" wait_for 60 has_metrics
+child=$(pgrep -P $service -x dpm)
+check_equal "... by a child" 1 "$(echo "$child" | wc -w)"
+check_equal "... that has no capability" "CapPrm: 0000000000000000 CapEff: 0000000000000000" \
+    "$(grep -E '^Cap(Prm|Eff):' "/proc/$child/status" | tr '\t\n' '  ' | sed 's/ *$//; s/:  */: /g')"
+kill "$child"
+check "... if it ends, there is another one" wait_for 60 has_metrics
+child=$(pgrep -P $service -x dpm)
+kill -9 $service
+check "... which ends with the service, also if that is killed" wait_for 30 has_gone "$child"
+finish
