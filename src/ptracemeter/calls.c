@@ -188,7 +188,7 @@ static uint32_t only_path(struct ptracemeter *meter, struct tracee *tracee)
         !tracer_read(tracee, call->arguments[0], &polled, sizeof(polled)) || polled.fd < 0)
         return 0;
     struct object *object = descriptor_object(meter, tracee, polled.fd);
-    if (object == NULL || object == NO_OBJECT)
+    if (!is_object(object))
         return 0;
     const struct path *path = is_datagram(object) ? path_to(meter, tracee, object, NULL, 0)
                                                   : path_of(meter, tracee, object, PIPE_READ);

@@ -91,7 +91,8 @@ struct object {
     bool in_flight; /* inside a message that passes it on */
     bool missed;    /* data may have been sent before it had a path: new paths are doubtful */
     uint8_t object_kind;
-    uint8_t kind; /* enum path_kind; 0: not a path */
+    uint8_t kind;      /* enum path_kind; 0: not a path */
+    uint8_t unmetered; /* enum unmetered_kind, if it is not a path */
     uint8_t family;
     uint8_t role; /* enum path_role, as far as calls show it */
     bool older;   /* older than the metering: not made by a tracee, as far as is known */
@@ -124,6 +125,14 @@ struct object {
 
 /* A descriptor that is not a path. */
 #define NO_OBJECT ((struct object *)-1)
+
+/* ... because it is a socket of a kind that no meter records (enum unmetered_kind). */
+#define UNMETERED_SOCKET(kind) ((struct object *)-(2 + (intptr_t)(kind)))
+
+static inline bool is_object(const struct object *object)
+{
+    return object != NULL && (uintptr_t)object < (uintptr_t)UNMETERED_SOCKET(UNMETERED_END);
+}
 
 /* Descriptors, shared by the tracees that use them. */
 struct table {
@@ -353,7 +362,8 @@ struct ptracemeter {
     bool doubtful;  /* some calls are not seen: all offsets may be wrong */
     /* some process may have changed its user or namespaces: they are read again for each */
     bool identities_change;
-    bool closings; /* some objects may be closed */
+    bool closings;      /* some objects may be closed */
+    uint32_t unmetered; /* 1 << enum unmetered_kind: sockets in use of which NAME was recorded */
     struct shortfalls shortfalls;
 };
 

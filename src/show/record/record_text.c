@@ -319,6 +319,10 @@ static void print_name(const struct record_face *face, const struct name_record 
     char name[NAME_SIZE + 1];
 
     show_text(record->name, sizeof(record->name), name);
+    if (record->kind == NAME_UNMETERED) {
+        fprintf(face->file, "%s sockets are in use, and not metered", name);
+        return;
+    }
     fprintf(face->file, "%s %" PRIu64 " is %s",
             record->kind == NAME_USER      ? "user"
             : record->kind == NAME_CGROUP  ? "cgroup"
