@@ -338,6 +338,7 @@ static bool may_sleep(const struct system_call *what)
     case CALL_MAKES:
     case CALL_NOTICED:
     case CALL_RENAMES:
+    case CALL_IDENTIFIES:
     case CALL_CHANGES_TEXT:
     case CALL_FILES:
     case CALL_OPENS:
@@ -445,7 +446,10 @@ static void ends(struct ptracemeter *meter, struct tracee *tracee, int64_t resul
         making_ends(meter, tracee, result);
         break;
     case CALL_RENAMES:
-        tracee_renamed(meter, tracee);
+        tracee_changed(meter, tracee, false);
+        break;
+    case CALL_IDENTIFIES:
+        tracee_changed(meter, tracee, true);
         break;
     case CALL_CHANGES_TEXT:
         callers_changed(tracee->process->callers, (int)tracee->call.number, tracee->call.arguments,

@@ -233,6 +233,8 @@ struct tracee {
     bool ended;          /* its end has been handled */
     uint64_t held_since; /* when `waits` was set */
     /* in its latest STREAM */
+    uint32_t user;
+    uint64_t cgroup;
     char name[STREAM_NAME_SIZE];
 };
 
