@@ -363,7 +363,8 @@ void object_moved(struct ptracemeter *meter, struct object *object)
     object->peer = 0;
     for (struct path **link = &object->paths; *link != NULL;) {
         struct path *path = *link;
-        if (object->kind != PATH_UDP || path->record.local_port == object->facts.local_port) {
+        if (object->kind != PATH_UDP || path->translated ||
+            path->record.local_port == object->facts.local_port) {
             link = &path->next;
             continue;
         }

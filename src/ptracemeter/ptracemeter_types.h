@@ -63,15 +63,18 @@ struct path {
     uint32_t number;
     uint32_t out; /* bytes or messages sent, counted when calls end */
     uint32_t in;
-    uint64_t peer;             /* cookie; 0: not known */
-    uint64_t sent_bytes;       /* in all */
-    uint8_t kind;              /* enum path_kind */
-    bool older;                /* older than the metering */
-    bool doubtful;             /* offsets may be wrong from now on */
-    bool guessed;              /* UDP: the local address is what the route says */
-    bool paired;               /* TCP: the other end is known */
-    bool peer_gone;            /* the other end is closed ... */
-    uint32_t peer_out;         /* ... and had sent this much */
+    uint64_t peer;       /* cookie; 0: not known */
+    uint64_t sent_bytes; /* in all */
+    uint8_t kind;        /* enum path_kind */
+    bool older;          /* older than the metering */
+    bool doubtful;       /* offsets may be wrong from now on */
+    bool guessed;        /* UDP: the local address is what the route says */
+    bool many;           /* UDP: several sockets receive what is sent: broadcast */
+    bool leads_nowhere;  /* UDP: no socket had its remote address when it was met */
+    bool translated;     /* UDP: the local address is what its sender sends to, not the socket's */
+    bool paired;         /* TCP: the other end is known */
+    bool peer_gone;      /* the other end is closed ... */
+    uint32_t peer_out;   /* ... and had sent this much */
     struct path_record record; /* as it was reported */
 };
 
